@@ -20,6 +20,7 @@ from harness.facts import Aspect, AspectVerdict
 from harness.pipeline.conversation import converse, expected_requests, sent
 from harness.pipeline.replay import (
     DEFAULT_PROVIDER,
+    Normalized,
     ReplayError,
     Trace,
     choose_provider,
@@ -42,6 +43,7 @@ from .adapters import (
     Adapter,
     AdapterError,
     AdapterMissing,
+    Normalize,
     Output,
     RunOptions,
 )
@@ -151,11 +153,13 @@ def judge(
     adapter: Adapter | None = None,
     *,
     today: date | None = None,
+    normalize: Normalize | None = None,
 ) -> Judgement:
     """Judge one cell.
 
     ``load`` gives the cassette of a name or raises `CassetteError`. ``adapter`` is judged in place
-    of our own. ``today`` decides whether a known-failing mark has expired.
+    of our own. ``today`` decides whether a known-failing mark has expired. ``normalize`` is for
+    cells that share their exchange: see `NormalizedOnce`.
     """
     case = cell.case
     blank = _blank_result(cell)
@@ -177,7 +181,7 @@ def judge(
     if by_facts:
         return _judge_facts(cell, fixture, adapter, blank, today)
     try:
-        output = run_cell(cell, fixture, adapter)
+        output = run_cell(cell, fixture, adapter, normalize)
     except AdapterError as error:
         verdict: Verdict = "not-run" if isinstance(error, AdapterMissing) else "error"
         ended = _ended(blank, verdict, str(error))
@@ -186,7 +190,7 @@ def judge(
     below = [layer for layer in _BELOW.get(cell.layer, ()) if case.expect.get(layer) is not None]
     if own and below:
         output = replace(output, trace=_trace(case, fixture, output))
-    mismatches = _mismatches(cell, own, below, output)
+    mismatches = _mismatches(cell, own, below, output) if own else {}
     verdict, reason, link = _verdict(cell, bool(own), today)
     result = msgspec.structs.replace(
         blank,
@@ -291,12 +295,33 @@ def resolve_fixture(case: Case, load: Callable[[str], Cassette]) -> Fixture:
     return Fixture(exchanges, origin, provider, not case.provider and named[0].provider is None)
 
 
-def run_cell(cell: Cell, fixture: Fixture, adapter: Adapter | None = None) -> Output:
+def run_cell(
+    cell: Cell,
+    fixture: Fixture,
+    adapter: Adapter | None = None,
+    normalize: Normalize | None = None,
+) -> Output:
     """Run the adapter of a cell, by default our own. Raises `AdapterError`."""
     if cell.layer == "requests":
         return Output(_requests(cell, fixture, adapter))
     chosen = adapter or _own(cell.column)
-    return chosen.with_options(RunOptions.of(cell.case)).output(fixture.exchanges[0])
+    return chosen.with_options(RunOptions.of(cell.case)).output(fixture.exchanges[0], normalize)
+
+
+class NormalizedOnce:
+    """A `Normalize` that keeps the last exchange: the cells of one case follow each other."""
+
+    def __init__(self) -> None:
+        self._key: tuple[Any, ...] = ()
+        self._normalized: Normalized | None = None
+
+    def __call__(
+        self, exchange: Exchange, provider: str | None, tool_code: bool | None
+    ) -> Normalized:
+        key = exchange, provider, tool_code
+        if self._normalized is None or self._key[0] is not exchange or self._key != key:
+            self._key, self._normalized = key, Normalized(exchange, provider, tool_code)
+        return self._normalized
 
 
 def produce(cell: Cell, fixture: Fixture, adapter: Adapter | None = None) -> Any:
@@ -334,9 +359,7 @@ def _trace(case: Case, fixture: Fixture, output: Output | None) -> Trace:
 def _mismatches(
     cell: Cell, own: list[Mismatch], below: list[LowerLayer], output: Output
 ) -> dict[Layer, list[Mismatch]]:
-    """The mismatches of every layer that differs, the lowest layer first."""
-    if not own:
-        return {}
+    """The mismatches of every layer of a red cell that differs, the lowest layer first."""
     lower_layers: dict[Layer, list[Mismatch]] = {}
     for layer in below:
         expected = cell.case.expect[layer]

@@ -33,7 +33,7 @@ from .adapters import ADAPTERS, EVENTS, FACTS, Adapter, AdapterError
 from .adapters.clients import CLIENTS, make_client_adapter
 from .adapters.declarations import declared_losses, known_failures, with_declarations
 from .adapters.named import NamedAdapter, make_adapter, read_line
-from .judge import Cell
+from .judge import Cell, NormalizedOnce
 from .suite import FEATURES
 
 SUFFIXES: Final = (".yaml", ".yml")
@@ -75,6 +75,7 @@ class Project:
         self.specs = [path.resolve() for path in specs]
         self.cassettes = cassettes.resolve()
         self.cassette = lru_cache(maxsize=KEPT)(self._cassette)
+        self.normalize = NormalizedOnce()
         self._users = with_declarations(
             {name: make_adapter(named, folder) for name, named in self.adapters.items()},
             declared_losses(losses),

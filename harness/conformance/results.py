@@ -260,6 +260,30 @@ class CaseResult(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=
     answered: dict[str, AspectVerdict] = {}
 
 
+def brief(result: CaseResult) -> CaseResult:
+    """The result with only what a summary counts; the other fields have long texts."""
+    origin = result.origin
+    return CaseResult(
+        spec="",
+        line=1,
+        case="",
+        requirement="",
+        features=result.features,
+        level=result.level,
+        source="",
+        provider=result.provider,
+        adapter=result.adapter,
+        layer=result.layer,
+        verdict=result.verdict,
+        reason=result.reason,
+        cassette=result.cassette,
+        exchange=result.exchange,
+        origin=Origin(origin.kind) if origin else None,
+        lost_features=result.lost_features,
+        declared=result.declared,
+    )
+
+
 def fewer_reads(reads: Sequence[Read], most: int) -> tuple[Read, ...]:
     """The reads in at most ``most`` rows: neighbours are merged, pair by pair.
 

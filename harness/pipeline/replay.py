@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from dataclasses import replace as replace_fields
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, Final, Literal, get_args
 
@@ -122,22 +123,43 @@ def replay_layers(
     tool_code: bool | None = None,
 ) -> Trace:
     """Replay once and keep the output of every stage; arguments and errors as in `replay`."""
-    run = _Run.of(exchange, provider, tool_code=tool_code)
-    trace = Trace()
+    normalized = Normalized(exchange, provider, tool_code)
     if dialect is None:
-        for _ in run.steps(trace):
+        return normalized.trace
+    return normalized.translate(dialect, Session() if session is None else session)
+
+
+class Normalized:
+    """The frames and events of one exchange, which every dialect can translate. Arguments and
+    errors as in `replay`.
+    """
+
+    def __init__(self, exchange: Exchange, provider: str | None, tool_code: bool | None) -> None:
+        self._run = _Run.of(exchange, provider, tool_code=tool_code)
+        self.trace = Trace()
+        for _ in self._run.steps(self.trace):
             pass
-    else:
-        session = Session() if session is None else session
-        translator = run.translator(dialect, session, None)
-        for frame, events in run.steps(trace):
+
+    def translate(self, dialect: Dialect, session: Session) -> Trace:
+        """The trace with the payloads of a dialect; the session's clock goes with the frames."""
+        translator = self._run.translator(dialect, session, self._tools)
+        feed = translator.feed
+        payloads: list[Payload] = []
+        made: list[int] = []
+        for frame, events in self.trace.steps:
             if frame is not None and frame.at_ms is not None:
                 session.at_ms = frame.at_ms
             for event in events:
-                trace.payloads += translator.feed(event)
-                trace.made.append(len(trace.payloads))
-        trace.payloads += translator.close()
-    return trace
+                payloads += feed(event)
+                made.append(len(payloads))
+        payloads += translator.close()
+        trace = self.trace
+        return Trace(trace.steps, trace.reads, trace.fault, payloads, made)
+
+    @cached_property
+    def _tools(self) -> Sequence[Tool]:
+        request = self._run.exchange.request
+        return declared_tools(request.body) if request else []
 
 
 def trace(

@@ -6,17 +6,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from .markers import OUTPUT, PASSED, RECORDED, STARTED, is_ours
+from .failures import HarnessFailure
+from .markers import MARKER, OUTPUT, PASSED, RECORDED, STARTED, is_ours
 
 if TYPE_CHECKING:
     from google.genai.types import HttpOptions
 
     from harness.recording import Playback, Recording
     from harness.server import Server
+
+
+_OUTCOMES: Final = (HarnessFailure, pytest.skip.Exception, pytest.xfail.Exception)
+"""Exceptions without a traceback that anybody reads."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -37,12 +42,15 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    if call.excinfo is not None and is_ours(item) and not item.config.getoption("fulltrace"):
+    raised = call.excinfo
+    shows_frames = raised is not None and not isinstance(raised.value, _OUTCOMES)
+    if raised and shows_frames and is_ours(item) and not item.config.getoption("fulltrace"):
         from .cassette_use import leave_out_frames
 
-        leave_out_frames(call.excinfo)
+        leave_out_frames(raised)
     report = yield
-    if report.when == "call":  # a test that Ctrl-C ends has no such report
+    # a test that Ctrl-C ends has no report of its call
+    if report.when == "call" and item.get_closest_marker(MARKER) is not None:
         item.stash[PASSED], item.stash[OUTPUT] = report.passed, report.longreprtext
     return report
 

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import shlex
-from typing import Any
+from typing import Any, Final
 
 import pytest
+from msgspec.structs import replace
 
 from harness.cassettes.redaction.secrets import mask
 from harness.conformance.masked import masked
-from harness.conformance.results import CaseResult, encode
+from harness.conformance.results import CaseResult, Verdict, brief, encode
 from harness.stream.printable import printable_lines
 
 from .failures import HarnessFailure, HarnessWarning
 from .paths import relative_path
 from .project import pytest_options
+
+_GREEN: Final[tuple[Verdict, ...]] = ("passed", "not-carried")
 
 
 class ResultItem(pytest.Item):
@@ -22,8 +25,14 @@ class ResultItem(pytest.Item):
 
     result: CaseResult | None = None
 
-    def keep(self, result: CaseResult) -> CaseResult:
-        """Keep the result of this item, without secrets; returns it."""
+    def keep(self, result: CaseResult, *options: str) -> CaseResult:
+        """Keep the result of this item, without secrets; returns it. ``options`` are further ones
+        of its command. A cell that passes is kept `brief` where no report is written.
+        """
+        if result.verdict in _GREEN and not self.config.getoption("--harness-report"):
+            result = brief(result)
+        else:
+            result = replace(result, command=self.command(*options))
         self.result = masked(result, mask())
         return self.result
 

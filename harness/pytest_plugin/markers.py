@@ -18,5 +18,7 @@ RECORDED: Final = pytest.StashKey[dict[Path, str]]()
 
 def is_ours(item: pytest.Item) -> bool:
     """Whether an item is a cell of a spec, or a test that uses our fixtures or marker."""
+    if hasattr(item, "cell"):
+        return True
     used = any(name.startswith("harness_") for name in getattr(item, "fixturenames", ()))
-    return hasattr(item, "cell") or used or item.get_closest_marker(MARKER) is not None
+    return used or item.get_closest_marker(MARKER) is not None

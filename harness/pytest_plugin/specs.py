@@ -52,15 +52,12 @@ class SpecFile(pytest.File):
             cells = project.cells(self.path)
         except SpecError as error:
             raise self.CollectError(str(error)) from None
-        shown = mask().text
-        for cell in cells:
-            if self._selected(project, cell):
-                name = shown(cell.name)
-                # The whole id is given: pytest 9 makes it from the name otherwise, and --lf would
-                # not find the item.
-                yield CellItem.from_parent(
-                    self, name=name, nodeid=f"{self.nodeid}::{name}", cell=cell
-                )
+        cells = [cell for cell in cells if self._selected(project, cell)]
+        names = mask().texts([cell.name for cell in cells])
+        for cell, name in zip(cells, names, strict=True):
+            # The whole id is given: pytest 9 makes it from the name otherwise, and --lf would not
+            # find the item.
+            yield CellItem.from_parent(self, name=name, nodeid=f"{self.nodeid}::{name}", cell=cell)
 
     def _selected(self, project: Project, cell: Cell) -> bool:
         providers = self.config.getoption("--harness-provider")
@@ -94,7 +91,13 @@ class CellItem(ResultItem):
         except (AdapterError, CassetteError) as error:
             fault = f"nothing could be filled in: {error}"
         adapter = project.adapter(self.cell.column)
-        judgement = judge(self.cell, project.cassette, adapter, today=date.today())
+        judgement = judge(
+            self.cell,
+            project.cassette,
+            adapter,
+            today=date.today(),
+            normalize=project.normalize,
+        )
         result = judgement.result
         if self.config.getoption("--harness-report") or VERDICTS[result.verdict].red:
             result = with_evidence(judgement)
@@ -109,14 +112,10 @@ class CellItem(ResultItem):
             )
         if fault:
             result = replace(result, verdict="error", reason=fault)
-        kept = self.keep(replace(result, command=self.command()))
-        self._conclude(kept, judgement.exception)
+        self._conclude(self.keep(result), judgement.exception)
 
     def _conclude(self, result: CaseResult, cause: BaseException | None) -> None:
         strict = self.config.getoption("--harness-strict")
-        first = result.findings[0] if result.findings else None
-        path = "" if first is None or first.kind == "extra" else first.path
-        place = self.place(self.cell.case.expected_line(self.cell.key, path))
         match result.verdict:
             case "passed":
                 return
@@ -127,9 +126,15 @@ class CellItem(ResultItem):
             case "not-run" | "unreviewed" if not strict:
                 pytest.skip(printable(f"{VERDICTS[result.verdict].word}: {result.reason}"))
             case "warning" if not strict:
-                self.warn(HarnessWarning(explain(result, place)))
+                self.warn(HarnessWarning(explain(result, self._place(result))))
             case _:
-                raise HarnessFailure(explain(result, place)) from cause
+                raise HarnessFailure(explain(result, self._place(result))) from cause
+
+    def _place(self, result: CaseResult) -> str:
+        """The line of the expectation that the first finding is about."""
+        first = result.findings[0] if result.findings else None
+        path = "" if first is None or first.kind == "extra" else first.path
+        return self.place(self.cell.case.expected_line(self.cell.key, path))
 
     def _warn_of_guess(self) -> None:
         self.warn(

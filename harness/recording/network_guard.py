@@ -10,8 +10,7 @@ import ipaddress
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
-from unittest import mock
+from typing import Any, Final
 
 from harness.pipeline.replay import ReplayError
 
@@ -46,13 +45,23 @@ def refuse_network(why: str) -> Iterator[None]:
             raise NetworkRefused(f"looking up {name} was refused: {why}")
         return look_up(host, *arguments, **options)
 
-    with (
-        mock.patch.object(socket.socket, "connect", guarded(socket.socket.connect)),
-        mock.patch.object(socket.socket, "connect_ex", guarded(socket.socket.connect_ex)),
-        mock.patch.object(socket.socket, "sendto", guarded(socket.socket.sendto)),
-        mock.patch.object(socket, "getaddrinfo", look_up_here),
-    ):
+    kind = socket.socket
+    own = {name: vars(kind)[name] for name in _METHODS if name in vars(kind)}
+    for name in _METHODS:
+        setattr(kind, name, guarded(getattr(kind, name)))
+    socket.getaddrinfo = look_up_here
+    try:
         yield
+    finally:
+        socket.getaddrinfo = look_up
+        for name in _METHODS:
+            if name in own:
+                setattr(kind, name, own[name])
+            else:  # inherited
+                delattr(kind, name)
+
+
+_METHODS: Final = ("connect", "connect_ex", "sendto")
 
 
 def _is_here(host: str) -> bool:

@@ -78,7 +78,7 @@ def trace(tmp_path: Path) -> tuple[Judgement, list[Call]]:
     before = sys.getprofile()
     sys.setprofile(note)
     try:
-        judgement = judge(cell, project.cassette)
+        judgement = judge(cell, project.cassette, normalize=project.normalize)
     finally:
         sys.setprofile(before)
     return judgement, calls
@@ -124,7 +124,7 @@ def test_a_green_cell_takes_every_step_once(
         ("cassettes/load.py", "load"),
         ("providers/detection.py", "detect_provider"),
         ("conformance/judge.py", "resolve_fixture"),
-        ("pipeline/replay.py", "replay_layers"),
+        ("pipeline/replay.py", "Normalized.__init__"),
         ("pipeline/replay.py", "_Frames.__init__"),
         ("specs/matching/__init__.py", "compare"),
     ):

@@ -39,13 +39,17 @@ class Mask:
         self._redactor: Final = redactor or Redactor()
         self.text: Final = lru_cache(1024)(self._text)
         self._redacted: Final = lru_cache(4096)(self._redact)  # results repeat most of their texts
+        self._joined: Final = lru_cache(256)(self._masked)  # those of one case, all of them
 
     def texts(self, texts: Sequence[str]) -> list[str]:
         """The texts, masked; a secret may begin in one and end in another."""
+        return list(self._joined(tuple(texts)))
+
+    def _masked(self, texts: tuple[str, ...]) -> tuple[str, ...]:
         if not texts:
-            return []
+            return ()
         masked = self._shown(_SEPARATOR.join(map(self._redacted, texts))).split(_SEPARATOR)
-        return masked if len(masked) == len(texts) else [REDACTED] * len(texts)
+        return tuple(masked) if len(masked) == len(texts) else (REDACTED,) * len(texts)
 
     def value(self, write: Callable[[Callable[[str], str]], Value]) -> Value:
         """A value with masked texts. ``write`` makes it with a function that it calls for each of

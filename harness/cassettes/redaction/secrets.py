@@ -73,7 +73,8 @@ def known_secrets(
     secrets = dict(_variables(environ))
     for number, value in enumerate(arguments, 1):
         secrets[f"the key that was given as argument {number}"] = value
-    for path in _credential_files(environ):
+    names = ("GOOGLE_APPLICATION_CREDENTIALS", "CLOUDSDK_CONFIG", "APPDATA", "HOME", "USERPROFILE")
+    for path in _credential_files(*map(environ.get, names)):
         secrets |= {
             f"the {member} of {path.name}": value
             for member, value in _members(_read_credentials(path))
@@ -123,21 +124,24 @@ def _is_secret(name: str) -> bool:
     return _WORD.search(name) is not None
 
 
-def _credential_files(environ: Mapping[str, str]) -> Iterator[Path]:
+@lru_cache(4)
+def _credential_files(
+    application: str | None,
+    settings: str | None,
+    app_data: str | None,
+    home: str | None,
+    profile: str | None,
+) -> tuple[Path, ...]:
     """The files in which Google's libraries, gcloud and the Gemini CLI keep credentials."""
-    application = environ.get("GOOGLE_APPLICATION_CREDENTIALS")
-    if application:
-        yield Path(application)
-    home = environ.get("HOME") or environ.get("USERPROFILE")
+    home = home or profile
     settings = (
-        environ.get("CLOUDSDK_CONFIG")
-        or (environ.get("APPDATA") and f"{environ['APPDATA']}/gcloud")
-        or (home and f"{home}/.config/gcloud")
+        settings or (app_data and f"{app_data}/gcloud") or (home and f"{home}/.config/gcloud")
     )
-    if settings:
-        yield Path(settings, "application_default_credentials.json")
-    if home:
-        yield Path(home, ".gemini", "oauth_creds.json")
+    return (
+        *([Path(application)] if application else []),
+        *([Path(settings, "application_default_credentials.json")] if settings else []),
+        *([Path(home, ".gemini", "oauth_creds.json")] if home else []),
+    )
 
 
 def _read_credentials(path: Path) -> Any:

@@ -11,12 +11,16 @@ from typing import Any, Final, Literal
 
 from harness.dialects.dialect import RequestTranslator
 from harness.facts import DeclaredLoss, Facts, Transcript, json_of_fact, merged_facts
-from harness.pipeline.replay import Trace
+from harness.pipeline.replay import Normalized, Trace
 from harness.specs import Case
 from harness.stream.exchange import Exchange
 from harness.stream.session import Session
 
 Layer = Literal["payloads", "events", "frames"]
+Normalize = Callable[[Exchange, str | None, bool | None], Normalized]
+"""Normalizes an exchange as a provider, or with it gives what it made of the same exchange before;
+`Normalized` itself is one.
+"""
 
 FACTS: Final = "facts"
 """The event model of adapters that state their facts themselves."""
@@ -140,7 +144,9 @@ class Adapter:
     is unknown. ``losses``: the aspects that the event model has no place for.
     ``known_failing``: the failures that are known. ``grammar`` and ``request`` are None where the
     adapter has none. ``reference``: our own adapter of the same event model, for a user's adapter.
-    ``version()`` gives the version of the library or program under test; it may start the program.
+    ``of_normalized(normalized, options)``, of our own adapters, is ``run`` on an exchange that has
+    been normalized, which several adapters can share. ``version()`` gives the version of the
+    library or program under test; it may start the program.
     ``second_request(exchange, options)`` gives the body of the request that follows the answer, or
     the reason why there is none; see `second_request`. ``close()`` ends the threads and processes
     of the adapter; a later run starts new ones.
@@ -162,6 +168,7 @@ class Adapter:
     version: Callable[[], str] = lambda: UNKNOWN
     second_request: Callable[[Exchange, RunOptions], bytes | str] | None = None
     close: Callable[[], None] = lambda: None
+    of_normalized: Callable[[Normalized, RunOptions], Output] | None = None
 
     @property
     def noun(self) -> str:
@@ -178,10 +185,16 @@ class Adapter:
         reference = self.reference and replace(self.reference, options=options)
         return replace(self, options=options, reference=reference)
 
-    def output(self, exchange: Exchange) -> Output:
-        """Run the adapter. Raises `AdapterError` for every exception that it raises."""
+    def output(self, exchange: Exchange, normalize: Normalize | None = None) -> Output:
+        """Run the adapter; one of ours takes what ``normalize`` gives, where that is given. Raises
+        `AdapterError` for every exception that it raises.
+        """
+        options = self.options
         with _adapter_errors():
-            return self.run(exchange, self.options)
+            if normalize and self.of_normalized:
+                normalized = normalize(exchange, options.provider, options.tool_code)
+                return self.of_normalized(normalized, options)
+            return self.run(exchange, options)
 
     def items(self, exchange: Exchange) -> list[Any]:
         """The native events of a run; raises as `output` does."""

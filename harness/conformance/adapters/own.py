@@ -12,7 +12,7 @@ from msgspec import to_builtins
 
 from harness.dialects import DIALECTS, Dialect
 from harness.facts import event_differences
-from harness.pipeline.replay import plain_frame, replay_layers
+from harness.pipeline.replay import Normalized, plain_frame
 from harness.providers.oracle import gather_events, read_raw
 from harness.stream.events import ORDER
 from harness.stream.exchange import Exchange
@@ -27,27 +27,33 @@ BOUNDLESS: Final = 1 << 62
 def dialect_adapter(dialect: Dialect) -> Adapter:
     """A dialect as an adapter: the pipeline from an exchange to its payloads."""
 
-    def run(exchange: Exchange, options: RunOptions) -> Output:
+    def translated(normalized: Normalized, options: RunOptions) -> Output:
         session = Session(context=options.context, limit=BOUNDLESS)
-        trace = replay_layers(
-            exchange,
-            provider=options.provider,
-            dialect=dialect,
-            session=session,
-            tool_code=options.tool_code,
-        )
+        trace = normalized.translate(dialect, session)
         return Output(trace.payloads, session, trace)
 
     return _with_model(
         Adapter(
             name=dialect.name,
             model=dialect.name,
-            run=run,
+            run=_run(translated),
+            of_normalized=translated,
             request=dialect.request,
             version=partial(version, "gemini-conformance"),
         ),
         dialect,
     )
+
+
+def _run(
+    of_normalized: Callable[[Normalized, RunOptions], Output],
+) -> Callable[[Exchange, RunOptions], Output]:
+    """The run of one of our adapters: it normalizes the exchange itself."""
+
+    def run(exchange: Exchange, options: RunOptions) -> Output:
+        return of_normalized(Normalized(exchange, options.provider, options.tool_code), options)
+
+    return run
 
 
 def user_adapter(
@@ -70,20 +76,21 @@ def _with_model(adapter: Adapter, dialect: Dialect) -> Adapter:
     )
 
 
-def _run_events(exchange: Exchange, options: RunOptions) -> Output:
-    trace = replay_layers(exchange, provider=options.provider, tool_code=options.tool_code)
+def _events(normalized: Normalized, _: RunOptions) -> Output:
+    trace = normalized.trace
     return Output([to_builtins(event) for event in trace.events], Session(), trace)
 
 
-def _run_frames(exchange: Exchange, options: RunOptions) -> Output:
-    trace = replay_layers(exchange, provider=options.provider, tool_code=options.tool_code)
+def _frames(normalized: Normalized, _: RunOptions) -> Output:
+    trace = normalized.trace
     return Output([plain_frame(frame) for frame in trace.frames], Session(), trace)
 
 
 EVENTS: Final = Adapter(
     name="events",
     model="events",
-    run=_run_events,
+    run=_run(_events),
+    of_normalized=_events,
     layer="events",
     facts=lambda output: gather_events(output.items),
     differences=event_differences,
@@ -92,7 +99,9 @@ EVENTS: Final = Adapter(
 )
 """The canonical events, between a provider and every dialect."""
 
-FRAMES: Final = Adapter(name="frames", model="frames", run=_run_frames, layer="frames")
+FRAMES: Final = Adapter(
+    name="frames", model="frames", run=_run(_frames), of_normalized=_frames, layer="frames"
+)
 """The delimited messages of the wire."""
 
 ADAPTERS: Final[dict[str, Adapter]] = {
