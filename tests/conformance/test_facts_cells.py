@@ -62,7 +62,7 @@ def test_a_loss_of_the_features_aspect_fails() -> None:
     assert [(finding.path, finding.kind) for finding in result.findings] == [("signatures", "lost")]
 
 
-def test_a_failed_aspect_counts_against_the_features_that_it_concerns() -> None:
+def test_a_failed_aspect_counts_against_its_features() -> None:
     more: tuple[tuple[str, tuple[Aspect, ...] | None], ...] = (("calls.some", ("calls",)),)
     result = result_of(facts_adapter(with_native(without_signatures)), more=more)
     assert (result.verdict, result.lost_features) == ("failed", ("x.y",))

@@ -80,7 +80,7 @@ def test_a_partial_expectation_compares_by_reference_too() -> None:
         ({"msg_1": ""}, ['""']),
     ],
 )
-def test_an_id_of_the_wire_a_shared_one_and_an_empty_one_are_differences(
+def test_wire_ids_shared_ids_and_empty_ids_are_differences(
     changes: dict[str, str], got: list[str]
 ) -> None:
     assert verdict(changes) == ("failed", got)

@@ -113,7 +113,7 @@ def test_a_result_says_what_it_rests_on() -> None:
     assert result.findings_total == len(result.findings) == 1
 
 
-def test_the_first_layer_that_differs_is_the_lowest_of_those_expected() -> None:
+def test_the_first_differing_layer_is_the_lowest_expected() -> None:
     frames, events = [{"offset": 1}], [{"kind": "nope"}]
     assert (
         verdict(expect={"anthropic": WRONG, "events": events, "frames": frames}).first_layer

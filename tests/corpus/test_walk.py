@@ -79,7 +79,7 @@ def test_a_good_corpus_is_green(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert (result["replayed"], result["second"]) == (1, {"read": 1})
 
 
-def test_a_rule_of_the_server_that_refuses_an_answered_request_is_red(tmp_path: Path) -> None:
+def test_a_rule_that_refuses_an_answered_request_is_red(tmp_path: Path) -> None:
     (finding,) = walked(corpus(tmp_path, text=cassette(asked='{"contents": []}'))).red
     assert finding.startswith("exchange 1: the server would refuse what was answered: ")
     assert "(rule contents-missing, " in finding

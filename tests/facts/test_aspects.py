@@ -217,7 +217,7 @@ def test_a_signature_in_the_other_alphabet_without_padding_is_kept() -> None:
     assert red(wire, Transcript((Entry({"s": signed[1:]}, stop),))) == {"signatures": "lost"}
 
 
-def test_equal_signatures_must_be_found_as_often_as_the_wire_has_them() -> None:
+def test_equal_signatures_are_counted() -> None:
     part = {"text": "a", "thoughtSignature": SIGNATURE}
     wire = answer(frame(part, part, finishReason="STOP"))
     facts = (Text("aa"), Finish("STOP"))

@@ -39,11 +39,12 @@ from tests.faulty.openai_compat import OPENAI_COMPAT
 from tests.faulty.pipeline import Fault, Table
 from tests.faulty.programs import PROGRAM_FAULTS, ProgramFault
 from tests.faulty.proxy_requests import PROXY
-from tests.faulty.requests import REQUEST_FAULTS, RequestFault
+from tests.faulty.requests import RequestFault
 from tests.faulty.siblings import SIBLINGS
 from tests.faulty.tool_code import TOOL_CODE
 from tests.faulty.tool_code_reader import ToolCodeReader
 from tests.faulty.unified_llm import UNIFIED_LLM
+from tests.faulty.wire_requests import REQUEST_FAULTS
 from tests.support.adapters import events_of, payloads_of
 
 pytestmark = pytest.mark.slow

@@ -534,7 +534,7 @@ def test_a_marker_that_names_nothing(suite: pytest.Pytester, marker: str, said: 
         "def test_x(harness_server):\n    harness_server.add('a')",
     ],
 )
-def test_a_missing_or_damaged_cassette_is_reported_without_our_frames(
+def test_a_damaged_cassette_is_reported_without_our_frames(
     suite: pytest.Pytester, test: str, damaged: bool
 ) -> None:
     suite.makepyfile(test_it=f"import pytest\n{test}\n")

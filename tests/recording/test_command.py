@@ -29,7 +29,7 @@ from tests.support.raw_server import plain, raw_server, streaming
 
 @pytest.mark.slow
 @pytest.mark.parametrize("end", ["cut", "reset"])
-def test_the_command_keeps_a_good_cassette_where_an_answer_breaks_off(
+def test_an_answer_that_breaks_off_replaces_no_cassette(
     project: Path, capsys: pytest.CaptureFixture[str], end: str
 ) -> None:
     path = project / "cassettes" / "gemini-api" / "two-turns.yaml"

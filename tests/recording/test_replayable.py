@@ -138,7 +138,7 @@ NEEDS = r"needs the header X-Next-Page of the answer of exchange 1 .* `redact = 
 
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("asks", [by_subscript, by_get, by_following, by_sending])
-def test_a_header_that_the_client_needs_and_no_cassette_keeps_is_an_error(
+def test_a_needed_header_that_no_cassette_keeps_is_an_error(
     library: str, asks: Callable[[Any, str], None], tmp_path: Path
 ) -> None:
     path = tmp_path / "a.yaml"

@@ -132,7 +132,7 @@ def ask_urllib(url: str, key: str) -> bytes:
     "match_on", [None, ["method", "uri", "body", "headers"]], ids=["vcrpy's own", "all of it"]
 )
 @pytest.mark.parametrize("asks", [ask_httpx2, ask_urllib])
-def test_a_suite_of_vcrpys_own_finds_its_cassette_whatever_key_it_uses(
+def test_a_stock_suite_finds_its_cassette_with_any_key(
     tmp_path: Path, asks: Callable[[str, str], bytes], match_on: list[str] | None
 ) -> None:
     recorder, path = vcr.VCR(**({"match_on": match_on} if match_on else {})), tmp_path / "a.yaml"

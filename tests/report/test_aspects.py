@@ -156,7 +156,7 @@ def test_a_request_has_a_line_for_each_content() -> None:
     assert request_lines({"request": request}) == [f"request.{line}" for line in lines]
 
 
-def test_evidence_shows_the_lines_around_the_value_that_the_reason_names() -> None:
+def test_evidence_shows_the_lines_around_the_named_value() -> None:
     lines = [f"line {number}" for number in range(20)]
     lines[11] = f'{"x" * 400} "finish": "MAX_TOKENS" {"y" * 400}'
     words = words_of("the wire ends with MAX_TOKENS; the adapter says stop")

@@ -111,7 +111,7 @@ for line in sys.stdin:
 """Records in a new process for each line of its input, and prints how far the recording is."""
 
 
-def test_a_recording_that_is_killed_leaves_the_old_cassette_or_the_new_one(
+def test_a_killed_recording_leaves_the_old_or_the_new_cassette(
     tmp_path: Path,
 ) -> None:
     """Killed twenty times: between reads, and while the cassette is written."""

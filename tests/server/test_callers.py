@@ -54,7 +54,7 @@ def test_a_page_without_an_origin_of_its_own_may_not_ask() -> None:
     assert find(Callers("127.0.0.1"), b"origin", "null") == "Origin: null"
 
 
-def test_a_listener_on_all_addresses_is_asked_by_any_address_and_no_name() -> None:
+def test_a_listener_on_all_addresses_answers_to_no_name() -> None:
     callers = Callers("0.0.0.0")  # nothing listens
     assert find(callers, b"host", "10.0.0.7:80") is None
     assert find(callers, b"host", "example.com") == "Host: example.com"

@@ -111,7 +111,7 @@ def test_by_path_the_body_does_not_count_but_its_history_does() -> None:
         ("vertex-ai", PATH, False),
     ],
 )
-def test_an_answer_without_a_request_answers_every_request_of_its_kind(
+def test_a_bare_answer_answers_every_request_of_its_kind(
     provider: str | None, path: str, served: bool
 ) -> None:
     bare = Exchange(

@@ -73,7 +73,7 @@ def test_json_stays_json(value: object) -> None:
     assert len(json.loads(read["b"])) == 1
 
 
-def test_a_mask_knows_the_environment_and_ignores_unreadable_credentials(
+def test_a_mask_ignores_credentials_that_it_cannot_read(
     tmp_path: Path,
 ) -> None:
     place = tmp_path / "c.json"

@@ -285,7 +285,7 @@ def test_payloads_are_native_events_alone(tmp_path: Path) -> None:
     assert (output.items, output.transcript) == ([{"type": "x"}, [1, "AA=="]], None)
 
 
-def test_an_exception_on_the_level_of_payloads_is_an_error_with_its_cause(tmp_path: Path) -> None:
+def test_an_exception_on_payloads_is_an_error_with_its_cause(tmp_path: Path) -> None:
     adapter = function_adapter(RAISES, tmp_path, level="shop")
     with pytest.raises(
         AdapterError, match=r"the adapter raised QuotaError at shim_\w+\.py:11: Slow down\.$"

@@ -15,7 +15,7 @@ from harness.dialects import DIALECTS
 from harness.stream.exchange import Exchange
 from harness.stream.generation import GenerateRequest
 from harness.stream.session import Session
-from tests.faulty.requests import REQUEST_FAULTS
+from tests.faulty.wire_requests import REQUEST_FAULTS
 
 CASSETTES = Path(__file__).parents[3] / "cassettes"
 WIRES = {"interactions": "interactions/stateless-turns", "openai-compat": "openai-compat/turns"}
@@ -51,7 +51,7 @@ def test_each_fault_of_a_request_is_found(dialect: str, wire: str, fault: str) -
     assert return_findings(answer(wire), sending(dialect, fault)) != []
 
 
-def test_an_event_model_that_only_knows_generate_content_is_not_asked() -> None:
+def test_a_model_that_only_knows_generate_content_is_not_asked() -> None:
     reason = nothing_goes_back(answer("interactions"), ADAPTERS["mind"])
     assert reason == "mind is only sent over generateContent"
 

@@ -220,7 +220,7 @@ RUN = (
 
 
 @given(st.sets(st.integers(1, len(RUN) - 1)))
-def test_the_parser_says_what_a_replay_says_however_the_bytes_are_cut(cuts: set[int]) -> None:
+def test_the_parser_agrees_with_a_replay_at_every_cut(cuts: set[int]) -> None:
     places = [0, *sorted(cuts), len(RUN)]
     parser = GeminiParser()
     payloads = [

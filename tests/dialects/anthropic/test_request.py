@@ -172,7 +172,7 @@ CONTENT: list[Json] = [
 ]
 
 
-def test_an_answer_is_accumulated_and_its_calls_are_answered_in_order() -> None:
+def test_the_calls_of_an_accumulated_answer_are_answered_in_order() -> None:
     prompt, payloads = copy.deepcopy(PROMPT), copy.deepcopy(ANSWER)
     following = follow_up(
         prompt, payloads, [ToolOutcome({"°C": [4]}), ToolOutcome("no such city", failed=True)]

@@ -297,7 +297,7 @@ def test_what_follows_an_answer() -> None:
         follow_up(prompt, [A, B], outcomes[:1])
 
 
-def test_a_call_that_was_answered_on_the_other_side_waits_for_nothing() -> None:
+def test_a_call_answered_on_the_other_side_waits_for_nothing() -> None:
     assert MIND.request
     records = [A, B, answered(A, {})]
     assert MIND.request.follow_up({"prompt": "p"}, records, [ToolOutcome(1)])["history"] == [

@@ -110,7 +110,7 @@ def test_the_body_says_whether_a_stream_is_wanted(provider: str, header: str) ->
     assert requests[0].headers[name] == value
 
 
-def test_tools_run_over_interactions_and_their_results_follow_the_steps() -> None:
+def test_results_of_tools_follow_the_steps_of_interactions() -> None:
     steps: list[dict[str, Any]] = [
         {"type": "thought", "signature": "QUJD"},
         {"type": "function_call", "id": "a1", "name": "w", "arguments": {"city": "Oslo"}},
@@ -130,7 +130,7 @@ def test_tools_run_over_interactions_and_their_results_follow_the_steps() -> Non
     ]
 
 
-def test_tools_run_after_a_stored_interaction_and_only_results_are_sent() -> None:
+def test_after_a_stored_interaction_only_results_are_sent() -> None:
     call = {"type": "function_call", "id": "a1", "name": "w", "arguments": {"city": "Oslo"}}
     opened, requests = client(
         "interactions",
@@ -145,7 +145,7 @@ def test_tools_run_after_a_stored_interaction_and_only_results_are_sent() -> Non
     assert second["tools"] == [{"type": "function", "name": "w"}]
 
 
-def test_tools_run_over_the_compatible_endpoint_and_extra_content_goes_back() -> None:
+def test_extra_content_goes_back_over_the_compatible_endpoint() -> None:
     calls = [
         {
             "extra_content": {"google": {"thought_signature": "QUJD"}},

@@ -23,7 +23,7 @@ def steps(*parts: dict[str, Any], role: str = "model") -> Any:
     return asked({"contents": [{"role": role, "parts": list(parts)}]}).body["input"]
 
 
-def test_a_text_is_signed_by_a_thought_step_before_it_and_a_call_in_its_own() -> None:
+def test_a_thought_step_signs_a_text_and_a_call_has_its_own() -> None:
     call = {"id": "a1", "name": "w", "args": {"city": "Oslo"}}
     assert steps(
         {"text": "Hm.", "thoughtSignature": "U0lH"},

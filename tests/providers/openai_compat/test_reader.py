@@ -123,7 +123,7 @@ def chunk(**delta: Any) -> dict[str, Any]:
     return {"choices": [{"delta": delta, "index": 0}], "object": "chat.completion.chunk"}
 
 
-def test_an_open_call_and_those_behind_it_are_the_rest_of_a_cut_stream() -> None:
+def test_open_calls_are_the_rest_of_a_cut_stream() -> None:
     first = {"id": "c1", "function": {"name": "f", "arguments": '{"a":'}, "index": 0}
     second = {"id": "c2", "function": {"name": "g", "arguments": "{}"}, "index": 1}
     exchange = answer(stream(chunk(tool_calls=[first, second])), "cut")
