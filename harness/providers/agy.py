@@ -19,7 +19,7 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Final, Literal
 
-from msgspec import MsgspecError, Struct
+from msgspec import Struct
 from msgspec.json import Decoder
 
 from harness.facts import Facts
@@ -80,7 +80,6 @@ decode_piece: Final = Decoder(_PieceOfText).decode
 """A strict decoder of the usual message, a piece of text; it refuses any other, which is left to
 the reader.
 """
-REFUSED: Final = (MsgspecError, UnicodeDecodeError)
 
 
 class AgyNormalizer(RunReader):
@@ -99,13 +98,9 @@ class AgyNormalizer(RunReader):
         self._failed = False
 
     def feed(self, frame: Frame) -> list[Event]:
-        data = frame.message
-        if type(data) is not bytes:
+        if type(frame.message) is not bytes or type(frame.usual) is not _PieceOfText:
             return super().feed(frame)
-        try:
-            step = decode_piece(data).step_update
-        except REFUSED:
-            return super().feed(frame)
+        step = frame.usual.step_update
         if step.step_index not in self._steps or step.conversation_id != self._id:
             return super().feed(frame)
         self._text.append(step.text_delta)

@@ -104,7 +104,8 @@ class _Piece:
 
 
 class Calls:
-    """The tool calls of one answer, of all its choices, numbered from 1.
+    """The tool calls of one answer, of all its choices, numbered from 1. ``none_came``: no choice
+    has a call so far.
 
     ``live``: the text of the answer's arguments is passed on as it comes. Otherwise a call is
     passed on when it is over, so that a signature on a later piece still finds its call.
@@ -117,11 +118,7 @@ class Calls:
         self._waiting: list[_Call] = []
         self._open: _Call | None = None
         self._signatures: list[tuple[str, int]] = []  # that came inside a call
-
-    @property
-    def none_came(self) -> bool:
-        """Whether no choice has a call so far."""
-        return not self._calls
+        self.none_came = True
 
     def read(
         self, wire: dict[str, Json], signature: str | None, candidate: int, out: list[Event]
@@ -135,6 +132,7 @@ class Calls:
                 return
             call = _Call(piece, candidate)
             self._calls.setdefault(candidate, []).append(call)
+            self.none_came = False
             self._waiting.append(call)
         elif call.over:
             self._note_late(piece, candidate, out)

@@ -54,13 +54,13 @@ class ChatNormalizer(AnswerReader):
             chunk = decode_usual(data)
         except REFUSED:
             return super().feed(frame)
-        names = (chunk.model, chunk.id, chunk.created)
-        if (*names, chunk.system_fingerprint, chunk.service_tier) != self._names:
+        model, created, print_ = chunk.model, chunk.created, chunk.system_fingerprint
+        if (model, chunk.id, created, print_, chunk.service_tier) != self._names:
             return super().feed(frame)
         out: list[Event] = []
-        for choice in chunk.choices:
-            if choice.delta.content:
-                self._choices.read_text(choice.delta.content, 0, out)
+        choices = chunk.choices
+        if choices and (text := choices[0].delta.content):
+            self._choices.read_text(text, 0, out)
         return out
 
     def _release(self, out: list[Event]) -> list[str]:

@@ -44,11 +44,11 @@ class GeminiChoices(Choices):
         super().__init__(live=False)
         self._tag = tag
         self._splitters: dict[int, ThoughtSplitter] = {}
+        self._plain = False  # a text of the answer without a tag is no thought
 
     def read_text(self, text: str, index: int, out: list[Event]) -> None:
-        splitter = self._splitters.get(index)
-        if splitter is not None and splitter.idle and self.calls.none_came and "<" not in text:
-            out.append(Text(text, None, index))  # nearly all text
+        if self._plain and index == 0 and self.calls.none_came and "<" not in text:
+            out.append(Text(text))  # nearly all text
         else:
             self._split(text, index, False, out)
 
@@ -109,6 +109,8 @@ class GeminiChoices(Choices):
         if splitter is None:
             splitter = self._splitters[index] = ThoughtSplitter(self._tag)
         self._put_pieces(splitter.feed(text, marked), index, out)
+        if index == 0:
+            self._plain = splitter.idle
 
     def _put_pieces(self, pieces: list[tuple[bool, str]], index: int, out: list[Event]) -> None:
         for thought, text in pieces:

@@ -22,7 +22,7 @@ class Frame(msgspec.Struct, gc=False):
     ``offset`` is the byte where the message begins, ``at_ms`` the time of the read that completed
     it. ``partial``: the stream ended inside it. ``message`` holds bytes until ``json`` or ``raw``
     is read, so that a strict decoder can read them instead; a value that was decoded is never
-    bytes.
+    bytes. ``usual`` is what a strict decoder made of these bytes, where the framer has asked one.
     """
 
     offset: int
@@ -30,6 +30,7 @@ class Frame(msgspec.Struct, gc=False):
     text: str | None = None
     at_ms: float | None = None
     partial: bool = False
+    usual: object = None
 
     @property
     def json(self) -> Json:

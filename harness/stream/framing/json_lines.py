@@ -35,8 +35,8 @@ def has_type_and_time(value: dict[str, Any]) -> bool:
 
 class JsonLinesFramer:
     """One line, one message: see `harness.stream.framing.Framer`. ``is_message`` tells the messages
-    inside other text. A read that the strict decoder ``usual`` accepts is one message of the
-    provider, and is not decoded here.
+    inside other text. A line that the strict decoder ``usual`` accepts is one message of the
+    provider; the reader of the frame decodes it.
     """
 
     def __init__(
@@ -58,13 +58,14 @@ class JsonLinesFramer:
         self.brackets = Brackets()
 
     def feed(self, data: bytes, at_ms: float | None = None) -> list[Frame]:
-        if self.usual is not None and self._is_usual(self.usual, data):
-            frame = Frame(self.offset, data[:-1], None, at_ms)
-            self.offset += len(data)
-            return [frame]
         frames: list[Frame] = []
+        decode = self.usual
+        if decode is not None and self._take_usual(decode, data, at_ms, frames):
+            return frames
         *ended, rest = data.split(b"\n")
         for piece in ended:
+            if decode is not None and self._take_usual(decode, piece + b"\n", at_ms, frames):
+                continue
             self._hold(piece)
             line = b"".join(self.held)
             self.held.clear()
@@ -75,15 +76,25 @@ class JsonLinesFramer:
         self._hold(rest)
         return frames
 
-    def _is_usual(self, decode: Callable[[bytes], object], data: bytes) -> bool:
-        """Whether a read is one line, and that line is the usual message."""
+    def _take_usual(
+        self,
+        decode: Callable[[bytes], object],
+        data: bytes,
+        at_ms: float | None,
+        frames: list[Frame],
+    ) -> bool:
+        """Read one line that is the usual message; returns False for any other piece."""
         if self.held or self.document or data[:1] != b"{" or data[-1:] != b"\n":
             return False
         try:
-            decode(data)
+            usual = decode(data)
         except (MsgspecError, UnicodeDecodeError):
             return False
-        return len(data) <= self.max_frame
+        if len(data) > self.max_frame:
+            return False
+        frames.append(Frame(self.offset, data, None, at_ms, False, usual))
+        self.offset += len(data)
+        return True
 
     def close(self) -> list[Frame]:
         frames: list[Frame] = []

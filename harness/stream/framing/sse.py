@@ -28,17 +28,30 @@ class SseFramer:
         self.starts: list[int] = []  # and where each begins
         self.data_size = 0
         self.bare = BareJson(max_frame)
+        # the pieces of the unfinished line and of the open document
+        self.line_held, self.bare_held = self.line.held, self.bare.pieces.held
+        # the usual event begins and ends like the one before
+        self.opening, self.end, self.name_size, self.around = b"data: ", b"\n\n", 0, 8
 
     def feed(self, data: bytes, at_ms: float | None = None) -> list[Frame]:
+        if not (self.line_held or self.data or self.bare_held):  # no event or document is open
+            # Nearly every read is one event, and begins and ends like the one before: this is the
+            # hot path.
+            opened = data.removeprefix(self.opening)
+            message = opened.removesuffix(self.end)
+            size = len(data)
+            if (
+                len(message) == size - self.around
+                and size <= self.usual_size
+                and 10 not in message
+                and 13 not in message
+            ):
+                frame = Frame(self.offset + self.name_size, message, None, at_ms)
+                self.offset += size
+                self.after_cr = False
+                return [frame]
         frames: list[Frame] = []
-        head = data[:6]
-        if head == b"data: ":
-            if self._take_whole(data, at_ms, frames):
-                return frames
-        elif head == b"event:":
-            if self._take_named(data, at_ms, frames):
-                return frames
-        elif head[:1] == b"{" and self._take_document(data, at_ms, frames):
+        if self._take_usual(data, at_ms, frames):
             return frames
         if self.after_cr and data:
             self.after_cr = False
@@ -82,61 +95,63 @@ class SseFramer:
         self.bare.close(frames, partial=True)
         return frames
 
-    def _take_whole(self, data: bytes, at_ms: float | None, frames: list[Frame]) -> bool:
-        """Read the usual piece: whole events of one line each, with one kind of line end. Returns
-        False for any other piece. The reader of the frames decodes the messages.
+    def _take_usual(self, data: bytes, at_ms: float | None, frames: list[Frame]) -> bool:
+        """Read the usual piece: whole events, or one document. Returns False for any other piece.
+        The reader of the frames decodes the messages.
         """
-        if self.line.held or self.data or self.bare.pieces.held:
+        if self.line_held or self.data or self.bare_held:
             return False
+        head = data[:6]
+        if head == b"data: ":
+            return self._take_whole(data, at_ms, frames)
+        if head == b"event:":
+            return self._take_named(data, at_ms, frames)
+        return head[:1] == b"{" and self._take_document(data, at_ms, frames)
+
+    def _take_whole(self, data: bytes, at_ms: float | None, frames: list[Frame]) -> bool:
+        """Read whole events of one line each, with one kind of line end."""
         end = b"\r\n\r\n" if data.endswith(b"\r\n\r\n") else b"\n\n"
-        size, width = len(data), len(end)
-        if (
-            data.find(b"\n") == size - (3 if width == 4 else 2)
-            and data.find(b"\r") == (size - 4 if width == 4 else -1)
-            and data.endswith(end)
-        ):
-            messages = [data[6:-width]]
-        else:
-            messages = data[6:-width].split(end + b"data: ")
-            if not data.endswith(end) or data.translate(None, _TEXT) != end * len(messages):
-                return False
-        if size > self.usual_size and max(map(len, messages)) > self.usual_size - 6:
+        around = 6 + len(end)
+        if not data.endswith(end):
             return False
-        offset, around = self.offset, width + 6
+        messages = data[6 : -len(end)].split(end + b"data: ")
+        if len(data) > self.usual_size and max(map(len, messages)) > self.usual_size - 6:
+            return False
+        offset, taken = self.offset, []
         for message in messages:
-            frames.append(Frame(offset, message, None, at_ms))
+            if 10 in message or 13 in message:
+                return False
+            taken.append(Frame(offset, message, None, at_ms))
             offset += len(message) + around
+        frames += taken
+        self.opening, self.end, self.name_size, self.around = b"data: ", end, 0, around
         self.after_cr = False
         self.offset = offset
         return True
 
     def _take_named(self, data: bytes, at_ms: float | None, frames: list[Frame]) -> bool:
-        """Read the usual piece of a wire that names its events: whole events of a name and one line
-        of data, with LF as the line end. Returns False for any other piece.
-        """
-        size = len(data)
-        if self.line.held or self.data or self.bare.pieces.held or size > self.usual_size:
+        """Read whole events of a name and one line of data, with LF as the line end."""
+        if data[-2:] != b"\n\n" or len(data) > self.usual_size or 13 in data:
             return False
-        line = data.find(b"\n") + 1
-        if data[-2:] != b"\n\n" or data.find(b"\r") >= 0:
+        lines, taken, offset, latest, width = data.split(b"\n"), [], self.offset, b"", 0
+        if len(lines) % 3 != 1 or any(lines[2::3]):
             return False
-        if data.find(b"\n", line) == size - 2 and data[line : line + 6] == b"data: ":
-            frames.append(Frame(self.offset + line, data[line + 6 : -2], None, at_ms))
-        else:
-            offset, taken = self.offset, []
-            for event in data[:-2].split(b"\n\n"):
-                line = event.find(b"\n") + 1
-                if (
-                    event[:6] != b"event:"
-                    or event[line : line + 6] != b"data: "
-                    or event.find(b"\n", line) >= 0
-                ):
+        for name, line in zip(lines[0:-1:3], lines[1::3], strict=True):
+            if name != latest:  # as few are
+                if name[:6] != b"event:":
                     return False
-                taken.append(Frame(offset + line, event[line + 6 :], None, at_ms))
-                offset += len(event) + 2
-            frames += taken
+                latest, width = name, len(name) + 1
+            message = line.removeprefix(b"data: ")
+            if len(message) == len(line):
+                return False
+            offset += width
+            taken.append(Frame(offset, message, None, at_ms))
+            offset += len(line) + 2
+        frames += taken
+        self.opening, self.end = latest + b"\ndata: ", b"\n\n"
+        self.name_size, self.around = width, width + 8
         self.after_cr = False
-        self.offset += size
+        self.offset = offset
         return True
 
     def _take_document(self, data: bytes, at_ms: float | None, frames: list[Frame]) -> bool:
@@ -144,9 +159,6 @@ class SseFramer:
         if (
             not data.endswith(b"\n")
             or len(data) > self.max_frame
-            or self.line.held
-            or self.data
-            or self.bare.pieces.held
             or not whole_document(data, at_ms, self.offset, frames)
         ):
             return False
@@ -218,7 +230,6 @@ class SseFramer:
         frames += each
 
 
-_TEXT: Final = bytes(byte for byte in range(256) if byte not in b"\r\n")
 _BLANK_LINES: Final = frozenset({b"\r\n", b"\n", b"\r"})
 _FIELDS: Final = (b"data:", b":", b"event:", b"id:", b"retry:")
 _BARE_FIELDS: Final = frozenset({b"data", b"event", b"id", b"retry", b""})

@@ -1,7 +1,7 @@
 """The decoder of usual messages and the reader of all messages give the same events."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -15,6 +15,7 @@ from harness.providers.gemini.normalizer import MAX_FORMS, GeminiNormalizer
 from harness.providers.gemini.usual import continuation
 from harness.providers.provider import Answer
 from harness.stream.framing import Frame
+from tests.support.message_damage import damage
 
 CASSETTES = Path(__file__).parents[3] / "cassettes"
 FOLDERS = sorted(path.name for path in CASSETTES.iterdir() if path.is_dir())
@@ -93,49 +94,8 @@ def test_every_damaged_recording_reads_the_same(folder: str) -> None:
     chance = Random(16)
     for messages in recorded(folder):
         for _ in range(10):
-            some = list(messages)
-            for _ in range(min(3, len(some))):
-                place = chance.randrange(len(some))
-                some[place] = chance.choice(DAMAGES)(some[place], chance)
-            assert taken(*some) <= len(some)
-
-
-def _replace(old: bytes, new: bytes) -> Callable[[bytes, Random], bytes]:
-    return lambda data, chance: data.replace(old, new, chance.randint(1, 3))
-
-
-def _twice(data: bytes, chance: Random) -> bytes:
-    """One of the fields a second time, with another value."""
-    field = chance.choice(
-        [b'"text":"second"', b'"index":0', b'"modelVersion":"other"', b'"role":1']
-    )
-    places = [at for at in range(len(data)) if data[at] == 0x7B]
-    at = chance.choice(places) + 1 if places else 0
-    return data[:at] + field + b"," + data[at:]
-
-
-def _bit(data: bytes, chance: Random) -> bytes:
-    at = chance.randrange(len(data) or 1)
-    return (
-        data[:at] + bytes([data[at] ^ 1 << chance.randrange(8)]) + data[at + 1 :] if data else data
-    )
-
-
-DAMAGES: list[Callable[[bytes, Random], bytes]] = [
-    _replace(b": 0", b": 0.0"),
-    _replace(b"0,", b"0.0,"),
-    _replace(b"1", b"1e3"),
-    _replace(b'"index": 0', b'"index": false'),
-    _replace(b"e", rb"\ud800"),
-    _replace(b"e", rb"\u0065"),
-    _replace(b"e", b"\xff"),
-    _replace(b":", b': null, "x":'),
-    _replace(b"{", b"[{"),
-    _replace(b"Count", b"_count"),
-    _replace(b'"parts"', b'"Parts"'),
-    _twice,
-    _bit,
-]
+            damaged = damage(messages, chance)
+            assert taken(*damaged) <= len(damaged)
 
 
 def test_a_message_like_the_one_before_is_usual() -> None:

@@ -1,0 +1,151 @@
+"""A strict decoder and the plain reader of a wire give the same events."""
+
+import json
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from msgspec import to_builtins
+
+from harness import load
+from harness.providers import PROVIDERS
+from harness.providers.agy import is_event
+from harness.providers.provider import Answer
+from harness.stream.framing import Frame
+from harness.stream.framing.json_lines import JsonLinesFramer
+from tests.support.message_damage import damage
+
+CASSETTES = Path(__file__).parents[2] / "cassettes"
+WIRES = ("agy", "interactions", "openai-compat")
+PIECE: dict[str, Any] = {"choices": [{"delta": {"content": "Hi"}, "index": 0}], "model": "m"}
+FIRST: dict[str, Any] = PIECE | {"object": "chat.completion.chunk"}
+
+
+def read(wire: str, messages: list[bytes], usual: bool) -> tuple[list[str], int]:
+    """The events of the messages, and how many of these a strict decoder took. The decoder takes
+    only a frame whose ``json`` nobody has read yet.
+    """
+    normalizer = PROVIDERS[wire].normalizer(Answer())
+    events, taken = [], 0
+    for frame in frames_of(wire, messages):
+        if not usual:
+            assert frame.json is not None or frame.raw is not None or frame.json is None
+        events += normalizer.feed(frame)
+        taken += type(frame.message) is bytes
+    events += normalizer.close()
+    return [json.dumps(to_builtins(event), sort_keys=True) for event in events], taken
+
+
+def frames_of(wire: str, messages: list[bytes]) -> list[Frame]:
+    if wire != "agy":
+        return [Frame(0, data) for data in messages]
+    framer = PROVIDERS[wire].framer(1 << 20)
+    return [frame for data in messages for frame in framer.feed(data + b"\n")] + framer.close()
+
+
+def taken(wire: str, messages: list[bytes]) -> int:
+    """How many messages the decoder took, which all give the same events in both ways."""
+    events, number = read(wire, messages, usual=True)
+    assert events == read(wire, messages, usual=False)[0]
+    return number
+
+
+def recorded(wire: str) -> Iterator[list[bytes]]:
+    """The lines of every answer of a wire that hold a message."""
+    for path in sorted((CASSETTES / wire).rglob("*.yaml")):
+        for exchange in load(path).exchanges:
+            lines = exchange.body.splitlines()
+            yield [line.removeprefix(b"data: ") for line in lines if not line.startswith(b"event:")]
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_every_recording_reads_the_same(wire: str) -> None:
+    assert sum(taken(wire, messages) for messages in recorded(wire)) > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("wire", WIRES)
+def test_every_damaged_recording_reads_the_same(wire: str) -> None:
+    chance = Random(16)
+    for messages in recorded(wire):
+        for _ in range(20):
+            damaged = damage(messages, chance)
+            assert taken(wire, damaged) <= len(damaged)
+
+
+@pytest.mark.slow
+def test_every_damaged_run_has_the_same_frames_without_the_decoder() -> None:
+    chance, plain = Random(16), partial(JsonLinesFramer, is_message=is_event)
+    for messages in recorded("agy"):
+        for _ in range(10):
+            body = b"\n".join(damage(messages, chance))
+            both = [framer(1 << 20) for framer in (PROVIDERS["agy"].framer, plain)]
+            usual, other = (framer.feed(body) + framer.close() for framer in both)
+            assert usual == other
+
+
+def chunk(**changes: Any) -> bytes:
+    return json.dumps(FIRST | changes).encode()
+
+
+def said(**changes: Any) -> bytes:
+    return chunk(choices=[{"delta": {"content": "Ho"}, "index": 0} | changes])
+
+
+def test_a_chunk_like_the_one_before_is_usual() -> None:
+    more = said(delta={"content": "more", "role": "assistant"}, finish_reason=None)
+    assert taken("openai-compat", [chunk(), more, chunk(choices=[]), said()]) == 3
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        chunk(model="other"),
+        chunk(usage={"total_tokens": 3}),
+        chunk(choices=2 * FIRST["choices"]),
+        said(index=1),
+        said(index=0.0),
+        said(finish_reason="stop"),
+        said(delta={"content": "Hi", "extra_content": {"google": {"thought": True}}}),
+        said(delta={"content": "Hi", "role": "user"}),
+        said(delta={"content": None}),
+        said(delta={"tool_calls": []}),
+        b"[DONE]",
+    ],
+)
+def test_any_other_chunk_is_left_to_the_reader(message: bytes) -> None:
+    assert taken("openai-compat", [chunk(), message]) == 0
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        said(delta={"content": "<thought>"}),
+        said(delta={"content": "a <tho"}),
+        said(delta={"content": "a", "extra_content": {"google": {"thought": True}}}),
+        said(delta={"tool_calls": [{"id": "c", "function": {"name": "f", "arguments": "{"}}]}),
+    ],
+)
+def test_text_after_a_tag_or_a_call_reads_the_same(before: bytes) -> None:
+    end = said(delta={"content": "ught>b</thought>"})
+    assert taken("openai-compat", [chunk(), before, said(), end, said()]) >= 1
+
+
+def piece(**changes: Any) -> bytes:
+    step = {"conversation_id": "c", "step_index": 1, "state": "ACTIVE"}
+    step |= {"step_type": "agent_response", "text_delta": "Hi"}
+    return json.dumps({"event": "step_update", "step_update": step | changes}).encode()
+
+
+def test_a_piece_of_the_open_step_is_usual() -> None:
+    assert taken("agy", [piece(), piece(), b"noise", piece(text_delta="é")]) == 2
+
+
+@pytest.mark.parametrize("changes", [{"conversation_id": "d"}, {"step_index": 2}])
+def test_a_piece_of_another_step_is_left_to_the_reader(changes: Any) -> None:
+    events, _ = read("agy", [piece(), piece(**changes)], usual=True)
+    assert events == read("agy", [piece(), piece(**changes)], usual=False)[0]
+    assert len(events) == 5  # the start, a boundary, two texts, and what is new
