@@ -158,23 +158,28 @@ def judge_transcript(answer: WireAnswer, transcript: Transcript) -> dict[Aspect,
 def wire_answer(exchange: Exchange, adapter: Adapter, transcript: Transcript) -> WireAnswer:
     """What the wire of an exchange says, for the adapter that was asked for it."""
     provider = PROVIDERS[choose_provider(exchange, adapter.options.provider)]
-    plain = replace(exchange, reads=((None, _unpacked(exchange)),), headers=_plain(exchange))
+    coding, body = exchange.header("content-encoding"), exchange.body
+    broken = False
+    if coding is not None:
+        broken = bool(unpack_before_fault(body, coding)[1])
+        body = _unpacked(body, coding)
     tool_code = True if provider.gemini_messages else None  # a call or verbatim text: both are kept
-    facts = provider.facts(plain, tool_code)
+    answer = provider.answer(exchange, None, tool_code)
+    facts = provider.oracle(body, answer, exchange.end)
     readable = None
     if facts.unreadable and not provider.program:
-        text = plain.body.decode("utf-8", "surrogateescape")
+        text = body.decode("utf-8", "surrogateescape")
         at = text.find(facts.unreadable[0])
         at = max(text.rfind("\n", 0, max(at, 0)) + 1, 0)
         before = text[:at].encode("utf-8", "surrogateescape")
-        readable = provider.facts(replace(plain, reads=((None, before),)), tool_code)
+        readable = provider.oracle(before, answer, exchange.end)
     unavailable: frozenset[Aspect] = frozenset()
     at_vertex = "/publishers/" in transcript.path
     if provider.gemini_messages and transcript.path and not at_vertex:
         unavailable = frozenset({"citations"})
         if facts.pieces or "partialArgs" in facts.others:
             unavailable = frozenset(ASPECTS)  # a client there never sees such an answer
-    interrupted = broke_off(exchange)
+    interrupted = broken or exchange.end in INTERRUPTED
     return WireAnswer(facts, exchange.end, interrupted, readable, provider.program, unavailable)
 
 
@@ -186,7 +191,8 @@ def broke_off(exchange: Exchange) -> bool:
 
 def variants_of_wire(exchange: Exchange) -> list[str]:
     """The ways in which an answer differs from the documented wire."""
-    provider, body = PROVIDERS[choose_provider(exchange, None)], _unpacked(exchange)
+    provider = PROVIDERS[choose_provider(exchange, None)]
+    body = _unpacked(exchange.body, exchange.header("content-encoding"))
     return variants_in(exchange, body) if provider.gemini_messages else provider.variants(body)
 
 
@@ -228,7 +234,13 @@ def read_raw_facts(transcript: Transcript) -> Transcript:
     """The transcript with the facts of its raw messages in their place, which the oracle reads
     together.
     """
-    raw = [fact.object for fact in transcript.facts() if isinstance(fact, Raw)]
+    raw = [
+        fact.object
+        for entry in transcript.entries
+        if entry.facts
+        for fact in entry.facts
+        if isinstance(fact, Raw)
+    ]
     if not raw:
         return transcript
     read = facts_of_account(read_messages(raw))
@@ -241,20 +253,11 @@ def read_raw_facts(transcript: Transcript) -> Transcript:
             elif raw and fact.object is raw[-1]:
                 facts += read
                 raw = []
-        entries.append(replace(entry, facts=tuple(facts)))
+        entries.append(Entry(entry.native, tuple(facts)))
     return replace(transcript, entries=tuple(entries))
 
 
-def _unpacked(exchange: Exchange) -> bytes:
-    body = exchange.body
+def _unpacked(body: bytes, coding: str | None) -> bytes:
     with contextlib.suppress(zlib.error):
-        body = unpack(body, exchange.header("content-encoding"))
+        body = unpack(body, coding)
     return body
-
-
-def _plain(exchange: Exchange) -> dict[str, list[str]]:
-    return {
-        name: values
-        for name, values in exchange.headers.items()
-        if name.lower() != "content-encoding"
-    }

@@ -184,7 +184,8 @@ def merged_facts(transcript: Transcript) -> list[Fact]:
 
 def _carried(wire: WireAnswer | None, transcript: Transcript) -> _Carried:
     """Put the facts of a transcript together. ``wire`` tells which ids it has more than once."""
-    ids = Counter(call_id for call_id, _ in wire.facts.marks) if wire else Counter()
+    marks = wire.facts.marks if wire else ()
+    ids = Counter(call_id for call_id, _ in marks) if marks else Counter[str | None]()
     pieces = bool(wire and wire.facts.pieces)
     text: list[str] = []
     thoughts: list[str] = []
@@ -500,6 +501,8 @@ class _Judge:
         self, aspect: Aspect, values: Sequence[str], *, binary: bool = False, each: bool = True
     ) -> None:
         """Look for values anywhere. ``each``: n equal values must be found n times."""
+        if not values:
+            return
         lost: list[str] = []
         only_raw = True
         for value, times in Counter(values).items():
@@ -508,8 +511,6 @@ class _Judge:
             only_raw &= in_raw
             if count < enough:
                 lost.append(value)
-        if not values:
-            return
         if lost:
             note = f"{len(lost)} of {len(set(values))} values lost: {excerpt(lost[0], 80)}"
             self._set(aspect, "lost", note)

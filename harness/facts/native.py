@@ -62,15 +62,16 @@ class NativeSearch:
         values are found here.
         """
         strings: list[str] = []
-        pending = list(self._events)
+        pending: list[Json] = [list(self._events)]
         while pending:
-            value = pending.pop()
-            if isinstance(value, str):
-                strings.append(value)
-            elif isinstance(value, dict):
-                pending += [item for key, item in value.items() if not _is_raw(str(key))]
-            elif isinstance(value, list):
-                pending += value
+            holder = pending.pop()
+            if isinstance(holder, dict):
+                holder = [item for key, item in holder.items() if not _is_raw(str(key))]
+            for value in holder:
+                if isinstance(value, str):
+                    strings.append(value)
+                elif isinstance(value, dict | list):
+                    pending.append(value)
         return Counter(strings)
 
     @cached_property

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from msgspec import Struct
+
 from harness.stream.json_codec import Json
 
 from .fact import Fact
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """One native event as JSON data, and the facts that it states."""
 
     native: Json

@@ -8,8 +8,10 @@ body decide. Each provider recognizes its own paths and bodies (`Provider.url`, 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qs, unquote
 
 from harness.stream.exchange import Exchange
@@ -22,6 +24,8 @@ from .table import PROVIDERS
 
 _OTHER: Final = Identity(None, generates=False)
 _OTHER_PATH: Final = re.compile(r":\w+$|/openai/|/interactions(?:/|$)|/cachedContents|/batches")
+_MAX_KEPT_URL: Final = 2048
+"""Characters of a URL up to which its reading is kept: many exchanges have the same."""
 _MAX_FRAMES: Final = 50
 _STEP: Final = 1 << 16
 
@@ -58,25 +62,45 @@ def detect_provider(method: str, url: str, request_body: bytes, response_body: b
     verb = method.upper()
     if verb not in ("POST", "GET", ""):
         return _OTHER
+    place = (_read_url if len(url) <= _MAX_KEPT_URL else _read_url.__wrapped__)(verb, url)
+    if place.provider is not None:
+        groups = place.groups
+        asked = {} if groups.keys() >= {"method", "model"} else _read_request(request_body)
+        model = asked.get("model") or asked.get("agent")
+        return Identity(
+            place.provider,
+            generates=True,
+            streamed=groups["method"].startswith("stream")
+            if "method" in groups
+            else asked.get("stream") is True or "true" in parse_qs(place.query).get("stream", ()),
+            model=groups["model"] if "model" in groups else _text(model),
+        )
+    if verb == "GET" or place.other:
+        return _OTHER
+    return _detect_body(response_body, has_request=True)
+
+
+class _Place(NamedTuple):
+    """A URL, read: the provider that knows its path, or None; the groups of the match; the query;
+    whether the path is that of another method than those that generate.
+    """
+
+    provider: str | None
+    groups: Mapping[str, str | Any]
+    query: str
+    other: bool
+
+
+@lru_cache(maxsize=256)
+def _read_url(verb: str, url: str) -> _Place:
     address, query = re.split("[?#]", f"{url}?", maxsplit=2)[:2]
     place, _, path = unquote(address).partition("//")
     path = path or place
     for provider in PROVIDERS.values():
         pattern = provider.stored_url if verb == "GET" else provider.url
         if pattern and (match := pattern.search(path)):
-            groups = match.groupdict()
-            asked = {} if groups.keys() >= {"method", "model"} else _read_request(request_body)
-            streamed = asked.get("stream") is True or "true" in parse_qs(query).get("stream", ())
-            model = asked.get("model") or asked.get("agent")
-            return Identity(
-                provider.name,
-                generates=True,
-                streamed=groups["method"].startswith("stream") if "method" in groups else streamed,
-                model=groups["model"] if "model" in groups else _text(model),
-            )
-    if verb == "GET" or _OTHER_PATH.search(path):
-        return _OTHER
-    return _detect_body(response_body, has_request=True)
+            return _Place(provider.name, match.groupdict(), query, other=False)
+    return _Place(None, {}, query, other=_OTHER_PATH.search(path) is not None)
 
 
 def _read_request(body: bytes) -> dict[str, Any]:

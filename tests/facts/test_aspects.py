@@ -106,7 +106,7 @@ Change = Callable[[Fact], "list[Fact]"]
 
 def facts_changed(change: Change) -> Transcript:
     entries = (
-        replace(entry, facts=tuple(new for fact in entry.facts for new in change(fact)))
+        Entry(entry.native, tuple(new for fact in entry.facts for new in change(fact)))
         for entry in FAITHFUL.entries
     )
     return replace(FAITHFUL, entries=tuple(entries))
@@ -114,7 +114,7 @@ def facts_changed(change: Change) -> Transcript:
 
 def native_without(text: str) -> Transcript:
     entries = (
-        replace(entry, native=json.loads(json.dumps(entry.native).replace(text, "gone")))
+        Entry(json.loads(json.dumps(entry.native).replace(text, "gone")), entry.facts)
         for entry in FAITHFUL.entries
     )
     return replace(FAITHFUL, entries=tuple(entries))

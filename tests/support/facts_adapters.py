@@ -41,7 +41,7 @@ def with_facts(change: Callable[[Fact], Iterator[Fact]]) -> Change:
 
     def changed(transcript: Transcript) -> Transcript:
         entries = (
-            replace(entry, facts=tuple(new for fact in entry.facts for new in change(fact)))
+            Entry(entry.native, tuple(new for fact in entry.facts for new in change(fact)))
             for entry in transcript.entries
         )
         return replace(transcript, entries=tuple(entries))
@@ -53,7 +53,7 @@ def with_native(change: Callable[[Any], Any]) -> Change:
     """Changes each native event of a transcript."""
 
     def changed(transcript: Transcript) -> Transcript:
-        entries = (replace(entry, native=change(entry.native)) for entry in transcript.entries)
+        entries = (Entry(change(entry.native), entry.facts) for entry in transcript.entries)
         return replace(transcript, entries=tuple(entries))
 
     return changed

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from harness.facts import Call, Error, Fact, Finish, Text, Thought, Transcript, Usage
+from harness.facts import Call, Entry, Error, Fact, Finish, Text, Thought, Transcript, Usage
 
 Change = Callable[[Transcript], Transcript]
 
@@ -32,7 +32,7 @@ def _first(kind: type[Any], change: Callable[[Any], tuple[Fact, ...]]) -> Change
             for at, fact in enumerate(entry.facts):
                 if isinstance(fact, kind) and (facts := change(fact)) != (fact,):
                     new = (*entry.facts[:at], *facts, *entry.facts[at + 1 :])
-                    entries[number] = replace(entry, facts=new)
+                    entries[number] = Entry(entry.native, new)
                     return replace(transcript, entries=tuple(entries))
         return transcript
 
@@ -44,7 +44,7 @@ def _every(change: Callable[[Fact], tuple[Fact, ...]]) -> Change:
 
     def changed(transcript: Transcript) -> Transcript:
         entries = [
-            replace(entry, facts=tuple(new for fact in entry.facts for new in change(fact)))
+            Entry(entry.native, tuple(new for fact in entry.facts for new in change(fact)))
             for entry in transcript.entries
         ]
         return replace(transcript, entries=tuple(entries))
@@ -85,7 +85,7 @@ def _invent_error(transcript: Transcript) -> Transcript:
 
 
 def _lose_native(transcript: Transcript) -> Transcript:
-    entries = tuple(replace(entry, native=None) for entry in transcript.entries)
+    entries = tuple(Entry(None, entry.facts) for entry in transcript.entries)
     return replace(transcript, entries=entries)
 
 

@@ -14,6 +14,7 @@ from typing import Final
 
 import msgspec
 
+from harness.cassettes.redaction.mask import Mask
 from harness.cassettes.redaction.secrets import mask
 from harness.facts import read_losses
 from harness.pipeline.replay import DEFAULT_PROVIDER, is_answer
@@ -30,6 +31,8 @@ from .verdict import Verdict
 
 MAX_SENTENCE: Final = 400
 """Characters of a sentence in a row."""
+_FREE: Final = ("id", "source", "adapter", "version", "model", "against", "sentence")
+"""The columns that may hold any text."""
 _MODEL: Final = re.compile(rb'"model_?[vV]ersion"\s*:\s*"([^"\\]{1,200})"')
 
 
@@ -76,7 +79,26 @@ def judge_batch(batch: Sequence[Stream], settings: Settings) -> list[Verdict]:
     """
     adapter = open_adapter(settings.adapter, settings)
     against = open_adapter(settings.against, settings) if settings.against else None
-    return [_judge(stream, settings, adapter, against) for stream in batch]
+    return _without_secrets([_judge(stream, settings, adapter, against) for stream in batch])
+
+
+def _without_secrets(rows: list[Verdict]) -> list[Verdict]:
+    """The rows without the secrets in their free texts. Most batches have none, and are read once;
+    in others, each row is masked by itself, so that it does not depend on its batch.
+    """
+    guard = mask()
+    if guard.is_clean(text for row in rows for text in _free_texts(row)):
+        return rows
+    return [_masked(row, guard) for row in rows]
+
+
+def _free_texts(row: Verdict) -> list[str]:
+    return [getattr(row, name) or "" for name in _FREE]
+
+
+def _masked(row: Verdict, guard: Mask) -> Verdict:
+    texts = zip(_FREE, guard.texts(_free_texts(row)), strict=True)
+    return msgspec.structs.replace(row, **{name: text for name, text in texts if text})
 
 
 @lru_cache(maxsize=8)

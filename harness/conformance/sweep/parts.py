@@ -18,6 +18,7 @@ import msgspec
 from harness.cassettes import CassetteError
 from harness.cassettes.importers import UnknownFormat
 from harness.cassettes.load import read_recording
+from harness.cassettes.redaction.secrets import mask
 from harness.cassettes.yaml import MAX_BYTES
 
 from .files import EXTRA, File, Folder, is_url, list_files, open_file
@@ -84,7 +85,8 @@ def _name(files: Sequence[File], number: int) -> str:
     digest = blake2b(digest_size=6)
     for file in files:
         digest.update(f"{file.path}\n{file.size}\n{file.changed}\n".encode())
-    word = re.sub(r"[^A-Za-z0-9_-]+", "-", files[0].path.rpartition("/")[2])[:40].strip("-")
+    shown = mask().text(files[0].path.rpartition("/")[2])
+    word = re.sub(r"[^A-Za-z0-9_-]+", "-", shown)[:40].strip("-")
     return f"{word}-{digest.hexdigest()}-{number:06d}"
 
 

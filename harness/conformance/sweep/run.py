@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Final
 
+from harness.cassettes.redaction.secrets import mask
+
 from .contract import Settings, judge_batch, open_adapter
 from .engines import Engine, WorkerLost
 from .files import UNFINISHED, Folder
@@ -67,7 +69,7 @@ def plan_sweep(
 
 def _manifest(settings: Settings) -> bytes:
     decisive = asdict(replace(settings, isolated=False))
-    return json.dumps(decisive, sort_keys=True, ensure_ascii=False).encode() + b"\n"
+    return mask().text(json.dumps(decisive, sort_keys=True, ensure_ascii=False)).encode() + b"\n"
 
 
 def run_sweep(

@@ -113,16 +113,14 @@ def _reads(reads: Any, body: bytes) -> tuple[tuple[float | None, bytes], ...]:
         return ((None, body),) if body else ()
     if not isinstance(reads, list):
         raise RowError(f"reads is {_shown(reads)}; expected a list")
-    times: list[float | None] = []
-    sizes: list[int] = []
-    for read in reads:
-        at, size = (
-            (read.get("at_ms"), read.get("bytes")) if isinstance(read, dict) else (None, read)
-        )
+    times: list[float | None] = [None] * len(reads)
+    sizes = reads
+    if not {*map(type, reads)} <= {int}:
+        times = [read.get("at_ms") if isinstance(read, dict) else None for read in reads]
+        sizes = [read.get("bytes") if isinstance(read, dict) else read for read in reads]
+    for read, at, size in zip(reads, times, sizes, strict=True):
         if type(size) is not int or size < 0 or not isinstance(at, float | int | None):
             raise RowError(f"a read is {_shown(read)}; expected its size in bytes")
-        times.append(at)
-        sizes.append(size)
     if sum(sizes) != len(body):
         raise RowError(f"the reads have {sum(sizes)} bytes, the body has {len(body)}")
     places = pairwise(accumulate(sizes, initial=0))

@@ -42,38 +42,35 @@ def read_facts(payloads: Iterable[Mapping[str, Json]], session: Session | None =
     """The facts in StreamEvents."""
     facts = Facts()
     drafts: dict[tuple[str, str], str] = {}
+    texts: list[str] = []
+    thoughts: list[str] = []
     block = None
     for payload in payloads:
-        _read(facts, drafts, payload)
-        if payload["type"] == "TEXT_START":
+        kind = payload["type"]
+        if call := payload.get("tool_call"):
+            _read_call(facts, drafts, payload, call)
+        elif kind == "TEXT_DELTA":
+            texts.append(payload["delta"])
+        elif kind == "REASONING_DELTA":
+            thoughts.append(payload["reasoning_delta"])
+        elif kind in ("FINISH", "ERROR"):
+            facts.text, facts.thoughts = "".join(texts), "".join(thoughts)
+            _read_end(facts, payload)
+        elif kind == "TEXT_END":
+            facts.add_signature("text", payload.get("signature"))
+        elif kind == "REASONING_END":
+            facts.add_signature("thought", payload.get("signature"))
+        elif kind == "PROVIDER_EVENT":
+            facts.raw.append(payload["raw"])
+        if kind == "TEXT_START":
             block = payload.get("text_id")
         elif "text_id" in payload and payload["text_id"] != block:
-            facts.contradictions.append(f"a {payload['type']} is of no open block of text")
+            facts.contradictions.append(f"a {kind} is of no open block of text")
+    facts.text, facts.thoughts = "".join(texts), "".join(thoughts)
     for (name, _), draft in drafts.items():
         facts.calls.append((name, arguments_of(draft)))
     facts.open_call = bool(drafts)
     return facts
-
-
-def _read(facts: Facts, drafts: dict[tuple[str, str], str], payload: Mapping[str, Json]) -> None:
-    if call := payload.get("tool_call"):
-        _read_call(facts, drafts, payload, call)
-        return
-    match payload["type"]:
-        case "TEXT_DELTA":
-            facts.text += payload["delta"]
-        case "REASONING_DELTA":
-            facts.thoughts += payload["reasoning_delta"]
-        case "TEXT_END":
-            facts.add_signature("text", payload.get("signature"))
-        case "REASONING_END":
-            facts.add_signature("thought", payload.get("signature"))
-        case "PROVIDER_EVENT":
-            facts.raw.append(payload["raw"])
-        case "FINISH" | "ERROR":
-            _read_end(facts, payload)
-        case _:
-            pass
 
 
 def _read_call(

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from harness.facts import Facts
 from harness.stream.json_codec import Json
 
-from .gemini import camel, gather_value
+from .gemini import camel, count_gemini
 from .lines import Object, items_in_lines
 
 _EVENTS = ("init", "step_update", "result", "command_result")
@@ -246,7 +246,7 @@ def count_usage(facts: Facts, usage: Object) -> None:
     def count(name: str) -> int:
         return usage[name] if isinstance(usage.get(name), int) else 0
 
-    facts.usage |= gather_value({"usageMetadata": usage}).usage
+    count_gemini(facts, usage)
     facts.usage |= {
         "promptTokenCount": count("input_tokens") + count("cache_read_tokens"),
         "candidatesTokenCount": count("output_tokens") - count("thinking_tokens"),

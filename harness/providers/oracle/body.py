@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
 import msgspec
@@ -35,33 +35,32 @@ _decode = msgspec.json.Decoder().decode
 def read_body(body: bytes) -> Iterator[str | tuple[Json]]:
     """Every JSON value of the body, each in a tuple, and every other piece as a string."""
     text = body.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
-    at = 0
+    at, size = 0, len(text)
     data: list[str] = []
-    while at < len(text):
-        if text[at] == "{":
-            yield from _data_message(data)
+    while at < size:
+        first = text[at]
+        if first == "{":
+            yield from _data_messages(data)
             value, end = _document(text, at)
             yield (value,) if value is not _UNREADABLE else text[at:end]
             at = end
-            continue
-        if text[at] in "\r\n":
-            if data:
-                yield from _data_message(data)
+        elif first in "\r\n":
+            yield from _data_messages(data)
             at += 1
-            continue
-        if text[at] in "[], \t":
+        elif first in "[], \t":
             at += 1
-            continue
-        line = text[at : _line_end(text, at)]
-        if _FIELD.match(line):
-            if line.startswith("data"):
-                data.append(line[5:].removeprefix(" "))
-            at += len(line)
-            at += 2 if text.startswith("\r\n", at) else 1
         else:
-            yield line
-            at += len(line)
-    yield from _data_message(data)
+            end = _line_end(text, at)
+            if text.startswith("data:", at, end):
+                data.append(text[at + 6 if text.startswith(" ", at + 5, end) else at + 5 : end])
+            elif text.startswith("data", at, end) and end == at + 4:
+                data.append("")
+            elif not _FIELD.match(text, at, end):
+                yield text[at:end]
+                at = end
+                continue
+            at = end + (2 if text.startswith("\r\n", end) else 1)
+    yield from _data_messages(data)
 
 
 def _line_end(text: str, at: int) -> int:
@@ -72,27 +71,25 @@ def _line_end(text: str, at: int) -> int:
     return end if carriage_return < 0 else carriage_return
 
 
-def _data_message(lines: list[str]) -> Iterator[str | tuple[Json]]:
+def _data_messages(lines: list[str]) -> Sequence[str | tuple[Json]]:
     """The message of some ``data:`` lines, or of each if only that is JSON; empties the list."""
+    if not lines:
+        return ()
     each, joined = list(lines), "\n".join(lines)
     lines.clear()
-    if not joined.strip() or joined.strip() == "[DONE]":
-        return
     try:
-        message = _decode(joined)
+        return ((_decode(joined),),)
     except (ValueError, RecursionError):
         pass  # the standard library's JSON decides
-    else:
-        yield (message,)
-        return
+    if not joined.strip() or joined.strip() == "[DONE]":
+        return ()
     start = len(joined) - len(joined.lstrip())
     value, end = _document(joined, start)
     if value is not _UNREADABLE and not joined[end:].strip():
-        yield (value,)
-    elif len(each) > 1 and all(is_json(line) for line in each):
-        yield from ((json.loads(line),) for line in each)
-    else:
-        yield joined
+        return ((value,),)
+    if len(each) > 1 and all(is_json(line) for line in each):
+        return [(json.loads(line),) for line in each]
+    return (joined,)
 
 
 def _document(text: str, at: int) -> tuple[Any, int]:

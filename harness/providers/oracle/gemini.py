@@ -23,7 +23,10 @@ _SMALL = re.compile(r"_([a-z0-9])")
 _ENVELOPE = ("traceId", "metadata", "consumedCredits", "remainingCredits")
 _READ = {"candidates", "promptFeedback", "usageMetadata", "error", "response", "functionCalls"}
 _READ_CANDIDATE = {"content", "finishReason", "finishMessage", "index"}
+_SELDOM = {"promptFeedback", "prompt_feedback", "functionCalls", "function_calls"}
+_USUAL_CANDIDATE = {"content", "index"}
 _PART_OTHERS = {"text", "thought", "thoughtSignature", "functionCall"}
+_NOTHING: tuple[Json, ...] = (None, {}, [], "")
 _ENUM_WORD = re.compile("[A-Z_]+")
 _OPAQUE_PARTS = (
     ("inlineData", "media", ("data",)),
@@ -57,7 +60,17 @@ def gather_value(message: Json) -> Facts:
     """The facts in one message that is already parsed."""
     reader = _Reader(200)
     reader.read_message(message)
-    return reader.facts
+    return reader.settled()
+
+
+def count_gemini(facts: Facts, usage: dict[str, Json]) -> None:
+    """Note the counts of a ``usageMetadata``; a value that is no whole number is left out."""
+    counts = facts.usage
+    for name, value in usage.items():
+        if type(value) is int:
+            counts[camel(name)] = value
+        elif isinstance(value, str | float) and (count := _whole(value)) is not None:
+            counts[camel(name)] = count
 
 
 def read_messages(messages: list[Json]) -> Facts:
@@ -92,8 +105,11 @@ def present(holder: dict[str, Json], known: set[str]) -> set[str]:
     """
     if holder.keys() <= known:
         return set()
-    others = holder.keys() - known
-    return {camel(name) for name in others if holder[name] not in (None, {}, [], "")} - known
+    return {
+        camel(name)
+        for name, value in holder.items()
+        if name not in known and (value or value not in _NOTHING)
+    } - known
 
 
 def _objects(value: Json) -> list[dict[str, Json]]:
@@ -104,12 +120,19 @@ def _objects(value: Json) -> list[dict[str, Json]]:
 
 
 class _Reader:
-    """Reads messages into one `Facts`. Its only state is the call whose arguments are streamed."""
+    """Reads messages into one `Facts`.
+
+    Its state: the call whose arguments are streamed; the pieces of text and thoughts that the facts
+    do not have yet (`settled` adds them); the fields of messages that are read or noted.
+    """
 
     def __init__(self, status: int) -> None:
         self.facts = Facts()
         self._status = status
         self._streamed: StreamedArguments | None = None
+        self._texts: list[str] = []
+        self._thoughts: list[str] = []
+        self._noted = set(_READ)
 
     def read_message(self, message: Json) -> None:
         """Note the facts of one JSON value of the body."""
@@ -127,12 +150,26 @@ class _Reader:
             self.facts.others |= present({name: message.get(name) for name in _ENVELOPE}, set())
             self.read_message(inner)
             return
-        self.facts.others |= present(message, _READ)
+        if not message.keys() <= self._noted:
+            others = present(message, _READ)
+            self.facts.others |= others
+            self._noted |= others
         self._read_response(message)
+
+    def settled(self) -> Facts:
+        """The facts so far, with all pieces of text."""
+        facts = self.facts
+        if self._texts:
+            facts.text = "".join((facts.text, *self._texts))
+            self._texts.clear()
+        if self._thoughts:
+            facts.thoughts = "".join((facts.thoughts, *self._thoughts))
+            self._thoughts.clear()
+        return facts
 
     def finish(self, tool_code: bool) -> Facts:
         """Return the facts of the whole body."""
-        facts = self.facts
+        facts = self.settled()
         facts.open_call = self._streamed is not None
         if self._status >= 300 and not facts.errors:
             facts.error_words.append(str(self._status))
@@ -143,33 +180,37 @@ class _Reader:
         return facts
 
     def _read_response(self, message: dict[str, Json]) -> None:
-        feedback = pick(message, "promptFeedback")
+        seldom = not _SELDOM.isdisjoint(message)
+        if seldom:
+            self._read_feedback(pick(message, "promptFeedback"))
+        usage = pick(message, "usageMetadata")
+        if isinstance(usage, dict):
+            count_gemini(self.facts, usage)
+        for candidate in _objects(message.get("candidates")):
+            if not pick(candidate, "index"):
+                self._read_candidate(candidate)
+        if seldom:
+            for call in _objects(pick(message, "functionCalls")):
+                self._read_call(call)
+        if self.facts.block_reason is not None and self.facts.at_block is None:
+            self.facts.open_call = self._streamed is not None
+            self.facts.at_block = copy.deepcopy(self.settled())
+
+    def _read_feedback(self, feedback: Json) -> None:
         if isinstance(feedback, dict):
             reason = pick(feedback, "blockReason")
             self.facts.block_reason = (
                 self.facts.block_reason if reason is None else _word(reason, ())
             )
             self.facts.others |= present(feedback, {"blockReason", "blockReasonMessage"})
-        usage = pick(message, "usageMetadata")
-        if isinstance(usage, dict):
-            for name, value in usage.items():
-                count = value if type(value) is int else _whole(value)
-                if count is not None:
-                    self.facts.usage[camel(name)] = count
-        for candidate in _objects(message.get("candidates")):
-            if not pick(candidate, "index"):
-                self._read_candidate(candidate)
-        for call in _objects(pick(message, "functionCalls")):
-            self._read_call(call)
-        if self.facts.block_reason is not None and self.facts.at_block is None:
-            self.facts.open_call = self._streamed is not None
-            self.facts.at_block = copy.deepcopy(self.facts)
 
     def _read_candidate(self, candidate: dict[str, Json]) -> None:
         content = candidate.get("content")
         if isinstance(content, dict):
             for part in _objects(content.get("parts")):
                 self._read_part(part)
+        if candidate.keys() <= _USUAL_CANDIDATE:
+            return
         if not candidate.keys() <= _READ_CANDIDATE:
             self.facts.others |= present(candidate, _READ_CANDIDATE)
             for aspect, names in _ANNOTATIONS.items():
@@ -181,19 +222,14 @@ class _Reader:
             self.facts.finish_message = pick(candidate, "finishMessage")
 
     def _read_part(self, part: dict[str, Json]) -> None:
-        call, text, thought = (
-            pick(part, "functionCall"),
-            part.get("text"),
-            part.get("thought") is True,
-        )
-        kind = "other"
+        text, thought, kind = part.get("text"), part.get("thought") is True, "other"
         if isinstance(text, str):
             kind = "thought" if thought else "text"
             self._close_call(bool(text))
-            if thought:
-                self.facts.thoughts += text
-            else:
-                self.facts.text += text
+            (self._thoughts if thought else self._texts).append(text)
+            if len(part) == 1:
+                return
+        call = pick(part, "functionCall")
         if isinstance(call, dict):
             before = len(self.facts.calls)
             kind = (
@@ -249,7 +285,7 @@ class _Reader:
         if name or (arguments and self._streamed is None):
             self._streamed = StreamedArguments(arguments if isinstance(arguments, dict) else {})
             self.facts.calls.append((str(name or ""), self._streamed.arguments))
-            self.facts.places.append(len(self.facts.text))
+            self.facts.places.append(len(self.settled().text))
             self.facts.marks.append((str(call["id"]) if call.get("id") else None, None))
         elif pieces and self._streamed is None:
             self.facts.others.add("partialArgs")
@@ -286,7 +322,7 @@ class _Reader:
         self.facts.error_words += [
             str(word) for word in (*words, code, status, message) if word not in (None, "", 0)
         ]
-        self.facts.add_error(
+        self.settled().add_error(
             self._status if self._status >= 300 else number, str(message or ""), status
         )
 

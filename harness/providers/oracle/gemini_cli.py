@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from harness.facts import Facts
 from harness.stream.json_codec import Json
 
-from .gemini import camel, gather_value
+from .gemini import camel, count_gemini
 from .lines import Object, items_in_lines, object_at
 
 _TYPES = {"init", "message", "tool_use", "tool_result", "error", "result"}
@@ -147,7 +147,7 @@ def count_stats(facts: Facts, stats: dict[str, Json]) -> None:
     """Note statistics in either form: the named counts of all models together, and every other
     whole number at the top level.
     """
-    facts.usage |= gather_value({"usageMetadata": stats}).usage
+    count_gemini(facts, stats)
     models = stats.get("models")
     streamed = not _STREAM_COUNTS.keys().isdisjoint(stats) or not isinstance(models, dict)
     names = _STREAM_COUNTS if streamed else _DOCUMENT_COUNTS

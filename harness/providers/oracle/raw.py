@@ -9,7 +9,7 @@ from harness.stream.json_codec import Json
 
 from .agy import count_usage
 from .chat_completions import count_chat
-from .gemini import gather_value, names_in
+from .gemini import count_gemini, gather_value, names_in
 from .gemini_cli import count_stats
 from .interactions import count_interactions, gather_step
 
@@ -63,6 +63,8 @@ def read_raw_usage(facts: Facts, raw: dict[str, Json]) -> None:
     """Add the counts of ``raw`` that have no field of their own. A count with a field must come
     from that field, so that a missing field is found.
     """
+    if not raw:
+        return
     counts = Facts()
     if "prompt_tokens" in raw or "completion_tokens" in raw:
         count_chat(counts, raw)
@@ -73,7 +75,7 @@ def read_raw_usage(facts: Facts, raw: dict[str, Json]) -> None:
             count_stats(counts, raw)
         if "cache_read_tokens" in raw:
             count_usage(counts, raw)
-        counts.usage |= gather_value({"usageMetadata": raw}).usage
+        count_gemini(counts, raw)
     facts.usage = {
         name: count for name, count in counts.usage.items() if name not in facts.own_counts
     } | facts.usage

@@ -142,6 +142,31 @@ def test_a_sentence_shows_no_secret(folder: Path) -> None:
     assert key not in verdict.sentence
 
 
+KEY = "AIza" + "SyA0123456789012345678901234567890a"
+OWN_SECRET = "correct-horse-battery"
+
+
+@pytest.mark.parametrize("secret", [KEY, OWN_SECRET])
+def test_ids_sources_and_errors_show_no_secret(
+    secret: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GATEWAY_TOKEN", OWN_SECRET)
+    kept = stream_of_row(row("kept"), "day:1")
+    in_id = stream_of_row(row(f"user-{secret}"), "day:2")
+    in_source = stream_of_row(row("c"), f"https://gateway/day?key={secret}:3")
+    in_error = stream_of_row({"id": "d", "body": "x", "provider": secret}, "day:4")
+    in_model = stream_of_row(
+        row("e", body=body().replace('"candidates"', f'"modelVersion": "{secret}", "candidates"')),
+        "day:5",
+    )
+    rows = judge_batch([kept, in_id, in_source, in_error, in_model], OWN)
+    assert [verdict.verdict for verdict in rows] == ["passed"] * 3 + ["error", "passed"]
+    assert not [verdict for verdict in rows if secret in repr(verdict)]
+    assert rows[0] == judge_batch([kept], OWN)[0]
+    assert rows[1] == judge_batch([in_id], OWN)[0]
+    assert rows[1].id != rows[1].source == "day:2"
+
+
 def test_every_column_of_a_row_is_described() -> None:
     assert list(COLUMNS) == list(Verdict.__struct_fields__)
     assert list(COLUMNS)[:4] == ["id", "source", "adapter", "version"]

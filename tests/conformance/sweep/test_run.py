@@ -60,6 +60,20 @@ def test_each_part_becomes_one_file_with_its_rows() -> None:
     assert (summary.rows, summary.red, summary.verdicts) == (12, 0, {"passed": 12})
 
 
+def test_no_file_of_a_sweep_shows_a_secret(day: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    secret = "correct-horse-battery"
+    monkeypatch.setenv("GATEWAY_TOKEN", secret)
+    source = write_lines(day.with_name(f"{secret}.jsonl"), row(f"s-{secret}"), row("t"))
+    target = replace(OWN.adapter, name=f"unified-{secret}")
+    run_sweep(planned(replace(OWN, adapter=target), source=str(source)), HERE)
+    assert len(OUT.names()) == 2
+    assert secret not in " ".join(OUT.names())
+    assert not [name for name in OUT.names() if secret.encode() in OUT.read(name)]
+    with pytest.raises(SweepError, match="other settings") as caught:
+        planned(source=str(source))
+    assert secret not in str(caught.value)
+
+
 def test_parquet_and_lines_have_the_same_rows_and_summary() -> None:
     need_scale()
     lines = planned()
