@@ -80,7 +80,7 @@ def _invent_error(transcript: Transcript) -> Transcript:
     if transcript.raised or any(isinstance(fact, Error) for fact in transcript.facts()):
         return transcript
     *entries, last = transcript.entries
-    last = replace(last, facts=(*last.facts, Error(None, "invented")))
+    last = Entry(last.native, (*last.facts, Error(None, "invented")))
     return replace(transcript, entries=(*entries, last))
 
 
