@@ -12,14 +12,13 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from dataclasses import replace as replace_fields
-from functools import cached_property
 from itertools import pairwise
 from typing import Any, Final, Literal, get_args
 
 from msgspec import to_builtins
 
 from harness.dialects import DEFAULT_DIALECT, DIALECTS, Dialect, Payload, Translator
-from harness.providers import PROVIDERS, Normalizer, Provider, declared_tools, with_provider
+from harness.providers import PROVIDERS, DeclaredTools, Normalizer, Provider, with_provider
 from harness.stream.decompression import Unpacker
 from harness.stream.events import INTERRUPTED, Event, Unknown
 from harness.stream.exchange import Exchange
@@ -27,6 +26,7 @@ from harness.stream.framing import MAX_FRAME, DocumentFramer, Frame, FramingErro
 from harness.stream.session import Session, Tool
 
 Layer = Literal["payloads", "events", "frames"]
+_LAYERS: Final = get_args(Layer)
 Cuts = Literal["recorded", "whole", "bytes"] | Sequence[int]
 """The places where the body is cut into reads: as recorded, none, after every byte, or the given
 offsets.
@@ -70,7 +70,7 @@ def replay(
     an answer has no request and its body does not show its provider, ``provider`` must be given.
     Never raises for the content of the stream.
     """
-    check_known("layer", layer, get_args(Layer))
+    check_known("layer", layer, _LAYERS)
     if isinstance(cuts, str):
         check_known("cuts", cuts, ("recorded", "whole", "bytes"))
     run = _Run.of(exchange, provider, cuts, tool_code, max_frame)
@@ -142,7 +142,7 @@ class Normalized:
 
     def translate(self, dialect: Dialect, session: Session) -> Trace:
         """The trace with the payloads of a dialect; the session's clock goes with the frames."""
-        translator = self._run.translator(dialect, session, self._tools)
+        translator = self._run.translator(dialect, session, None)
         feed = translator.feed
         payloads: list[Payload] = []
         made: list[int] = []
@@ -155,11 +155,6 @@ class Normalized:
         payloads += translator.close()
         trace = self.trace
         return Trace(trace.steps, trace.reads, trace.fault, payloads, made)
-
-    @cached_property
-    def _tools(self) -> Sequence[Tool]:
-        request = self._run.exchange.request
-        return declared_tools(request.body) if request else []
 
 
 def trace(
@@ -279,7 +274,7 @@ class _Run:
         """A stage of the dialect, and the session made ready for this answer."""
         request = self.exchange.request
         if tools is None:
-            tools = declared_tools(request.body) if request else []
+            tools = DeclaredTools(request.body) if request else ()
         session.streamed, session.at_ms = bool(self.exchange.streamed), None
         return dialect.translator(tools, session)
 

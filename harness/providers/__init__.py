@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .detection import detect_provider, with_provider
-from .gemini.tools import declared_tools, json_schema, user_prompt
+from .gemini.tools import DeclaredTools, declared_tools, json_schema, user_prompt
 from .provider import (
     EXIT_CODE,
     PROGRAM,
@@ -23,6 +23,7 @@ __all__ = [
     "PROVIDERS",
     "STDERR",
     "Answer",
+    "DeclaredTools",
     "Endpoint",
     "FirstMessages",
     "Identity",

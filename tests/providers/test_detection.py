@@ -10,6 +10,7 @@ import pytest
 
 from harness.providers import (
     PROVIDERS,
+    DeclaredTools,
     Identity,
     declared_tools,
     detect_provider,
@@ -225,7 +226,9 @@ def test_at_an_unknown_address_only_an_answer_tells() -> None:
     ],
 )
 def test_declared_tools(body: bytes, tools: list[Tool] | None) -> None:
-    assert declared_tools(body) == ([Tool("f", {"a": 1}), Tool("g")] if tools is None else tools)
+    expected = [Tool("f", {"a": 1}), Tool("g")] if tools is None else tools
+    assert declared_tools(body) == expected
+    assert list(DeclaredTools(body)) == expected
 
 
 @pytest.mark.parametrize(

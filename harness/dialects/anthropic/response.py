@@ -63,7 +63,6 @@ class Translator:
 
     def __init__(self, tools: Sequence[Tool], session: Session) -> None:
         self._tools = tools
-        self._declared = {tool.name for tool in tools}
         self._session = session
         self._reactions: _Reactions = FRESH
         self._message = MessageWriter()
@@ -246,8 +245,9 @@ class Translator:
             self._message.stop()
 
     def _infer_name(self, payload: dict[str, Any]) -> str | None:
+        declared = {tool.name for tool in self._tools}
         for keys, name in BARE_PAYLOADS:
-            if keys <= payload.keys() and (name in self._declared or not self._declared):
+            if keys <= payload.keys() and (name in declared or not declared):
                 return name
         return infer_name(payload, self._tools)
 

@@ -78,7 +78,7 @@ class Candidates:
         )
         if reason not in _NO_REASON:
             self.parts.end(index, out)
-        for name, (kind, types) in _ANNOTATIONS.items():
+        for name, (kind, types) in _ANNOTATIONS.items() if fields.values else ():
             raw = fields.take_raw(name, *types) if name in fields.values else None
             if raw is not None and next(iter(raw.values())) not in _EMPTY:
                 out.append(Annotation(kind, raw, index))

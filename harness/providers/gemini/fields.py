@@ -10,7 +10,7 @@ unknown event.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from harness.stream.json_codec import Json
@@ -36,19 +36,21 @@ class Fields:
         self.values: dict[str, Json] = {}
         self._keys: dict[str, str] = {}
         self._left: list[tuple[str, Json]] = []
+        values, keys = self.values, self._keys
         for key, value in wire.items():
             if value is not None:
-                self._put(known.get(key), key, value)
+                name = known.get(key)
+                if name is None or name in values:
+                    self._put(name, key, value)
+                else:
+                    values[name], keys[name] = value, key
 
     def _put(self, name: str | None, key: str, value: Json) -> None:
-        """Note a field. If both spellings are there, camelCase counts; the other is left over if
-        its value differs.
+        """Note an unknown field, or the second spelling of one: camelCase counts; the other is left
+        over if its value differs.
         """
         if name is None:
             self._left.append((key, value))
-        elif name not in self.values:
-            self.values[name] = value
-            self._keys[name] = key
         elif self.values[name] != value:
             older = self._keys[name], self.values[name]
             if key == name:
@@ -82,8 +84,8 @@ class Fields:
             self._keys[name] = inner._keys[name]
         self._left += inner._left
 
-    def left(self) -> Iterator[tuple[str, Json]]:
+    def left(self) -> Sequence[tuple[str, Json]]:
         """The fields that were not taken, with the wire's names."""
-        yield from self._left
-        for name, value in self.values.items():
-            yield self._keys[name], value
+        if not self.values:
+            return self._left
+        return [*self._left, *((self._keys[name], value) for name, value in self.values.items())]

@@ -129,7 +129,7 @@ class GeminiNormalizer(AnswerReader):
             return
         if wrong:
             fields.take("error")
-        names = tuple(fields.values.get(name) for name in _NAMES)
+        names = tuple(map(fields.values.get, _NAMES))
         self._read_metadata(fields, out)
         self._names = names
         usage, feedback = fields.take("usageMetadata", dict), fields.take("promptFeedback", dict)
@@ -158,8 +158,9 @@ class GeminiNormalizer(AnswerReader):
 
     def _read_metadata(self, fields: Fields, out: list[Event]) -> None:
         fresh: dict[str, Event] = {}
-        for key, (name, types) in _METADATA.items():
-            raw = fields.take_raw(key, *types) if key in fields.values else None
+        for key in [key for key in _METADATA if key in fields.values]:
+            name, types = _METADATA[key]
+            raw = fields.take_raw(key, *types)
             if raw is not None and self._is_new(key, next(iter(raw.values()))):
                 fresh[key] = Metadata(name, raw)
         if self._names is None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Final, overload
 
 from harness.stream.json_codec import Json, decode_json
 from harness.stream.session import Tool
@@ -41,6 +42,31 @@ def declared_tools(request_body: bytes) -> list[Tool]:
         for declaration in _declarations(item)
         if (tool := _read_declaration(declaration))
     ]
+
+
+class DeclaredTools(Sequence[Tool]):
+    """The functions that a request declares: see `declared_tools`. The body is read when somebody
+    asks for them, which only a call without a name does.
+    """
+
+    def __init__(self, request_body: bytes) -> None:
+        self._body = request_body
+
+    @cached_property
+    def _tools(self) -> list[Tool]:
+        return declared_tools(self._body)
+
+    @overload
+    def __getitem__(self, index: int) -> Tool: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[Tool]: ...
+
+    def __getitem__(self, index: int | slice) -> Tool | list[Tool]:
+        return self._tools[index]
+
+    def __len__(self) -> int:
+        return len(self._tools)
 
 
 def _declarations(tool: dict[str, Json]) -> list[dict[str, Json]]:
