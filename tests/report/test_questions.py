@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import re
+from pathlib import Path
 
 import pytest
 
+from harness.conformance.judge import resolve_fixture
+from harness.conformance.project import Project, kind_of, yaml_files
 from harness.conformance.results import CaseResult
 from harness.report import Run, render
 from harness.report.document import pack, unpack
+from harness.stream.exchange import Exchange
 from tests.support.question_samples import ANSWERS, answer
 from tests.support.report_samples import HEADER, result
+
+ROOT = Path(__file__).parents[2]
 
 
 def table_rows(results: list[CaseResult]) -> dict[str, str]:
@@ -60,3 +67,39 @@ def test_the_document_keeps_the_answers() -> None:
     expected = {(cell.provider, cell.adapter): cell.answered for cell in ANSWERS}
     assert {(cell.provider, cell.adapter): cell.answered for cell in back.results} == expected
     assert {cell.question for cell in back.results} == {"weather"}
+
+
+def shipped_questions() -> dict[str, dict[str, str]]:
+    """The words of each question of the shipped specs, by provider."""
+    project, asked = Project([ROOT / "specs"], ROOT / "cassettes"), dict[str, dict[str, str]]()
+    for file in (path for path in yaml_files(ROOT / "specs") if kind_of(path) == "spec"):
+        if "\n  question: " not in file.read_text(encoding="utf-8"):
+            continue
+        for cell in project.cells(file):
+            if cell.case.question:
+                (exchange,) = resolve_fixture(cell.case, project.cassette).exchanges
+                words = asked.setdefault(cell.case.question, {})
+                words[exchange.provider] = question_of(exchange)
+    return asked
+
+
+def question_of(exchange: Exchange) -> str:
+    """The words of the only turn of a request."""
+    assert exchange.request is not None
+    assert exchange.request.body is not None
+    match json.loads(exchange.request.body):
+        case {"contents": [{"parts": [{"text": str(text)}]}]}:
+            return text
+        case {"input": str(text)} | {"messages": [{"content": str(text)}]}:
+            return text
+        case other:
+            raise AssertionError(other)
+
+
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [("is-91-prime", "Is 91 prime?"), ("weather-in-a-city", "Weather in Bergen?")],
+)
+def test_a_shipped_question_has_the_same_words_on_three_wires(question: str, words: str) -> None:
+    wires = ("gemini-api", "interactions", "openai-compat")
+    assert shipped_questions()[question] == dict.fromkeys(wires, words)
