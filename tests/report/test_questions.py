@@ -69,9 +69,12 @@ def test_the_document_keeps_the_answers() -> None:
     assert {cell.question for cell in back.results} == {"weather"}
 
 
-def shipped_questions() -> dict[str, dict[str, str]]:
+def shipped_questions() -> dict[str, dict[str | None, str]]:
     """The words of each question of the shipped specs, by provider."""
-    project, asked = Project([ROOT / "specs"], ROOT / "cassettes"), dict[str, dict[str, str]]()
+    project, asked = (
+        Project([ROOT / "specs"], ROOT / "cassettes"),
+        dict[str, dict[str | None, str]](),
+    )
     for file in (path for path in yaml_files(ROOT / "specs") if kind_of(path) == "spec"):
         if "\n  question: " not in file.read_text(encoding="utf-8"):
             continue
