@@ -17,6 +17,7 @@ from harness.stream.session import Session
 
 from .gemini.messages import METHOD, is_envelope
 from .gemini.normalizer import GeminiNormalizer
+from .gemini.places import PLACES
 from .gemini_api import read_facts
 from .provider import Endpoint, FirstMessages, Identity, Provider
 
@@ -62,6 +63,7 @@ PROVIDER: Final = Provider(
     url=re.compile(rf"/v1internal{METHOD}"),
     detect=_detect,
     wrap=_wrap,
+    places=PLACES,
     tool_code=True,
     endpoint=Endpoint(
         "https://cloudcode-pa.googleapis.com",

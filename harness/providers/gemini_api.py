@@ -12,6 +12,7 @@ from harness.stream.session import Session
 
 from .gemini.messages import MODEL_METHOD, VERTEX_PATH
 from .gemini.normalizer import GeminiNormalizer
+from .gemini.places import PLACES
 from .oracle import gather_body
 from .provider import Answer, Endpoint, Provider
 
@@ -33,6 +34,7 @@ PROVIDER: Final = Provider(
     oracle=read_facts,
     url=re.compile(rf"^(?!.*{VERTEX_PATH}).*?{MODEL_METHOD}"),
     wrap=send_bare,
+    places=PLACES,
     endpoint=Endpoint(
         "https://generativelanguage.googleapis.com",
         "GOOGLE_GEMINI_BASE_URL",

@@ -17,6 +17,8 @@ from harness.stream.framing import Frame, Framer, frame_by_content
 from harness.stream.generation import GenerateRequest
 from harness.stream.session import Session
 
+from .request_places import RequestPlaces
+
 EXIT_CODE: Final = "x-exit-code"
 """The header of a program's output that holds its exit code; no server sends it."""
 PROGRAM: Final = "x-program"
@@ -121,6 +123,7 @@ class Provider:
     ``detect(messages)`` recognizes a body; it gives None for the body of another wire.
     ``framer(max_frame)`` makes a stage that cuts a body into messages. ``wrap(request, session)``
     gives the request with the body that this wire is sent, None where no request is ever sent.
+    ``places``: where its requests keep what `harness prove` changes; it goes with ``wrap``.
     ``as_given``: it gets requests as given (`harness.stream.generation`), because the wire is not
     generateContent's. ``tool_code``: its models are known to write calls as ``<tool_code>``.
     ``program``: the answer is the output of a program, not a response of a server.
@@ -142,12 +145,18 @@ class Provider:
     detect: Callable[[FirstMessages], Identity | None] = lambda messages: None
     framer: Callable[[int], Framer] = frame_by_content
     wrap: Callable[[GenerateRequest, Session], GenerateRequest] | None = None
+    places: RequestPlaces | None = None
     as_given: bool = False
     tool_code: bool = False
     program: bool = False
     gemini_messages: bool = False
     endpoint: Endpoint | None = None
     variants: Callable[[bytes], list[str]] = lambda body: []
+
+    def __post_init__(self) -> None:
+        if (self.wrap is None) != (self.places is None):
+            raise TypeError(f"the provider {self.name} needs wrap and places, or neither")
+
     tags: tuple[str, ...] = ()
 
     def __new__(cls, **given: Any) -> Provider:

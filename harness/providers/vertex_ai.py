@@ -12,6 +12,7 @@ from typing import Final
 
 from .gemini.messages import MODEL_METHOD, VERTEX_PATH, has_vertex_marks, is_answer
 from .gemini.normalizer import GeminiNormalizer
+from .gemini.places import PLACES
 from .gemini_api import read_facts, send_bare
 from .provider import Endpoint, FirstMessages, Identity, Provider
 
@@ -50,6 +51,7 @@ PROVIDER: Final = Provider(
     url=re.compile(rf"{VERTEX_PATH}{MODEL_METHOD}"),
     detect=_detect,
     wrap=send_bare,
+    places=PLACES,
     endpoint=Endpoint(
         _GLOBAL,
         "GOOGLE_VERTEX_BASE_URL",

@@ -26,7 +26,12 @@ MUTATIONS: Final = Mutations(
     unsent=frozenset(
         {
             *("sent-id-wrong", "sent-result-id-wrong", "sent-signature-lost"),
-            *("sent-signature-moved", "sent-system-lost", "sent-tool-choice-lost"),
+            *(
+                "sent-signature-moved",
+                "sent-system-lost",
+                "sent-tool-choice-lost",
+                "sent-memory-wrong",
+            ),
         }
     ),
 )

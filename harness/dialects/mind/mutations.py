@@ -19,5 +19,7 @@ MUTATIONS: Final = Mutations(
     count=None,
     error=Place("error", ("message",)),
     own={"id-wrong": None},
-    unsent=frozenset({"sent-setting-wrong", "sent-system-lost", "sent-tool-choice-lost"}),
+    unsent=frozenset(
+        {"sent-setting-wrong", "sent-system-lost", "sent-tool-choice-lost", "sent-memory-wrong"}
+    ),
 )

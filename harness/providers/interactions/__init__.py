@@ -13,6 +13,7 @@ from ..vertex_ai import regional
 from .messages import CREATE, PATHS, STORED, detect
 from .normalizer import InteractionsNormalizer
 from .order import variants_in
+from .places import PLACES
 from .request import NAME, to_interaction
 
 
@@ -29,6 +30,7 @@ PROVIDER: Final = Provider(
     stored_url=STORED,
     detect=detect,
     wrap=to_interaction,
+    places=PLACES,
     as_given=True,
     endpoint=Endpoint(
         "https://generativelanguage.googleapis.com",

@@ -21,6 +21,7 @@ from ..chat_completions.normalizer import ChatNormalizer
 from ..oracle import gather_compat
 from ..provider import Answer, Endpoint, FirstMessages, Identity, Provider
 from .choices import VENDORS, GeminiChoices
+from .places import PLACES
 from .request import NAME, to_completion
 
 TAG: Final = "thought"
@@ -99,6 +100,7 @@ PROVIDER: Final = Provider(
     url=re.compile(r"/(?:v1\w*/openai|endpoints/[^/]+)/chat/completions$"),
     detect=_detect,
     wrap=to_completion,
+    places=PLACES,
     as_given=True,
     endpoint=Endpoint(
         "https://generativelanguage.googleapis.com",
