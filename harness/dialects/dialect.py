@@ -152,12 +152,14 @@ class ClientAdapter:
     ``name`` is its key under ``expect``. It needs ``module``, which the ``extra`` of the package
     installs. ``target``, ``module:function``, is imported when a case needs it: a function of the
     case's ``context`` and a `ServedCassette` that returns payloads and raises `ContextError`.
+    ``waits``: it mostly waits for a process, so that it can run beside other work.
     """
 
     name: str
     module: str
     extra: str
     target: str
+    waits: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,21 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     from harness.conformance.project import leads_round
 
     return True if leads_round(collection_path) else None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, object]:
+    """Run programs ahead of their cells. A worker of pytest-xdist does not know its cells here."""
+    config = session.config
+    if config.option.collectonly or hasattr(config, "workerinput"):
+        return (yield)
+    cells = [vars(item)["cell"] for item in session.items if getattr(item, "waits", False)]
+    if not cells:
+        return (yield)
+    from .ahead import run_ahead
+
+    with run_ahead(config, cells):
+        return (yield)
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:

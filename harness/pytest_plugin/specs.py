@@ -26,6 +26,7 @@ from harness.pipeline.replay import ReplayError
 from harness.specs import SpecError, accept
 from harness.stream.printable import printable
 
+from .ahead import AHEAD
 from .failures import HarnessFailure, HarnessWarning
 from .items import ResultItem
 from .paths import id_of_file
@@ -83,6 +84,12 @@ class CellItem(ResultItem):
         for feature in cell.case.features:
             self.keywords[feature] = True
 
+    @property
+    def waits(self) -> bool:
+        """Whether its run waits for a program."""
+        adapter = project_of(self.config).adapter(self.cell.column)
+        return bool(adapter and adapter.waits and self.cell.case.expect[self.cell.key])
+
     def runtest(self) -> None:
         project = project_of(self.config)
         filled, fault = False, ""
@@ -90,11 +97,11 @@ class CellItem(ResultItem):
             filled = self.config.getoption("--harness-accept") and self._accept(project)
         except (AdapterError, CassetteError) as error:
             fault = f"nothing could be filled in: {error}"
-        adapter = project.adapter(self.cell.column)
+        ahead = self.config.stash.get(AHEAD, None)
         judgement = judge(
             self.cell,
             project.cassette,
-            adapter,
+            ahead.adapter(self.cell) if ahead else project.adapter(self.cell.column),
             today=date.today(),
             normalize=project.normalize,
         )

@@ -149,7 +149,8 @@ class Adapter:
     library or program under test; it may start the program.
     ``second_request(exchange, options)`` gives the body of the request that follows the answer, or
     the reason why there is none; see `second_request`. ``close()`` ends the threads and processes
-    of the adapter; a later run starts new ones.
+    of the adapter; a later run starts new ones. ``waits``: a run mostly waits for a process, so it
+    can be in a thread beside other work.
     """
 
     name: str
@@ -168,6 +169,7 @@ class Adapter:
     version: Callable[[], str] = lambda: UNKNOWN
     second_request: Callable[[Exchange, RunOptions], bytes | str] | None = None
     close: Callable[[], None] = lambda: None
+    waits: bool = False
     of_normalized: Callable[[Normalized, RunOptions], Output] | None = None
 
     @property

@@ -53,7 +53,7 @@ def make_client_adapter(
             except ContextError as error:
                 raise AdapterError(str(error)) from None
 
-    return Adapter(name=client.name, model=client.name, run=run)
+    return Adapter(name=client.name, model=client.name, run=run, waits=client.waits)
 
 
 def _import(client: ClientAdapter) -> Adapt:

@@ -11,6 +11,7 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -22,6 +23,7 @@ from . import warm_server
 from .adapter import AdapterError
 from .process import MARK, end_session, gather, new_mark, run_process
 
+_LOCK: Final = threading.Lock()
 CAN_FORK: Final = hasattr(os, "fork") and hasattr(socket, "send_fds")
 
 
@@ -38,7 +40,8 @@ def run_program(
     """
     if CAN_FORK:
         try:
-            return _warm(module).run(arguments, environment, folder, timeout)
+            with _LOCK:  # a warm process does one run at a time
+                return _warm(module).run(arguments, environment, folder, timeout)
         except _Gone:
             pass
     code = f"import sys; from {module} import main; sys.exit(main(sys.argv[1:]))"

@@ -21,7 +21,11 @@ DIALECT: Final = Dialect(
     final=frozenset({"called", "over"}),
     mutations=MUTATIONS,
     client=ClientAdapter(
-        "mind-program", "google.genai", "genai", "harness.dialects.mind.program.adapter:adapt"
+        "mind-program",
+        "google.genai",
+        "genai",
+        "harness.dialects.mind.program.adapter:adapt",
+        waits=True,
     ),
     api=None,
 )
