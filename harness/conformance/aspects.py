@@ -27,7 +27,7 @@ from harness.facts import (
     merged_facts,
 )
 from harness.pipeline.replay import choose_provider
-from harness.providers import PROVIDERS
+from harness.providers import PROVIDERS, declared_tools
 from harness.providers.oracle import read_messages
 from harness.stream.decompression import unpack, unpack_before_fault
 from harness.stream.events import INTERRUPTED
@@ -180,7 +180,12 @@ def wire_answer(exchange: Exchange, adapter: Adapter, transcript: Transcript) ->
         if facts.pieces or "partialArgs" in facts.others:
             unavailable = frozenset(ASPECTS)  # a client there never sees such an answer
     interrupted = broken or exchange.end in INTERRUPTED
-    return WireAnswer(facts, exchange.end, interrupted, readable, provider.program, unavailable)
+    tools: frozenset[str] = frozenset()
+    if facts.blocks and exchange.request is not None:
+        tools = frozenset(tool.name for tool in declared_tools(exchange.request.body))
+    return WireAnswer(
+        facts, exchange.end, interrupted, readable, provider.program, unavailable, tools
+    )
 
 
 def broke_off(exchange: Exchange) -> bool:

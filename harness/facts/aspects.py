@@ -77,7 +77,8 @@ class WireAnswer:
     the first piece that can't be read, None where all can be. ``end``: how the exchange ended, in a
     word; ``interrupted``: it was cut, reset or aborted.
     ``program``: the answer is the output of a program. ``unavailable``: aspects that the wire that
-    the adapter asked does not have, such as citations at ``/v1beta``.
+    the adapter asked does not have, such as citations at ``/v1beta``. ``tools``: the names of the
+    tools that the request declares, empty where that is not known.
     """
 
     facts: Facts
@@ -86,6 +87,7 @@ class WireAnswer:
     readable: Facts | None = None
     program: bool = False
     unavailable: frozenset[Aspect] = frozenset()
+    tools: frozenset[str] = frozenset()
 
     @property
     def reason(self) -> str | None:
@@ -377,11 +379,22 @@ class _Judge:
         """The text without the ``<tool_code>`` blocks that the adapter made calls of."""
         text, free = account.text, list(self._carried.calls)
         for raw, name, arguments in account.blocks:
-            call = _find_call(free, name, arguments)
+            call = self._call_of_block(free, name, arguments)
             if call:
                 free.remove(call)
                 text = text.replace(raw, "", 1)
         return text
+
+    def _call_of_block(self, calls: list[Call], name: str | None, arguments: Json) -> Call | None:
+        """The call that an adapter made of a ``<tool_code>`` block, if it made one. A block without
+        a name is a call of a declared tool.
+        """
+        tools = self._wire.tools
+        for call in calls:
+            known = call.name == name if name else call.name in tools if tools else bool(call.name)
+            if known and same(call.arguments, arguments):
+                return call
+        return None
 
     def _calls(self) -> None:
         carried = self._carried
@@ -426,7 +439,7 @@ class _Judge:
                 free = list(self._carried.calls)
                 called = []
                 for _, name, arguments in account.blocks:
-                    call = _find_call(free, name, arguments)
+                    call = self._call_of_block(free, name, arguments)
                     if call:
                         free.remove(call)
                         called.append((call.name, call.arguments))
@@ -706,13 +719,6 @@ def _remove_call(calls: list[tuple[str, Json]], name: str, arguments: Json) -> b
             del calls[index]
             return True
     return False
-
-
-def _find_call(calls: list[Call], name: str | None, arguments: Json) -> Call | None:
-    return next(
-        (call for call in calls if name in (None, call.name) and same(call.arguments, arguments)),
-        None,
-    )
 
 
 def _holds(carried: str | None, wired: str | None) -> bool:

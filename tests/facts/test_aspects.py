@@ -394,6 +394,45 @@ def test_tool_code_may_be_text_or_a_call() -> None:
     assert "text" in red(wire, Transcript((Entry(None, (Text("ab"), stop)),)))
 
 
+@pytest.mark.parametrize(
+    ("name", "tools", "accepted"),
+    [
+        ("run", {"run", "look"}, True),
+        ("Bash", {"run", "look"}, False),
+        ("Bash", set(), True),
+        ("", set(), False),
+    ],
+)
+def test_tool_code_without_a_name_is_a_call_of_a_declared_tool(
+    name: str, tools: set[str], accepted: bool
+) -> None:
+    text = '<tool_code>{"command": "ls"}</tool_code>'
+    body = json.dumps(frame({"text": text}, finishReason="STOP")).encode()
+    facts = gather_body(body, tool_code=True)
+    wire = WireAnswer(facts, "complete", tools=frozenset(tools))
+    call = Entry(None, (Call(None, name, {"command": "ls"}), Finish("STOP")))
+    expected = {} if accepted else {"text": "lost", "calls": "wrong"}
+    assert red(wire, Transcript((call,))) == expected
+
+
+def test_the_results_of_tools_that_a_program_ran_are_looked_for() -> None:
+    used = '{"type":"tool_use","timestamp":"t","tool_name":"read","tool_id":"r1","parameters":{}}'
+    failed = (
+        '{"type":"tool_result","timestamp":"t","tool_id":"r1","status":"error","output":"no file",'
+        '"error":{"type":"E","message":"Path not in workspace"}}'
+    )
+    end = '{"type":"result","timestamp":"t","status":"success"}'
+    body = f"{used}\n{failed}\n{end}\n".encode()
+    wire = WireAnswer(gather_cli(body), "complete", program=True)
+    facts = (Call("r1", "read", {}), Finish("success"))
+    for native, expected in (
+        ({"output": "no file", "error": "Path not in workspace"}, {}),
+        ({"output": "no file", "error": "error"}, {"server_tools": "lost"}),
+        ({"error": "Path not in workspace"}, {"server_tools": "lost"}),
+    ):
+        assert red(wire, Transcript((Entry(native, facts),))) == expected
+
+
 def test_counts_where_the_wire_has_none_are_wrong() -> None:
     wire = answer(frame({"text": "a"}, finishReason="STOP"))
     facts = (Text("a"), Finish("STOP"), Usage(input=8, output=4, total=12))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from harness.providers.oracle import judge_second_turn, read_messages
+from harness.facts import Facts
+from harness.providers.oracle import gather_body, judge_second_turn, read_messages
 
 SIGNED = "c2lnbmF0dXJlIG9mIHRoZSBmaXJzdCBjYWxs"
 OF_TEXT = "c2lnbmF0dXJlIG9mIHRoZSB0ZXh0"
@@ -133,6 +135,11 @@ FAULTS: list[tuple[str, Change, dict[str, str]]] = [
         lambda model, results: model[0].pop("thoughtSignature"),
         {"other_signatures": "lost"},
     ),
+    (
+        "a signature at the text that no answer had",
+        lambda model, results: model.insert(0, {"text": "", "thoughtSignature": "bnVsbA=="}),
+        {"other_signatures": "wrong"},
+    ),
     ("a server tool lost", lambda model, results: model.pop(), {"server_tools": "lost"}),
     ("text lost", lambda model, results: model[0].update(text=""), {"text": "lost"}),
     ("text behind the calls", lambda model, results: model.append(model.pop(0)), {"text": "wrong"}),
@@ -151,3 +158,50 @@ def test_each_planted_fault_is_seen(change: Change, expected: dict[str, str]) ->
 def test_a_result_of_the_provider_is_no_result_of_the_client() -> None:
     own = {"functionResponse": {"id": "s", "name": "search", "response": {}}}
     assert red(lambda model, results: model.append(own)) == {}
+
+
+def answer_of(*parts: dict[str, Any]) -> Facts:
+    body = {"candidates": [{"content": {"parts": list(parts)}, "finishReason": "STOP"}]}
+    return gather_body(json.dumps(body).encode(), tool_code=True)
+
+
+def verdicts_of(answer: Facts, *model: dict[str, Any]) -> dict[str, str]:
+    results = [{"functionResponse": {"name": "f", "response": {}}} for _ in range(2)]
+    calls = sum("functionCall" in part for part in model)
+    contents = [
+        *FIRST["contents"],
+        {"role": "model", "parts": list(model)},
+        {"role": "user", "parts": results[:calls] or [{"text": "Go on."}]},
+    ]
+    findings = judge_second_turn(answer, {"contents": contents}, FIRST)
+    return {aspect: finding.verdict for aspect, finding in findings.items()}
+
+
+def test_a_call_that_the_answer_does_not_have_is_wrong() -> None:
+    call = {"functionCall": {"name": "f", "args": {}}}
+    answer = answer_of({"text": "Hi"})
+    assert verdicts_of(answer, {"text": "Hi"}) == {"text": "kept"}
+    assert verdicts_of(answer, {"text": "Hi"}, call) == {"calls": "wrong", "text": "kept"}
+
+
+def test_a_signature_of_an_answer_without_one_is_wrong() -> None:
+    answer = answer_of({"text": "Hi"})
+    verdict = verdicts_of(answer, {"text": "Hi", "thoughtSignature": "bnVsbA=="})
+    assert verdict == {"text": "kept", "other_signatures": "wrong"}
+    placeholder = {"text": "Hi", "thoughtSignature": "skip_thought_signature_validator"}
+    assert "wrong" not in verdicts_of(answer, placeholder).values()
+
+
+def test_tool_code_goes_back_as_text_or_as_a_call() -> None:
+    block = '<tool_code>{"name": "f", "args": {"x": 1}}</tool_code>'
+    answer = answer_of({"text": f"Now {block}"}, {"text": " and.", "thoughtSignature": OF_TEXT})
+    end = {"text": " and.", "thoughtSignature": OF_TEXT}
+    kept = {"text": "kept", "other_signatures": "kept"}
+    assert verdicts_of(answer, {"text": f"Now {block}"}, end) == kept
+    call = {"functionCall": {"name": "f", "args": {"x": 1}}}
+    called = kept | {"calls": "kept", "results": "kept"}
+    assert verdicts_of(answer, {"text": "Now "}, call, end) == called
+    signed = call | {"thoughtSignature": OF_TEXT}
+    assert verdicts_of(answer, {"text": "Now "}, signed, end)["other_signatures"] == "wrong"
+    other = {"functionCall": {"name": "f", "args": {"x": 2}}}
+    assert verdicts_of(answer, {"text": "Now "}, other, end)["calls"] == "wrong"

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from harness.facts import Facts
 from harness.stream.json_codec import Json
 
-from .gemini import camel, count_gemini
+from .gemini import camel, count_gemini, strings
 from .lines import Object, items_in_lines
 
 _EVENTS = ("init", "step_update", "result", "command_result")
@@ -111,6 +111,7 @@ class _Run:
         if over and index in self.calls:
             facts.others.add("functionResponse")
             facts.add_result(*_result(step))
+            facts.add_opaque("server_tools", *strings(_result(step)[1]))
         if isinstance(usage, dict):
             for name, count in usage.items():
                 if isinstance(count, int):

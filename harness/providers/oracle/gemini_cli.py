@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from harness.facts import Facts
 from harness.stream.json_codec import Json
 
-from .gemini import camel, count_gemini
+from .gemini import camel, count_gemini, strings
 from .lines import Object, items_in_lines, object_at
 
 _TYPES = {"init", "message", "tool_use", "tool_result", "error", "result"}
@@ -99,6 +99,8 @@ def _read_line(facts: Facts, line: dict[str, Json]) -> None:
                 line.get("status") not in (None, "", "success") or _says_why(line.get("error")),
                 line.get("output"),
             )
+            message = _message(line.get("error"))
+            facts.add_opaque("server_tools", *strings(line.get("output")), message)
         case "error":
             facts.others |= {"severity", "message"} & line.keys()
             facts.notices.append(str(line.get("message") or ""))
@@ -106,8 +108,12 @@ def _read_line(facts: Facts, line: dict[str, Json]) -> None:
             _read_result(facts, line)
 
 
+def _message(error: Json) -> Json:
+    return error.get("message") if isinstance(error, dict) else error
+
+
 def _says_why(error: Json) -> bool:
-    message = error.get("message") if isinstance(error, dict) else error
+    message = _message(error)
     return isinstance(message, str) and message != ""
 
 

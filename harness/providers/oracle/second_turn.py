@@ -9,10 +9,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from harness.facts import AspectFinding, AspectVerdict, Facts, NamedArguments, plain_base64, same
+from harness.facts import (
+    AspectFinding,
+    AspectVerdict,
+    Facts,
+    NamedArguments,
+    plain_base64,
+    same,
+    text_and_calls,
+)
 from harness.stream.json_codec import Json
 from harness.stream.printable import excerpt, short_json
 
@@ -73,17 +81,24 @@ def judge_second_turn(
     def put(aspect: SecondTurnAspect, verdict: AspectVerdict, note: str = "") -> None:
         findings[aspect] = AspectFinding(verdict, note)
 
-    if answer.calls:
-        put("calls", *_calls(answer.calls, echo.calls))
-    aligned = "calls" in findings and findings["calls"].verdict == "kept"
+    ordered = True
+    if answer.blocks:  # each is sent back as text or as a call, as the adapter has taken it
+        text, calls = text_and_calls(answer, Facts(calls=echo.calls))
+        ordered = len(calls) == len(answer.calls)
+        answer = replace(answer, text=text, calls=calls)
+    if answer.calls or echo.calls:
+        put("calls", *_calls(answer.calls, echo.calls, ordered))
+    kept = "calls" in findings and findings["calls"].verdict == "kept"
+    aligned = kept and ordered
     if aligned:
         put("ids", *_ids(answer, echo))
+    if kept:
         put("results", *_results(echo))
     wired = [signature for _, signature in answer.marks]
     if any(wired):
         put("signatures", *_signatures(wired, echo, aligned))
     others = [value for kind, value in answer.signatures if kind != "call"]
-    if others:
+    if others or echo.other_signatures:
         put("other_signatures", *_other_signatures(answer, others, echo))
     server_tools = answer.opaque.get("server_tools", [])
     if server_tools:
@@ -110,7 +125,9 @@ def _judge_stored(answer: Facts, request: Json) -> dict[SecondTurnAspect, Aspect
     }
 
 
-def _calls(wire: list[NamedArguments], sent: list[NamedArguments]) -> tuple[AspectVerdict, str]:
+def _calls(
+    wire: list[NamedArguments], sent: list[NamedArguments], ordered: bool
+) -> tuple[AspectVerdict, str]:
     rest = list(sent)
     missing = [call for call in wire if not _remove(rest, call)]
     if missing:
@@ -119,7 +136,7 @@ def _calls(wire: list[NamedArguments], sent: list[NamedArguments]) -> tuple[Aspe
         return verdict, f"the call {name}({short_json(arguments)}) is not sent back"
     if rest:
         return "wrong", f"the call {rest[0][0]} is sent back more often than the answer has it"
-    if [name for name, _ in wire] != [name for name, _ in sent]:
+    if ordered and [name for name, _ in wire] != [name for name, _ in sent]:
         return "wrong", f"the calls are sent back in another order: {[name for name, _ in sent]}"
     return "kept", ""
 
@@ -182,6 +199,9 @@ def _other_signatures(answer: Facts, others: list[str], echo: _Echo) -> tuple[As
             return "lost", f"not sent back: {excerpt(str(signature), 40)}"
         if counts[signature] > count:
             return "wrong", f"sent back more than once: {excerpt(str(signature), 40)}"
+    known = {_plain(signature) for _, signature in answer.signatures} | PLACEHOLDERS
+    if made_up := [value for value in echo.other_signatures if _plain(value) not in known]:
+        return "wrong", f"the answer does not have it: {excerpt(made_up[0], 40)}"
     at_calls = {_plain(signature) for signature in echo.signatures}
     own = {_plain(signature) for _, signature in answer.marks}
     for signature in others:
