@@ -69,7 +69,8 @@ def _losses(adapter: AdapterResults, block: str) -> list[str]:
     where = BLOCKS[block].lower()
     lines = ["", f"{number} finding{'' if number == 1 else 's'}, {where}:"]
     for error, found in errors.items():
-        lines += ["", f"- error: {shorten(' '.join(error.split()), LONGEST)}", *_places(found)]
+        sentence, *rest = shorten(error, LONGEST).splitlines()
+        lines += ["", f"- error: {sentence}", *(f"    {line}" for line in rest), *_places(found)]
         lines.append(f"  run: {command_of(adapter, found[0])}")
     for loss in losses:
         evidence = loss.cells[0].evidence.get(loss.aspect)

@@ -57,6 +57,15 @@ def test_the_text_has_each_block_and_each_finding() -> None:
     assert "nothing is left" not in results_text(SHOP, with_losses=False)
 
 
+def test_an_error_keeps_the_line_ends_of_stderr() -> None:
+    error = "node ended with status 1:\nError: no model\n  at shim.mjs:3"
+    adapter = replace(SHOP, cells=(replace(SHOP.cells[3], error=error),))
+    shown = (
+        "- error: node ended with status 1:\n    Error: no model\n      at shim.mjs:3\n  cassette"
+    )
+    assert shown in results_text(adapter)
+
+
 def test_a_command_names_the_adapter_as_the_user_did() -> None:
     command = "harness judge 'shop = serve: shims:shop' --cassettes gemini-api/a:2"
     assert command_of(SHOP, SHOP.cells[1]) == command

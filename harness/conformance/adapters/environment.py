@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, NoReturn
 
 NO_KEY: Final = "no-key-in-a-replay"
 _KEY: Final = re.compile(r"API_?KEY|(?:ACCESS|AUTH|SESSION)_?TOKEN|SECRET|PASSWORD", re.IGNORECASE)
@@ -24,6 +25,29 @@ def adapter_environment(environment: Mapping[str, str]) -> dict[str, str]:
     for name in ("no_proxy", "NO_PROXY"):
         safe[name] = ",".join(filter(None, (environment.get(name), _LOCAL)))
     return {**safe, "GEMINI_API_KEY": NO_KEY}
+
+
+class ProcessExit(BaseException):
+    """A function of a user called ``os._exit``. Not an `Exception`, because nothing may catch it."""
+
+
+@contextmanager
+def without_exit() -> Iterator[None]:
+    """Makes ``os._exit`` of this thread an exception, so that a function of a user does not end the
+    run. A process that it forks ends.
+    """
+    end, process, thread = os._exit, os.getpid(), threading.get_ident()
+
+    def refuse(status: int) -> NoReturn:
+        if (os.getpid(), threading.get_ident()) != (process, thread):
+            end(status)
+        raise ProcessExit(f"os._exit({status}) ends the process")
+
+    os._exit = refuse
+    try:
+        yield
+    finally:
+        os._exit = end
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from harness.providers import PROVIDERS
 
 from .adapter import UNKNOWN, AdapterError
 from .at import Question, Skipped, at_of
-from .environment import without_keys
+from .environment import without_exit, without_keys
 from .forks import Forks
 from .json_data import json_of_native
 from .raised import raised_by, trim
@@ -80,7 +80,7 @@ class Function:
             return
         self._forks.reap()
         try:
-            with without_keys():
+            with without_keys(), without_exit():
                 self._gather(function, argument, reply, loop, silent=question.turn == 2)
         except (AdapterError, Expired):
             raise

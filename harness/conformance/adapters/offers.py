@@ -132,7 +132,7 @@ def _other_wire(asked: list[ServedRequest], offer: Offer, reply: Reply) -> str:
     others = f", only {offer.requests[0].path}" if offer.requests else ""
     raise AdapterError(
         f"the adapter never asked the served address{others}; expected one request that generates"
-        f" at {offer.base_url} (at.base_url){raised}"
+        f" at at.base_url{raised}"
     ) from reply.exception
 
 

@@ -46,14 +46,21 @@ class Program:
     """A program that a user names as a command.
 
     ``with_exchange``: its lines have the recorded exchange even where it asks a served address;
-    such a program writes its events as they come. A program that can't be started is not started
-    again.
+    such a program writes its events as they come. ``function``: the function that it runs; messages
+    name that, and not the command. A program that can't be started is not started again.
     """
 
     def __init__(
-        self, command: Sequence[str], level: Level, folder: Path, *, with_exchange: bool = False
+        self,
+        command: Sequence[str],
+        level: Level,
+        folder: Path,
+        *,
+        with_exchange: bool = False,
+        function: str = "",
     ) -> None:
         self._command = command
+        self._function = function
         self._level = level
         self._folder = folder
         self._with_exchange = with_exchange
@@ -107,7 +114,7 @@ class Program:
         if self._process is not None:
             return self._process
         try:
-            process = _Process(self._command, self._folder)
+            process = _Process(self._command, self._folder, self._function)
             try:
                 self._hello = _read_hello(process)
             except _Unusable:
@@ -121,7 +128,7 @@ class Program:
 
     def _reply(self, process: _Process, line: Mapping[str, Any], timeout: float) -> Reply:
         reply = Reply.empty()
-        name = self._command[0]
+        name = process.name
         for data in process.ask(json.dumps(line).encode() + b"\n", timeout):
             answer = _object(name, data)
             if answer.get("id") != line["id"]:
@@ -145,7 +152,8 @@ class Program:
 
     def _add(self, answer: Mapping[str, Any], reply: Reply) -> None:
         facts = [] if self._level == "payloads" else answer.get("facts") or []
-        for entry in entries_of_json(answer.get("native") or [], facts, self._command[0]):
+        name = self._function or self._command[0]
+        for entry in entries_of_json(answer.get("native") or [], facts, name):
             reply.add(entry, answer.get("at_s"))
 
 
@@ -198,8 +206,9 @@ def _raised(value: Any, name: str) -> Raised | None:
 class _Process:
     """One process of a program, and its four pipes."""
 
-    def __init__(self, command: Sequence[str], folder: Path) -> None:
-        self.name = command[0]
+    def __init__(self, command: Sequence[str], folder: Path, function: str) -> None:
+        self.name = function or command[0]
+        self._runs_function = bool(function)
         mark = new_mark()
         read_end, write_end = os.pipe()
         environment = adapter_environment(os.environ) | {MARK: mark, OUT: str(write_end)}
@@ -286,11 +295,10 @@ class _Process:
         if self._out not in open_ends and self._process.poll() is None and not ready:
             raise _Unusable(f"{self.name} closed the descriptor of {OUT}{self._said()}")
         if time.monotonic() > until:
-            expected = "hello line" if first else "answer"
-            raise _Unusable(
-                f"{self.name} wrote no {expected} to the descriptor of {OUT} within {timeout:g} s"
-                f"{self._said()}"
-            )
+            missing = f"wrote no {'hello line' if first else 'answer'} to the descriptor of {OUT}"
+            if self._runs_function:
+                missing = "did not return"
+            raise _Unusable(f"{self.name} {missing} within {timeout:g} s{self._said()}")
 
     def _write(self, selector: selectors.BaseSelector, unwritten: bytearray) -> None:
         try:

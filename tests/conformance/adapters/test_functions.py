@@ -215,11 +215,19 @@ def test_after_a_thread_that_does_not_end_a_new_process_goes_on(hang: str, tmp_p
     assert adapters[0].native == adapters[1].native != os.getpid()
 
 
+def test_a_function_that_ends_the_process_is_an_error(tmp_path: Path) -> None:
+    code = "import os\ndef replay(exchange):\n    os._exit(3)"
+    raised = transcript(function_adapter(code, tmp_path)).raised
+    assert raised is not None
+    assert (raised.type, raised.message) == ("ProcessExit", "os._exit(3) ends the process")
+    assert os._exit.__module__ == "posix"
+
+
 @pytest.mark.slow
 def test_an_isolated_function_is_stopped_whatever_it_does(tmp_path: Path) -> None:
     hang = "import re; re.match('(a+)+$', 'a' * 40 + '!')"  # holds the lock of the interpreter
     adapter = function_adapter(SLOW.replace("{hang}", hang), tmp_path, timeout=1.0, isolated=True)
-    with pytest.raises(AdapterError, match=r"wrote no answer .* within 1 s"):
+    with pytest.raises(AdapterError, match=r"replay did not return within 1 s"):
         adapter.output(EXCHANGE)
     assert facts_of(adapter) == [Text("Hi")]
     adapter.close()

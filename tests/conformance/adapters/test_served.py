@@ -102,7 +102,7 @@ def test_a_program_gets_the_same_as_a_line(tmp_path: Path) -> None:
 
 def test_an_adapter_that_never_asked_is_an_error(tmp_path: Path) -> None:
     silent = function_adapter("def replay(at):\n    return []", tmp_path, SERVED)
-    with pytest.raises(AdapterError, match=r"never asked the served address; expected one request"):
+    with pytest.raises(AdapterError, match=r"never asked the served address; .* at at\.base_url$"):
         silent.output(EXCHANGE)
     fails = function_adapter("def replay(at):\n    return at.nothing", tmp_path, SERVED)
     with pytest.raises(AdapterError, match=r"never asked .*; it raised AttributeError: ") as caught:
