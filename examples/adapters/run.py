@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import resource
 import shutil
 import subprocess
 import sys
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -85,6 +87,7 @@ def judge(name: str, cassettes: list[str], asked: int) -> bool:
         *("judge", f"{name} = {peer.target}", "--json", str(results)),
         *(["--cassettes", *cassettes] if cassettes else []),
     ]
+    started, cpu = time.monotonic(), cpu_seconds()
     with log.open("wb") as output:
         status = subprocess.run(  # noqa: S603
             command, cwd=HERE / peer.folder, stdout=output, stderr=output, check=False
@@ -96,11 +99,19 @@ def judge(name: str, cassettes: list[str], asked: int) -> bool:
     counts = Counter(cell.verdict for cell in adapter.cells)
     number = counts["passed"] + counts["failed"]
     words = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
-    print(f"{name} {adapter.version}: {words}; {log}", flush=True)
+    elapsed, cpu = time.monotonic() - started, cpu_seconds() - cpu
+    print(f"{name} {adapter.version}: {words}; {elapsed:.0f} s, {cpu:.0f} s of CPU; {log}")
+    sys.stdout.flush()
     if number < asked or counts["passed"] < counts["failed"]:
         print(f"{name}: expected {asked} exchanges at least, and most of them passed")
         return False
     return True
+
+
+def cpu_seconds() -> float:
+    """The CPU time of all processes that have ended, in seconds."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def environment(peer: Peer) -> Path:
