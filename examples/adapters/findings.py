@@ -74,7 +74,9 @@ def main(paths: Sequence[str]) -> int:
         for path in paths
         for adapter in decode_results(Path(path).read_bytes(), path).adapters
     ]
-    listed, threads = yaml.safe_load_all((HERE / "findings.yaml").read_text(encoding="utf-8"))
+    listed, threads, accepted = yaml.safe_load_all(
+        (HERE / "findings.yaml").read_text(encoding="utf-8")
+    )
     findings = [Finding(**entry) for entry in listed]
     unexplained = []
     for adapter, cell, aspect, second_turn in reds(adapters):
@@ -92,7 +94,7 @@ def main(paths: Sequence[str]) -> int:
         for finding in findings
         if not finding.shown and any(fnmatchcase(n, p) for n in names for p in finding.adapters)
     ]
-    PAGE.write_text(page_of(adapters, findings, threads), encoding="utf-8")
+    PAGE.write_text(page_of(adapters, findings, threads, accepted), encoding="utf-8")
     print("\n".join([*unexplained, *unseen, f"{PAGE}: {len(findings)} findings"]))
     return 1 if unexplained or unseen else 0
 
@@ -109,10 +111,13 @@ def reds(
 
 
 def page_of(
-    adapters: Sequence[AdapterResults], findings: Sequence[Finding], threads: Mapping[str, str]
+    adapters: Sequence[AdapterResults],
+    findings: Sequence[Finding],
+    threads: Mapping[str, str],
+    accepted: Mapping[str, str],
 ) -> str:
-    """The page: a section for each adapter, the finding with the most cells first; then the public
-    threads.
+    """The page: a section for each adapter, the finding with the most cells first; then what is no
+    finding, and the public threads.
     """
     parts = [HEAD]
     for adapter in adapters:
@@ -135,9 +140,15 @@ def page_of(
                 f"    {' '.join(sentence.split())}\n"
                 f"    {command_of(adapter, cell)}\n"
             )
-    rows = (f"| {thread} | {outcome} |\n" for thread, outcome in threads.items())
-    parts.append(f"## Public threads\n\n| thread | in these versions |\n|---|---|\n{''.join(rows)}")
+    parts.append(table("No finding", "a plain comparison says", "here", accepted))
+    parts.append(table("Public threads", "thread", "in these versions", threads))
     return "\n".join(parts)
+
+
+def table(title: str, left: str, right: str, rows: Mapping[str, str]) -> str:
+    """A section with a table of two columns."""
+    lines = [f"| {key} | {value} |\n" for key, value in rows.items()]
+    return f"## {title}\n\n| {left} | {right} |\n|---|---|\n{''.join(lines)}"
 
 
 if __name__ == "__main__":
