@@ -28,7 +28,7 @@ def adapter_environment(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 class ProcessExit(BaseException):
-    """A function of a user called ``os._exit``. Not an `Exception`, because nothing may catch it."""
+    """A function of a user called ``os._exit``. Not an `Exception`: no adapter may handle it."""
 
 
 @contextmanager
