@@ -4,6 +4,7 @@ resets that no HTTP library would make.
 
 from __future__ import annotations
 
+import re
 import socket
 import ssl
 import struct
@@ -86,24 +87,21 @@ def raw_server(*scripts: Script, tls: ssl.SSLContext | None = None) -> Iterator[
 
 def read_request(peer: socket.socket) -> bytes:
     """Head and body of the next request, empty where the client has gone."""
-    data = b""
-    while b"\r\n\r\n" not in data:
+    data = bytearray()
+    while b"\r\n\r\n" not in data[-65_540:]:
         more = peer.recv(65536)
         if not more:
             return b""
         data += more
-    head, _, body = data.partition(b"\r\n\r\n")
-    length = next(
-        (
-            int(line.split(b":")[1])
-            for line in head.split(b"\r\n")
-            if line.lower().startswith(b"content-length:")
-        ),
-        0,
-    )
-    while len(body) < length:
-        body += peer.recv(65536)
-    return head + b"\r\n\r\n" + body
+    head, _, _ = data.partition(b"\r\n\r\n")
+    lengths = re.findall(rb"(?im)^content-length:[ \t]*([0-9]+)", head)
+    whole = len(head) + 4 + (int(lengths[0]) if lengths else 0)
+    while len(data) < whole:
+        more = peer.recv(65536)
+        if not more:
+            return b""
+        data += more
+    return bytes(data)
 
 
 def streaming(
