@@ -14,12 +14,17 @@ import pytest
 
 import harness
 from harness.cassettes import Exchange
-from harness.conformance.metamorphic import breaches, reader, variants_of
 from harness.conformance.metamorphic.catalogue import CHAT_OTHERS, CHAT_SPELLINGS
 from harness.conformance.metamorphic.chat import END, chunks_of, written
 from harness.dialects import DIALECTS
-from harness.facts import Facts
 from harness.providers import with_provider
+from tests.support.variant_checks import (
+    assert_all_apply,
+    assert_changes,
+    assert_faithful,
+    assert_none_applies,
+    broken_relations,
+)
 
 ROOT = Path(__file__).parents[2]
 SIGNED = {"google": {"thought_signature": "QQ=="}}
@@ -49,28 +54,23 @@ VARIANTS = (*CHAT_SPELLINGS, *CHAT_OTHERS)
 
 
 def test_every_variant_changes_a_stream_that_has_everything() -> None:
-    names = [variant.name for variant in VARIANTS]
-    assert len({*names}) == len(names)
-    assert {*names} <= {variant.name for variant, _ in variants_of(EXCHANGE)}
+    assert_all_apply(EXCHANGE, VARIANTS)
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)
 def test_a_variant_changes_the_body_or_its_end(variant: Any) -> None:
-    changed = variant.change(EXCHANGE)
-    assert changed is not None
-    assert (changed.body, changed.end, changed.status) != (EXCHANGE.body, "complete", 200)
+    assert_changes(variant, EXCHANGE)
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_every_relation_holds_for_our_event_models(dialect: str) -> None:
-    assert breaches(EXCHANGE, reader(dialect)) == []
+    assert_faithful([EXCHANGE], dialect)
 
 
 @pytest.mark.parametrize("name", ["calls", "thoughts", "signatures", "text", "usage", "finishes"])
 def test_every_relation_holds_for_shipped_streams(name: str) -> None:
     exchanges = harness.load(ROOT / "cassettes" / "openai-compat" / f"{name}.yaml").exchanges
-    for exchange in exchanges:
-        assert breaches(exchange, reader("unified-llm")) == []
+    assert_faithful(exchanges)
 
 
 @pytest.mark.parametrize(
@@ -87,9 +87,7 @@ def test_every_relation_holds_for_shipped_streams(name: str) -> None:
 )
 def test_only_whole_streams_that_ended_well_are_changed(unfit: Exchange) -> None:
     assert chunks_of(unfit) is None
-    assert not {variant.name for variant in VARIANTS} & {
-        variant.name for variant, _ in variants_of(unfit)
-    }
+    assert_none_applies(unfit, VARIANTS)
 
 
 Fault = Callable[[bytes], bytes]
@@ -106,10 +104,4 @@ PIECE_ALONE = re.compile(rb'\[\{"function":\{"arguments":"(?:[^"\\]|\\.)*"\}\}\]
     ids=["one vendor", "deaf to errors", "first piece alone"],
 )
 def test_a_faulty_reader_breaks_a_relation(fault: Fault, names: set[str]) -> None:
-    read = reader("unified-llm")
-
-    def faulty(exchange: Exchange) -> Facts:
-        return read(replace(exchange, reads=((None, fault(exchange.body)),)))
-
-    broken = {finding.partition(" ")[0] for finding in breaches(EXCHANGE, faulty)}
-    assert names <= broken
+    assert names <= broken_relations(EXCHANGE, lambda exchange: fault(exchange.body))

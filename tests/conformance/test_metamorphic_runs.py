@@ -14,12 +14,17 @@ import pytest
 
 import harness
 from harness.cassettes import Exchange
-from harness.conformance.metamorphic import breaches, reader, variants_of
 from harness.conformance.metamorphic.catalogue import RUN_OTHERS, RUN_SPELLINGS
 from harness.conformance.metamorphic.runs import run_lines, written
 from harness.dialects import DIALECTS
-from harness.facts import Facts
 from harness.providers import with_provider
+from tests.support.variant_checks import (
+    assert_all_apply,
+    assert_changes,
+    assert_faithful,
+    assert_none_applies,
+    broken_relations,
+)
 
 ROOT = Path(__file__).parents[2]
 USAGE = {
@@ -62,29 +67,24 @@ VARIANTS = (*RUN_SPELLINGS, *RUN_OTHERS)
 
 
 def test_every_variant_finds_something_in_a_run_that_has_everything() -> None:
-    names = [variant.name for variant in VARIANTS]
-    assert len({*names}) == len(names)
-    assert {*names} <= {variant.name for variant, _ in variants_of(EXCHANGE)}
+    assert_all_apply(EXCHANGE, VARIANTS)
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)
 def test_a_variant_changes_the_output_or_its_end(variant: Any) -> None:
-    changed = variant.change(EXCHANGE)
-    assert changed is not None
-    assert (changed.body, changed.end) != (EXCHANGE.body, "complete")
+    assert_changes(variant, EXCHANGE)
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_every_relation_holds_for_our_event_models(dialect: str) -> None:
-    assert breaches(EXCHANGE, reader(dialect)) == []
+    assert_faithful([EXCHANGE], dialect)
 
 
 @pytest.mark.parametrize("name", ["text", "tools", "runs"])
 def test_every_relation_holds_for_shipped_runs(name: str) -> None:
     exchanges = harness.load(ROOT / "cassettes" / "agy" / f"{name}.yaml").exchanges
     assert any(run_lines(exchange) for exchange in exchanges)
-    for exchange in exchanges:
-        assert breaches(exchange, reader("unified-llm")) == []
+    assert_faithful(exchanges)
 
 
 @pytest.mark.parametrize(
@@ -100,9 +100,7 @@ def test_every_relation_holds_for_shipped_runs(name: str) -> None:
 )
 def test_only_whole_runs_that_ended_well_are_changed(unfit: Exchange) -> None:
     assert run_lines(unfit) is None
-    assert not {variant.name for variant in VARIANTS} & {
-        variant.name for variant, _ in variants_of(unfit)
-    }
+    assert_none_applies(unfit, VARIANTS)
 
 
 Fault = Callable[[bytes], bytes]
@@ -122,10 +120,4 @@ def pieces_alone(body: bytes) -> bytes:
     ids=["deaf to errors", "pieces alone"],
 )
 def test_a_faulty_reader_breaks_a_relation(fault: Fault, names: set[str]) -> None:
-    read = reader("unified-llm")
-
-    def faulty(exchange: Exchange) -> Facts:
-        return read(replace(exchange, reads=((None, fault(exchange.body)),)))
-
-    broken = {finding.partition(" ")[0] for finding in breaches(EXCHANGE, faulty)}
-    assert names <= broken
+    assert names <= broken_relations(EXCHANGE, lambda exchange: fault(exchange.body))

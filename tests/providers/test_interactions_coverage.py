@@ -9,16 +9,23 @@ google-genai 3.4.0.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any, Final
 
 import pytest
 
 from harness.cassettes import Exchange
-from harness.cassettes.yaml import parse
+from tests.support.word_coverage import (
+    Shown,
+    Vocabulary,
+    Words,
+    all_words,
+    assert_shown,
+    naming,
+    words_of_cases,
+)
 
-from .test_wire_coverage import ROOT, documents, exchanges, objects
+from .test_wire_coverage import documents, exchanges, objects
 
 DOCS: Final = "https://ai.google.dev/gemini-api/docs"
 TYPES: Final = "https://googleapis.github.io/python-genai/"
@@ -44,7 +51,7 @@ def each(text: str) -> list[str]:
 
 SERVER_STEPS: Final = [f"{tool}_{role}" for tool in TOOLS.split() for role in ("call", "result")]
 
-VOCABULARY: Final[Mapping[str, tuple[str, list[str]]]] = {
+VOCABULARY: Final[Vocabulary] = {
     "event": (
         f"{DOCS}/streaming",
         each("""interaction.created interaction.status_update step.start step.delta step.stop
@@ -126,8 +133,6 @@ VOCABULARY: Final[Mapping[str, tuple[str, list[str]]]] = {
     ),
     "end": (TYPES, ["complete", "cut", "reset", "aborted", "without an end mark"]),
 }
-
-Words = dict[str, set[str]]
 
 
 def read_words(exchange: Exchange) -> Words:
@@ -217,31 +222,13 @@ def addresses(exchange: Exchange) -> set[str]:
 
 
 @cache
-def shown() -> tuple[tuple[str, Words], ...]:
-    """Every case of specs/interactions with the words of its exchange."""
-    found = []
-    for path in sorted((ROOT / "specs" / "interactions").glob("*.yaml")):
-        for case in parse(path.read_bytes()).get("cases", ()):
-            if "cassette" in case and "turns" not in case:
-                exchange = exchanges(case["cassette"])[case.get("exchange", 1) - 1]
-                found.append((f"{path.stem}::{case['case']}", read_words(exchange)))
-    return tuple(found)
+def shown() -> Shown:
+    return words_of_cases("interactions", read_words)
 
 
-def naming(table: str, word: str, among: Iterable[tuple[str, Words]]) -> list[str]:
-    """The cases whose exchange has a word."""
-    return [name for name, words in among if word in words[table]]
-
-
-@pytest.mark.parametrize(
-    ("table", "word"), [(table, word) for table, (_, words) in VOCABULARY.items() for word in words]
-)
+@pytest.mark.parametrize(("table", "word"), all_words(VOCABULARY))
 def test_a_case_shows(table: str, word: str) -> None:
-    if not naming(table, word, shown()):
-        pytest.fail(
-            f"no case of specs/interactions has the {table} {word}; see {VOCABULARY[table][0]}",
-            pytrace=False,
-        )
+    assert_shown("interactions", shown(), VOCABULARY, table, word)
 
 
 def test_a_word_whose_only_case_is_gone_is_missed() -> None:

@@ -9,7 +9,7 @@ Chat Completions.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from functools import cache
 from typing import Any, Final
 
@@ -17,14 +17,23 @@ import pytest
 
 from harness.cassettes import Exchange
 from harness.cassettes.yaml import parse
-from tests.providers.test_wire_coverage import ROOT, documents, exchanges, objects
+from tests.providers.test_wire_coverage import ROOT, documents, objects
+from tests.support.word_coverage import (
+    Shown,
+    Vocabulary,
+    Words,
+    all_words,
+    assert_shown,
+    naming,
+    words_of_cases,
+)
 
 DOC: Final = "https://ai.google.dev/gemini-api/docs/openai"
 VERTEX: Final = "https://docs.cloud.google.com/vertex-ai/generative-ai/docs/migrate/openai/overview"
 CHAT: Final = "https://platform.openai.com/docs/api-reference/chat-streaming"
 ERRORS: Final = "https://ai.google.dev/gemini-api/docs/troubleshooting"
 
-VOCABULARY: Final[Mapping[str, tuple[str, list[str]]]] = {
+VOCABULARY: Final[Vocabulary] = {
     "chunk field": (CHAT, ["choices", "created", "id", "model", "object", "usage"]),
     "field of plain servers": (
         CHAT,
@@ -89,8 +98,6 @@ VOCABULARY: Final[Mapping[str, tuple[str, list[str]]]] = {
     ),
 }
 """The words of each table, and the page that documents them."""
-
-Words = dict[str, set[str]]
 
 
 def read_words(exchange: Exchange) -> Words:
@@ -274,31 +281,13 @@ def note_request(words: Words, exchange: Exchange) -> None:
 
 
 @cache
-def shown() -> tuple[tuple[str, Words], ...]:
-    """Every case of specs/openai-compat about an answer, with the words of its exchange."""
-    found = []
-    for path in sorted((ROOT / "specs" / "openai-compat").glob("*.yaml")):
-        for case in parse(path.read_bytes()).get("cases", ()):
-            if "cassette" in case and "turns" not in case:
-                exchange = exchanges(case["cassette"])[case.get("exchange", 1) - 1]
-                found.append((f"{path.stem}::{case['case']}", read_words(exchange)))
-    return tuple(found)
+def shown() -> Shown:
+    return words_of_cases("openai-compat", read_words)
 
 
-def naming(table: str, word: str, among: Iterable[tuple[str, Words]]) -> list[str]:
-    """The cases whose exchange has a word."""
-    return [name for name, words in among if word in words[table]]
-
-
-@pytest.mark.parametrize(
-    ("table", "word"), [(table, word) for table, (_, words) in VOCABULARY.items() for word in words]
-)
+@pytest.mark.parametrize(("table", "word"), all_words(VOCABULARY))
 def test_a_case_shows(table: str, word: str) -> None:
-    if not naming(table, word, shown()):
-        pytest.fail(
-            f"no case of specs/openai-compat has the {table} {word}; see {VOCABULARY[table][0]}",
-            pytrace=False,
-        )
+    assert_shown("openai-compat", shown(), VOCABULARY, table, word)
 
 
 def test_a_word_whose_only_case_is_gone_is_missed() -> None:

@@ -1,0 +1,44 @@
+"""What holds for the wire variants of every wire, for an exchange that has everything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+from harness.cassettes import Exchange
+from harness.conformance.metamorphic import breaches, reader, variants_of
+from harness.conformance.metamorphic.catalogue import WireVariant
+from harness.facts import Facts
+
+
+def assert_all_apply(exchange: Exchange, variants: Sequence[WireVariant]) -> None:
+    names = [variant.name for variant in variants]
+    assert len({*names}) == len(names)
+    assert {*names} <= {variant.name for variant, _ in variants_of(exchange)}
+
+
+def assert_none_applies(exchange: Exchange, variants: Iterable[WireVariant]) -> None:
+    applied = {variant.name for variant, _ in variants_of(exchange)}
+    assert not {variant.name for variant in variants} & applied
+
+
+def assert_changes(variant: WireVariant, exchange: Exchange) -> None:
+    changed = variant.change(exchange)
+    assert changed is not None
+    assert (changed.body, changed.end, changed.status) != (exchange.body, "complete", 200)
+
+
+def assert_faithful(exchanges: Iterable[Exchange], dialect: str = "unified-llm") -> None:
+    for exchange in exchanges:
+        assert breaches(exchange, reader(dialect)) == []
+
+
+def broken_relations(exchange: Exchange, fault: Callable[[Exchange], bytes | None]) -> set[str]:
+    """The variants whose relation breaks for a reader that gets another body; None: the same."""
+    read = reader("unified-llm")
+
+    def faulty(variant: Exchange) -> Facts:
+        body = fault(variant)
+        return read(variant if body is None else replace(variant, reads=((None, body),)))
+
+    return {finding.partition(" ")[0] for finding in breaches(exchange, faulty)}
