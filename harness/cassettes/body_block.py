@@ -60,20 +60,22 @@ def body_to_text(body: bytes) -> BodyText:
     return BodyText("\n".join(lines), _name_ends(ends), escaped)
 
 
-def text_to_body(text: BodyText) -> bytes:
-    """The body of a text that `body_to_text` made; raises `BodyTextError` for another text."""
-    if text.eol in _EOLS and not text.escaped:
-        data = text.string.encode()
-        return data if text.eol == "lf" else data.replace(b"\n", _EOLS[text.eol].encode())
-    lines = text.string.split("\n")
-    for number in text.escaped:
+def text_to_body(string: str | bytes, eol: str, escaped: list[int]) -> bytes:
+    """The body of the fields of a `BodyText`; ``string`` may be in UTF-8. Raises `BodyTextError`
+    for a text that `body_to_text` does not make.
+    """
+    if eol in _EOLS and not escaped:
+        data = string.encode() if isinstance(string, str) else string
+        return data if eol == "lf" else data.replace(b"\n", _EOLS[eol].encode())
+    lines = (string if isinstance(string, str) else string.decode()).split("\n")
+    for number in escaped:
         if not 1 <= number <= len(lines):
             raise BodyTextError(
                 "escaped",
                 f"line {number} is listed as escaped, but the body has {len(lines)} lines",
             )
         lines[number - 1] = _unescape(lines[number - 1])
-    ends = _read_ends(text.eol, len(lines))
+    ends = _read_ends(eol, len(lines))
     return "".join([line + end for line, end in zip(lines, ends, strict=True)]).encode()
 
 

@@ -20,13 +20,15 @@ def load(path: str | Path) -> Cassette:
     Returns a `Cassette` whose exchanges are in start order, each with its provider. Raises
     `CassetteError` for a file that can't be read, with the place and the reason.
     """
+    path = Path(path)
     try:
-        status = Path(path).stat()
+        status = path.stat()
         if not S_ISREG(status.st_mode) and not S_ISDIR(status.st_mode):
             raise CassetteError(f"{path}: not a regular file")  # a pipe or a device may never end
         if status.st_size > MAX_BYTES:
             raise CassetteError(f"{path}: the file is larger than {MAX_BYTES} bytes")
-        data = Path(path).read_bytes()
+        with path.open("rb", buffering=0) as file:
+            data = file.read()
     except OSError as error:
         raise CassetteError(f"{path}: {error.strerror or error}") from None
     return read_recording(data, str(path))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from itertools import accumulate
+from io import BytesIO
 from typing import Any, Final
 
 import msgspec
@@ -14,9 +14,9 @@ from harness.stream.events import End
 from harness.stream.exchange import Cassette, CassetteError, Exchange, Origin, OriginKind, Request
 from harness.stream.json_codec import decode_json
 
-from .body_block import BodyText, BodyTextError, text_to_body
+from .body_block import BodyTextError, text_to_body
 from .validation import Path, msgspec_fault
-from .yaml import YamlError, parse, parse_located
+from .yaml import YamlError, parse, parse_located, parse_usual
 
 FORMAT: Final = 1
 """The version of the text format that is written; a newer version is refused."""
@@ -104,19 +104,37 @@ def is_cassette(data: bytes) -> bool:
 
 def loads(text: str | bytes, name: str = "cassette") -> Cassette:
     """Reads a cassette. Raises `CassetteError` for any fault, with ``name`` and the line."""
+    if cassette := _read_usual(text):
+        return cassette
     try:
         data = parse(text)
         if data is None:
             raise CassetteError(f"{name}:1: the file is empty; a cassette begins with `version: 1`")
         _refuse_newer(data, name)
         file = msgspec.convert(data, _File)
-        return _read_file(file)
+        return _read_file(file, {})
     except YamlError as error:
         raise CassetteError(f"{name}:{error.line}: {error.reason}") from None
     except msgspec.ValidationError as error:
         raise _located(*msgspec_fault(error, _File), text, name) from None
     except _BodyError as error:
         raise _located(error.path, error.fact, text, name) from None
+
+
+def _read_usual(text: str | bytes) -> Cassette | None:
+    """Reads a cassette in the form that we write, whose long texts are not decoded; None for any
+    other and for a faulty one.
+    """
+    usual = parse_usual(text)
+    if usual is None:
+        return None
+    data, blocks = usual
+    try:
+        file = msgspec.convert(data, _File)
+        cassette = _read_file(file, blocks)
+    except (msgspec.ValidationError, _BodyError):
+        return None
+    return None if blocks or file.metadata.harness > FORMAT else cassette
 
 
 def _refuse_newer(data: Any, name: str) -> None:
@@ -134,25 +152,29 @@ class _BodyError(Exception):
         self.fact = fact
 
 
-def _read_file(file: _File) -> Cassette:
+_Blocks = dict[str, bytes]
+"""Blocks that are not decoded, in UTF-8, by the word in their place. Readers take them out."""
+
+
+def _read_file(file: _File, blocks: _Blocks) -> Cassette:
     meta = file.metadata
     origin = Origin(meta.origin, **{name: getattr(meta, name) for name in ORIGIN_FIELDS})
     exchanges = tuple(
-        _read_interaction(item, ("interactions", index))
+        _read_interaction(item, ("interactions", index), blocks)
         for index, item in enumerate(file.interactions)
     )
     return Cassette(exchanges, origin)
 
 
-def _read_interaction(item: _Interaction, path: Path) -> Exchange:
+def _read_interaction(item: _Interaction, path: Path, blocks: _Blocks) -> Exchange:
     request = None
     if item.request is not None:
         sent = item.request
-        body = _read_body(sent.body, (*path, "request", "body"))
+        body = _read_body(sent.body, (*path, "request", "body"), blocks)
         request = Request(sent.method, sent.uri, _read_headers(sent.headers), body)
     answer = item.response
-    body = _read_body(answer.body, (*path, "response", "body"))
-    reads = _read_reads(answer.reads, body, (*path, "response", "reads"))
+    body = _read_body(answer.body, (*path, "response", "body"), blocks)
+    reads = _read_reads(_text(answer.reads, blocks), body, (*path, "response", "reads"))
     return Exchange(
         request,
         answer.status.code,
@@ -163,26 +185,33 @@ def _read_interaction(item: _Interaction, path: Path) -> Exchange:
     )
 
 
+def _text(text: str, blocks: _Blocks) -> str:
+    """A text, or the block that it is the word for."""
+    return blocks.pop(text).decode() if text in blocks else text
+
+
 def _read_headers(headers: dict[str, str | list[str]]) -> dict[str, list[str]]:
     return {
         name: [values] if isinstance(values, str) else values for name, values in headers.items()
     }
 
 
-def _read_body(body: _Body | None, path: Path) -> bytes:
+def _read_body(body: _Body | None, path: Path, blocks: _Blocks) -> bytes:
     if body is None:
         return b""
     if body.base64 is not None:
         if body.string is not None:
             raise _BodyError(path, "a body has `string` or `base64`, not both")
+        encoded = re.sub(r"\s+", "", _text(body.base64, blocks))
         try:
-            return base64.b64decode(re.sub(r"\s+", "", body.base64), validate=True)
+            return base64.b64decode(encoded, validate=True)
         except (binascii.Error, ValueError) as error:
             raise _BodyError((*path, "base64"), f"not base64: {error}") from None
     if body.string is None:
         raise _BodyError(path, "a body needs `string` or `base64`")
     try:
-        return text_to_body(BodyText(body.string, body.eol, body.escaped))
+        string = blocks.pop(body.string, body.string)
+        return text_to_body(string, body.eol, body.escaped)
     except BodyTextError as error:
         raise _BodyError((*path, error.field), str(error)) from None
 
@@ -194,29 +223,25 @@ def _read_reads(text: str, body: bytes, path: Path) -> tuple[tuple[float | None,
     if not text.strip():
         return ((None, body),) if body else ()
     # With commas and brackets the lines are JSON; a JSON decoder is the fastest reader of numbers.
+    total: int | None = None
     try:
         lines = text.removesuffix("\n").encode("ascii")
         numbers = decode_json(b"[" + lines.translate(_COMMAS).replace(b"-", b"null") + b"]")
         lengths = numbers[1::2]
-        places = list(accumulate(lengths, initial=0))
         form = lines.translate(None, b"0123456789.-") + b"\n"
-        whole = form == b" \n" * len(lengths) and min(lengths) > 0 and type(places[-1]) is int
+        if form == b" \n" * len(lengths) and min(lengths) > 0:
+            total = sum(lengths)
     except (TypeError, ValueError):
-        whole = False
-    if not whole:
+        pass
+    if type(total) is not int:
         raise _BodyError(
             path,
             f"{_first_fault(text)} is not a read; expected `at_ms length`, such as `251.3 209` or"
             " `- 209`",
         )
-    if places[-1] != len(body):
-        raise _BodyError(path, f"the reads add up to {places[-1]} bytes, the body has {len(body)}")
-    return tuple(
-        [
-            (at, body[start:stop])
-            for at, start, stop in zip(numbers[::2], places, places[1:], strict=False)
-        ]
-    )
+    if total != len(body):
+        raise _BodyError(path, f"the reads add up to {total} bytes, the body has {len(body)}")
+    return tuple(zip(numbers[::2], map(BytesIO(body).read, lengths), strict=True))
 
 
 def _first_fault(text: str) -> str:

@@ -15,7 +15,7 @@ from harness.stream.exchange import Cassette, CassetteError, Exchange
 
 from .body_block import body_to_text, escape_unprintable
 from .reader import FORMAT, ORIGIN_FIELDS, loads
-from .yaml import resolve
+from .yaml.plain import resolve
 
 _PLAIN: Final = re.compile(
     r"[A-Za-z0-9/_][A-Za-z0-9/_.+@=?&%~;()*:-]*(?: [A-Za-z0-9/_.+@=?&%~;()*-]+)*"

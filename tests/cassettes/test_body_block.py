@@ -24,7 +24,7 @@ from harness.cassettes.body_block import body_to_text, text_to_body
 def test_the_line_ends_of_a_body_are_named_and_come_back(body: bytes, eol: str) -> None:
     text = body_to_text(body)
     assert (text.eol, text.escaped) == (eol, [])
-    assert text_to_body(text) == body
+    assert text_to_body(*text) == body
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
@@ -32,4 +32,4 @@ def test_a_line_that_yaml_can_not_hold_is_escaped(end: str) -> None:
     body = f"a{end}b\u2028\\{end}c".encode()
     text = body_to_text(body)
     assert (text.string, text.escaped) == ("a\nb\\u2028\\\\\nc", [2])
-    assert text_to_body(text) == body
+    assert text_to_body(*text) == body

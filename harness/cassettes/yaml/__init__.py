@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import math
 import re
 from collections.abc import Iterator
 from typing import Any, Final
@@ -22,6 +21,7 @@ import yaml
 from ..validation import Path
 from .errors import explain
 from .literal_blocks import lift
+from .plain import read_plain_lines, resolve
 
 MAX_BYTES: Final = 256 * 1024 * 1024
 """The size limit of a file, and of a recording with its aliases and base64 expanded."""
@@ -30,17 +30,8 @@ MAX_VALUES: Final = 1_000_000
 """A small text can have huge data: a value of two characters takes over 100 bytes of memory."""
 MAX_TAG_LINES: Final = 100
 
-_INT: Final = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
-_FLOAT: Final = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
-_WORDS: Final[dict[str, Any]] = {
-    "": None, "~": None, "null": None, "Null": None, "NULL": None,
-    "true": True, "True": True, "TRUE": True,
-    "false": False, "False": False, "FALSE": False,
-}  # fmt: skip
 _TAG_LINE: Final = re.compile(rb"(?:^|[\n\r]|\xc2\x85|\xe2\x80[\xa8\xa9])(?:\xef\xbb\xbf)?%TAG")
-_LEADS: Final = frozenset("0123456789+-.")
 _BINARY_TAGS: Final = frozenset({"tag:yaml.org,2002:binary", "!binary"})
-_MAX_DIGITS: Final = 4000  # below the interpreter's own limit for int(), so that the error is ours
 
 
 class YamlError(ValueError):
@@ -75,6 +66,18 @@ def _parse_short(text: bytes) -> Any:
         return None  # parsing the whole text gives the error with its line
 
 
+def parse_usual(text: str | bytes) -> tuple[dict[str, Any], dict[str, bytes]] | None:
+    """The data of a text in the form of our writer, with a word in place of each literal block, and
+    the blocks by that word, in UTF-8. None for a text in another form, and for a faulty one.
+    """
+    try:
+        lifted = lift(_bounded(text, MAX_BYTES))
+        data = read_plain_lines(lifted.text.decode()) if lifted.blocks else None
+    except (UnicodeError, YamlError):
+        return None
+    return None if data is None else (data, lifted.words)
+
+
 def parse_located(text: str | bytes) -> tuple[Any, dict[Path, int]]:
     """Like `parse`, with the line of every value: ``{("cases", 0, "expect"): 7}``; for a mapping's
     value, the line of its key.
@@ -97,19 +100,6 @@ def _bounded(text: str | bytes, max_bytes: int) -> bytes:
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise YamlError("UTF-16; save the file as UTF-8", 1)
     return data
-
-
-def resolve(word: str) -> Any:
-    """A plain scalar by the YAML 1.2 core schema: null, boolean, number, or the word itself."""
-    if word in _WORDS:
-        return _WORDS[word]
-    if word[0] not in _LEADS:
-        return word
-    if _INT.fullmatch(word) and len(word) <= _MAX_DIGITS:
-        return int(word, 0) if word[:2] in ("0x", "0o") else int(word)
-    if _FLOAT.fullmatch(word) and math.isfinite(number := float(word)):
-        return number
-    return word
 
 
 class _Frame:

@@ -13,13 +13,15 @@ Source: https://yaml.org/spec/1.2.2/#81-block-scalar-styles.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
-from itertools import chain
+from io import BytesIO
+from itertools import chain, islice
 from typing import Any, Final, NamedTuple
 
 _PLACEHOLDER: Final = "lifted-block-"
 _HEADER: Final = re.compile(rb"\n( +)[a-z0-9]+: (\|(2[+-])?\n)")
 _ASCII: Final = bytes(range(0x20, 0x7F)) + b"\t\n"
+_BATCH: Final = 512
+"""The lines of a block that are in memory at once: a line takes much more than its bytes."""
 _CHANGED: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
 
@@ -27,13 +29,18 @@ class Lifted(NamedTuple):
     """``text`` is the rest for a parser; it has a placeholder for each of the ``blocks``."""
 
     text: bytes
-    blocks: list[str]
+    blocks: list[bytes]
+
+    @property
+    def words(self) -> dict[str, bytes]:
+        """The blocks by placeholder, in UTF-8."""
+        return {f"{_PLACEHOLDER}{index}": block for index, block in enumerate(self.blocks)}
 
     def put_back(self, data: Any) -> Any:
         """The parsed ``data`` with each block in place of its placeholder; None unless every
         placeholder is there once, as a whole value.
         """
-        words = {f"{_PLACEHOLDER}{index}": block for index, block in enumerate(self.blocks)}
+        words = self.words
         whole = _put_back(data, words)
         return None if words else whole
 
@@ -46,18 +53,22 @@ def lift(text: bytes) -> Lifted:
     if not _is_verbatim(text):
         return whole
     kept: list[bytes] = []
-    blocks: list[str] = []
-    position = 0
+    blocks: list[bytes] = []
+    position, lines = 0, BytesIO(text)
     while header := _HEADER.search(text, position):
-        indent, start = b" " * (len(header[1]) + 2), header.end()
-        stop = _end_of_block(indent).search(text, start - 1)
-        if stop is None or not stop[1] or not (header[3] or _has_indent(text, start, indent)):
+        indent, start, mark = b" " * (len(header[1]) + 2), header.end(), header[3]
+        if not (mark or _has_indent(text, start, indent)):
             return whole
+        lines.seek(start)
+        block, rest = _read_block(lines, indent)
+        if not rest.strip(b" ") or rest.lstrip(b" ")[0] in b"\t\n":
+            return whole  # the text ends, or this line could be part of the block
+        block = _chomped(block, mark)
+        if not block.isascii():
+            block.decode()
+        blocks.append(block)
         kept.append(text[position : header.start(2)])
-        position = stop.start()
-        start += len(indent) if text.startswith(indent, start, position) else 0
-        lines = text[start : position + 1].replace(b"\n" + indent, b"\n")
-        blocks.append(_chomped(lines.decode(), header[3]))
+        position = lines.tell() - len(rest) - 1
     kept.append(text[position:])
     if any(_PLACEHOLDER.encode() in piece for piece in kept):
         return whole
@@ -71,12 +82,26 @@ def _is_verbatim(text: bytes) -> bool:
     return not beyond or not _CHANGED.search(beyond.decode())
 
 
-@lru_cache(maxsize=64)
-def _end_of_block(indent: bytes) -> re.Pattern[bytes]:
-    """The line end before the first line after the block; group 1 is the first character of that
-    line, None if it is blank.
+def _read_block(lines: BytesIO, indent: bytes) -> tuple[bytes, bytes]:
+    """The lines of a block without their indent, and the line after them; that line is empty where
+    the text ends.
     """
-    return re.compile(rb"\n(?!" + indent + rb"|\n) *([^\s])?")
+    width, above = len(indent), indent[:-1] + b"!"
+    joined: list[bytes] = []
+    while True:
+        batch: list[bytes] = []
+        take = batch.append
+        for line in islice(lines, _BATCH):
+            if indent <= line < above:  # it begins with the indent; faster than a method
+                take(line[width:])
+            elif line == b"\n":
+                take(line)
+            else:
+                joined.append(b"".join(batch))
+                return b"".join(joined), line
+        if not batch:
+            return b"", b""
+        joined.append(b"".join(batch))
 
 
 def _has_indent(text: bytes, start: int, indent: bytes) -> bool:
@@ -87,17 +112,17 @@ def _has_indent(text: bytes, start: int, indent: bytes) -> bool:
     )
 
 
-def _chomped(lines: str, mark: bytes | None) -> str:
+def _chomped(lines: bytes, mark: bytes | None) -> bytes:
     match mark:
         case b"2+":
             return lines
         case b"2-":
-            return lines.rstrip("\n")
+            return lines.rstrip(b"\n")
         case _:
-            return lines.rstrip("\n") + "\n"
+            return lines.rstrip(b"\n") + b"\n"
 
 
-def _put_back(value: Any, words: dict[str, str]) -> Any:
+def _put_back(value: Any, words: dict[str, bytes]) -> Any:
     """``value`` with its blocks; removes the placeholders that were found from ``words``."""
     match value:
         case dict():
@@ -105,6 +130,6 @@ def _put_back(value: Any, words: dict[str, str]) -> Any:
         case list():
             return [_put_back(inner, words) for inner in value]
         case str() if value in words:
-            return words.pop(value)
+            return words.pop(value).decode()
         case _:
             return value

@@ -1,0 +1,108 @@
+"""Reads plain YAML without a parser: scalars, and texts of plain lines.
+
+Scalars follow the YAML 1.2 core schema: ``no`` and ``2026-11-21`` are strings
+(https://yaml.org/spec/1.2.2/#103-core-schema). Plain lines are the block mappings, the lists of
+them and the values of one line that our writer writes. One pattern states them. Any other line,
+key or indent is refused, and the parser reads the text; where a text is read, both give the same
+data.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any, Final
+
+from msgspec.json import decode
+
+WORDS: Final[dict[str, Any]] = {
+    "": None, "~": None, "null": None, "Null": None, "NULL": None,
+    "true": True, "True": True, "TRUE": True,
+    "false": False, "False": False, "FALSE": False,
+}  # fmt: skip
+"""Plain scalars that are null or a boolean."""
+
+_INT: Final = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
+_FLOAT: Final = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_LEADS: Final = frozenset("0123456789+-.")
+_MAX_DIGITS: Final = 4000  # below the interpreter's own limit for int(), so that the error is ours
+MAX_LEVELS: Final = 20
+MAX_TEXT: Final = 1 << 20
+"""Levels and characters of a text; one with more could be beyond the limits of the parser."""
+
+_QUOTED: Final = r'"[^"\\\t\n]*"'
+_ITEM: Final = rf"(?:{_QUOTED}|[1-9][0-9]{{0,8}})"
+_LINE: Final = re.compile(
+    r"( *)(- )?([A-Za-z][A-Za-z0-9_-]*):(?: (?:"
+    # A plain scalar without a colon before a blank, and no indicator at its beginning.
+    r"([A-Za-z0-9/_](?:[A-Za-z0-9/_.+@=?&%~;()*-]++|:(?=[^ \n])| (?=[A-Za-z0-9/_(]))*+)"
+    rf"|({_QUOTED}|\[(?:{_ITEM}(?:, {_ITEM})*)?\])"
+    rf"|\{{code: ([1-9][0-9]{{2}})(?:, message: ({_QUOTED}))?\}}"
+    r"))?\n"
+)
+
+
+def resolve(word: str) -> Any:
+    """A plain scalar: null, boolean, number, or the word itself."""
+    if word in WORDS:
+        return WORDS[word]
+    if word[0] not in _LEADS:
+        return word
+    if _INT.fullmatch(word) and len(word) <= _MAX_DIGITS:
+        return int(word, 0) if word[:2] in ("0x", "0o") else int(word)
+    if _FLOAT.fullmatch(word) and math.isfinite(number := float(word)):
+        return number
+    return word
+
+
+_Level = tuple[int, dict[str, Any] | list[Any]]
+
+
+def read_plain_lines(text: str) -> dict[str, Any] | None:
+    """The data of a text whose every line is ``key:``, ``key: value`` or ``- key: value``; None for
+    any other text.
+    """
+    root: dict[str, Any] = {}
+    levels: list[_Level] = [(0, root)]  # the open collections, each with its indent
+    waiting: tuple[int, dict[str, Any], str] | None = None  # a key that may have a collection
+    position, match = 0, _LINE.match
+    if len(text) > MAX_TEXT:
+        return None
+    while line := match(text, position):
+        position = line.end()
+        spaces, dash, key, plain, quoted, code, message = line.groups()
+        indent = len(spaces)
+        if waiting and (indent > waiting[0] or (dash and indent == waiting[0])):
+            if len(levels) > MAX_LEVELS:
+                return None
+            _, owner, name = waiting
+            inner: dict[str, Any] | list[Any] = [] if dash else {}
+            owner[name] = inner
+            levels.append((indent, inner))
+        while levels[-1][0] > indent or (not dash and type(levels[-1][1]) is list):
+            levels.pop()
+        level, mapping = levels[-1]
+        if level != indent:
+            return None
+        if dash:
+            if type(mapping) is not list:
+                return None
+            items, mapping = mapping, {}
+            items.append(mapping)
+            indent += 2
+            levels.append((indent, mapping))
+        assert type(mapping) is dict
+        if key in mapping or key in WORDS:
+            return None
+        waiting = None
+        if plain is not None:
+            mapping[key] = resolve(plain)
+        elif quoted is not None:
+            mapping[key] = decode(quoted)
+        elif code is not None:
+            status = {"code": int(code)}
+            mapping[key] = status if message is None else status | {"message": decode(message)}
+        else:
+            mapping[key] = None
+            waiting = indent, mapping, key
+    return root if position == len(text) and root else None
