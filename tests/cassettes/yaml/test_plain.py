@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from harness.cassettes import reader
+from harness.cassettes import CassetteError, reader
 from harness.cassettes.yaml import YamlError, parse, parse_usual
 from harness.cassettes.yaml.plain import MAX_TEXT, read_plain_lines
 from tests.cassettes.test_shipped_wire import CASSETTES
@@ -152,5 +152,5 @@ def test_damaged_bytes_have_the_same_outcome_by_both_ways(
 def outcome(text: str | bytes) -> object:
     try:
         return reader.loads(text)
-    except (reader.CassetteError, YamlError) as error:
+    except (CassetteError, YamlError) as error:
         return str(error)
