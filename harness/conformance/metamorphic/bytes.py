@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import random  # noqa: TID251  # only `random_places` uses it, with the body as its seed
 import re
 import zlib
 from collections.abc import Callable
-from dataclasses import replace
 from itertools import pairwise
 from typing import Final
 
 from harness.stream.exchange import Exchange
 
-from .messages import Change, answer_messages, as_events, parts, with_reads
+from .messages import Change, Messages, answer_messages, as_events, parts, rewritten, with_reads
 
 RANDOM_PLACES: Final = 20
 ERROR: Final = {"error": {"code": 503, "message": "overloaded", "status": "UNAVAILABLE"}}
@@ -62,48 +60,24 @@ def random_places(body: bytes) -> list[int]:
 
 def around_events(before: bytes, after: bytes) -> Change:
     """Write these bytes before and after each event."""
-
-    def change(exchange: Exchange) -> Exchange | None:
-        messages = answer_messages(exchange)
-        if messages is None:
-            return None
-        events = (before + as_events([message], "\n") + after for message in messages)
-        return with_reads(exchange, b"".join(events))
-
-    return change
+    return rewritten(
+        answer_messages,
+        lambda messages: b"".join(
+            before + as_events([message], "\n") + after for message in messages
+        ),
+    )
 
 
 def followed_by(text: bytes) -> Change:
     """Write these bytes after the last event."""
-
-    def change(exchange: Exchange) -> Exchange | None:
-        messages = answer_messages(exchange)
-        return with_reads(exchange, as_events(messages) + text) if messages else None
-
-    return change
+    return rewritten(answer_messages, lambda messages: as_events(messages) + text)
 
 
-def refused(exchange: Exchange) -> Exchange | None:
-    """Put an HTTP error in the place of the answer."""
-    if answer_messages(exchange) is None:
-        return None
-    return replace(with_reads(exchange, json.dumps([ERROR]).encode()), status=503)
-
-
-def truncated(place: Callable[[bytes], int | None]) -> Change:
-    """Break the connection at this byte offset; None: the body has no such place."""
-
-    def change(exchange: Exchange) -> Exchange | None:
-        messages = answer_messages(exchange)
-        if messages is None:
-            return None
-        text = "".join(str(items[index].get("text") or "") for items, index in parts(messages))
-        end = place(exchange.body)
-        if end is None or "<tool_code>" in text:  # an incomplete block becomes text
-            return None
-        return replace(with_reads(exchange, exchange.body[:end]), end="cut")
-
-    return change
+def messages_to_cut(exchange: Exchange) -> Messages | None:
+    """The messages of a whole answer; None if an incomplete block would become text."""
+    messages = answer_messages(exchange) or []
+    text = "".join(str(items[index].get("text") or "") for items, index in parts(messages))
+    return None if not messages or "<tool_code>" in text else messages
 
 
 def after_first_event(body: bytes) -> int | None:

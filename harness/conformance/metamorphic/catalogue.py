@@ -12,7 +12,7 @@ from harness.stream.exchange import Exchange
 
 from . import bytes as raw
 from . import chat, content, runs, spelling, steps
-from .messages import Change, as_events, edited
+from .messages import Change, answer_messages, as_events, edited, refused, truncated
 from .relations import ANSWERED, FAILED, PREFIX, Calls, Relation, equal
 
 
@@ -261,7 +261,12 @@ ERRORS: Final = (
             ),
         )
     ),
-    WireVariant("error-instead", "an error comes instead of the answer", FAILED, raw.refused),
+    WireVariant(
+        "error-instead",
+        "an error comes instead of the answer",
+        FAILED,
+        refused(answer_messages, json.dumps([raw.ERROR])),
+    ),
 )
 
 PLACES: Final[tuple[tuple[str, str, Callable[[bytes], int | None]], ...]] = (
@@ -273,7 +278,9 @@ PLACES: Final[tuple[tuple[str, str, Callable[[bytes], int | None]], ...]] = (
     ("truncated-late", "before the last byte", lambda body: len(body) - 1),
 )
 TRUNCATIONS: Final = tuple(
-    WireVariant(name, f"the connection breaks {where}", PREFIX, raw.truncated(place))
+    WireVariant(
+        name, f"the connection breaks {where}", PREFIX, truncated(raw.messages_to_cut, place)
+    )
     for name, where, place in PLACES
 )
 
@@ -305,7 +312,7 @@ STEP_SPELLINGS: Final = tuple(
             lambda events: steps.written(events, ascii_=True),
             "text.non-ascii",
         ),
-        ("key-order", "keys come in reverse order", steps.reversed_keys, "interactions.steps"),
+        ("key-order", "keys come in reverse order", steps.in_reverse, "interactions.steps"),
     )
 )
 """Spellings of a stream of the Interactions API."""
@@ -389,7 +396,9 @@ STEP_CHANGES: Final = tuple(
 _STEP_ERROR: Final = json.dumps(steps.ERROR).encode()
 
 STEP_OTHERS: Final = (
-    WireVariant("comments", "comments and ids stand around the events", SAME, steps.around),
+    WireVariant(
+        "comments", "comments and ids stand around the events", SAME, steps.respelled(steps.around)
+    ),
     *STEP_CHANGES,
     WireVariant(
         "error-raw",
@@ -405,9 +414,16 @@ STEP_OTHERS: Final = (
             steps.written([{"event_type": "error", **steps.ERROR}]),
         ),
     ),
-    WireVariant("error-instead", "an error comes instead of the answer", FAILED, steps.refused),
+    WireVariant(
+        "error-instead",
+        "an error comes instead of the answer",
+        FAILED,
+        refused(steps.stream_events, json.dumps(steps.ERROR)),
+    ),
     *(
-        WireVariant(name, f"the connection breaks {where}", PREFIX, steps.truncated(place))
+        WireVariant(
+            name, f"the connection breaks {where}", PREFIX, truncated(steps.stream_events, place)
+        )
         for name, where, place in PLACES
     ),
 )
@@ -470,9 +486,9 @@ CHAT_OTHERS: Final = (
             ("second-choice", "another choice stands beside the answer", SAME, chat.add_choice),
         )
     ),
-    WireVariant("no-end-mark", "[DONE] is missing", SAME, chat.edited(chat.unchanged, b"")),
+    WireVariant("no-end-mark", "[DONE] is missing", SAME, chat.edited(chat.unchanged, end=b"")),
     *(
-        WireVariant(name, description, PREFIX, chat.edited(chat.unchanged, text))
+        WireVariant(name, description, PREFIX, chat.edited(chat.unchanged, end=text))
         for name, description, text in (
             ("error-as-event", "the last event is an error", b"data: " + _CHAT_ERROR + b"\n\n"),
             (
@@ -483,9 +499,16 @@ CHAT_OTHERS: Final = (
             ("error-raw", "a bare array with an error comes last", b"[" + _CHAT_ERROR + b"]\n"),
         )
     ),
-    WireVariant("error-instead", "an error comes instead of the answer", FAILED, chat.refused),
+    WireVariant(
+        "error-instead",
+        "an error comes instead of the answer",
+        FAILED,
+        refused(chat.chunks_of, json.dumps([chat.ERROR], indent=2)),
+    ),
     *(
-        WireVariant(name, f"the connection breaks {where}", PREFIX, chat.truncated(place))
+        WireVariant(
+            name, f"the connection breaks {where}", PREFIX, truncated(chat.chunks_to_cut, place)
+        )
         for name, where, place in PLACES
     ),
 )
@@ -501,7 +524,7 @@ RUN_SPELLINGS: Final = tuple(
             "text.non-ascii",
         ),
         ("spaced", "messages have white space", lambda lines: runs.written(lines, spaced=True), ""),
-        ("key-order", "keys come in reverse order", runs.reversed_keys, "agy.stream-json"),
+        ("key-order", "keys come in reverse order", runs.in_reverse, "agy.stream-json"),
     )
 )
 """Spellings of a run of the Antigravity CLI."""
@@ -555,10 +578,10 @@ RUN_OTHERS: Final = (
         "truncated-behind-line",
         "the output ends between two lines",
         PREFIX,
-        runs.truncated(lambda body: body.find(b"\n") + 1),
+        truncated(runs.run_lines, lambda body: body.find(b"\n") + 1),
     ),
     *(
-        WireVariant(name, f"the output ends {where}", PREFIX, runs.truncated(place))
+        WireVariant(name, f"the output ends {where}", PREFIX, truncated(runs.run_lines, place))
         for name, where, place in PLACES
         if place is not raw.after_first_event
     ),

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any, Final
 
 from harness.facts import arguments_of
@@ -15,12 +13,12 @@ from harness.stream.exchange import Exchange
 from harness.stream.framing import frame_by_content
 from harness.stream.json_codec import Json
 
-from .messages import Change, with_reads
+from .messages import Change, Messages, reversed_keys
+from .messages import edited as messages_edited
 
 ERROR: Final = {"error": {"code": 503, "message": "overloaded", "status": "UNAVAILABLE"}}
 END: Final = b"data: [DONE]"
 _OPEN_TAG: Final = re.compile("</?[a-z]*$")
-Messages = list[Any]
 Edit = Callable[[Messages], bool]
 
 
@@ -51,23 +49,15 @@ def written(
 
 def respelled(line_end: str = "\n", **spelling: bool) -> Change:
     """Write the chunks of a whole stream anew, in a single read."""
-
-    def change(exchange: Exchange) -> Exchange | None:
-        messages = chunks_of(exchange)
-        if messages is None:
-            return None
-        body = written(messages, line_end, **spelling)
-        return with_reads(exchange, body + _mark(exchange, line_end))
-
-    return change
+    return edited(unchanged, lambda chunks: written(chunks, line_end, **spelling), line_end)
 
 
-def _mark(exchange: Exchange, line_end: str = "\n") -> bytes:
-    """The end mark, if the answer has one."""
-    return END + line_end.encode() * 2 if END in exchange.body else b""
-
-
-def edited(edit: Edit, end: bytes | None = None) -> Change:
+def edited(
+    edit: Edit,
+    write: Callable[[Messages], bytes] = written,
+    line_end: str = "\n",
+    end: bytes | None = None,
+) -> Change:
     """The change that ``edit`` makes to the chunks of a whole stream.
 
     ``edit`` changes them in place and returns False where there is nothing to change. ``end``
@@ -75,10 +65,9 @@ def edited(edit: Edit, end: bytes | None = None) -> Change:
     """
 
     def change(exchange: Exchange) -> Exchange | None:
-        messages = copy.deepcopy(chunks_of(exchange))
-        if messages is None or not edit(messages):
-            return None
-        return with_reads(exchange, written(messages) + (_mark(exchange) if end is None else end))
+        mark = END + line_end.encode() * 2 if END in exchange.body else b""
+        last = mark if end is None else end
+        return messages_edited(edit, chunks_of, lambda chunks: write(chunks) + last)(exchange)
 
     return change
 
@@ -88,25 +77,11 @@ def unchanged(messages: Messages) -> bool:
     return True
 
 
-def refused(exchange: Exchange) -> Exchange | None:
-    """Put an HTTP error in the place of the answer."""
-    if chunks_of(exchange) is None:
-        return None
-    return replace(with_reads(exchange, json.dumps([ERROR], indent=2).encode()), status=503)
-
-
-def truncated(place: Callable[[bytes], int | None]) -> Change:
-    """Break the connection at this byte offset; None: the body has no such place."""
-
-    def change(exchange: Exchange) -> Exchange | None:
-        messages = chunks_of(exchange) or []
-        texts = [str(delta.get("content")) for delta in deltas(messages)]
-        end = place(exchange.body) if messages else None
-        if end is None or any(_OPEN_TAG.search(text) for text in texts):
-            return None  # the beginning of a tag that is cut becomes text
-        return replace(with_reads(exchange, exchange.body[:end]), end="cut")
-
-    return change
+def chunks_to_cut(exchange: Exchange) -> Messages | None:
+    """The chunks of a whole stream; None if the beginning of a tag could be cut off as text."""
+    messages = chunks_of(exchange) or []
+    texts = (str(delta.get("content")) for delta in deltas(messages))
+    return None if not messages or any(map(_OPEN_TAG.search, texts)) else messages
 
 
 def choices(messages: Messages) -> Iterator[tuple[dict[str, Json], dict[str, Json]]]:
@@ -289,13 +264,6 @@ def add_choice(messages: Messages) -> bool:
         message["choices"].append({"delta": delta, "finish_reason": "stop", "index": 1})
         return True
     return False
-
-
-def reversed_keys(value: Json) -> Json:
-    """Objects with their keys in reverse order."""
-    if isinstance(value, dict):
-        return {name: reversed_keys(item) for name, item in reversed(value.items())}
-    return [reversed_keys(item) for item in value] if isinstance(value, list) else value
 
 
 def reverse_keys(messages: Messages) -> bool:

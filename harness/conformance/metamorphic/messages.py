@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -16,6 +15,8 @@ from harness.stream.json_codec import Json
 Messages = list[Any]
 Change = Callable[[Exchange], Exchange | None]
 """Changes an exchange; None where there is nothing to change."""
+Read = Callable[[Exchange], Messages | None]
+"""Gives the messages of an answer, which may be changed; None for an answer that has none."""
 
 
 def object_messages(body: bytes) -> Messages | None:
@@ -50,19 +51,57 @@ def with_reads(exchange: Exchange, *reads: bytes) -> Exchange:
     return replace(exchange, reads=tuple((None, data) for data in reads if data))
 
 
-def edited(edit: Callable[[Messages], bool]) -> Change:
+def rewritten(read: Read, write: Callable[[Messages], bytes | None]) -> Change:
+    """Write the messages of an answer anew, in a single read; None: there is nothing to change."""
+
+    def change(exchange: Exchange) -> Exchange | None:
+        messages = read(exchange)
+        body = None if messages is None else write(messages)
+        return None if body is None else with_reads(exchange, body)
+
+    return change
+
+
+def edited(
+    edit: Callable[[Messages], bool],
+    read: Read = answer_messages,
+    write: Callable[[Messages], bytes] = as_events,
+) -> Change:
     """The change that ``edit`` makes to the messages of a whole answer.
 
     ``edit`` changes the messages in place and returns False where there is nothing to change.
     """
+    return rewritten(read, lambda messages: write(messages) if edit(messages) else None)
+
+
+def refused(read: Read, error: str) -> Change:
+    """Put an HTTP error in the place of the answer."""
+    answer = rewritten(read, lambda _: error.encode())
 
     def change(exchange: Exchange) -> Exchange | None:
-        messages = copy.deepcopy(answer_messages(exchange))
-        if messages is None or not edit(messages):
-            return None
-        return with_reads(exchange, as_events(messages))
+        refusal = answer(exchange)
+        return None if refusal is None else replace(refusal, status=503)
 
     return change
+
+
+def truncated(read: Read, place: Callable[[bytes], int | None]) -> Change:
+    """Break the connection at this byte offset; None: the body has no such place."""
+
+    def change(exchange: Exchange) -> Exchange | None:
+        end = None if read(exchange) is None else place(exchange.body)
+        if end is None:
+            return None
+        return replace(with_reads(exchange, exchange.body[:end]), end="cut")
+
+    return change
+
+
+def reversed_keys(value: Json) -> Json:
+    """Objects with their keys in reverse order."""
+    if isinstance(value, dict):
+        return {name: reversed_keys(item) for name, item in reversed(value.items())}
+    return [reversed_keys(item) for item in value] if isinstance(value, list) else value
 
 
 def responses(messages: Messages) -> Iterator[dict[str, Json]]:

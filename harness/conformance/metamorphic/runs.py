@@ -5,13 +5,13 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, Final
 
 from harness.stream.events import INTERRUPTED
 from harness.stream.exchange import Exchange
 
-from .messages import Change, with_reads
+from . import messages
+from .messages import Change, reversed_keys, rewritten
 
 Lines = list[dict[str, Any]]
 Edit = Callable[[Lines], bool]
@@ -51,36 +51,14 @@ def written(lines: Lines, *, ascii_: bool = False, spaced: bool = False) -> byte
 
 def respelled(spell: Callable[[Lines], bytes]) -> Change:
     """Write the lines of a whole run anew, in a single read."""
-
-    def change(exchange: Exchange) -> Exchange | None:
-        lines = run_lines(exchange)
-        return with_reads(exchange, spell(lines)) if lines else None
-
-    return change
+    return rewritten(run_lines, spell)
 
 
-def edited(edit: Edit, spell: Callable[[Lines], bytes] = written) -> Change:
+def edited(edit: Edit) -> Change:
     """The change that ``edit`` makes to the lines of a whole run, in place; it returns False where
     there is nothing to change.
     """
-
-    def change(exchange: Exchange) -> Exchange | None:
-        lines = copy.deepcopy(run_lines(exchange))
-        if lines is None or not edit(lines):
-            return None
-        return with_reads(exchange, spell(lines))
-
-    return change
-
-
-def truncated(place: Callable[[bytes], int | None]) -> Change:
-    """End the output at this byte offset; None: the body has no such place."""
-
-    def change(exchange: Exchange) -> Exchange | None:
-        at = None if run_lines(exchange) is None else place(exchange.body)
-        return None if at is None else replace(with_reads(exchange, exchange.body[:at]), end="cut")
-
-    return change
+    return messages.edited(edit, run_lines, written)
 
 
 def with_noise(lines: Lines) -> bytes:
@@ -90,15 +68,9 @@ def with_noise(lines: Lines) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def reversed_keys(lines: Lines) -> bytes:
+def in_reverse(lines: Lines) -> bytes:
     """Every object with its keys in reverse order."""
-    return written([_reversed(line) for line in lines])
-
-
-def _reversed(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _reversed(inner) for name, inner in reversed(value.items())}
-    return [_reversed(item) for item in value] if isinstance(value, list) else value
+    return written(reversed_keys(lines))
 
 
 def split_text(lines: Lines) -> bool:

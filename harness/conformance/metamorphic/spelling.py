@@ -13,7 +13,16 @@ from typing import Final
 from harness.stream.exchange import Exchange
 from harness.stream.json_codec import Json
 
-from .messages import Change, Messages, answers, as_events, object_messages, responses, with_reads
+from .messages import (
+    Change,
+    Messages,
+    answers,
+    as_events,
+    object_messages,
+    responses,
+    rewritten,
+    with_reads,
+)
 
 _CAPITAL: Final = re.compile("[A-Z]")
 _USER_KEYED: Final = frozenset({"args", "properties", "partMetadata", "error", "metadata"})
@@ -24,11 +33,7 @@ _NUMBERED: Final = ("FINISH_REASON_UNSPECIFIED", "STOP", "MAX_TOKENS", "SAFETY",
 def respelled(spell: Callable[[Messages], bytes]) -> Change:
     """Write the messages of any JSON answer anew, in a single read."""
 
-    def change(exchange: Exchange) -> Exchange | None:
-        messages = object_messages(exchange.body)
-        return with_reads(exchange, spell(messages)) if messages is not None else None
-
-    return change
+    return rewritten(lambda exchange: object_messages(exchange.body), spell)
 
 
 def with_line_ends(line_end: bytes) -> Change:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any, Final
 
 from harness.facts import arguments_of
@@ -13,7 +11,8 @@ from harness.stream.events import INTERRUPTED
 from harness.stream.exchange import Exchange
 from harness.stream.framing import frame_by_content
 
-from .messages import Change, with_reads
+from . import messages
+from .messages import Change, reversed_keys, rewritten
 
 Events = list[Any]
 """The events of a stream as objects; the end mark is the text ``[DONE]``."""
@@ -73,66 +72,24 @@ def _compact(value: Any, ascii_: bool) -> str:
 
 def respelled(spell: Callable[[Events], bytes]) -> Change:
     """Write the events of a whole stream anew, in a single read."""
-
-    def change(exchange: Exchange) -> Exchange | None:
-        events = stream_events(exchange)
-        return with_reads(exchange, spell(events)) if events else None
-
-    return change
+    return rewritten(stream_events, spell)
 
 
 def edited(edit: Edit) -> Change:
     """The change that ``edit`` makes to the events of a whole stream, in place; it returns False
     where there is nothing to change.
     """
-
-    def change(exchange: Exchange) -> Exchange | None:
-        events = copy.deepcopy(stream_events(exchange))
-        if events is None or not edit(events):
-            return None
-        return with_reads(exchange, written(events))
-
-    return change
+    return messages.edited(edit, stream_events, written)
 
 
 def ended_by(text: bytes) -> Change:
     """Write these bytes in the place of the last events."""
-
-    def change(exchange: Exchange) -> Exchange | None:
-        events = stream_events(exchange)
-        if events is None:
-            return None
-        return with_reads(exchange, written(events[: _completed(events)]) + text)
-
-    return change
+    return rewritten(stream_events, lambda events: written(events[: _completed(events)]) + text)
 
 
-def refused(exchange: Exchange) -> Exchange | None:
-    """Put an HTTP error in the place of the answer."""
-    if stream_events(exchange) is None:
-        return None
-    return replace(with_reads(exchange, json.dumps(ERROR).encode()), status=503)
-
-
-def truncated(place: Callable[[bytes], int | None]) -> Change:
-    """Break the connection at this byte offset; None: the body has no such place."""
-
-    def change(exchange: Exchange) -> Exchange | None:
-        end = place(exchange.body) if stream_events(exchange) else None
-        if end is None:
-            return None
-        return replace(with_reads(exchange, exchange.body[:end]), end="cut")
-
-    return change
-
-
-def around(exchange: Exchange) -> Exchange | None:
-    """Write comments, ids and retry times around the events."""
-    events = stream_events(exchange)
-    if events is None:
-        return None
-    pieces = (b": ping\n\nid: 7\nretry: 1000\n" + written([event]) for event in events)
-    return with_reads(exchange, b"".join(pieces))
+def around(events: Events) -> bytes:
+    """Comments, ids and retry times around the events."""
+    return b"".join(b": ping\n\nid: 7\nretry: 1000\n" + written([event]) for event in events)
 
 
 def json_lines(events: Events) -> bytes:
@@ -140,14 +97,8 @@ def json_lines(events: Events) -> bytes:
     return b"".join(_compact(event, True).encode() + b"\n" for event in events if event != END)
 
 
-def reversed_keys(events: Events) -> bytes:
-    return written([_reversed(event) for event in events])
-
-
-def _reversed(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _reversed(item) for name, item in reversed(value.items())}
-    return [_reversed(item) for item in value] if isinstance(value, list) else value
+def in_reverse(events: Events) -> bytes:
+    return written(reversed_keys(events))
 
 
 # -------------------------------------------------------------------- edits
