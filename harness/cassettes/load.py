@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
+from typing import Final
 
 from harness.providers import with_provider
 from harness.stream.exchange import Cassette, CassetteError
@@ -12,6 +13,9 @@ from harness.stream.exchange import Cassette, CassetteError
 from .journal import is_journal, read_journal
 from .reader import is_cassette, loads
 from .yaml import MAX_BYTES
+
+_EVENTS: Final = (b'data: {"candidates"', b'data: {"response"')
+"""The beginnings of Gemini's SSE text; no other format is asked whether it recognises them."""
 
 
 def load(path: str | Path) -> Cassette:
@@ -42,10 +46,14 @@ def read_recording(data: bytes, name: str) -> Cassette:
     """
     if is_journal(data):
         cassette = read_journal(data, name)
+    elif data.startswith(_EVENTS):
+        from . import importers  # start-up time: most runs read no other format
+
+        cassette = importers.read_events(data, name)
     elif is_cassette(data):
         cassette = loads(data, name)
     else:
-        from . import importers  # start-up time: most runs read no other format
+        from . import importers
 
         cassette = importers.read(data, name)
     return replace(

@@ -15,6 +15,7 @@ from typing import Final
 from harness.stream.exchange import Cassette, CassetteError
 
 from ..yaml import MAX_BYTES
+from .bare_body import BARE_SSE
 from .content import Content
 from .format import Format
 from .unsupported import UNREAD, describe
@@ -57,7 +58,7 @@ _SPEC: Final = re.compile(
 _HEAD: Final = 4096
 """The number of bytes in which that beginning is searched for."""
 
-__all__ = ["FORMATS", "Format", "UnknownFormat", "read"]
+__all__ = ["FORMATS", "Format", "UnknownFormat", "read", "read_events"]
 
 
 class UnknownFormat(CassetteError):
@@ -80,9 +81,22 @@ def read(data: bytes, name: str = "the recording") -> Cassette:
         raise CassetteError(f"{name}: nested too deeply to be a recording") from None
 
 
-def _read(data: bytes) -> Cassette:
+def read_events(data: bytes, name: str) -> Cassette:
+    """Reads text that is known to be a bare body of server-sent events, as `read` does."""
+    try:
+        _check_size(data)
+        return BARE_SSE.read(Content(data))
+    except CassetteError as error:
+        raise type(error)(f"{name}: {error}") from None
+
+
+def _check_size(data: bytes) -> None:
     if len(data) > MAX_BYTES:
         raise CassetteError(f"the file has {len(data)} bytes; the limit is {MAX_BYTES}")
+
+
+def _read(data: bytes) -> Cassette:
+    _check_size(data)
     if not data or data.isspace():
         raise CassetteError("the file is empty; restore it or record it again")
     if _SPEC.match(data[:_HEAD]):

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from msgspec import MsgspecError, Raw, Struct
+from msgspec.json import Decoder
+
 from .fields import Fields, spellings
 
 METHOD: Final = r":(?P<method>generateContent|streamGenerateContent)$"
@@ -18,6 +21,41 @@ VERTEX_PATH: Final = r"(?:/publishers/|/projects/[^/]+/locations/).*"
 
 _MESSAGE: Final = spellings("candidates promptFeedback usageMetadata createTime response")
 _ANSWER: Final = frozenset({"candidates", "promptFeedback", "usageMetadata"})
+
+
+class _Counts(Struct, forbid_unknown_fields=True):
+    promptTokenCount: Raw = Raw()
+    candidatesTokenCount: Raw = Raw()
+    totalTokenCount: Raw = Raw()
+    thoughtsTokenCount: Raw = Raw()
+    cachedContentTokenCount: Raw = Raw()
+    toolUsePromptTokenCount: Raw = Raw()
+    promptTokensDetails: Raw = Raw()
+    candidatesTokensDetails: Raw = Raw()
+    cacheTokensDetails: Raw = Raw()
+    toolUsePromptTokensDetails: Raw = Raw()
+    serviceTier: Raw = Raw()
+
+
+class _Plain(Struct, forbid_unknown_fields=True):
+    candidates: Raw = Raw()
+    usageMetadata: _Counts | None = None
+    modelVersion: Raw = Raw()
+    responseId: Raw = Raw()
+
+
+_decode_plain: Final = Decoder(_Plain).decode
+
+
+def is_plain(message: bytes) -> bool:
+    """Whether a message has only fields that all surfaces send in bare messages, so that it shows
+    no provider.
+    """
+    try:
+        _decode_plain(message)
+    except (MsgspecError, UnicodeDecodeError):
+        return False
+    return True
 
 
 def is_answer(message: dict[str, Any], has_request: bool) -> bool:
