@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.cassettes.load import load
-from harness.providers import PROVIDERS, FirstMessages, detect_provider, detection
+from harness.providers import PROVIDERS, FirstMessages, Identity, detect_provider, detection
 from harness.providers.gemini.messages import is_plain
 from tests.cassettes.test_shipped_wire import CASSETTES
 
@@ -42,7 +42,7 @@ def test_a_message_with_a_mark_in_its_counts_is_not_plain(key: str) -> None:
     assert not is_plain(json.dumps({**PLAIN, "usageMetadata": {key: "ON_DEMAND"}}).encode())
 
 
-def by_asking_each(body: bytes, url: str) -> detection.Identity:
+def by_asking_each(body: bytes, url: str) -> Identity:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(detection, "_are_plain", lambda frames, has_request: False)
         return detect_provider("POST", url, b"", body)
