@@ -33,7 +33,8 @@ interactions:
         {"contents": []}
   response:
     status: {code: 200}
-    headers: {Content-Type: text/event-stream}
+    headers:
+      Content-Type: text/event-stream
     body:
       string: |2+
         data: {"candidates": [{"content": {"parts": [{"text": "Hello"}]}, "finishReason": "STOP"}]}

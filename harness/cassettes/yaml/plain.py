@@ -30,13 +30,13 @@ MAX_LEVELS: Final = 20
 MAX_TEXT: Final = 1 << 20
 """Levels and characters of a text; one with more could be beyond the limits of the parser."""
 
-_QUOTED: Final = r'"[^"\\\t\n]*"'
+_QUOTED: Final = r'"(?:[^"\\\t\n]++|\\["\\nrt])*+"'  # with escapes that JSON and YAML share
 _ITEM: Final = rf"(?:{_QUOTED}|[1-9][0-9]{{0,8}})"
 _LINE: Final = re.compile(
     r"( *)(- )?([A-Za-z][A-Za-z0-9_-]*):(?: (?:"
     # A plain scalar without a colon before a blank, and no indicator at its beginning.
     r"([A-Za-z0-9/_](?:[A-Za-z0-9/_.+@=?&%~;()*-]++|:(?=[^ \n])| (?=[A-Za-z0-9/_(]))*+)"
-    rf"|({_QUOTED}|\[(?:{_ITEM}(?:, {_ITEM})*)?\])"
+    rf"|({_QUOTED}|\[(?:{_ITEM}(?:, {_ITEM})*)?\]|\{{\}})"
     rf"|\{{code: ([1-9][0-9]{{2}})(?:, message: ({_QUOTED}))?\}}"
     r"))?\n"
 )

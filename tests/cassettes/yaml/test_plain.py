@@ -24,6 +24,9 @@ READ = [
     ("a: {code: 200, message: \"not OK\"}\nb: {code: 404}\n", {
         "a": {"code": 200, "message": "not OK"}, "b": {"code": 404},
     }),
+    ('a: "x \\"y\\" \\\\n\\n"\nb: ["\\t"]\nc: {}\n', {
+        "a": 'x "y" \\n\n', "b": ["\t"], "c": {},
+    }),
     ('a: ["x, y", ""]\nb: [1, 20]\nc: []\nd: "e: f"\n', {
         "a": ["x, y", ""], "b": [1, 20], "c": [], "d": "e: f",
     }),
@@ -42,7 +45,7 @@ def test_a_text_of_plain_lines_is_read(text: str, data: object) -> None:
 
 LEFT = [
     "", "\n", "a: b", "a: b\n\n", "# c\na: b\n", "---\na: b\n", "a: b # c\n", "a: 'b'\n",
-    'a: "b\\n"\n', 'a: "b\tc"\n', "a: b:\n", "a: b: c\n", "a: b\n  c: d\n", "a:\n    b: 1\n  c: 2\n",
+    'a: "b\\u0041"\n', 'a: "b\\x41"\n', 'a: "b\\"\n', 'a: "b\tc"\n', "a: b:\n", "a: b: c\n", "a: b\n  c: d\n", "a:\n    b: 1\n  c: 2\n",
     "a: 1\na: 2\n", "null: 1\n", "1: 2\n", "a: [b]\n", "a: [01]\n", "a: {b: c}\n", "a: &x b\n",
     "a: *x\n", "a: !t b\n", "a:  b\n", "a: b \n", "a: |\n  b\n", "a: -\n", "? a\n", "a :\n", "- b\n",
     " a: b\n", "a:\n - b\n", "a: b\n- c: d\n", "a: b\r\n",
@@ -71,7 +74,20 @@ KEYS = st.sampled_from(["a", "b", "- a", "- c", "true", "x-y", '"q"', "- - d", "
 VALUES = st.sampled_from(
     [
         *("", " 1", " -1", " 1.0", " x y", " x: y", " x:y", " x #y", " x#y", " null", " True"),
-        *(' ""', ' "x: y"', ' "\\n"', ' "x"y', " [1, 2]", " [1,2]", ' ["a", 1]', " [a]", " []"),
+        *(
+            ' ""',
+            ' "x: y"',
+            ' "\\n"',
+            ' "\\\\"',
+            ' "\\u00e9"',
+            ' "\\/"',
+            ' "x"y',
+            " [1, 2]",
+            " [1,2]",
+            ' ["a", 1]',
+            " [a]",
+            " []",
+        ),
         *(" {code: 200}", ' {code: 200, message: "OK"}', " {}", " |", " 'x'", " 0o7", " 1_0", " é"),
     ]
 )
