@@ -30,7 +30,7 @@ def saving(folder: Path) -> dict[str, float]:
         journal.put(Ended(1, exchange.end))
     written = process_time()
     journal.discard()
-    guard().dumps(Cassette((exchange,), origin), "cassette.yaml")
+    guard().encode(Cassette((exchange,), origin), "cassette.yaml")
     return {
         "journal": 1e6 * (written - started) / READS,
         "cassette": 1e6 * (process_time() - written) / READS,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 _EOLS: Final = {"lf": "\n", "crlf": "\r\n", "cr": "\r"}
@@ -18,6 +19,7 @@ _LINE: Final = re.compile(r"([^\r\n]*)(\r\n|\n|\r|\Z)")
 _UNHOLDABLE: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _TO_ESCAPE: Final = re.compile(_UNHOLDABLE.pattern[:-1] + r"\\]")
 _ESCAPE: Final = re.compile(r"\\(?:u([0-9a-f]{4})|(\\))")
+_CUT: Final = re.compile(rb"[^\r\n](?![\x80-\xbf])")
 _EXCEPTION: Final = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
 
 
@@ -39,14 +41,38 @@ class BodyTextError(ValueError):
         self.field = field
 
 
+WINDOW: Final = 1 << 20
+"""The bytes of a long body that are converted at once."""
+
+
+def windows(body: bytes) -> Iterator[bytes]:
+    """The pieces of a body; only the last may end with a line end, and none inside a character."""
+    start = 0
+    while start < len(body):
+        cut = _CUT.search(body, start + WINDOW)
+        stop = cut.end() if cut else len(body)
+        yield body[start:stop]
+        start = stop
+
+
+def plain_line_end(body: bytes) -> str | None:
+    """``lf`` or ``crlf`` for a body whose block needs neither escapes nor other line ends; else
+    None.
+    """
+    crlf = body.count(b"\r\n")
+    if body.count(b"\r") != crlf or (crlf and body.count(b"\n") != crlf):
+        return None
+    try:
+        if any(_UNHOLDABLE.search(part.replace(b"\r\n", b"\n").decode()) for part in windows(body)):
+            return None
+    except UnicodeDecodeError:
+        return None
+    return "crlf" if crlf else "lf"
+
+
 def body_to_text(body: bytes) -> BodyText:
     """The text of a body; raises UnicodeDecodeError for a body that is not UTF-8."""
     text = body.decode()
-    breaks = text.count("\r\n")
-    if text.count("\r") == breaks and (not breaks or text.count("\n") == breaks):
-        string = text.replace("\r\n", "\n") if breaks else text
-        if not _UNHOLDABLE.search(string):  # no copy of each line
-            return BodyText(string, "crlf" if breaks else "lf", [])
     lines: list[str] = []
     ends: list[str] = []
     for line in _LINE.finditer(text):

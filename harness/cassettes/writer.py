@@ -1,19 +1,26 @@
-"""Writes the text of a cassette, line by line, then reads it back and compares."""
+"""Writes the text of a cassette, line by line, then reads it back and compares.
+
+A long body that is one read is written in windows, each of which is read back at once. Then the
+whole is read back with only the last window of that body, because a text of 100 MB and what was
+read from it take several times that much memory.
+"""
 
 from __future__ import annotations
 
 import base64
 import json
+import operator
 import re
 import zlib
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import replace
-from io import StringIO
+from io import BytesIO
 from typing import Final
 
 from harness.stream.exchange import Cassette, CassetteError, Exchange
 
-from .body_block import body_to_text, escape_unprintable
+from .body_block import WINDOW, body_to_text, escape_unprintable, plain_line_end, windows
 from .reader import FORMAT, ORIGIN_FIELDS, loads
 from .yaml.plain import resolve
 
@@ -21,27 +28,68 @@ _PLAIN: Final = re.compile(
     r"[A-Za-z0-9/_][A-Za-z0-9/_.+@=?&%~;()*:-]*(?: [A-Za-z0-9/_.+@=?&%~;()*-]+)*"
 )
 _PREVIEW: Final = 400
+_INDENT: Final = b"        "
+_LINE: Final = re.compile(rb"\n(?=[^\n])")
+_END_OF_BLOCK: Final = re.compile(rb"\n(?! {8}|\n|\Z)")
+_OTHER: Final = "this cassette can't be written: its text reads as another cassette"
 
 
 def dumps(cassette: Cassette) -> str:
     """The text of a cassette. Raises `CassetteError` if reading the text gives another cassette."""
+    return encode(cassette).decode()
+
+
+def encode(cassette: Cassette) -> bytes:
+    """The text of a cassette in UTF-8; raises as `dumps`."""
     rounded = _rounded(cassette)
-    written = StringIO()
-    for line in _write_file(rounded):
-        written.write(line)
-        written.write("\n")
-    text = written.getvalue()
-    del written
+    text = _text(rounded)
+    short = _shortened(rounded)
     try:
-        back = loads(text)
+        back = loads(text if short is rounded else _text(short))
     except CassetteError as error:
         raise CassetteError(f"this cassette can't be written: {error}") from None
-    bare = tuple(
-        replace(exchange, provider=None, generates=False) for exchange in rounded.exchanges
-    )
-    if back != replace(rounded, exchanges=bare):
-        raise CassetteError("this cassette can't be written: its text reads as another cassette")
+    bare = tuple(replace(exchange, provider=None, generates=False) for exchange in short.exchanges)
+    if back != replace(short, exchanges=bare):
+        raise CassetteError(_OTHER)
     return text
+
+
+def _text(cassette: Cassette) -> bytes:
+    written = BytesIO()
+    try:
+        for line in _write_file(cassette):
+            written.write(f"{line}\n".encode() if isinstance(line, str) else line)
+    except UnicodeEncodeError as error:
+        raise CassetteError(
+            f"this cassette can't be written: {error.object[error.start]!a} is half of a"
+            " surrogate pair, not a character"
+        ) from None
+    return written.getvalue()
+
+
+def _shortened(cassette: Cassette) -> Cassette:
+    """The cassette with the end of its long bodies, as far as they are read back in windows."""
+    exchanges = []
+    for exchange in cassette.exchanges:
+        request = exchange.request
+        if request is not None and _is_read_in_windows(request.body):
+            exchange = replace(exchange, request=replace(request, body=_end(request.body)))
+        if len(exchange.reads) == 1 and _is_read_in_windows(exchange.reads[0][1]):
+            ((at, body),) = exchange.reads
+            exchange = replace(exchange, reads=((at, _end(body)),))
+        exchanges.append(exchange)
+    unchanged = all(map(operator.is_, exchanges, cassette.exchanges))
+    return cassette if unchanged else replace(cassette, exchanges=tuple(exchanges))
+
+
+def _is_read_in_windows(body: bytes) -> bool:
+    return len(body) > 2 * WINDOW and plain_line_end(body) is not None
+
+
+def _end(body: bytes) -> bytes:
+    """The last window, with a line end of the body."""
+    last = deque(windows(body), maxlen=1).pop()
+    return b"\r\n" + last if b"\r\n" in body else last
 
 
 def _rounded(cassette: Cassette) -> Cassette:
@@ -60,7 +108,8 @@ def _rounded(cassette: Cassette) -> Cassette:
     return replace(cassette, exchanges=exchanges)
 
 
-def _write_file(cassette: Cassette) -> Iterator[str]:
+def _write_file(cassette: Cassette) -> Iterator[str | bytes]:
+    """Lines without their ends, and the bytes of many lines."""
     yield "version: 1"
     yield "metadata:"
     yield f"  harness: {FORMAT}"
@@ -74,7 +123,7 @@ def _write_file(cassette: Cassette) -> Iterator[str]:
         yield from _write_exchange(exchange)
 
 
-def _write_exchange(exchange: Exchange) -> Iterator[str]:
+def _write_exchange(exchange: Exchange) -> Iterator[str | bytes]:
     request = exchange.request
     if request is None:
         yield "- request: null"
@@ -109,10 +158,16 @@ def _write_headers(headers: dict[str, list[str]]) -> Iterator[str]:
             yield f"      {_scalar(name)}: [{', '.join(map(_quoted, values))}]"
 
 
-def _write_body(body: bytes) -> Iterator[str]:
+def _write_body(body: bytes) -> Iterator[str | bytes]:
     if not body:
         return
     yield "    body:"
+    if eol := plain_line_end(body):
+        if eol != "lf":
+            yield f"      eol: {eol}"
+        yield _block_header(body)
+        yield from _write_plain(body, eol)
+        return
     try:
         text = body_to_text(body)
     except UnicodeDecodeError:
@@ -122,19 +177,30 @@ def _write_body(body: bytes) -> Iterator[str]:
         yield f"      eol: {text.eol}"
     if text.escaped:
         yield f"      escaped: {text.escaped}"
-    ends = text.string.endswith("\n")
-    yield f"      string: |2{'+' if ends else '-'}"
-    for line in _lines(text.string.removesuffix("\n")):
+    yield _block_header(text.string.encode())
+    for line in text.string.removesuffix("\n").split("\n"):
         yield f"        {line}" if line else ""
 
 
-def _lines(text: str) -> Iterator[str]:
-    """The lines of a text one by one: all at once take twice its memory."""
-    start = 0
-    while (stop := text.find("\n", start)) >= 0:
-        yield text[start:stop]
-        start = stop + 1
-    yield text[start:]
+def _block_header(text: bytes) -> str:
+    mark = "+" if text.endswith(b"\n") else "-"
+    return f"      string: |2{mark}"
+
+
+def _write_plain(body: bytes, eol: str) -> Iterator[bytes]:
+    """The lines of a body, in windows that are read back at once."""
+    before = b"\n"
+    for part in windows(body):
+        lines = before + (part.replace(b"\r\n", b"\n") if eol == "crlf" else part)
+        written = _LINE.sub(b"\n" + _INDENT, lines)
+        back = written.replace(b"\n" + _INDENT, b"\n")[len(before) :]
+        back = back.replace(b"\n", b"\r\n") if eol == "crlf" else back
+        if back != part or _END_OF_BLOCK.search(written):
+            raise CassetteError(_OTHER)
+        yield written[len(before) :]
+        before = b""
+    if not body.endswith(b"\n"):
+        yield b"\n"
 
 
 def _write_base64(body: bytes) -> Iterator[str]:

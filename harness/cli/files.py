@@ -273,13 +273,13 @@ def _import(parsed: argparse.Namespace) -> int:
         )
     (file,) = parsed.files
     _refuse_existing(parsed.output)
-    _write(guard().dumps(complete(load(file)), str(file)), parsed.output)
+    _write(guard().encode(complete(load(file)), str(file)), parsed.output)
     return 0
 
 
 def _export(parsed: argparse.Namespace) -> int:
     _refuse_existing(parsed.output)
-    _write(guard().export(load(parsed.file), str(parsed.file)), parsed.output)
+    _write(guard().export(load(parsed.file), str(parsed.file)).encode(), parsed.output)
     return 0
 
 
@@ -306,14 +306,15 @@ def _refuse_existing(target: Path | None) -> None:
         raise CassetteError(f"{target} already exists; name another file, or delete it first")
 
 
-def _write(text: str, target: Path | None) -> None:
+def _write(data: bytes, target: Path | None) -> None:
     if target is None:
         # A file gets the exact text; a terminal must not get its control characters.
+        text = data.decode()
         sys.stdout.write(printable_lines(text) if sys.stdout.isatty() else text)
         return
     target.parent.mkdir(parents=True, exist_ok=True)
     with target.open("xb") as file:
-        file.write(text.encode())
+        file.write(data)
     _note(f"wrote {target}")
 
 

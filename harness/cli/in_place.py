@@ -32,8 +32,8 @@ def convert(paths: Iterable[Path], complete: Callable[[Cassette], Cassette]) -> 
                 if target in staged:
                     continue
                 try:
-                    text = guard(target.parent).dumps(complete(load(file)), str(file))
-                    staged[target] = stage(target, text)
+                    data = guard(target.parent).encode(complete(load(file)), str(file))
+                    staged[target] = stage(target, data)
                     converted.append(file)
                 except CassetteError as error:
                     problems.append(str(error))

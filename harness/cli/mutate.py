@@ -106,6 +106,5 @@ def _mutate(parsed: argparse.Namespace) -> int:
             )
             parsed.output.mkdir(parents=True, exist_ok=True)
             target = parsed.output / f"{variant.name}.yaml"
-            text = guard().dumps(Cassette((changed,), origin), str(target))
-            target.write_text(text, encoding="utf-8", newline="\n")
+            target.write_bytes(guard().encode(Cassette((changed,), origin), str(target)))
     return status

@@ -2,8 +2,22 @@
 
 from __future__ import annotations
 
+import random
+import re
+
 import pytest
 
+from harness.cassettes import (
+    Cassette,
+    CassetteError,
+    Exchange,
+    Origin,
+    Request,
+    body_block,
+    dumps,
+    loads,
+    writer,
+)
 from harness.cassettes.body_block import body_to_text, text_to_body
 
 
@@ -33,3 +47,31 @@ def test_a_line_that_yaml_can_not_hold_is_escaped(end: str) -> None:
     text = body_to_text(body)
     assert (text.string, text.escaped) == ("a\nb\\u2028\\\\\nc", [2])
     assert text_to_body(*text) == body
+
+
+def test_a_long_body_is_written_in_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As it is written in one."""
+    some = random.Random(3)
+    pieces = ["\n", "\n\n", " ", "        ", "a", "é", "🙂", "# |2+", "data: {}", "\t"]
+    bodies = ["\n" * 40, "", "a" * 40, "🙂" * 20, "\n\n a\n" * 9]
+    bodies += ["".join(some.choices(pieces, k=some.randrange(60))) for _ in range(150)]
+    for text in [*bodies, *(body.replace("\n", "\r\n") for body in bodies)]:
+        body = text.encode()
+        request = Request("POST", "https://h/x", {}, body)
+        cassette = Cassette(
+            (Exchange(request, 200, {}, ((None, body),) if body else ()),), Origin("written")
+        )
+        whole = dumps(cassette)
+        assert loads(whole) == cassette
+        for window in (1, 2, 7, 30):
+            with monkeypatch.context() as patched:
+                patched.setattr(body_block, "WINDOW", window)
+                patched.setattr(writer, "WINDOW", window)
+                assert dumps(cassette) == whole
+
+
+def test_a_window_that_reads_as_another_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writer, "_LINE", re.compile(rb"\n(?=[^\nx])"))
+    body = b"a\n" + b"b" * 3 * body_block.WINDOW + b"\nx\n" + b"c" * 3 * body_block.WINDOW
+    with pytest.raises(CassetteError, match="can't be written"):
+        dumps(Cassette((Exchange(None, 200, {}, ((None, body),)),), Origin("written")))

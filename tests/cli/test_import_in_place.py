@@ -102,11 +102,11 @@ def test_nothing_is_converted_if_the_disk_is_full(
 ) -> None:
     calls: list[Path] = []
 
-    def full(path: Path, text: str) -> Path:
+    def full(path: Path, data: bytes) -> Path:
         calls.append(path)
         if len(calls) == 3:
             raise OSError(28, "No space left on device", str(path))
-        return stage(path, text)
+        return stage(path, data)
 
     monkeypatch.setattr("harness.cli.in_place.stage", full)
     before = contents(folder)

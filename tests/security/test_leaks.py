@@ -28,9 +28,10 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_cassette_shows_no_secret(place: str, kind: str) -> None:
     cassette = RECORDED[place](KINDS[kind])
     assert shown(dumps(cassette))
-    for write in guard().dumps, guard().export:
+    for write in guard().encode, guard().export:
         try:
-            written = write(cassette, "a.yaml")
+            text = write(cassette, "a.yaml")
+            written = text if isinstance(text, str) else text.decode()
         except CassetteError as refused:
             written = str(refused)
         assert not shown(written)

@@ -85,7 +85,7 @@ def test_a_recording_is_not_written_through_a_link(project: Path) -> None:
         journal.put(Asked(0, None))
         journal.put(Answered(0, 200, "OK", {}))
     assert not (project / "new.yaml.part").is_symlink()
-    save(cassette, "text\n")
+    save(cassette, b"text\n")
     assert not cassette.is_symlink()
     assert cassette.read_text(encoding="utf-8") == "text\n"
     assert precious.read_text(encoding="utf-8") == "precious"

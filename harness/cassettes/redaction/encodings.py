@@ -5,7 +5,8 @@ the next has no line breaks either, escaped or not, because YAML, base64 and tex
 same two are made of the texts of a stream, joined. The base64 in each of these is decoded.
 
 Most texts show no secret. So a reading is made without the places of its bytes, and these are
-calculated when something was found in it.
+calculated when something was found in it. A long file is read in windows that overlap, because a
+reading is a copy.
 """
 
 from __future__ import annotations
@@ -25,7 +26,16 @@ Span = tuple[int, int]
 Piece = tuple[int, int, int]
 """A piece of a reading: its start and its length in the source, and its length in the reading."""
 
+WINDOW: Final = 2 << 20
+"""The bytes of a long file that are read at once."""
 _BREAK: Final = re.compile(rb"[\x00\r\n][\x00\r\n \t]*+(?:#[ \t]*+)?")
+_BREAKS: Final = b"\x00\r\n"
+_AFTER_BREAK: Final = re.compile(rb"[\x00\r\n][ \t#]")
+_WRAPPED: Final = re.compile(
+    rb"[\x00\r\n](?<=[0-9A-Za-z+/_-].)[\x00\r\n \t]*+(?:#[\x00\r\n \t]*+)*+[0-9A-Za-z+/_-]",
+    re.DOTALL,
+)
+"""A break that may be inside of base64."""
 _NAMES: Final = (
     b"text|stringValue|string_value|delta|code|output|data|content|arguments|thinking|partial_json"
 )
@@ -44,6 +54,7 @@ _ENTITY: Final = re.compile(
 _BACKSLASH: Final = re.compile(
     rb"(\\++(?:u[0-9a-fA-F]{4}(?:\\++u[0-9a-fA-F]{4})*+|x[0-9a-fA-F]{2}|U[0-9a-fA-F]{8}|[^\\])?)"
 )
+_ESCAPES: Final = ((b"%", _PERCENT), (b"&", _ENTITY), (b"\\", _BACKSLASH))
 _CONTROLS: Final = b"0abefnrtvNLP_"
 _BASE64: Final = re.compile(rb"[0-9A-Za-z+/]{11,}")  # 11 characters hold 8 bytes
 MAX_KEPT_RUN: Final = 128
@@ -53,7 +64,7 @@ _STANDARD: Final = bytes.maketrans(b"-_", b"+/")
 
 class Reading:
     """The bytes of ``source``, decoded. ``sources`` tells what the bytes in some spans were made
-    of; a reading without a source is the file itself. ``joined``: a word of it may be of two
+    of; a reading without a source is a window of the file. ``joined``: a word of it may be of two
     lines that have nothing to do with each other. ``in_pieces``: it is the text of a stream.
     """
 
@@ -69,32 +80,97 @@ class Reading:
         self.text: Final = text
         self.joined: Final = joined
         self.in_pieces: Final[bool] = in_pieces or (source is not None and source.in_pieces)
+        self.is_plain: Final = source is None
         self._source: Final = source
         self._sources: Final = sources
 
     def places(self, spans: Iterable[Span]) -> list[Span]:
         """The bytes of the file that the bytes in ``spans`` were made of, in order. An escape and a
         run of base64 are there whole; a span of bytes from several places becomes several spans.
+        Of bytes that another window shows in more context there are none.
         """
         ordered = merged(spans)
-        if self._source is None or not ordered:
+        if not ordered:
             return ordered
-        return self._source.places(self._sources(ordered))
+        sources = self._sources(ordered)
+        return merged(sources) if self._source is None else self._source.places(sources)
 
 
-def readings(data: bytes) -> Iterator[Reading]:
-    """All readings of ``data``, itself first; a reading that equals another is left out."""
-    plain = Reading(data)
-    yield plain
-    unescaped = _unescaped(plain)
-    yield from _with_joined(unescaped, is_new=unescaped is not plain)
+def readings(data: bytes, window: int = sys.maxsize) -> Iterator[Reading]:
+    """All readings of ``data``, itself first; a reading that equals another is left out.
+
+    Longer data than ``window`` is read in windows of that size. They overlap by an eighth of it: so
+    long may a secret be that is found.
+    """
+    for plain in _windows(data, window):
+        yield plain
+        unescaped = _unescaped(plain)
+        yield from _with_joined(unescaped, is_new=unescaped is not plain)
     for pattern in _TEXTS:
-        spans = [match.span(pattern.groups) for match in pattern.finditer(data)]
-        if len(spans) > 1:
-            texts = _cut_out(plain, spans)
+        for texts in _joined_texts(data, pattern, window):
             yield texts
             unescaped = _unescaped(texts)
             yield from _with_joined(unescaped, is_new=unescaped is not texts)
+
+
+def _windows(data: bytes, window: int) -> Iterator[Reading]:
+    if len(data) <= window:
+        yield Reading(data)
+        return
+    overlap = window // 8
+    for start in range(0, len(data) - overlap, window - overlap):
+        low = overlap // 4 if start else 0
+        high = window - overlap + overlap // 4 if start + window < len(data) else window
+        yield Reading(
+            data[start : start + window], None, _within(low, high, partial(_shifted, start))
+        )
+
+
+def _joined_texts(data: bytes, pattern: re.Pattern[bytes], window: int) -> Iterator[Reading]:
+    """The texts of a stream, joined. Of a long text only both ends can be a part of a secret that
+    goes on in another.
+    """
+    plain, overlap = Reading(data), window // 8
+    spans: list[Span] = []
+    size = low = 0
+    for match in pattern.finditer(data):
+        start, stop = match.span(pattern.groups)
+        spans.append((start, min(stop, start + overlap)))
+        size += spans[-1][1] - start
+        if stop - start > overlap or size >= window:
+            if len(spans) > 1:
+                yield _cut_out(plain, spans, low, size - overlap + overlap // 4)
+            spans = [(stop - overlap, stop)] if stop - start > overlap else _tail(spans, overlap)
+            size, low = overlap, overlap // 4
+    if len(spans) > 1:
+        yield _cut_out(plain, spans, low, size)
+
+
+def _tail(spans: list[Span], size: int) -> list[Span]:
+    """The last spans, of that many bytes."""
+    kept: list[Span] = []
+    for start, stop in reversed(spans):
+        kept.append((max(start, stop - size), stop))
+        size -= stop - start
+        if size <= 0:
+            break
+    return kept[::-1]
+
+
+def _shifted(offset: int, spans: Iterable[Span]) -> Iterator[Span]:
+    return ((start + offset, stop + offset) for start, stop in spans)
+
+
+def _within(
+    low: int, high: int, sources: Callable[[list[Span]], Iterable[Span]]
+) -> Callable[[list[Span]], Iterable[Span]]:
+    """``sources`` of the spans that begin or end between ``low`` and ``high``."""
+
+    def inside(spans: list[Span]) -> Iterable[Span]:
+        kept = [span for span in spans if span[0] < high and span[1] > low]
+        return sources(kept) if kept else ()
+
+    return inside
 
 
 def unescape(text: bytes) -> bytes:
@@ -141,10 +217,11 @@ def _of_pieces(pieces: Callable[[], Iterable[Piece]], spans: list[Span]) -> Iter
         place = end
 
 
-def _cut_out(source: Reading, spans: list[Span]) -> Reading:
+def _cut_out(source: Reading, spans: list[Span], low: int, high: int) -> Reading:
     text = b"".join([source.text[start:stop] for start, stop in spans])
     pieces = [(start, stop - start, stop - start) for start, stop in spans]
-    return Reading(text, source, partial(_of_pieces, lambda: pieces), in_pieces=True)
+    sources = _within(low, high, partial(_of_pieces, lambda: pieces))
+    return Reading(text, source, sources, in_pieces=True)
 
 
 def _with_joined(reading: Reading, *, is_new: bool) -> Iterator[Reading]:
@@ -153,11 +230,11 @@ def _with_joined(reading: Reading, *, is_new: bool) -> Iterator[Reading]:
         yield reading
     runs = dict.fromkeys(_BASE64.findall(reading.text.translate(_STANDARD)))
     yield _decoded(reading, runs)
-    parts = _BREAK.split(reading.text)
-    if len(parts) == 1:
+    text = reading.text.translate(None, _BREAKS)
+    if len(text) == len(reading.text):
         return
-    text = b"".join(parts)
-    del parts  # of a long text
+    if _AFTER_BREAK.search(reading.text):
+        text = b"".join(_BREAK.split(reading.text))
     joined = Reading(
         text,
         reading,
@@ -165,13 +242,16 @@ def _with_joined(reading: Reading, *, is_new: bool) -> Iterator[Reading]:
         joined=True,
     )
     yield joined
+    if not _WRAPPED.search(reading.text):
+        return
     wrapped = dict.fromkeys(_BASE64.findall(joined.text.translate(_STANDARD)))
     yield _decoded(joined, {run: None for run in wrapped if run not in runs})
 
 
 def _unescaped(source: Reading) -> Reading:
-    for pattern in _PERCENT, _ENTITY, _BACKSLASH:
-        source = _without(pattern, source)
+    for character, pattern in _ESCAPES:
+        if character in source.text:
+            source = _without(pattern, source)
     return source
 
 

@@ -7,7 +7,7 @@ from typing import Final
 from harness.stream.exchange import Cassette, CassetteError
 
 from ..vcrpy import export
-from ..writer import dumps
+from ..writer import encode
 from .redactor import Redactor
 from .scanner import Scanner
 
@@ -23,14 +23,17 @@ class Guard:
         self.redactor: Final = redactor or Redactor()
         self.scanner: Final = scanner or Scanner(redactor=self.redactor)
 
-    def dumps(self, cassette: Cassette, name: str) -> str:
-        """The text of a cassette, redacted. Raises `CassetteError` if it shows a secret or can't be
-        written; ``name`` is the file's name.
+    def encode(self, cassette: Cassette, name: str) -> bytes:
+        """The text of a cassette, redacted, in UTF-8. Raises `CassetteError` if it shows a secret
+        or can't be written; ``name`` is the file's name.
         """
-        return self.scanner.refuse(dumps(self.redactor.cassette(cassette)), name, written=True)
+        kept = self.redactor.cassette(cassette)
+        data = encode(kept)
+        self.scanner.refuse_written(data, name, kept)
+        return data
 
     def export(self, cassette: Cassette, name: str) -> str:
-        """The cassette as plain vcrpy YAML, redacted; raises as `dumps`."""
+        """The cassette as plain vcrpy YAML, redacted; raises as `encode`."""
         kept = self.redactor.cassette(cassette)
         try:
             text = export(kept)

@@ -19,7 +19,7 @@ from urllib.parse import quote_plus, unquote_plus, urlsplit, urlunsplit
 
 from harness.stream.exchange import Cassette, CassetteError, Exchange, Origin, Request
 
-from .encodings import unescape, unquote
+from .encodings import WINDOW, unescape, unquote
 from .members import Members
 
 KEPT_HEADERS: Final = frozenset(
@@ -105,6 +105,8 @@ follows the path may be used once to sign in.
 """
 _ESCAPED_EQUALS: Final = re.compile(rb"(?:%(?:25)*+|u00)3[dD]")
 _ESCAPED_LETTER: Final = re.compile(rb"\\u00(?:2d|3[0-9]|[46][1-9a-f]|[57][0-9a]|5f)")
+_OVERLAP: Final = 4096
+"""A longer name, as it is spelled, is not found in a body that is read in windows."""
 _JSON: Final = re.compile(
     rb'[\s\xef\xbb\xbf]*[\[{"]|[\s\xef\xbb\xbf]*(?::|data:|event:|id:|retry:)'
 )
@@ -232,7 +234,7 @@ class Redactor:
             cleaned = self._query(body.decode("latin-1")).encode("latin-1")
             return _recut(reads, body, [(0, len(body), cleaned)]) if cleaned != body else reads
         reads, body = _replaced(reads, body, self._member_spans(body))
-        if b"=" in body or _ESCAPED_EQUALS.search(body):
+        if b"=" in body or ((b"%" in body or b"u00" in body) and _ESCAPED_EQUALS.search(body)):
             reads, body = _replaced(reads, body, _spans(self._assigned, body))
         if b"\n--" in body:
             reads, body = _replaced(reads, body, _spans(self._parts, body))
@@ -259,15 +261,18 @@ class Redactor:
 
     def _members_in(self, body: bytes) -> Iterator[Members]:
         """What is to be searched for in a body; most bodies have none of the names."""
-        lowered = body.lower()
-        if _ESCAPED_LETTER.search(lowered):
-            lowered = unescape(body).lower()
-        if any(name in lowered for name in self._names):
+        words = {
+            word
+            for part in _lowered(body)
+            for word in (*self._names, *self._beside)
+            if word in part
+        }
+        if not words.isdisjoint(self._names):
             yield self._members
             if self._own_members:
                 yield self._own_members
         for word, members in self._beside.items():
-            if word in lowered:
+            if word in words:
                 yield members
 
     def _member_spans(self, body: bytes) -> list[Span]:
@@ -344,6 +349,14 @@ class Redactor:
         for pattern in self._patterns:
             text = pattern.sub(lambda match: REDACTED if match[0] else "", text)
         return text
+
+
+def _lowered(body: bytes) -> Iterator[bytes]:
+    """A body in lower case and without escapes, in windows that overlap."""
+    for start in range(0, max(len(body) - _OVERLAP, 1), WINDOW - _OVERLAP):
+        part = body[start : start + WINDOW]
+        lowered = part.lower()
+        yield unescape(part).lower() if _ESCAPED_LETTER.search(lowered) else lowered
 
 
 def _compiled(rule: str) -> re.Pattern[str]:

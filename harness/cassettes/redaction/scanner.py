@@ -19,7 +19,7 @@ from harness.stream.decompression import CODINGS, FIRST_BYTES, unpack
 from harness.stream.exchange import Cassette, CassetteError, Exchange
 
 from ..reader import is_cassette, loads
-from .encodings import Span, merged, readings, unescape
+from .encodings import WINDOW, Span, merged, readings, unescape
 from .patterns import BEGINNINGS, CUT, SHAPES, find_shapes, rest
 from .redactor import REDACTED, Redactor
 
@@ -75,33 +75,30 @@ class Scanner:
         self._forms = dict(_forms(secrets or {}))
         self._redactor = redactor or Redactor()
 
-    def refuse(
-        self, text: str, name: str, cassette: Cassette | None = None, *, written: bool = False
-    ) -> str:
+    def refuse(self, text: str, name: str, cassette: Cassette | None = None) -> str:
         """Returns ``text``; raises `SecretFound` with the places if it shows a secret.
 
         ``name`` is the file's name, which is searched too. ``cassette`` is what the text holds,
-        where it is in another format than ours. ``written``: our writer has made the text, so its
-        bodies are searched only in the exchanges.
+        where it is in another format than ours.
         """
         data = text.encode("utf-8", "surrogatepass")
-        if cassette is None and (written or is_cassette(data)):
+        if cassette is None and is_cassette(data):
             cassette = loads(data, name)
-        findings = self.scan(_BODY.sub(_blank, data) if written else data, name)
-        del data  # a copy of a long text
+        findings = self.scan(data, name)
         if cassette is not None:
             findings += self.scan_cassette(cassette, redacted=True)
-        if findings and written:  # with the lines in bodies
-            findings = [
-                *dict.fromkeys([*self.scan(text.encode("utf-8", "surrogatepass"), name), *findings])
-            ]
-        if findings:
-            shown = "the file" if any(place == _FILE_NAME for place, _ in findings) else name
-            listed = "; ".join(map(str, findings[:MAX_LISTED]))
-            more = len(findings) - MAX_LISTED
-            rest = f"; and {more} more" if more > 0 else ""
-            raise SecretFound(f"{shown}: {listed}{rest}; {_WAY_OUT}")
+        _refuse(findings, name)
         return text
+
+    def refuse_written(self, data: bytes, name: str, cassette: Cassette) -> None:
+        """`refuse` for a text that our writer has made of ``cassette``: its bodies are searched
+        only in the exchanges.
+        """
+        findings = self.scan(_without_bodies(data), name)
+        findings += self.scan_cassette(cassette, redacted=True)
+        if findings:  # with the lines in bodies
+            findings = [*dict.fromkeys([*self.scan(data, name), *findings])]
+        _refuse(findings, name)
 
     def scan(self, data: bytes, name: str = "") -> list[Finding]:
         """The secrets in the bytes of a file, each with its first line, and in the file's name."""
@@ -194,17 +191,17 @@ class Scanner:
         In a part of an exchange, a member that must be redacted is a secret also where the redactor
         does not look for it: in base64, and in escapes that no JSON writer makes.
         """
-        for reading in readings(data):
+        for reading in readings(data, WINDOW):
             seen: set[str] = set()
             found = self._find(reading.text)
-            if is_part and reading.text is not data:
+            if is_part and not reading.is_plain:
                 found = chain(
                     found, ((*span, _UNREDACTED) for span in self._redactor.shown(reading.text))
                 )
             for start, stop, name in found:
-                if name not in seen:
+                if name not in seen and (places := reading.places([(start, stop)])):
                     seen.add(name)
-                    yield reading.places([(start, stop)])[0][0], name
+                    yield places[0][0], name
 
     def _find(self, text: bytes) -> Iterator[tuple[int, int, str]]:
         """Start, end and name of each secret in one reading."""
@@ -216,12 +213,32 @@ class Scanner:
         yield from find_shapes(text)
 
 
-_BODY: Final = re.compile(rb"(?<=\n {6})(?:string: \|2[+-]|base64: \|)\n(?:(?: {8}[^\n]*)?\n)*+")
-"""A body as our writer writes it."""
+def _refuse(findings: Sequence[Finding], name: str) -> None:
+    if not findings:
+        return
+    shown = "the file" if any(place == _FILE_NAME for place, _ in findings) else name
+    listed = "; ".join(map(str, findings[:MAX_LISTED]))
+    more = len(findings) - MAX_LISTED
+    rest = f"; and {more} more" if more > 0 else ""
+    raise SecretFound(f"{shown}: {listed}{rest}; {_WAY_OUT}")
 
 
-def _blank(match: re.Match[bytes]) -> bytes:
-    return b"\n" * match[0].count(b"\n")
+_BODY: Final = re.compile(rb"\n {6}(?:string: \|2[+-]|base64: \|)\n")
+"""The line above a body as our writer writes it."""
+_END_OF_BODY: Final = re.compile(rb"\n(?! {8}|\n)")
+
+
+def _without_bodies(data: bytes) -> bytes:
+    """The text with empty lines for those of bodies."""
+    kept: list[bytes] = []
+    position = 0
+    while header := _BODY.search(data, position):
+        end = _END_OF_BODY.search(data, header.end() - 1)
+        stop = end.end() if end else len(data)
+        lines = data.count(b"\n", header.start() + 1, stop)
+        kept += (data[position : header.start() + 1], b"\n" * lines)
+        position = stop
+    return b"".join([*kept, data[position:]])
 
 
 def _cut(form: bytes, text: bytes) -> Iterator[Span]:

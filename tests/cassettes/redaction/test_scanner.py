@@ -217,8 +217,8 @@ def test_a_member_where_the_redactor_does_not_look_is_refused(write: Callable[[s
     body, hidden = (write(value).encode() for value in ("opaque", "REDACTED"))
     assert Redactor().body(body) == body
     with pytest.raises(CassetteError, match="response body shows a value that must be redacted"):
-        Guard().dumps(Cassette((replace(PLAIN, reads=((None, body),)),), ORIGIN), "a.yaml")
-    Guard().dumps(Cassette((replace(PLAIN, reads=((None, hidden),)),), ORIGIN), "a.yaml")
+        Guard().encode(Cassette((replace(PLAIN, reads=((None, body),)),), ORIGIN), "a.yaml")
+    Guard().encode(Cassette((replace(PLAIN, reads=((None, hidden),)),), ORIGIN), "a.yaml")
 
 
 def test_an_export_for_stock_vcrpy_is_scanned() -> None:
@@ -238,14 +238,14 @@ def test_a_guard_redacts_and_scans_packed_bodies() -> None:
     redacting = Guard(Redactor(["re:sec.nd"]))
     asking = replace(PLAIN, request=Request("GET", f"{URL}&key=abc&x=second", {"cookie": ["abc"]}))
     for text in (
-        redacting.dumps(Cassette((asking,), ORIGIN), "a"),
+        redacting.encode(Cassette((asking,), ORIGIN), "a").decode(),
         redacting.export(Cassette((asking,), ORIGIN), "a"),
     ):
         assert "key=REDACTED&x=REDACTED" in text
         assert "cookie" not in text
     packed = replace(PLAIN, reads=((None, gzip.compress(b"second")),))
     with pytest.raises(CassetteError, match="response body shows a value that must be redacted"):
-        redacting.dumps(Cassette((packed,), ORIGIN), "a")
+        redacting.encode(Cassette((packed,), ORIGIN), "a")
 
 
 def test_every_secret_has_its_line() -> None:
