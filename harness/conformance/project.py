@@ -22,6 +22,7 @@ from harness.specs import (
     LAYERS,
     Case,
     Feature,
+    Kept,
     SpecError,
     is_features,
     is_spec,
@@ -76,6 +77,7 @@ class Project:
         self.cassettes = cassettes.resolve()
         self.cassette = lru_cache(maxsize=KEPT)(self._cassette)
         self.normalize = NormalizedOnce()
+        self.kept: Kept | None = None
         self._users = with_declarations(
             {name: make_adapter(named, folder) for name, named in self.adapters.items()},
             declared_losses(losses),
@@ -145,22 +147,21 @@ class Project:
                 for named in self.adapters.values()
                 if named.dialect in case.expect
             )
-            named_aspects = {feature.id: feature.aspects for feature in self.features()}
-            aspects = tuple((feature, named_aspects.get(feature)) for feature in case.features)
-            yield from (
-                Cell(case, name, named.name, FACTS, aspects=aspects)
-                for named in self.adapters.values()
-                if named.dialect == FACTS
-            )
+            by_facts = [named for named in self.adapters.values() if named.dialect == FACTS]
+            known = {feature.id: feature.aspects for feature in self.features() if by_facts}
+            aspects = tuple((feature, known.get(feature)) for feature in case.features)
+            yield from (Cell(case, name, named.name, FACTS, aspects=aspects) for named in by_facts)
 
     def _lost_features(self, case: Case, key: str) -> tuple[str, ...] | None:
         """The features of a case that its declared losses concern. A loss that no feature names
         concerns all of them.
         """
+        losses = case.not_carried.get(key, ())
+        if not losses:
+            return None
         concerned = {feature.id: feature.losses for feature in self.features()}
         named = {loss for losses in concerned.values() for loss in losses}
-        losses = case.not_carried.get(key, ())
-        if not losses or not named.issuperset(losses):
+        if not named.issuperset(losses):
             return None
         return tuple(
             feature for feature in case.features if not set(losses).isdisjoint(concerned[feature])
@@ -179,6 +180,7 @@ class Project:
             losses={name: dialect.losses for name, dialect in DIALECTS.items()},
             today=today,
             adapters={named.name: named.dialect for named in self.adapters.values()},
+            kept=self.kept,
         )
 
     def cassette_path(self, name: str) -> Path:

@@ -13,6 +13,7 @@ from harness.conformance.adapters import AdapterError
 from harness.conformance.configuration import found_from
 from harness.conformance.project import Project
 
+from .kept_specs import kept_specs
 from .masking import usage_error
 from .paths import relative_path, spec_roots
 
@@ -34,6 +35,7 @@ def project_of(config: pytest.Config) -> Project:
             )
         except AdapterError as error:
             raise usage_error(f"configuration of adapters: {error}") from None
+        config.stash[_PROJECT].kept = kept_specs(config)
     return config.stash[_PROJECT]
 
 

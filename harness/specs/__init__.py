@@ -9,6 +9,7 @@ the date come from the caller.
 
 from .accept import accept
 from .checks import RECORDED, cassette_fault
+from .kept import Kept
 from .models import (
     LAYERS,
     Case,
@@ -28,6 +29,7 @@ __all__ = [
     "Case",
     "Feature",
     "FeaturesFile",
+    "Kept",
     "KnownFailing",
     "SpecError",
     "SpecFile",

@@ -23,7 +23,8 @@ from harness.cassettes.yaml import YamlError, parse_located
 from harness.stream.json_path import readable_steps
 
 from .checks import Known, case_faults, repeated
-from .matching.operators import OPERATORS
+from .kept import Kept, keep, key_of, recall
+from .lines import DEPTH, Lines
 from .models import FORMAT, PATTERNS, Case, Feature, FeaturesFile, SpecError, SpecFile
 
 _File = TypeVar("_File", SpecFile, FeaturesFile)
@@ -62,12 +63,14 @@ def read_spec(
     losses: Mapping[str, Collection[str]],
     today: date | None = None,
     adapters: Mapping[str, str] | None = None,
+    kept: Kept | None = None,
 ) -> list[Case]:
     """The cases of a spec file, in its order.
 
-    ``path`` is only for the errors. ``losses`` maps a dialect to the names of its declared losses,
-    ``adapters`` the name of a user's adapter to the dialect that it is compared with. Without
-    ``today`` no mark expires. Raises `SpecError`, and nothing else, with every problem of the file.
+    ``path`` is for errors, and names the file in ``kept``, which has the data of files that were
+    read before. ``losses`` maps a dialect to the names of its declared losses, ``adapters`` the
+    name of a user's adapter to the dialect that it is compared with. Without ``today`` no mark
+    expires. Raises `SpecError`, and nothing else, with every problem of the file.
     """
     known = Known(dialects, providers, features, losses, today, adapters or {})
 
@@ -75,7 +78,14 @@ def read_spec(
         yield from repeated(data.get("cases"), "cases", "case", line)
         yield from case_faults(data, known)
 
-    file, line = _read(text, path, SpecFile, check)
+    key = key_of(text, known, kept.version) if kept else ""
+    recalled = recall(kept.read(path), key, text) if kept else None
+    if recalled is not None:
+        file, line = recalled
+    else:
+        file, line, data = _read(text, path, SpecFile, check)
+        if kept is not None:
+            kept.write(path, keep(key, data, line))
     for index, case in enumerate(file.cases):
         here = ("cases", index)
         keys = {key: line((*here, key)) for key in case.model_fields_set}
@@ -91,7 +101,7 @@ def read_features(text: str, path: str) -> list[Feature]:
     def check(data: Any, line: _Line) -> Iterator[Fault]:
         return repeated(data.get("features"), "features", "id", line)
 
-    file, _ = _read(text, path, FeaturesFile, check)
+    file, _, _ = _read(text, path, FeaturesFile, check)
     return list(file.features)
 
 
@@ -110,8 +120,8 @@ def _is_ours(text: str) -> bool:
 
 def _read(
     text: str, path: str, model: type[_File], check: Callable[[Any, _Line], Iterator[Fault]]
-) -> tuple[_File, _Line]:
-    """The file as a model, and the function that gives the line of a path."""
+) -> tuple[_File, Lines, dict[str, Any]]:
+    """The file as a model, the lines of its paths, and its data."""
     data, line = _parse(text, path)
     version = data.get("harness")
     if isinstance(version, int | float) and version > FORMAT:
@@ -124,10 +134,10 @@ def _read(
     faults.extend(islice(check(data, line), MAX_PROBLEMS + 1))
     if file is None or faults:
         raise SpecError(path, _problems(faults, line))
-    return file, line
+    return file, line, data
 
 
-def _parse(text: str, path: str) -> tuple[dict[str, Any], _Line]:
+def _parse(text: str, path: str) -> tuple[dict[str, Any], Lines]:
     if len(text) > MAX_CHARACTERS:
         fact = f"the file has {len(text):,} characters; at most {MAX_CHARACTERS:,} are read"
         raise SpecError(path, [(1, f"{fact}; divide it into several files")])
@@ -135,26 +145,10 @@ def _parse(text: str, path: str) -> tuple[dict[str, Any], _Line]:
         fact = f"the file does not begin with harness: {FORMAT}"
         raise SpecError(path, [(1, f"{fact}; make that its first line")])
     try:
-        data, lines = parse_located(text)
+        data, lines = parse_located(text, DEPTH)
     except YamlError as error:
         raise SpecError(path, [(error.line, error.reason)]) from None
-
-    def line(place: Path) -> int:
-        """The line of a path; for a missing key, that of the nearest mapping around it. A path may
-        leave out operators that stand between its steps.
-        """
-        at: Path = ()
-        for step in place:
-            inner = at
-            while (*inner, step) not in lines:
-                holder = next((name for name in OPERATORS if (*inner, name) in lines), None)
-                if holder is None:
-                    return lines.get(at, 1)
-                inner = (*inner, holder)
-            at = (*inner, step)
-        return lines.get(at, 1)
-
-    return data, line
+    return data, Lines(text, lines)
 
 
 def _check_shapes(model: type[_File], data: Any) -> tuple[_File | None, list[Fault]]:

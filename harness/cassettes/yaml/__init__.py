@@ -13,7 +13,6 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Iterator
 from typing import Any, Final
 
 import yaml
@@ -78,11 +77,11 @@ def parse_usual(text: str | bytes) -> tuple[dict[str, Any], dict[str, bytes]] | 
     return None if data is None else (data, lifted.words)
 
 
-def parse_located(text: str | bytes) -> tuple[Any, dict[Path, int]]:
+def parse_located(text: str | bytes, depth: int = MAX_DEPTH) -> tuple[Any, dict[Path, int]]:
     """Like `parse`, with the line of every value: ``{("cases", 0, "expect"): 7}``; for a mapping's
-    value, the line of its key.
+    value, the line of its key. Paths have at most ``depth`` steps.
     """
-    builder = _Builder(_bounded(text, MAX_BYTES), foreign=False, locate=True)
+    builder = _Builder(_bounded(text, MAX_BYTES), foreign=False, depth=depth)
     return builder.build(), builder.lines
 
 
@@ -103,15 +102,16 @@ def _bounded(text: str | bytes, max_bytes: int) -> bytes:
 
 
 class _Frame:
-    """A collection that is being built, with a mapping's pending key or a list's next index."""
+    """A collection that is being built, with a mapping's pending key. ``path`` is None where the
+    lines of what it holds are not wanted.
+    """
 
-    __slots__ = ("data", "index", "key", "path")
+    __slots__ = ("data", "key", "path")
 
-    def __init__(self, data: dict[Any, Any] | list[Any], path: Path) -> None:
+    def __init__(self, data: dict[Any, Any] | list[Any], path: Path | None) -> None:
         self.data = data
         self.path = path
         self.key: Any = _NO_KEY
-        self.index = 0
 
 
 _NO_KEY: Final = object()
@@ -120,10 +120,10 @@ _NO_KEY: Final = object()
 class _Builder:
     """Builds the data of one document; ``stack`` has the collections that are open."""
 
-    def __init__(self, text: bytes, foreign: bool, locate: bool = False) -> None:
+    def __init__(self, text: bytes, foreign: bool, depth: int = -1) -> None:
         self.text = text
         self.foreign = foreign
-        self.locate = locate
+        self.depth = depth
         self.lines: dict[Path, int] = {}
         self.stack: list[_Frame] = []
         self.anchors: dict[str, Any] = {}
@@ -143,37 +143,36 @@ class _Builder:
                 " are used",
                 1,
             )
+        loader = yaml.CSafeLoader(self.text)
         try:
-            for event in self._events():
+            while (event := loader.get_event()) is not None:
                 self._take(event)
         except yaml.YAMLError as error:
             line, fact = explain(error, self.text)
             raise YamlError(fact, line) from None
+        finally:
+            loader.dispose()
         return self.root
-
-    def _events(self) -> Iterator[yaml.Event]:
-        return yaml.parse(self.text, Loader=yaml.CSafeLoader)
 
     def _take(self, event: yaml.Event) -> None:
         line = event.start_mark.line + 1  # type: ignore[union-attr]  # libyaml marks every event
-        match event:
-            case yaml.ScalarEvent():
+        if isinstance(event, yaml.ScalarEvent):
+            if event.anchor or event.tag:
                 self._check(event, line)
-                self._add(self._scalar(event, line), event.anchor, line)
-            case yaml.MappingStartEvent():
-                self._check(event, line)
-                self._open({}, event.anchor, line)
-            case yaml.SequenceStartEvent():
-                self._check(event, line)
-                self._open([], event.anchor, line)
-            case yaml.MappingEndEvent() | yaml.SequenceEndEvent():
-                self.stack.pop()
-            case yaml.AliasEvent():
-                self._alias(str(event.anchor), line)
-            case yaml.DocumentStartEvent():
-                self.documents += 1
-                if self.documents > 1:
-                    raise YamlError("a second document starts here; a file has one", line)
+                self._add(self._tagged(event, line), event.anchor, line)
+            else:
+                self._add(event.value if event.style else resolve(event.value), None, line)
+        elif isinstance(event, yaml.CollectionStartEvent):
+            self._check(event, line)
+            self._open({} if isinstance(event, yaml.MappingStartEvent) else [], event.anchor, line)
+        elif isinstance(event, yaml.CollectionEndEvent):
+            self.stack.pop()
+        elif isinstance(event, yaml.AliasEvent):
+            self._alias(str(event.anchor), line)
+        elif isinstance(event, yaml.DocumentStartEvent):
+            self.documents += 1
+            if self.documents > 1:
+                raise YamlError("a second document starts here; a file has one", line)
 
     def _check(self, event: yaml.ScalarEvent | yaml.CollectionStartEvent, line: int) -> None:
         if not self.foreign and (event.anchor or event.tag):
@@ -185,8 +184,10 @@ class _Builder:
             raise YamlError(f"nested deeper than {MAX_DEPTH} levels", line)
         self.stack.append(_Frame(data, self._add(data, anchor, line)))
 
-    def _add(self, value: Any, anchor: str | None, line: int) -> Path:
-        """Add a value to the innermost open collection; returns its path."""
+    def _add(self, value: Any, anchor: str | None, line: int) -> Path | None:
+        """Add a value to the innermost open collection; returns its path, if the lines of what it
+        holds are wanted.
+        """
         self.values += 1
         if self.values > MAX_VALUES:
             raise YamlError(f"the text has more than {MAX_VALUES} values; divide it", line)
@@ -194,23 +195,27 @@ class _Builder:
             self.anchors[anchor] = value
         if not self.stack:
             self.root = value
-            return self._place((), line)
+            if self.depth < 0:
+                return None
+            self.lines[()] = line
+            return () if self.depth else None
         top = self.stack[-1]
-        if isinstance(top.data, list):
-            top.data.append(value)
-            top.index += 1
-            return self._place((*top.path, top.index - 1), line) if self.locate else ()
-        if top.key is _NO_KEY:
-            top.key = self._as_key(value, top.data, line)
-            return self._place((*top.path, top.key), line) if self.locate else ()
-        key, top.key = top.key, _NO_KEY
-        top.data[key] = value
-        return (*top.path, key) if self.locate else ()
-
-    def _place(self, path: Path, line: int) -> Path:
-        if self.locate:
-            self.lines[path] = line
-        return path
+        data, path = top.data, top.path
+        if isinstance(data, list):
+            data.append(value)
+            if path is not None:
+                path = (*path, len(data) - 1)
+                self.lines[path] = line
+        elif top.key is _NO_KEY:
+            top.key = self._as_key(value, data, line)
+            if path is not None:
+                self.lines[(*path, top.key)] = line
+            return None  # a key holds nothing
+        else:
+            data[top.key] = value
+            path = None if path is None else (*path, top.key)
+            top.key = _NO_KEY
+        return path if path is not None and len(path) < self.depth else None
 
     def _as_key(self, value: Any, data: dict[Any, Any], line: int) -> str:
         if isinstance(value, dict | list | bytes):
@@ -230,15 +235,13 @@ class _Builder:
             raise YamlError(f"alias *{anchor} contains itself", line)
         self._add(value, None, line)
 
-    def _scalar(self, event: yaml.ScalarEvent, line: int) -> Any:
+    def _tagged(self, event: yaml.ScalarEvent, line: int) -> Any:
         if event.tag in _BINARY_TAGS:
             try:
                 return base64.b64decode(event.value.encode("ascii"))
             except (binascii.Error, UnicodeEncodeError) as error:
                 raise YamlError(f"not base64: {error}", line) from None
-        if event.style or event.tag:
-            return event.value
-        return resolve(event.value)
+        return event.value if event.style or event.tag else resolve(event.value)
 
 
 def _word(value: Any) -> str:
