@@ -135,10 +135,16 @@ class Normalized:
     """
 
     def __init__(self, exchange: Exchange, provider: str | None, tool_code: bool | None) -> None:
-        self._run = _Run.of(exchange, provider, tool_code=tool_code)
-        self.trace = Trace()
-        for _ in self._run.steps(self.trace):
-            pass
+        run = self._run = _Run.of(exchange, provider, tool_code=tool_code)
+        trace = self.trace = Trace()
+        frames, normalizer = _Frames(run), run.normalizer()
+        add, feed = trace.steps.append, normalizer.feed  # this is the hot path
+        for completed in frames:
+            for frame in completed:
+                add((frame, feed(frame)))
+            trace.reads += [frames.read] * len(completed)
+        add((None, run.end(frames, normalizer)))
+        trace.fault = frames.last_frame()
 
     def translate(self, dialect: Dialect, session: Session) -> Trace:
         """The trace with the payloads of a dialect; the session's clock goes with the frames."""
@@ -234,27 +240,19 @@ class _Run:
         fault = source.last_frame()
         return [*frames, fault] if fault else frames
 
-    def steps(self, trace: Trace | None = None) -> Iterator[Step]:
-        """Each frame with its events, then (None, the events of the end); ``trace`` notes them."""
-        frames, normalizer = _Frames(self), self._normalizer()
+    def steps(self) -> Iterator[Step]:
+        """Each frame with its events, then (None, the events of the end)."""
+        frames, normalizer = _Frames(self), self.normalizer()
         for completed in frames:
             for frame in completed:
-                step = frame, normalizer.feed(frame)
-                if trace is not None:
-                    trace.steps.append(step)
-                    trace.reads.append(frames.read)
-                yield step
-        last = None, self._end(frames, normalizer)
-        if trace is not None:
-            trace.steps.append(last)
-            trace.fault = frames.last_frame()
-        yield last
+                yield frame, normalizer.feed(frame)
+        yield None, self.end(frames, normalizer)
 
     def payloads(
         self, dialect: Dialect, session: Session, tools: Sequence[Tool] | None
     ) -> list[Payload]:
         """The payloads of the answer; the session's clock goes with the frames."""
-        frames, normalizer = _Frames(self), self._normalizer()
+        frames, normalizer = _Frames(self), self.normalizer()
         translator = self.translator(dialect, session, tools)
         payloads: list[Payload] = []
         read, translate = normalizer.feed, translator.feed
@@ -264,7 +262,7 @@ class _Run:
                     session.at_ms = frame.at_ms
                 for event in read(frame):
                     payloads += translate(event)
-        for event in self._end(frames, normalizer):
+        for event in self.end(frames, normalizer):
             payloads += translate(event)
         return payloads + translator.close()
 
@@ -278,12 +276,13 @@ class _Run:
         session.streamed, session.at_ms = bool(self.exchange.streamed), None
         return dialect.translator(tools, session)
 
-    def _normalizer(self) -> Normalizer:
+    def normalizer(self) -> Normalizer:
+        """A stage that reads the frames of this answer."""
         return self.provider.normalizer(
             self.provider.answer(self.exchange, self.exchange.model, self.tool_code)
         )
 
-    def _end(self, frames: _Frames, normalizer: Normalizer) -> list[Event]:
+    def end(self, frames: _Frames, normalizer: Normalizer) -> list[Event]:
         """The events of the end."""
         end = self.exchange.end
         if frames.fault and end not in INTERRUPTED:

@@ -74,7 +74,7 @@ class Exchange:
     @property
     def body(self) -> bytes:
         """All bytes of the response body."""
-        return b"".join(data for _, data in self.reads)
+        return b"".join([data for _, data in self.reads])
 
     def header(self, name: str) -> str | None:
         """The first value of a response header, in any case."""
