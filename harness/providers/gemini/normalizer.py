@@ -79,32 +79,36 @@ class GeminiNormalizer(AnswerReader):
         self._seen: dict[str, Json] = {}
 
     def feed(self, frame: Frame) -> list[Event]:
-        data = frame.message
-        if self._continuation is None or type(data) is not bytes:
+        data, decode = frame.message, self._continuation
+        if decode is None or type(data) is not bytes:
             return super().feed(frame)
         try:
-            usual = self._continuation(data)
+            usual = decode(data)
         except REFUSED:
             return super().feed(frame)
         message = usual.response if self._wrapped else usual
         names = (message.modelVersion, message.responseId, message.createTime, usual.traceId, None)
         if names != self._names:
             return super().feed(frame)
-        part, counts = message.candidates[0].content.parts[0], message.usageMetadata
+        candidate, counts = message.candidates[0], message.usageMetadata
+        part = candidate.content.parts[0]
         kind = Reasoning if part.thought else Text
-        content = kind(part.text, part.thoughtSignature or None)
-        if counts is None:
-            return [content]
-        usage = Usage(
-            counts,
-            counts.promptTokenCount,
-            counts.candidatesTokenCount,
-            counts.thoughtsTokenCount,
-            counts.cachedContentTokenCount,
-            counts.toolUsePromptTokenCount,
-            counts.totalTokenCount,
-        )
-        return [usage, content]
+        out: list[Event] = []
+        if counts is not None:
+            usage = Usage(
+                counts,
+                counts.promptTokenCount,
+                counts.candidatesTokenCount,
+                counts.thoughtsTokenCount,
+                counts.cachedContentTokenCount,
+                counts.toolUsePromptTokenCount,
+                counts.totalTokenCount,
+            )
+            out.append(usage)
+        out.append(kind(part.text, part.thoughtSignature or None))
+        if candidate.finishReason is not None:
+            out.append(Finish("stop", candidate.finishReason))
+        return out
 
     def _release(self, out: list[Event]) -> list[str]:
         self._candidates.parts.release_all(out)

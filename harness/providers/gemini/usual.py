@@ -1,7 +1,7 @@
 """A strict decoder for the usual message of a stream: a fast way into the reader.
 
-Nearly every message after the first one differs from the message before it only in its text and in
-its counts. `continuation` makes a decoder that accepts that form alone; any other field, spelling
+Nearly every message after the first one differs from the message before it only in its text, in its
+counts and in that it may be the last. `continuation` makes a decoder that accepts that form alone; any other field, spelling
 or type is refused and left to the reader of `GeminiNormalizer`, which gives the same events for the
 usual message too.
 """
@@ -37,6 +37,7 @@ class _Content(_Strict):
 class _Candidate(_Strict):
     content: _Content
     index: Literal[0] | None = None
+    finishReason: Literal["STOP"] | None = None
 
 
 class _ModalityTokenCount(_Strict):
@@ -60,7 +61,7 @@ _COUNTS: Final = {
 @lru_cache(maxsize=512)
 def continuation(wrapped: bool, counts: tuple[str, ...]) -> Callable[[bytes], Any] | None:
     """A decoder of messages, in Code Assist's envelope or bare, whose candidate has one part, which
-    is text, and whose ``usageMetadata`` has exactly these fields; None if one of them is not known.
+    is text, perhaps ends with ``STOP``, and whose ``usageMetadata`` has exactly these fields; None if one of them is not known.
     """
     if not _COUNTS.keys() >= set(counts):
         return None

@@ -102,7 +102,8 @@ def test_a_message_like_the_one_before_is_usual() -> None:
     text = {"text": "more", "thoughtSignature": "c2ln"}
     more = changed(candidates=[CANDIDATE | {"content": CONTENT | {"parts": [text]}}])
     counts = changed(usageMetadata=COUNTS | {"totalTokenCount": 12})
-    assert taken(FIRST, more, counts) == 2
+    last = changed(candidates=[CANDIDATE | {"finishReason": "STOP"}])
+    assert taken(FIRST, more, counts, last, more) == 4
 
 
 def test_a_message_in_an_envelope_is_usual() -> None:
@@ -133,7 +134,8 @@ def test_a_message_in_an_envelope_is_usual() -> None:
         changed(candidates=[CANDIDATE | {"index": 1}]),
         changed(candidates=[CANDIDATE | {"index": 0.0}]),
         changed(candidates=[CANDIDATE | {"index": False}]),
-        changed(candidates=[CANDIDATE | {"finishReason": "STOP"}]),
+        changed(candidates=[CANDIDATE | {"finishReason": "MAX_TOKENS"}]),
+        changed(candidates=[CANDIDATE | {"finishReason": 1}]),
         changed(candidates=[CANDIDATE | {"finish_reason": "STOP"}]),
         changed(candidates=[{"index": 0}]),
         changed(candidates=[{"content": CONTENT | {"role": "user"}}]),
