@@ -76,13 +76,23 @@ class Translator:
 
     def feed(self, event: ev.Event) -> list[Payload]:
         """The payloads that this event completes, perhaps none."""
+        message = self._message
+        if (  # the usual text: a piece of the open block; this is the hot path
+            type(event) is ev.Text
+            and message.block == "text"
+            and self._reactions is OPENED
+            and event.text
+            and not event.signature
+            and not event.candidate
+            and not event.role
+        ):
+            delta = {"type": "text_delta", "text": event.text}
+            return [{"type": "content_block_delta", "index": message.index, "delta": delta}]
         kind = type(event)
         if kind in self._understanding.watched:
             self._understanding.note(event)
         self._reactions[kind](self, event)
-        message = self._message
-        out, message.out = message.out, []  # as `take` does, without a call: this is the hot path
-        return out
+        return message.take() if message.out else []
 
     def close(self) -> list[Payload]:
         """The end of the message, or an error if it did not end well; nothing after an error."""

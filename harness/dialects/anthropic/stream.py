@@ -166,8 +166,8 @@ class MessageWriter:
         # payloads from before message_start, which the official clients want first
         self.waiting: list[Payload] = []
         self.out: list[Payload] = []
-        self._index = 0
-        self._block = ""  # the type of the open block, or nothing
+        self.index = 0  # of the open block, else of the next one
+        self.block = ""  # the type of the open block, or nothing
 
     def take(self) -> list[Payload]:
         """The payloads that were written since the last call."""
@@ -193,15 +193,13 @@ class MessageWriter:
 
     def text(self, piece: str) -> None:
         """Write a piece of text, in the open text block or a new one."""
-        if self._block != "text":
+        if self.block != "text":
             self._start({"type": "text", "text": ""})
-        # as _delta does, without a call: this is the hot path
-        delta = {"type": "text_delta", "text": piece}
-        self.out.append({"type": "content_block_delta", "index": self._index, "delta": delta})
+        self._delta({"type": "text_delta", "text": piece})
 
     def thinking(self, piece: str) -> None:
         """Write a piece of a thought, in the open thinking block or a new one."""
-        if self._block != "thinking":
+        if self.block != "thinking":
             self._start({"type": "thinking", "thinking": "", "signature": ""})
         self._delta({"type": "thinking_delta", "thinking": piece})
 
@@ -209,7 +207,7 @@ class MessageWriter:
         """Write a signature in the open thinking block, else in an empty one, and close the block,
         since clients keep only the last signature of a block.
         """
-        if self._block != "thinking":
+        if self.block != "thinking":
             self._start({"type": "thinking", "thinking": "", "signature": ""})
         self._delta({"type": "signature_delta", "signature": signature})
         self.stop()
@@ -229,10 +227,10 @@ class MessageWriter:
 
     def stop(self) -> None:
         """Close the open block, if there is one."""
-        if self._block:
-            self.out.append({"type": "content_block_stop", "index": self._index})
-            self._index += 1
-            self._block = ""
+        if self.block:
+            self.out.append({"type": "content_block_stop", "index": self.index})
+            self.index += 1
+            self.block = ""
 
     def unknown(self, raw: Json) -> None:
         """Write an object that the protocol has no type for; it may stand inside a block."""
@@ -253,13 +251,13 @@ class MessageWriter:
 
     def _start(self, block: Payload) -> None:
         self.stop()
-        self._block = block["type"]
+        self.block = block["type"]
         self.out.append(
-            {"type": "content_block_start", "index": self._index, "content_block": block}
+            {"type": "content_block_start", "index": self.index, "content_block": block}
         )
 
     def _delta(self, delta: Payload) -> None:
-        self.out.append({"type": "content_block_delta", "index": self._index, "delta": delta})
+        self.out.append({"type": "content_block_delta", "index": self.index, "delta": delta})
 
 
 def _as_json(arguments: dict[str, Any]) -> str:

@@ -45,9 +45,23 @@ class UnifiedLlmTranslator:
         self.finish: dict[str, Any] | None = None
         self.blocked = False  # the prompt is blocked; later reasons do not count
         self.understanding = Understanding()
+        self.settled = False  # the answer has content
         self.reactions = _UNSETTLED
 
     def feed(self, event: ev.Event) -> list[Payload]:
+        if type(event) is ev.Text and self.settled:
+            block, text = self.block, event.text
+            if (  # the usual text: a piece of the open block; this is the hot path
+                block.kind == "text"
+                and text
+                and not block.marks
+                and event.signature is None
+                and not event.candidate
+                and not event.role
+                and not event.refusal
+            ):
+                block.pieces.append(text)
+                return [{"type": "TEXT_DELTA", "delta": text, "text_id": block.id}]
         return self.reactions[type(event)](self, event)
 
     def _feed_any(self, event: ev.Event) -> list[Payload]:
@@ -57,7 +71,7 @@ class UnifiedLlmTranslator:
         if kind in self.understanding.watched:
             self.understanding.note(event)
             if self.understanding.content:
-                self.reactions = _SETTLED
+                self.settled, self.reactions = True, _SETTLED
         if kind in _SCOPED and (
             event.call in self.other_calls  # type: ignore[attr-defined]  # all kinds of this set have it
             if kind in _OF_A_CALL
@@ -65,21 +79,6 @@ class UnifiedLlmTranslator:
         ):
             return self._other_candidate(event)
         return _HANDLERS[kind](self, event)
-
-    def _feed_text(self, event: ev.Text) -> list[Payload]:
-        """The usual text: a piece of the open block."""
-        block, text = self.block, event.text
-        if (
-            block.kind != "text"
-            or not text
-            or event.signature is not None
-            or event.candidate
-            or event.role
-            or event.refusal
-        ):
-            return self._feed_any(event)
-        block.pieces.append(text)
-        return [{"type": "TEXT_DELTA", "delta": text, "text_id": block.id}]
 
     def close(self) -> list[Payload]:
         if self.state == "over":
@@ -368,7 +367,6 @@ _HANDLERS: Final[_Reactions] = {
 _UNSETTLED: Final[_Reactions] = dict.fromkeys(_HANDLERS, UnifiedLlmTranslator._feed_any)
 _SETTLED: Final[_Reactions] = {
     **_UNSETTLED,
-    ev.Text: UnifiedLlmTranslator._feed_text,
     ev.Usage: UnifiedLlmTranslator._usage,
 }
 """The reactions once the answer has content."""

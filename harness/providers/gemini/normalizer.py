@@ -35,7 +35,7 @@ from ..errors import read_error
 from ..provider import Answer
 from .candidates import Candidates
 from .fields import Fields, spellings
-from .usage import read_usage
+from .usage import COUNTED, read_usage
 from .usual import REFUSED, continuation
 
 MAX_FORMS: Final = 8
@@ -74,8 +74,10 @@ class GeminiNormalizer(AnswerReader):
         self._decoder: Callable[[bytes], Any] | None = None  # for messages of this form:
         self._wrapped = False
         self._counts: tuple[str, ...] | None = None
+        self._counted = False  # whether any of them is a count
         self._forms = 0
         self._names: tuple[Json, ...] | None = None  # of the latest message
+        self._repeated: tuple[Json, ...] = ()  # the first three of them
         self._seen: dict[str, Json] = {}
 
     def feed(self, frame: Frame) -> list[Event]:
@@ -86,23 +88,30 @@ class GeminiNormalizer(AnswerReader):
             usual = decode(data)
         except REFUSED:
             return super().feed(frame)
-        message = usual.response if self._wrapped else usual
-        names = (message.modelVersion, message.responseId, message.createTime, usual.traceId, None)
-        if names != self._names:
+        message = usual
+        if self._wrapped:
+            message = usual.response
+            if usual.traceId != self._seen.get("traceId"):
+                return super().feed(frame)
+        if (message.modelVersion, message.responseId, message.createTime) != self._repeated:
             return super().feed(frame)
         candidate, counts = message.candidates[0], message.usageMetadata
         part = candidate.content.parts[0]
         kind = Reasoning if part.thought else Text
         out: list[Event] = []
         if counts is not None:
-            usage = Usage(
-                counts,
-                counts.promptTokenCount,
-                counts.candidatesTokenCount,
-                counts.thoughtsTokenCount,
-                counts.cachedContentTokenCount,
-                counts.toolUsePromptTokenCount,
-                counts.totalTokenCount,
+            usage = (
+                Usage(
+                    counts,
+                    counts.promptTokenCount,
+                    counts.candidatesTokenCount,
+                    counts.thoughtsTokenCount,
+                    counts.cachedContentTokenCount,
+                    counts.toolUsePromptTokenCount,
+                    counts.totalTokenCount,
+                )
+                if self._counted
+                else Usage(counts)
             )
             out.append(usage)
         out.append(kind(part.text, part.thoughtSignature or None))
@@ -157,6 +166,8 @@ class GeminiNormalizer(AnswerReader):
             self._forms += 1
             self._wrapped, self._counts = wrapped, counts
             self._decoder = continuation(wrapped, counts)
+            self._counted = any(name in COUNTED for name in counts)
+        self._repeated = self._names[:3] if self._names else ()
         usual = self._names is not None and self._names[4] is None and self._candidates.parts.idle
         self._continuation = self._decoder if usual else None
 

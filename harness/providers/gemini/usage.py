@@ -13,7 +13,7 @@ from harness.stream.json_codec import Json
 
 from .fields import spellings
 
-_FIELDS: Final = {
+COUNTED: Final = {
     "promptTokenCount": "input",
     "candidatesTokenCount": "output",
     "thoughtsTokenCount": "reasoning",
@@ -22,7 +22,7 @@ _FIELDS: Final = {
     "totalTokenCount": "total",
 }
 _SPELLINGS: Final = {
-    **{spelling: _FIELDS[name] for spelling, name in spellings(" ".join(_FIELDS)).items()},
+    **{spelling: COUNTED[name] for spelling, name in spellings(" ".join(COUNTED)).items()},
     **dict.fromkeys(("responseTokenCount", "response_token_count"), "output"),
 }
 """Spelling → field of `Usage`. The Live API calls the output ``responseTokenCount``."""
@@ -33,7 +33,7 @@ def read_usage(usage: dict[str, Json]) -> Usage:
     counts: dict[str, int | None] = {}
     for key, value in usage.items():
         field = _SPELLINGS.get(key)
-        if field is not None and value is not None and (field not in counts or key in _FIELDS):
+        if field is not None and value is not None and (field not in counts or key in COUNTED):
             counts[field] = value if type(value) is int else _whole(value)
     return Usage(usage, **counts)
 

@@ -1,9 +1,9 @@
 """A strict decoder for the usual message of a stream: a fast way into the reader.
 
 Nearly every message after the first one differs from the message before it only in its text, in its
-counts and in that it may be the last. `continuation` makes a decoder that accepts that form alone; any other field, spelling
-or type is refused and left to the reader of `GeminiNormalizer`, which gives the same events for the
-usual message too.
+counts, and in that it may be the last. `continuation` makes a decoder that accepts that form alone;
+any other field, spelling or type is refused and left to the reader of `GeminiNormalizer`, which
+gives the same events for the usual message too.
 """
 
 # Annotations are not postponed here: they would be evaluated again for every decoder.
@@ -61,7 +61,8 @@ _COUNTS: Final = {
 @lru_cache(maxsize=512)
 def continuation(wrapped: bool, counts: tuple[str, ...]) -> Callable[[bytes], Any] | None:
     """A decoder of messages, in Code Assist's envelope or bare, whose candidate has one part, which
-    is text, perhaps ends with ``STOP``, and whose ``usageMetadata`` has exactly these fields; None if one of them is not known.
+    is text, and perhaps the finish reason ``STOP``, and whose ``usageMetadata`` has exactly these
+    fields; None if one of them is not known.
     """
     if not _COUNTS.keys() >= set(counts):
         return None

@@ -7,6 +7,7 @@ only the single ``data:`` lines of an event are valid JSON, each of them is a me
 
 from __future__ import annotations
 
+from io import BytesIO
 from typing import Final
 
 from .frame import MAX_FRAME, Frame, Pieces, as_text, make_frame, too_long
@@ -110,46 +111,44 @@ class SseFramer:
 
     def _take_whole(self, data: bytes, at_ms: float | None, frames: list[Frame]) -> bool:
         """Read whole events of one line each, with one kind of line end."""
-        end = b"\r\n\r\n" if data.endswith(b"\r\n\r\n") else b"\n\n"
-        around = 6 + len(end)
-        if not data.endswith(end):
+        lines, offset, taken = BytesIO(data).readlines(), self.offset, []
+        blank = b"\r\n" if data.endswith(b"\r\n") else b"\n"
+        if lines[1::2].count(blank) * 2 != len(lines):
             return False
-        messages = data[6 : -len(end)].split(end + b"data: ")
-        if len(data) > self.usual_size and max(map(len, messages)) > self.usual_size - 6:
-            return False
-        offset, taken = self.offset, []
-        for message in messages:
-            if 10 in message or 13 in message:
+        around, limit = 6 + len(blank), self.usual_size
+        for line in lines[::2]:
+            message, size = line.removeprefix(b"data: ").removesuffix(blank), len(line)
+            if len(message) != size - around or 13 in message or size > limit:
                 return False
             taken.append(Frame(offset, message, None, at_ms))
-            offset += len(message) + around
+            offset += size + around - 6
         frames += taken
-        self.opening, self.end, self.name_size, self.around = b"data: ", end, 0, around
+        self.opening, self.end = b"data: ", 2 * blank
+        self.name_size, self.around = 0, 2 * around - 6
         self.after_cr = False
         self.offset = offset
         return True
 
     def _take_named(self, data: bytes, at_ms: float | None, frames: list[Frame]) -> bool:
         """Read whole events of a name and one line of data, with LF as the line end."""
-        if data[-2:] != b"\n\n" or len(data) > self.usual_size or 13 in data:
+        lines, offset, taken = BytesIO(data).readlines(), self.offset, []
+        if lines[2::3].count(b"\n") * 3 != len(lines) or len(data) > self.usual_size or 13 in data:
             return False
-        lines, taken, offset, latest, width = data.split(b"\n"), [], self.offset, b"", 0
-        if len(lines) % 3 != 1 or any(lines[2::3]):
-            return False
-        for name, line in zip(lines[0:-1:3], lines[1::3], strict=True):
+        latest = b""
+        for name, line in zip(lines[::3], lines[1::3], strict=True):
             if name != latest:  # as few are
                 if name[:6] != b"event:":
                     return False
-                latest, width = name, len(name) + 1
-            message = line.removeprefix(b"data: ")
-            if len(message) == len(line):
+                latest = name
+            message, size = line.removeprefix(b"data: ").removesuffix(b"\n"), len(line)
+            if len(message) != size - 7:
                 return False
-            offset += width
+            offset += len(name)
             taken.append(Frame(offset, message, None, at_ms))
-            offset += len(line) + 2
+            offset += size + 1
         frames += taken
-        self.opening, self.end = latest + b"\ndata: ", b"\n\n"
-        self.name_size, self.around = width, width + 8
+        self.opening, self.end = latest + b"data: ", b"\n\n"
+        self.name_size, self.around = len(latest), len(latest) + 8
         self.after_cr = False
         self.offset = offset
         return True

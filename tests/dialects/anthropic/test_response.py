@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from msgspec import to_builtins
 
 from harness.dialects.anthropic import DIALECT as ANTHROPIC
 from harness.stream import events as ev
@@ -285,6 +286,28 @@ def test_calls(events: list[ev.Event], expected: list[Payload]) -> None:
         *expected,
         *tail("tool_use"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("event", "between"),
+    [
+        (ev.Text(""), []),
+        (ev.Text("x", None, 1), []),
+        (ev.Text("x", role="system"), [stop(0), unknown(to_builtins(ev.Text("x", role="system")))]),
+    ],
+)
+def test_unusual_text_inside_a_block_is_no_plain_piece(
+    event: ev.Event, between: list[Payload]
+) -> None:
+    payloads = translate(ev.Start("gemini-3-pro"), ev.Text("a"), event, ev.Text("b"))
+    first = [begin(), *text(0, "a")[:-1], *between]
+    assert payloads[: len(first)] == first
+    assert payloads[len(first)] == (text(1, "b")[0] if between else text(0, "b")[1])
+
+
+def test_nothing_follows_an_error_inside_a_block() -> None:
+    events = [ev.Start("gemini-3-pro"), ev.Text("a"), ev.Error("no", 429)]
+    assert translate(*events, ev.Text("b")) == translate(*events)
 
 
 def test_the_session_remembers_names_and_signatures_by_id() -> None:

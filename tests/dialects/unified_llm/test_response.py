@@ -57,6 +57,34 @@ def test_text_is_one_block_with_start_deltas_and_end() -> None:
     }
 
 
+def test_unusual_text_inside_a_block_is_no_plain_piece() -> None:
+    others = [ev.Text("b", None, 1), ev.Text("c", role="system")]
+    payloads = translate(START, ev.Text("a"), others[0], ev.Text("", "s"), others[1], STOP)
+    assert types(payloads)[2:-1] == [
+        *("TEXT_DELTA", "PROVIDER_EVENT", "TEXT_END", "PROVIDER_EVENT")
+    ]
+    assert response(payloads)["message"]["content"] == [
+        {"kind": "text", "text": "a", "signature": "s"}
+    ]
+    signed = translate(START, ev.Text("a"), ev.Text("b", "s"), STOP)
+    assert signed[4] == {"type": "TEXT_END", "text_id": "text_1", "signature": "s"}
+
+
+def test_text_in_a_block_that_a_signature_opened_is_content() -> None:
+    payloads = translate(START, ev.Text("", "s"), ev.Text("x"))
+    assert types(payloads)[-1] == "FINISH"
+
+
+def test_text_after_a_refusal_is_in_a_block_of_its_own() -> None:
+    refusal = ev.Text("No", refusal=True)
+    payloads = translate(START, ev.Text("Hm"), refusal, refusal, ev.Text("Yes"), STOP)
+    assert response(payloads)["message"]["content"] == [
+        {"kind": "text", "text": "Hm"},
+        {"kind": "text", "text": "NoNo", "refusal": True},
+        {"kind": "text", "text": "Yes"},
+    ]
+
+
 def test_reasoning_is_a_block_and_signatures_end_their_blocks() -> None:
     payloads = translate(
         START,
