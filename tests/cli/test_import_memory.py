@@ -32,7 +32,11 @@ def sse(size: int) -> str:
     return "".join(f"data: {message}\r\n\r\n" for message in messages(size))
 
 
-FORMATS: dict[str, Callable[[int], str]] = {"sse": sse}
+def array(size: int) -> str:
+    return "[" + ",\r\n".join(messages(size)) + "]"
+
+
+FORMATS: dict[str, Callable[[int], str]] = {"sse": sse, "array": array}
 
 
 def peak(source: Path) -> int:

@@ -57,11 +57,11 @@ def _is_sse(content: Content) -> bool:
 
 
 def _is_array(content: Content) -> bool:
-    document = content.document
+    first = content.first_elements(1)
     return (
-        isinstance(document, list)
-        and bool(document)
-        and (all(map(_is_reply, document)) or _is_of_other_wire(content, document[0]))
+        bool(first)
+        and (content.is_array_of(_is_reply) or _is_of_other_wire(content, first[0]))
+        and content.is_array
         and unread_kind(content) is None
     )
 
@@ -74,8 +74,8 @@ def _is_single(content: Content) -> bool:
 
 def _is_lines(content: Content) -> bool:
     return (
-        content.document is None
-        and (_is_reply(content.first_line) or _is_of_other_wire(content, content.first_line))
+        (_is_reply(content.first_line) or _is_of_other_wire(content, content.first_line))
+        and content.document is None
         and unread_kind(content) is None
     )
 
@@ -98,7 +98,7 @@ def _read_lines(content: Content) -> Cassette:
 
 def _status(content: Content) -> int:
     """The status of the response: a lone error was not a 200."""
-    match content.document:
+    match content.first_elements(2) or content.document:
         case {"error": {"code": int(code)}} | [{"error": {"code": int(code)}}] if 400 <= code < 600:
             return code
     return 200

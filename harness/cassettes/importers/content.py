@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
+from itertools import islice
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -24,6 +25,8 @@ from ..yaml import MAX_BYTES, YamlError, parse
 _BOM: Final = b"\xef\xbb\xbf"
 _EVENT_STREAM: Final = re.compile(r"data: ?[{\[]")
 _RECORDED_YAML: Final = re.compile(r"^[\"']?(?:http_)?interactions[\"']?[ \t]*:", re.MULTILINE)
+_ARRAY: Final = re.compile(r"[ \t\n\r]*(\[)[ \t\n\r]*")
+_AFTER_ELEMENT: Final = re.compile(r"[ \t\n\r]*([,\]])[ \t\n\r]*")
 _TAGGED_KEY: Final = re.compile(
     r"^( *)\? !!python/object/apply:[\w.]*istr[ \t]*\n\1- (.+)\n\1: ", re.MULTILINE
 )
@@ -65,10 +68,12 @@ class Content:
             return None
         if self.first_character in "{[":
             try:
-                return parse_json(self.text)
+                document = parse_json(self.text)
             except CassetteError as error:
                 self.problem = str(error)
                 return None
+            self.__dict__.pop("text")  # of a long file; it is decoded again if somebody asks
+            return document
         if _EVENT_STREAM.match(self.text) or not _RECORDED_YAML.search(self.text):
             return None
         try:
@@ -100,7 +105,46 @@ class Content:
     @property
     def mapping(self) -> dict[str, Any]:
         """`document` if it is a mapping, else an empty mapping."""
+        if self.first_character == "[":
+            return {}
         return self.document if isinstance(self.document, dict) else {}
+
+    @cached_property
+    def is_array(self) -> bool:
+        """Whether the file is one JSON array, and not empty."""
+        return self.is_array_of(lambda _: True)
+
+    def is_array_of(self, test: Callable[[Any], bool]) -> bool:
+        """Whether the file is one JSON array of elements that pass the test, and not empty. A long
+        array takes many times its size in memory, so no element is kept.
+        """
+        try:
+            results = [test(element) for element in self._elements()]
+        except CassetteError:
+            results = []
+        self.is_array = bool(results)
+        return bool(results) and all(results)
+
+    def first_elements(self, count: int) -> list[Any]:
+        """The first elements of a JSON array that may be damaged after them; none of other text."""
+        try:
+            return list(islice(self._elements(), count))
+        except CassetteError:
+            return []
+
+    def _elements(self) -> Iterator[Any]:
+        """The elements of a JSON array. Raises `CassetteError` where it is none."""
+        text = self.text or ""
+        mark = _ARRAY.match(text)
+        while mark and mark[1] != "]":
+            try:
+                element, position = _DECODER.raw_decode(text, mark.end())
+            except json.JSONDecodeError:
+                break
+            yield element
+            mark = _AFTER_ELEMENT.match(text, position)
+        if mark is None or mark[1] != "]" or mark.end() < len(text):
+            raise CassetteError("not a JSON array")
 
     def shaped(self, shape: type[Shape]) -> Shape:
         """`document` as ``shape``; raises `CassetteError` with the place that does not fit."""
@@ -140,7 +184,7 @@ def parse_json(text: str) -> Any:
     for too deep nesting.
     """
     try:
-        return json.loads(text, parse_float=_raw, parse_int=_integer, parse_constant=_raw)
+        return _DECODER.decode(text)
     except json.JSONDecodeError as error:
         line = f"line {error.lineno}, " if "\n" in text else ""
         raise CassetteError(
@@ -175,6 +219,9 @@ def _raw(text: str) -> msgspec.Raw:
 
 def _integer(text: str) -> int | msgspec.Raw:
     return int(text) if len(text) <= _SHORT_INT and text != "-0" else msgspec.Raw(text)
+
+
+_DECODER: Final = json.JSONDecoder(parse_float=_raw, parse_int=_integer, parse_constant=_raw)
 
 
 def _number(value: Any) -> Any:

@@ -33,9 +33,9 @@ class _Definition(Struct, rename="camel"):
 
 
 def _recognises(content: Content) -> bool:
-    match content.document:
-        case [{"scope": _, "path": _}, *_]:
-            return True
+    match content.first_elements(1):
+        case [{"scope": _, "path": _}]:
+            return content.is_array
     return False
 
 

@@ -58,7 +58,7 @@ class _Exchange(Struct):
 
 
 def _recognises(content: Content) -> bool:
-    return _FIRST.match(content.text or "") is not None
+    return content.first_character in ("-", "w") and _FIRST.match(content.text or "") is not None
 
 
 def _read(content: Content) -> Cassette:

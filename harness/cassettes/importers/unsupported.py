@@ -79,14 +79,10 @@ def is_known_wire(content: Content) -> bool:
 
 def _first_message(content: Content) -> Any:
     """The document, its first element, the first line, or the first data of SSE text, as JSON."""
-    if content.first_character in ("{", "["):
-        if content.document is None:
-            return content.first_line
-        return (
-            content.document[0]
-            if isinstance(content.document, list) and content.document
-            else content.document
-        )
+    if content.first_character == "[":
+        return content.first_elements(1)[0] if content.is_array else None
+    if content.first_character == "{":
+        return content.first_line if content.document is None else content.document
     match = (
         _FIRST_DATA.search(content.text or "")
         if content.first_character in ("d", "e", "i", "r", ":")

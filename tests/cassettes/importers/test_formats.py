@@ -8,6 +8,7 @@ import pytest
 
 from harness.cassettes import CassetteError
 from harness.cassettes.importers import FORMATS, read
+from harness.cassettes.importers.content import Content
 from harness.providers import with_provider
 from tests.cassettes.importers.samples import (
     BATCH_ELLMER,
@@ -387,3 +388,20 @@ def test_a_body_behind_base64_is_its_bytes() -> None:
     assert exchange.headers == {"content-encoding": ["gzip"]}
     with pytest.raises(CassetteError, match=r"response\.body: not base64"):
         read(packed.replace("base64:H4s", "base64:!!").encode())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[]", " [ ] ", "[1]", "[1, {}]", "\n[ 1.0 ,\r\n[2]\t] \n", "[1] x", "[1,]", "[,1]", "[1 2]",
+        "[1", "[1,", "[", "[[1]", '["]"]', "{}", "1", "", "\u00a0[1]", "[1]\u00a0", "[1]]", "[NaN]",
+    ],
+)  # fmt: skip
+def test_an_array_is_known_without_keeping_its_elements(text: str) -> None:
+    content = Content(text.encode())
+    try:
+        document = json.loads(text)
+    except ValueError:
+        document = None
+    assert content.is_array == (isinstance(document, list) and bool(document))
+    assert content.is_array_of(lambda element: element == 1) == (document in ([1], [1.0]))
