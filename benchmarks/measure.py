@@ -132,14 +132,17 @@ def compared(rounds: int, *sides: Callable[[], object]) -> list[float]:
     return [median(own) for own in times]
 
 
-def processor_times(rounds: int, *sides: Callable[[], object]) -> list[float]:
-    """The least seconds of processor time of each side, with interleaved rounds.
+def processor_times(rounds: int, *sides: Callable[[], object], warm: bool = False) -> list[float]:
+    """The least seconds of processor time of each side, with interleaved rounds; ``warm``: of the
+    second of two runs.
 
     The minimum is taken because other work on the machine can only add to it.
     """
     times: list[list[float]] = [[] for _ in sides]
     for _ in range(rounds):
         for side, own in zip(sides, times, strict=True):
+            if warm:
+                side()
             started = process_time()
             side()
             own.append(process_time() - started)

@@ -86,14 +86,14 @@ def _read_block(lines: BytesIO, indent: bytes) -> tuple[bytes, bytes]:
     """The lines of a block without their indent, and the line after them; that line is empty where
     the text ends.
     """
-    width, above = len(indent), indent[:-1] + b"!"
+    inner, above = slice(len(indent), None), indent[:-1] + b"!"
     joined: list[bytes] = []
     while True:
         batch: list[bytes] = []
         take = batch.append
         for line in islice(lines, _BATCH):
             if indent <= line < above:  # it begins with the indent; faster than a method
-                take(line[width:])
+                take(line[inner])
             elif line == b"\n":
                 take(line)
             else:
