@@ -41,6 +41,10 @@ def test_lifted_blocks_are_those_of_the_parser(text: str, blocks: list[str]) -> 
 LEFT = {
     "to the end of the file": "a:\n  string: |2-\n    x\n",
     "a line of blanks": "a:\n  string: |2-\n    x\n  \n    y\n  end: e\n",
+    "a line of blanks, one less than the indent": (
+        "a:\n  string: |2-\n    x\n   \n    y\n  end: e\n"
+    ),
+    "a tab in the indent": "a:\n  string: |2-\n    x\n   \ty\n    z\n  end: e\n",
     "an indent of its own": "a:\n  reads: |\n      1 2\n    3 4\n  end: e\n",
     "a carriage return": "a:\n  string: |2-\n    x\r\n  end: e\n",
     "a next line": "a:\n  string: |2-\n    x\x85y\n  end: e\n",
