@@ -3,7 +3,8 @@
 usage: findings.py RESULTS.json…
 
 ``findings.yaml`` has the findings: the first one that fits explains a red. One that fits no red is
-listed too. The exit status is 1 if anything is listed.
+listed too, and so is a cell whose adapter could not be judged. The exit status is 1 if anything is
+listed.
 """
 
 from __future__ import annotations
@@ -88,6 +89,12 @@ def main(paths: Sequence[str]) -> int:
         else:
             turn = " second turn" if second_turn else ""
             unexplained.append(f"{adapter.name} {cell.name}{turn} {cell.sentence(aspect)}")
+    unexplained += [
+        f"{adapter.name} {cell.name} error: {cell.error}"
+        for adapter in adapters
+        for cell in (*adapter.cells, *adapter.second_turn)
+        if cell.error
+    ]
     names = {adapter.name for adapter in adapters}
     unseen = [
         f"not seen: {finding.adapters}: {finding.symptom}"

@@ -1,6 +1,6 @@
 """Judges the public adapters of this folder, unpatched, each in an environment of its own.
 
-usage: run.py [NAME…] [--cassettes PATH…] [--asked N] [--report DIR]
+usage: run.py [NAME…] [--cassettes PATH…] [--cuts CUTS…] [--asked N] [--report DIR]
 
 Environments, results and logs are kept in ``build/peers``; the report has a page for all. A whole
 run writes ``docs/findings.md`` too. What an adapter loses is its own: the exit status is 1 only if
@@ -62,6 +62,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Judge public adapters, each in its own place.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(PEERS)}")
     parser.add_argument("--cassettes", nargs="+", default=[], metavar="PATH")
+    cuts = "as in harness judge (default: recorded)"
+    parser.add_argument("--cuts", nargs="+", default=[], metavar="CUTS", help=cuts)
     parser.add_argument("--asked", type=int, default=1, metavar="N", help="exchanges at least")
     parser.add_argument("--report", type=Path, default=ROOT / "reports" / "peers", metavar="DIR")
     options = parser.parse_args()
@@ -69,7 +71,11 @@ def main() -> int:
         parser.error(f"no adapter is called {', '.join(unknown)}; expected {', '.join(PEERS)}")
     names = options.names or list(PEERS)
     BUILD.mkdir(parents=True, exist_ok=True)
-    failed = [name for name in names if not judge(name, options.cassettes, options.asked)]
+    what = [
+        *(["--cassettes", *options.cassettes] if options.cassettes else []),
+        *(["--cuts", *options.cuts] if options.cuts else []),
+    ]
+    failed = [name for name in names if not judge(name, what, options.asked)]
     judged = [str(BUILD / f"{name}.json") for name in names if name not in failed]
     if judged:
         subprocess.run([*HARNESS, *judged, "--report", str(options.report)], check=False)  # noqa: S603
@@ -79,13 +85,14 @@ def main() -> int:
     return 0 if options.names or options.cassettes else write_findings(judged)
 
 
-def judge(name: str, cassettes: list[str], asked: int) -> bool:
-    """Judge one adapter, and keep its results. Returns whether it was judged."""
+def judge(name: str, what: list[str], asked: int) -> bool:
+    """Judge one adapter, and keep its results. ``what``: options that say what it is asked. Returns
+    whether it was judged.
+    """
     peer, log, results = PEERS[name], BUILD / f"{name}.log", BUILD / f"{name}.json"
     command = [
         str(environment(peer) / "bin" / "harness"),
-        *("judge", f"{name} = {peer.target}", "--json", str(results)),
-        *(["--cassettes", *cassettes] if cassettes else []),
+        *("judge", f"{name} = {peer.target}", "--json", str(results), *what),
     ]
     started, cpu = time.monotonic(), cpu_seconds()
     with log.open("wb") as output:

@@ -29,14 +29,12 @@ def replay(at):
             facts = [Text(event.chunk)]
         yield event, facts
     last, usage = response.response_json, response.usage()
+    reasons = [candidate.get("finishReason") for candidate in last.get("candidates", ())[:1]]
+    reasons.append(last.get("promptFeedback", {}).get("blockReason"))
     yield (
         last,
         [
-            *(
-                Finish(candidate.get("finishReason"))
-                for candidate in last.get("candidates", ())[:1]
-            ),
-            *(Finish(why) for why in [last.get("promptFeedback", {}).get("blockReason")] if why),
+            *(Finish(str(reason)) for reason in reasons if reason is not None),
             Usage(
                 input=usage.input,
                 output=usage.output,
