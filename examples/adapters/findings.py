@@ -133,9 +133,14 @@ def page_of(
             for finding in findings
         ]
         shown = sorted((item for item in shown if item[1]), key=lambda item: -len(item[1]))
+        asked, asked_again = (
+            sum(cell.verdict != "skipped" for cell in cells)
+            for cells in (adapter.cells, adapter.second_turn)
+        )
         parts.append(
             f"## {adapter.name} {adapter.version}\n\n"
-            f"{adapter.day}; {len(adapter.cells)} exchanges; {len(shown)} findings.\n"
+            f"{adapter.day}; {len(adapter.cells)} exchanges, of which it was asked for {asked};"
+            f" {asked_again} second requests; {len(shown)} findings.\n"
         )
         for finding, entries in shown:
             _, cell, aspect = entries[0]
