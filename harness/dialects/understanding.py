@@ -15,7 +15,14 @@ QUOTED: Final = 200
 """The number of characters of an answer that the message of its error quotes."""
 
 _CALLS: Final[frozenset[type[ev.Event]]] = frozenset({ev.CallStart, ev.CallInvalid})
-_ALL: Final = frozenset(ev.KINDS.values())
+_CONTENT: Final[frozenset[type[ev.Event]]] = frozenset({ev.CallStart}) | {
+    *(ev.NamelessCall, ev.ToolResult, ev.Media, ev.Code, ev.CodeResult),
+    *(ev.ServerCall, ev.ServerResult),
+}
+_UNDERSTOOD: Final[frozenset[type[ev.Event]]] = frozenset(
+    {ev.Finish, ev.Blocked, ev.Error, ev.Notice, ev.Incomplete}
+)
+_ALL: Final = _CALLS | _CONTENT | _UNDERSTOOD | {ev.Text, ev.Reasoning, ev.Unknown}
 
 
 class Understanding:
@@ -44,27 +51,18 @@ class Understanding:
             self.invalid = f"the arguments of the call {name} are no JSON object: {quoted}"
         if self.content or getattr(event, "candidate", 0) > 0:
             return
-        match event:
-            case ev.Text(text=text, role=role):
-                self.content = bool(text) and not role
-            case ev.Reasoning(text=text):
-                self.content = bool(text)
-            case (
-                ev.CallStart()
-                | ev.NamelessCall()
-                | ev.ToolResult()
-                | ev.Media()
-                | ev.Code()
-                | ev.CodeResult()
-                | ev.ServerCall()
-                | ev.ServerResult()
-            ):
-                self.content = True
-            case ev.Finish() | ev.Blocked() | ev.Error() | ev.Notice() | ev.Incomplete():
-                self.understood = True
-            case ev.Unknown(raw=raw) if len(self._quoted) < QUOTED:
-                text = printable(raw) if isinstance(raw, str) else short_json(raw, QUOTED)
-                self._quoted += f" {text}"
+        if isinstance(event, ev.Text):
+            self.content = bool(event.text) and not event.role
+        elif isinstance(event, ev.Reasoning):
+            self.content = bool(event.text)
+        elif type(event) in _CONTENT:
+            self.content = True
+        elif type(event) in _UNDERSTOOD:
+            self.understood = True
+        elif isinstance(event, ev.Unknown) and len(self._quoted) < QUOTED:
+            raw = event.raw
+            text = printable(raw) if isinstance(raw, str) else short_json(raw, QUOTED)
+            self._quoted += f" {text}"
         if self.content:
             self.understood, self.watched = True, _CALLS
 

@@ -173,13 +173,19 @@ class Provider:
         """The facts about an exchange that its frames do not hold; ``tool_code`` None: as the
         provider's models are known to write.
         """
-        headers = {name.lower(): values for name, values in exchange.headers.items() if values}
+        headers: dict[str, str] = {}
+        stderr: list[str] = []
+        for name, values in exchange.headers.items():
+            if values:
+                headers[lower := name.lower()] = values[0]
+                if lower == STDERR:
+                    stderr = values
         return Answer(
             status=exchange.status,
-            headers={name: values[0] for name, values in headers.items()},
+            headers=headers,
             model=model,
             tool_code=self.tool_code if tool_code is None else tool_code,
-            stderr=tuple(headers.get(STDERR, ())),
+            stderr=tuple(stderr),
             asked=exchange.request.body if exchange.request else b"",
         )
 
