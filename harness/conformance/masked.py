@@ -41,7 +41,9 @@ def _replace(value: Any, change: Callable[[str], str]) -> Any:
             return {key: _replace(item, change) for key, item in value.items()}
         case Struct():
             changed = {
-                name: _replace(getattr(value, name), change) for name in _free_fields(type(value))
+                name: _replace(item, change)
+                for name in _free_fields(type(value))
+                if (item := getattr(value, name))  # most fields of a result are empty
             }
             return replace(value, **changed) if changed else value
         case _:
