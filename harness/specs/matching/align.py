@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from operator import itemgetter
-from typing import Any
+from typing import Any, Final
 
 Pairs = list[tuple[int, int]]
+NONE: Final = (-1, None)
 
 
 def align(left: int, right: int, same: Callable[[int, int], bool], steps: int) -> Pairs:
@@ -26,20 +27,21 @@ def align(left: int, right: int, same: Callable[[int, int], bool], steps: int) -
         lowest = -min(edits, right)
         for diagonal in range(lowest + (lowest + edits) % 2, min(edits, left) + 1, 2):
             steps -= 1
-            starts: list[tuple[int, Any]] = []
-            if diagonal - 1 in ends and ends[diagonal - 1][0] < left:  # skips an item on the left
-                starts.append((ends[diagonal - 1][0] + 1, ends[diagonal - 1][1]))
-            if diagonal + 1 in ends and ends[diagonal + 1][0] - diagonal <= right:
-                starts.append(ends[diagonal + 1])
-            if not starts:
+            # The edit skips an item on the left or on the right, whichever gets further.
+            over, under = ends.get(diagonal - 1, NONE), ends.get(diagonal + 1, NONE)
+            x = over[0] + 1 if 0 <= over[0] < left else -1
+            if x < under[0] <= right + diagonal:
+                x, chain = under
+            elif x >= 0:
+                chain = over[1]
+            else:
                 continue
-            x, chain = max(starts, key=itemgetter(0))
             while x < left and x - diagonal < right and same(x, x - diagonal):
                 chain = ((x, x - diagonal), chain)
                 x += 1
                 steps -= 1
             ends[diagonal] = x, chain
-        if steps < 0 or ends.get(left - right, (-1, None))[0] == left:
+        if steps < 0 or ends.get(left - right, NONE)[0] == left:
             break
     furthest = max(ends, key=lambda diagonal: (2 * ends[diagonal][0] - diagonal, diagonal))
     return _unchained(ends[furthest][1])[::-1]

@@ -110,27 +110,26 @@ class Explainer:
                 if first.by and first.path not in silenced:
                     kind: Kind = "moved" if shift.note else "changed"
                     self.add(first.path, kind, first.expected, first.got, shift.note)
-            for pair in step.pairs(path):
-                self._explain_item(*pair)
+            if not equal_if_plain(step.expected, step.actual):
+                for pair in step.pairs(path):
+                    self._explain_item(*pair)
         self.silenced = silenced
 
     def _look(self, path: Path, steps: list[Step]) -> list[Sighting]:
         """All counted numbers of the pairs; none if every number is as expected."""
-        pairs = [
-            (want, got, self.loose, place, at)
-            for at, step in enumerate(steps)
-            if step.is_pairs
-            for place, want, got in step.pairs(path)
-        ]
-        different = (pair for pair in pairs if pair[0] != pair[1])
-        if not any(sighting.by for pair in different for sighting in sightings(*pair)[0]):
-            return []
-        return [sighting for pair in pairs for sighting in sightings(*pair)[0]]
+
+        def seen_in(paired: list[tuple[int, Step]]) -> Iterator[Sighting]:
+            for at, step in paired:
+                for place, want, got in step.pairs(path):
+                    yield from sightings(want, got, self.loose, place, at)[0]
+
+        paired = [(at, step) for at, step in enumerate(steps) if step.is_pairs]
+        changed = [(at, step) for at, step in paired if step.expected != step.actual]
+        return [*seen_in(paired)] if any(item.by for item in seen_in(changed)) else []
 
     def _explain_item(self, path: Path, expected: Json, actual: Json) -> None:
         """Add what differs in a pair, but numbers that have findings of their own."""
-        equal = equal_if_plain(expected, actual)
-        if equal or (equal is not None and sightings(expected, actual, self.loose)[1]):
+        if is_plain(expected) and sightings(expected, actual, self.loose)[1]:
             return
         if self.bindings.meets(expected, actual) or likeness(expected, actual, self.loose):
             self.explain(path, expected, actual)
@@ -237,11 +236,9 @@ def _label(item: Json) -> Json:
 
 def _refusal(operator: str, argument: Json, actual: Json) -> str:
     """Why an operator does not accept a value that has nothing to walk into."""
-    if isinstance(argument, str) and isinstance(actual, str):
-        if operator == "$contains":
-            return "the text is not in it"
-        if operator == "$re" and isinstance(pattern := read_pattern(argument), Pattern):
-            return pattern.refuses(actual) or OPERATORS[operator].refusal
+    pattern = read_pattern(argument) if operator == "$re" else None
+    if isinstance(pattern, Pattern) and isinstance(actual, str) and pattern.refuses(actual):
+        return pattern.refuses(actual)
     return OPERATORS[operator].refusal.format(operator=operator, argument=argument)
 
 

@@ -149,16 +149,13 @@ def _join_side(
     return joined
 
 
-def _growth(before: tuple[Number, ...], after: tuple[Number, ...]) -> list[int] | None:
-    """By how much each number grows between two pieces of one text; None if they are not one text.
+def _growth(before: tuple[Number, ...], after: tuple[Number, ...]) -> list[Number] | None:
+    """By how much each number grows between two pieces of one frame; None if they are not pieces of
+    one text.
 
     An id may count the pieces, an index must stay.
     """
-    if [name for name, _ in before] != [name for name, _ in after]:
-        return None
-    growth = [later - earlier for (_, earlier), (_, later) in zip(before, after, strict=True)]
-    stays = all(
-        by == 0 or (by == 1 and name not in COUNTERS)
-        for (name, _), by in zip(before, growth, strict=True)
-    )
+    pairs = zip(before, after, strict=True)
+    growth = [(name, later - earlier) for (name, earlier), (_, later) in pairs]
+    stays = all(by == 0 or (by == 1 and name not in COUNTERS) for name, by in growth)
     return growth if stays else None

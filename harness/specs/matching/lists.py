@@ -102,23 +102,19 @@ def align_lists(expected: list[Json], actual: list[Json], loose: Bindings) -> li
 class _Alignment:
     def __init__(self, expected: list[Json], actual: list[Json], loose: Bindings) -> None:
         self.expected, self.actual, self.loose = expected, actual, loose
-        self.all_plain = is_plain(expected)
 
-    def is_plain(self, i: int) -> bool:
-        return self.all_plain or is_plain(self.expected[i])
-
-    def equal(self, i: int, j: int) -> bool:
-        if self.all_plain:
-            return equal(self.expected[i], self.actual[j])
-        return self.loose.meets(self.expected[i], self.actual[j])
+    def same_item(self, i: int, j: int) -> bool:
+        """Whether the items at these indices are as expected, but perhaps for names."""
+        expected, actual = self.expected[i], self.actual[j]
+        return equal(expected, actual) or self.loose.meets(expected, actual)
 
     def steps(self) -> Iterator[Step]:
         left, right = len(self.expected), len(self.actual)
-        head, tail = _common_ends(left, right, self.equal)
+        head, tail = _common_ends(left, right, self.same_item)
         start = max(head - MAX_SLIDE, 0)  # a lost block may begin before the first difference
         yield self._step(range(start), range(start))
         units = [
-            item_unit(self.expected[i], i, is_open=not self.is_plain(i))
+            item_unit(self.expected[i], i, is_open=not is_plain(self.expected[i]))
             for i in range(start, left - tail)
         ]
         others = [item_unit(self.actual[j], j) for j in range(start, right - tail)]
@@ -141,7 +137,9 @@ class _Alignment:
         is_text = len(left) == len(right) == 1 and left[0].frame == right[0].frame is not None
         pieces = [piece for unit in left for piece in unit.pieces or (unit,)]
         others = [piece for unit in right for piece in unit.pieces or (unit,)]
-        for gap, beside, partners in _between(pieces, others, self._align(pieces, others)):
+        divided = len(pieces) > len(left) or len(others) > len(right)
+        pairs = self._align(pieces, others) if divided else []
+        for gap, beside, partners in _between(pieces, others, pairs):
             if is_text and gap and beside and len(gap) != len(beside):
                 yield self._recut(left[0], right[0], _span(gap), _span(beside))
             else:

@@ -113,13 +113,21 @@ def fields(expected: Json, actual: Json) -> Iterator[tuple[str | int, Json, Json
     are not two mappings or two lists. A key that is absent as expected is left out.
     """
     if isinstance(expected, dict) and isinstance(actual, dict):
-        here = ((key, want, actual.get(key, NOTHING)) for key, want in expected.items())
-        there = ((key, NOTHING, actual[key]) for key in actual if key not in expected)
-        return chain((field for field in here if field[1:] != (ABSENT, NOTHING)), there)
+        return _keys(expected, actual)
     if isinstance(expected, list) and isinstance(actual, list):
         items = zip_longest(expected, actual, fillvalue=NOTHING)
         return ((place, want, got) for place, (want, got) in enumerate(items))
     return None
+
+
+def _keys(expected: dict[str, Json], actual: dict[str, Json]) -> Iterator[tuple[str, Json, Json]]:
+    for key, want in expected.items():
+        got = actual.get(key, NOTHING)
+        if got is not NOTHING or want != ABSENT:
+            yield key, want, got
+    for key, got in actual.items():
+        if key not in expected:
+            yield key, NOTHING, got
 
 
 def parse_json(text: Json, bindings: Bindings) -> Json:
@@ -313,6 +321,7 @@ OPERATORS: Final = {
         _contains,
         "a string, a list or a mapping of keys, with operators inside",
         lambda argument: isinstance(argument, str | list | dict) and not operator_of(argument),
+        refusal="nothing like this is in it",
         holds_expectations=True,
     ),
     "$unordered": Operator(
