@@ -1,4 +1,5 @@
-"""Measures how much later a client gets its bytes because it is recorded.
+"""Measures how much later a client gets its bytes because it is recorded, in its process or by the
+relay.
 
 A server in a process of its own sends the time in each read. All processes of a machine share the
 monotonic clock, so a client can tell how long a read took.
@@ -17,6 +18,7 @@ from statistics import median
 from typing import Any
 
 from harness.recording.cassette import use_cassette
+from harness.recording.relay import relay
 from harness.recording.transport import transports
 
 from .measure import PROMPT
@@ -42,18 +44,24 @@ PATH = "/v1beta/models/gemini-x:streamGenerateContent?alt=sse"
 
 def recording_latency(library: str, rounds: int, folder: Path) -> dict[str, float]:
     """Milliseconds by which the first byte and a later read come later with a recorder, for a
-    blocking client on ``library`` (httpx2 or httpx) and for an awaiting one.
+    blocking client on ``library`` (httpx2 or httpx) and for an awaiting one, and with the relay
+    between the blocking client and the server.
     """
     made = transports(library)
     result: dict[str, float] = {}
     with _server() as url:
-        for kind, get in (("blocking", _block), ("awaiting", _await)):
+        for kind, get in (("blocking", _block), ("awaiting", _await), ("relay", _block)):
             first: dict[bool, list[float]] = {False: [], True: []}
             later: dict[bool, list[float]] = {False: [], True: []}
             for number in range(rounds):
                 plain = made.http.HTTPTransport if get is _block else made.http.AsyncHTTPTransport
                 _add(get(made.http, plain(), url), first[False], later[False])
                 with use_cassette(folder / f"{kind}-{number}.yaml", mode="once") as tape:
+                    if kind == "relay":
+                        with relay(tape, url) as between:
+                            reads = get(made.http, plain(), between)
+                        _add(reads, first[True], later[True])
+                        continue
                     transport = made.sync(tape) if get is _block else made.asynchronous(tape)
                     _add(get(made.http, transport, url), first[True], later[True])
             result[f"{kind}, first byte"] = min(first[True]) - min(first[False])
