@@ -1,7 +1,8 @@
 """Measures sweeps on generated streams of 20 frames: ``python -m benchmarks.scale [--streams N …]``.
 
 It needs the extra ``scale``. Times depend on the machine and on its other work, so the load average
-stands beside each of them, and the time of ``orjson.loads`` on the same messages in the same minute.
+and the processor time stand beside each of them, and the time of ``orjson.loads`` on the same
+messages in the same minute.
 """
 
 from __future__ import annotations
@@ -14,13 +15,15 @@ import shutil
 import tempfile
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from random import Random
-from time import perf_counter, sleep
+from time import perf_counter, process_time, sleep
 from typing import Any
 
 import orjson
+import psutil
 import pyarrow as pa
 from distributed import Client, LocalCluster
 from pyarrow import parquet
@@ -147,6 +150,34 @@ def cost_of_a_stream(rounds: int) -> dict[str, float]:
     return {name: 1e6 * seconds / 200 for name, seconds in zip(steps, times, strict=True)}
 
 
+class Watch:
+    """Prints processor time and memory of this process and its workers while streams are judged."""
+
+    def __init__(self) -> None:
+        self._streams = 0
+        self._marks = [10_000 * 2**number for number in range(20)]
+        self._last = (0, perf_counter(), processor_seconds())
+
+    def note(self, part: Part, now: bool) -> None:
+        """Note a part that is done."""
+        self._streams += part.rows
+        if self._streams < self._marks[0]:
+            return
+        while self._streams >= self._marks[0]:
+            self._marks.pop(0)
+        streams, wall, used = self._last
+        self._last = (self._streams, perf_counter(), processor_seconds())
+        count = self._streams - streams
+        mark = {
+            "streams": self._streams,
+            "seconds": self._last[1] - wall,
+            "processor, microseconds a stream": 1e6 * (self._last[2] - used) / count,
+            "largest worker now, MB": largest_worker(),
+            "load": os.getloadavg()[0],
+        }
+        print(json.dumps(mark), flush=True)
+
+
 def sweep(
     source: Path, engine: Engine, done: Callable[[Part, bool], None] = lambda part, now: None
 ) -> dict[str, Any]:
@@ -170,11 +201,26 @@ def sweep(
 
 
 def processor_seconds() -> float:
-    """Seconds of processor time of this process and of all processes that it started and that have
-    ended.
+    """Seconds of processor time of this process, and of the processes that it started: those that
+    have ended, and those that run.
     """
     times = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(usage.ru_utime + usage.ru_stime for usage in times)
+    ended = sum(usage.ru_utime + usage.ru_stime for usage in times)
+    return float(ended + sum(worker.user + worker.system for worker, _ in workers()))
+
+
+def workers() -> list[tuple[Any, float]]:
+    """The processor times and the memory in megabytes of each process that this one started."""
+    found = []
+    for process in psutil.Process().children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            found.append((process.cpu_times(), process.memory_info().rss / 2**20))
+    return found
+
+
+def largest_worker() -> float:
+    """The memory of the largest worker now, in megabytes."""
+    return max((memory for _, memory in workers()), default=0.0)
 
 
 def memory_of_processes() -> float:
@@ -188,11 +234,11 @@ def on_processes(sizes: Sequence[int], engine: str, folder: Path) -> Iterator[di
         source = folder / f"streams-{size}.parquet"
         if not source.exists():
             generate(size, source)
-        result = sweep(source, engine_named(engine, None))
+        result = sweep(source, engine_named(engine, None), Watch().note)
         yield {"engine": engine, **result, "largest process, MB": memory_of_processes()}
 
 
-def on_cluster(size: int, folder: Path, workers: int, *, kill: bool = False) -> dict[str, Any]:
+def on_cluster(size: int, folder: Path, count: int, *, kill: bool = False) -> dict[str, Any]:
     """A sweep with ``distributed`` on worker processes of this machine; ``kill``: one of them is
     killed after a third of the parts.
     """
@@ -201,7 +247,7 @@ def on_cluster(size: int, folder: Path, workers: int, *, kill: bool = False) -> 
         generate(size, source)
     finished = 0
     with LocalCluster(
-        n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None
+        n_workers=count, threads_per_worker=1, processes=True, dashboard_address=None
     ) as cluster:
 
         def note(part: Part, now: bool) -> None:
@@ -213,8 +259,17 @@ def on_cluster(size: int, folder: Path, workers: int, *, kill: bool = False) -> 
 
         with Client(cluster) as client:  # the adapter is imported before the clock runs
             client.run(judge_batch, [], SETTINGS)
+        own = process_time()
         result = sweep(source, cluster_engine(cluster.scheduler_address), note)
-    return {"workers": workers, "killed": kill, **result}
+        own = 1e6 * (process_time() - own) / size
+        largest = largest_worker()
+    return {
+        "workers": count,
+        "killed": kill,
+        **result,
+        "of this process with the scheduler": own,
+        "largest process, MB": largest,
+    }
 
 
 def overhead_of_a_task(tasks: int = 2000) -> float:
@@ -270,8 +325,15 @@ def main() -> None:
                 on_cluster(parsed.cluster, folder, 2, kill=True),
             ]
             one, two, _ = results["cluster"]
+            spent = "processor, microseconds a stream"
             results["efficiency of 2 workers"] = one["seconds"] / two["seconds"] / 2
-            names = ("scheduler, microseconds a task", "cluster", "efficiency of 2 workers")
+            results["efficiency by processor time"] = one[spent] / two[spent]
+            names = (
+                "scheduler, microseconds a task",
+                "cluster",
+                "efficiency of 2 workers",
+                "efficiency by processor time",
+            )
             print(json.dumps({name: results[name] for name in names}, indent=2), flush=True)
     if parsed.json:
         parsed.json.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
