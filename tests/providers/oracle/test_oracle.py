@@ -12,6 +12,7 @@ import pytest
 
 from harness.providers import oracle
 from harness.providers.oracle import gather_body
+from harness.providers.oracle.gemini import gather_value
 
 FIRST = '{"candidates":[{"content":{"parts":[{"text":"Hé"}],"role":"model"},"index":0}],"usageMetadata":{"promptTokenCount":3}}'
 LAST = (
@@ -133,6 +134,39 @@ def test_an_error_in_mid_stream_keeps_what_was_known_before_it() -> None:
     assert facts.text == "Héllo"
     assert facts.at_error is not None
     assert facts.at_error.text == "Hé"
+
+
+@pytest.mark.parametrize("name", ["promptFeedback", "prompt_feedback"])
+def test_a_refusal_keeps_the_text_before_it(name: str) -> None:
+    blocked = f'{{"{name}":{{"blockReason":"SAFETY"}}}}'
+    facts = gather_body(f"data: {FIRST}\n\ndata: {blocked}\n\ndata: {LAST}\n\n".encode())
+    assert (facts.text, facts.block_reason) == ("Héllo", "SAFETY")
+    assert facts.at_block is not None
+    assert (facts.at_block.text, facts.at_block.calls) == ("Hé", [])
+
+
+def test_a_call_has_its_place_in_the_text() -> None:
+    assert gather_body(f"[{FIRST},{LAST}]".encode()).places == [5]
+
+
+@pytest.mark.parametrize("name", ["functionCalls", "function_calls"])
+def test_calls_may_stand_beside_the_candidates(name: str) -> None:
+    assert gather_body(f'{{"{name}":[{{"name":"f"}}]}}'.encode()).calls == [("f", {})]
+
+
+def test_a_field_counts_as_soon_as_it_has_a_value() -> None:
+    body = '[{"modelVersion":null,"a_b":1},{"modelVersion":"m","a_b":1},{"modelVersion":"m"}]'
+    assert gather_body(body.encode()).others == {"modelVersion", "aB"}
+
+
+def test_a_data_line_may_be_empty_or_have_no_colon() -> None:
+    facts = gather_body(b'data: {"candidates":\ndata\ndata:\ndata:[]}\n\ndata\n\n')
+    assert facts.unreadable == []
+    assert gather_body(b"data: x\ndata\n\n").unreadable == ["x\n"]
+
+
+def test_one_parsed_message_has_its_text() -> None:
+    assert gather_value(json.loads(FIRST)).text == "Hé"
 
 
 def stream_of_calls(*calls: str) -> bytes:
