@@ -433,6 +433,19 @@ def test_the_results_of_tools_that_a_program_ran_are_looked_for() -> None:
         assert red(wire, Transcript((Entry(native, facts),))) == expected
 
 
+def test_the_output_of_a_tool_that_agy_ran_is_looked_for() -> None:
+    step = {"step_index": 1, "state": "DONE", "step_type": "tool", "tool_name": "run"}
+    done = {**step, "tool_info": {"parameters": {}, "output": "three files"}}
+    result = {"conversation_id": "c", "status": "SUCCESS", "response": "a"}
+    lines = (
+        {"event": "init", "conversation_id": "c", "init": {"model": "m"}},
+        {"event": "step_update", "step_update": done},
+        {"event": "result", "conversation_id": "c", "result": result},
+    )
+    facts = gather_agy("\n".join(map(json.dumps, lines)).encode())
+    assert facts.opaque == {"server_tools": ["three files"]}
+
+
 def test_counts_where_the_wire_has_none_are_wrong() -> None:
     wire = answer(frame({"text": "a"}, finishReason="STOP"))
     facts = (Text("a"), Finish("STOP"), Usage(input=8, output=4, total=12))
