@@ -29,6 +29,7 @@ from .measure import (
 )
 from .other import look_up, memory
 from .replaying import file_to_verdict, frame_to_payload
+from .reporting import reporting
 from .saving import saving
 from .table import KEPT, Section, read_kept, table
 
@@ -54,6 +55,7 @@ def measure(rounds: int, folder: Path) -> dict[str, Section]:
         }
     results["look-up of a request"] = look_up(rounds)
     results["saving a recording: microseconds a read"] = saving(folder)
+    results["report of 10,000 cells: seconds"] = reporting(folder / "report")
     results["time at 10 n against n"] = growth(rounds)
     results["processor time at 10 n against n"] = hostile_growth(rounds)
     results["memory"] = memory(folder)
