@@ -336,4 +336,10 @@ class LineBuffer:
 
 def _last_line_end(text: bytes) -> int:
     """The end of the last whole line of ``text``; 0 if there is none."""
-    return max((match.end() for match in _LINE_END.finditer(text)), default=0)
+    stop = text.rfind(b"\n")
+    while stop >= 0:  # from the end, because most lines of a stream are whole
+        start = text.rfind(b"\n", 0, stop)
+        if _LINE_END.search(text, start + 1, stop + 1):
+            return stop + 1
+        stop = start
+    return 0

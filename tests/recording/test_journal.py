@@ -25,7 +25,12 @@ from harness.cassettes.redaction.guard import Guard
 from harness.cassettes.redaction.redactor import Redactor
 from harness.cassettes.redaction.scanner import Scanner
 from harness.recording import register, use_cassette
-from harness.recording.journal_writer import JournalWriter, LineBuffer
+from harness.recording.journal_writer import (
+    _LINE_END,
+    JournalWriter,
+    LineBuffer,
+    _last_line_end,
+)
 from harness.recording.part_file import part_of
 from harness.recording.transport import transports
 from tests.support.raw_server import Connection, raw_server
@@ -309,3 +314,12 @@ def test_reads_that_wait_are_written_together(
     assert list(exchange.reads) == reads
     assert len(scans) < 20
     written.discard()
+
+
+def test_the_last_line_end_is_the_one_that_a_search_from_the_start_finds() -> None:
+    some = random.Random(1)
+    for _ in range(20_000):
+        parts = some.choices(b'\n \t,}a\r"', k=some.randrange(14))
+        text = bytes(parts).replace(b"\r", b"\r\n") if some.random() < 0.5 else bytes(parts)
+        ends = [match.end() for match in _LINE_END.finditer(text)]
+        assert _last_line_end(text) == max(ends, default=0), text

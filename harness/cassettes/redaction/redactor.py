@@ -247,9 +247,8 @@ class Redactor:
         what follows; else the length of the body.
         """
         found = [members.find(body).open_at for members in self._members_in(body)]
-        part = next(
-            (part for part in self._parts.finditer(body.lower()) if part.end() == len(body)), None
-        )
+        parts = self._parts.finditer(body.lower()) if b"\n" in body and b"=" in body else iter(())
+        part = next((part for part in parts if part.end() == len(body)), None)
         return min([*found, part.start() if part else len(body)])
 
     def shown(self, text: bytes) -> Iterator[tuple[int, int]]:
