@@ -19,6 +19,8 @@ from .scanner import Scanner
 Value = TypeVar("Value")
 MAX_ROUNDS: Final = 3
 """A replacement may join the halves of another secret."""
+MAX_REMEMBERED: Final = 1 << 16
+"""Characters of a text whose result is remembered; the output of a command can be much longer."""
 _NAMES: Final = "|".join(map(re.escape, SECRET_KEYS))
 _QUOTED: Final = re.compile(
     rf"(?i:(['\"])(?:{_NAMES})\1\s*+[:=]\s*+)[bru]?(['\"])"
@@ -37,8 +39,8 @@ class Mask:
     def __init__(self, scanner: Scanner | None = None, redactor: Redactor | None = None) -> None:
         self._scanner: Final = scanner or Scanner()
         self._redactor: Final = redactor or Redactor()
-        self.text: Final = lru_cache(1024)(self._text)
-        self._redacted: Final = lru_cache(4096)(self._redact)  # results repeat most of their texts
+        self.text: Final = _remember(self._text, 1024)
+        self._redacted: Final = _remember(self._redact, 4096)  # results repeat most of their texts
         self._joined: Final = lru_cache(256)(self._masked)  # those of one case, all of them
 
     def is_clean(self, texts: Iterable[str]) -> bool:
@@ -91,6 +93,16 @@ class Mask:
                 return data.decode("utf-8", "surrogatepass")
             data = "".join(_without(spans, data.decode("latin-1"))).encode("latin-1")
         return REDACTED
+
+
+def _remember(function: Callable[[str], str], count: int) -> Callable[[str], str]:
+    """The function with its results for ``count`` texts that are not long."""
+    remembered = lru_cache(count)(function)
+
+    def call(text: str) -> str:
+        return (remembered if len(text) <= MAX_REMEMBERED else function)(text)
+
+    return call
 
 
 def _without(spans: Sequence[Span], text: str) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -89,3 +90,14 @@ def test_a_mask_ignores_credentials_that_it_cannot_read(
 )
 def test_what_is_left_of_each_cut_credential_is_replaced(beginning: str) -> None:
     assert Mask().text(f"the key {beginning}ab3defgh… is refused") == "the key REDACTED is refused"
+
+
+def test_long_texts_are_not_kept() -> None:
+    mask = Mask()
+    mask.text("warm")
+    tracemalloc.start()
+    for number in range(20):
+        assert mask.text(f"{number} " * 100_000).startswith(f"{number} ")
+    kept, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert kept < 500_000
