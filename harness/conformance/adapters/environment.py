@@ -1,4 +1,6 @@
-"""The environment of adapters under test: no real key, and no proxy before this machine."""
+"""The environment of adapters under test: no real key, no proxy before this machine, and no
+``os._exit``.
+"""
 
 from __future__ import annotations
 
@@ -31,23 +33,37 @@ class ProcessExit(BaseException):
     """A function of a user called ``os._exit``. Not an `Exception`: no adapter may handle it."""
 
 
+_end: Final = os._exit
+_guarded: Final[set[tuple[int, int]]] = set()
+"""Process and thread of each function that runs now; several may run, and end in any order."""
+_lock: Final = threading.Lock()
+
+
+def _exit(status: int) -> NoReturn:
+    if (os.getpid(), threading.get_ident()) in _guarded:
+        raise ProcessExit(f"os._exit({status}) ends the process")
+    _end(status)
+
+
 @contextmanager
 def without_exit() -> Iterator[None]:
     """Makes ``os._exit`` of this thread an exception, so that a function of a user does not end the
-    run. A process that it forks ends.
+    run. Other threads, and a process that it forks, end as usual.
     """
-    end, process, thread = os._exit, os.getpid(), threading.get_ident()
-
-    def refuse(status: int) -> NoReturn:
-        if (os.getpid(), threading.get_ident()) != (process, thread):
-            end(status)
-        raise ProcessExit(f"os._exit({status}) ends the process")
-
-    os._exit = refuse
+    runs = os.getpid(), threading.get_ident()
+    if runs in _guarded:
+        yield
+        return
+    with _lock:
+        _guarded.add(runs)
+        os._exit = _exit
     try:
         yield
     finally:
-        os._exit = end
+        with _lock:
+            _guarded.discard(runs)
+            if not _guarded:
+                os._exit = _end
 
 
 @contextmanager
