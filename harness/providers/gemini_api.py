@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Final
 
 from harness.facts import Facts
 from harness.stream.events import End
+from harness.stream.framing import frame_by_content
 from harness.stream.generation import GenerateRequest
 from harness.stream.session import Session
 
 from .gemini.messages import MODEL_METHOD, VERTEX_PATH
 from .gemini.normalizer import GeminiNormalizer
 from .gemini.places import PLACES
+from .gemini.usual import decode_message
 from .oracle import gather_body
 from .provider import Answer, Endpoint, Provider
 
@@ -31,6 +34,7 @@ PROVIDER: Final = Provider(
     name="gemini-api",
     title="Gemini API",
     normalizer=GeminiNormalizer,
+    framer=partial(frame_by_content, strict=decode_message),
     oracle=read_facts,
     url=re.compile(rf"^(?!.*{VERTEX_PATH}).*?{MODEL_METHOD}"),
     wrap=send_bare,

@@ -8,11 +8,15 @@ citations under another name, streamed arguments
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Final
+
+from harness.stream.framing import frame_by_content
 
 from .gemini.messages import MODEL_METHOD, VERTEX_PATH, has_vertex_marks, is_answer
 from .gemini.normalizer import GeminiNormalizer
 from .gemini.places import PLACES
+from .gemini.usual import decode_message
 from .gemini_api import read_facts, send_bare
 from .provider import Endpoint, FirstMessages, Identity, Provider
 
@@ -47,6 +51,7 @@ PROVIDER: Final = Provider(
     name="vertex-ai",
     title="Vertex AI",
     normalizer=GeminiNormalizer,
+    framer=partial(frame_by_content, strict=decode_message),
     oracle=read_facts,
     url=re.compile(rf"{VERTEX_PATH}{MODEL_METHOD}"),
     detect=_detect,

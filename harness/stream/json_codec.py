@@ -24,7 +24,7 @@ def decode_json(data: bytes | memoryview) -> Any:
     """Decode one JSON document, numbers at full precision. Raises ValueError for anything else,
     also for NaN and for nesting deeper than `MAX_NESTING`.
     """
-    if len(data) > 2 * MAX_NESTING and _nests_deeply(data):
+    if nests_deeply(data):
         raise ValueError(f"nested deeper than {MAX_NESTING} levels")
     try:
         return _decode(data)
@@ -35,10 +35,12 @@ def decode_json(data: bytes | memoryview) -> Any:
 _STRING_OR_BRACKET: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[\[{]|[\]}]', re.DOTALL)
 
 
-def _nests_deeply(data: bytes | memoryview) -> bool:
-    """Whether the brackets of a JSON text nest too deeply. Counts them first, because most texts
-    have few.
+def nests_deeply(data: bytes | memoryview) -> bool:
+    """Whether the brackets of a JSON text nest deeper than `MAX_NESTING`. Counts them first,
+    because most texts have few.
     """
+    if len(data) <= 2 * MAX_NESTING:
+        return False
     whole = cast(bytes, data.obj) if isinstance(data, memoryview) else data  # a view cannot count
     if whole.count(b"[") + whole.count(b"{") <= MAX_NESTING:
         return False

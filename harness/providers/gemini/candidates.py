@@ -15,6 +15,7 @@ from harness.stream.json_codec import Json
 from .fields import Fields, spellings
 from .finish_reasons import FINISH_REASONS, name_reason
 from .parts import Parts
+from .usual import Candidate
 
 _ANNOTATIONS: Final[dict[str, tuple[str, tuple[type, ...]]]] = {
     "citationMetadata": ("citations", (dict,)),
@@ -28,6 +29,9 @@ _ANNOTATIONS: Final[dict[str, tuple[str, tuple[type, ...]]]] = {
 }
 """Field → name of the annotation, types on the wire. Numbers may be strings (``"NaN"``, int64)."""
 
+_USUAL_ANNOTATIONS: Final = [
+    (name, kind) for name, kind in _ANNOTATIONS.items() if name in Candidate.__struct_fields__
+]
 _CANDIDATE: Final = spellings(
     " ".join(["content", "index", "finishReason", "finishMessage", *_ANNOTATIONS])
 )
@@ -91,6 +95,25 @@ class Candidates:
             out.append(Finish(FINISH_REASONS.get(word, "other"), word, text, index))
         elif message:
             out.append(Unknown("candidate field finishMessage", message, index))
+
+    def read_usual(self, candidate: Candidate, out: list[Event]) -> bool:
+        """Read the only candidate of a message that a strict decoder took, while no call is open.
+        Returns False, and reads nothing, where a part has no usual kind.
+        """
+        if candidate.finishMessage is not None and not candidate.finishReason:
+            return False
+        parts = candidate.content.parts if candidate.content else None
+        if parts and not self.parts.read_usual(parts, out):
+            return False
+        for name, (kind, _) in _USUAL_ANNOTATIONS:
+            value = getattr(candidate, name)
+            if value is not None and value not in _EMPTY:
+                out.append(Annotation(kind, {name: value}))
+        word = candidate.finishReason
+        if word:
+            kind = FINISH_REASONS.get(word, "other")
+            out.append(Finish(kind, word, candidate.finishMessage))
+        return True
 
     def _read_content(self, content: dict[str, Json], index: int, out: list[Event]) -> None:
         fields = Fields(content, _CONTENT)

@@ -36,7 +36,7 @@ from ..provider import Answer
 from .candidates import Candidates
 from .fields import Fields, spellings
 from .usage import COUNTED, read_usage
-from .usual import REFUSED, continuation
+from .usual import REFUSED, Message, continuation, decode_message
 
 MAX_FORMS: Final = 8
 """The limit of decoders for usual messages that are made for one answer."""
@@ -82,12 +82,14 @@ class GeminiNormalizer(AnswerReader):
 
     def feed(self, frame: Frame) -> list[Event]:
         data, decode = frame.message, self._continuation
-        if decode is None or type(data) is not bytes:
+        if type(data) is not bytes:
             return super().feed(frame)
+        if decode is None:
+            return self._feed_message(frame, data)
         try:
             usual = decode(data)
         except REFUSED:
-            return super().feed(frame)
+            return self._feed_message(frame, data)
         message = usual
         if self._wrapped:
             message = usual.response
@@ -117,6 +119,36 @@ class GeminiNormalizer(AnswerReader):
         out.append(kind(part.text, part.thoughtSignature or None))
         if candidate.finishReason is not None:
             out.append(Finish("stop", candidate.finishReason))
+        return out
+
+    def _feed_message(self, frame: Frame, data: bytes) -> list[Event]:
+        """The events of a frame whose message is not like the one before."""
+        if not self._candidates.parts.idle:
+            return super().feed(frame)
+        message = frame.usual
+        if type(message) is not Message:
+            try:
+                message = decode_message(data)
+            except REFUSED:
+                return super().feed(frame)
+        names = message.modelVersion, message.responseId, message.createTime
+        first, usage = self._names is None, message.usageMetadata
+        if not first and names != self._repeated:
+            return super().feed(frame)
+        out: list[Event] = []
+        if first:
+            out.append(Start(self._answer.model if names[0] is None else names[0], names[1]))
+            if names[2] is not None:
+                out.append(Metadata("created", {"createTime": names[2]}))
+        if usage:
+            out.append(read_usage(usage))
+        if not self._candidates.read_usual(message.candidates[0], out):
+            return super().feed(frame)
+        if first:
+            self._seen.update(zip(_NAMES, names, strict=False))
+            self._names = *names, None, None
+        self._untouched = False
+        self._expect_same(False, tuple(usage or ()))
         return out
 
     def _release(self, out: list[Event]) -> list[str]:

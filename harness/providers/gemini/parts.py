@@ -32,6 +32,7 @@ from harness.stream.tool_code import Block, Splitter, parse_body
 
 from .fields import Fields, spellings
 from .function_calls import Calls
+from .usual import Part
 
 _Wire = dict[str, Json]
 
@@ -92,6 +93,25 @@ class Parts:
                 self._read_text(part, text, thought, signature or None, candidate, out)
                 return
         self._read_any(part, candidate, out)
+
+    def read_usual(self, parts: list[Part], out: list[Event]) -> bool:
+        """Read texts, thoughts and whole calls of the answer that a strict decoder took, while no
+        call is open. Returns False, and reads nothing, where a part is neither.
+        """
+        for part in parts:
+            call = part.functionCall
+            if (part.text is None) is (call is None) or (call and (part.thought or not call.name)):
+                return False
+        for part in parts:
+            signature, call = part.thoughtSignature or None, part.functionCall
+            if call is not None:
+                number = self.calls.next_number()
+                out.append(CallStart(number, call.name, call.id, signature))
+                out.append(CallEnd(number, call.args or {}))
+            elif part.text is not None:
+                kind = Reasoning if part.thought else Text
+                out.append(kind(part.text, signature))
+        return True
 
     def release(self, candidate: int, out: list[Event]) -> None:
         """Another part follows: text of this candidate that was held back is text."""

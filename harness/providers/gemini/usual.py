@@ -1,9 +1,10 @@
-"""A strict decoder for the usual message of a stream: a fast way into the reader.
+"""Strict decoders for the usual messages of a stream: a fast way into the reader.
 
 Nearly every message after the first one differs from the message before it only in its text, in its
-counts, and in that it may be the last. `continuation` makes a decoder that accepts that form alone;
-any other field, spelling or type is refused and left to the reader of `GeminiNormalizer`, which
-gives the same events for the usual message too.
+counts, and in that it may be the last. `continuation` makes a decoder that accepts that form alone.
+`decode_message` accepts the usual fields of any message of one candidate. Any other field, spelling
+or type is refused and left to the reader of `GeminiNormalizer`, which gives the same events for the
+usual message too.
 """
 
 # Annotations are not postponed here: they would be evaluated again for every decoder.
@@ -12,8 +13,10 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Final, Literal
 
-from msgspec import UNSET, MsgspecError, Struct, UnsetType, defstruct
+from msgspec import UNSET, MsgspecError, Struct, UnsetType, ValidationError, defstruct
 from msgspec.json import Decoder
+
+from harness.stream.json_codec import MAX_NESTING, Json, nests_deeply
 
 REFUSED: Final = (MsgspecError, UnicodeDecodeError)
 """The exceptions of a decoder for any other message."""
@@ -34,10 +37,63 @@ class _Content(_Strict):
     role: Literal["model"] | None = None
 
 
-class _Candidate(_Strict):
+class _TextCandidate(_Strict):
     content: _Content
     index: Literal[0] | None = None
     finishReason: Literal["STOP"] | None = None
+
+
+class _Call(_Strict):
+    name: str
+    args: dict[str, Json] | None = None
+    id: str | None = None
+
+
+class Part(_Strict):
+    """A part that is text, a thought or a whole call."""
+
+    text: str | None = None
+    thought: bool | None = None
+    thoughtSignature: str | None = None
+    functionCall: _Call | None = None
+
+
+class _ContentOfParts(_Strict):
+    parts: list[Part] | None = None
+    role: Literal["model"] | None = None
+
+
+class Candidate(_Strict):
+    """The answer, with its usual annotations."""
+
+    content: _ContentOfParts | None = None
+    index: Literal[0] | None = None
+    finishReason: str | None = None
+    finishMessage: str | None = None
+    citationMetadata: dict[str, Json] | None = None
+    groundingMetadata: dict[str, Json] | None = None
+    avgLogprobs: float | int | None = None
+    safetyRatings: list[Json] | None = None
+
+
+class Message(_Strict):
+    """A message with one candidate and without an envelope."""
+
+    candidates: tuple[Candidate]
+    usageMetadata: dict[str, Json] | None = None
+    modelVersion: str | None = None
+    responseId: str | None = None
+    createTime: str | None = None
+
+
+_decode: Final = Decoder(Message).decode
+
+
+def decode_message(data: bytes) -> Message:
+    """Decode a usual message; raises one of `REFUSED` for any other text."""
+    if nests_deeply(data):
+        raise ValidationError(f"nested deeper than {MAX_NESTING} levels")
+    return _decode(data)
 
 
 class _ModalityTokenCount(_Strict):
@@ -74,7 +130,11 @@ def continuation(wrapped: bool, counts: tuple[str, ...]) -> Callable[[bytes], An
     )
     message = defstruct(
         "Continuation",
-        [("candidates", tuple[_Candidate]), *([("usageMetadata", usage)] * bool(counts)), *_NAMES],
+        [
+            ("candidates", tuple[_TextCandidate]),
+            *([("usageMetadata", usage)] * bool(counts)),
+            *_NAMES,
+        ],
         bases=(_Strict,),
         namespace={"traceId": None} if counts else {"traceId": None, "usageMetadata": None},
     )

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from .frame import BOM, MAX_FRAME, Frame, Framer, FramingError, make_frame
-from .json_documents import DocumentFramer, JsonArrayFramer
+from .json_documents import DocumentFramer, JsonArrayFramer, Strict
 from .sse import SseFramer
 
 __all__ = [
@@ -29,9 +29,11 @@ __all__ = [
 ]
 
 
-def frame_by_content(max_frame: int = MAX_FRAME) -> Framer:
-    """A framer that chooses the framing by the first byte that is not blank."""
-    return _ByContent(max_frame)
+def frame_by_content(max_frame: int = MAX_FRAME, strict: Strict | None = None) -> Framer:
+    """A framer that chooses the framing by the first byte that is not blank. ``strict``: the
+    provider's decoder of the usual document.
+    """
+    return _ByContent(max_frame, strict)
 
 
 def json_messages(body: bytes) -> list[Any] | None:
@@ -44,7 +46,8 @@ def json_messages(body: bytes) -> list[Any] | None:
 class _ByContent:
     """Skips a byte order mark and blanks; the next byte decides the framing."""
 
-    def __init__(self, max_frame: int) -> None:
+    def __init__(self, max_frame: int, strict: Strict | None) -> None:
+        self.strict = strict
         self.max_frame = max_frame
         self.skipped = 0
         self.mark = b""  # what could be the beginning of a byte order mark
@@ -56,7 +59,9 @@ class _ByContent:
             if not data:
                 return []
             self.chosen = (
-                JsonArrayFramer(self.max_frame) if data[0] == 0x5B else SseFramer(self.max_frame)
+                JsonArrayFramer(self.max_frame)
+                if data[0] == 0x5B
+                else SseFramer(self.max_frame, self.strict)
             )
             self.chosen.offset = self.skipped
         return self.chosen.feed(data, at_ms)

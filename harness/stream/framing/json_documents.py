@@ -5,7 +5,10 @@ array, a whole body as one message.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Final
+
+from msgspec import MsgspecError
 
 from ..json_codec import Brackets, decode_json
 from .frame import BOM, MAX_FRAME, Frame, Pieces, make_frame
@@ -19,10 +22,25 @@ def _skip_blanks(data: bytes, position: int) -> int:
     return match.start() if match else len(data)
 
 
-def whole_document(text: bytes, at_ms: float | None, offset: int, frames: list[Frame]) -> bool:
+Strict = Callable[[bytes], object]
+"""A strict decoder of a provider's usual message; raises one of `REFUSED` for any other text."""
+REFUSED: Final = (MsgspecError, UnicodeDecodeError)
+
+
+def whole_document(
+    text: bytes, at_ms: float | None, offset: int, frames: list[Frame], strict: Strict | None
+) -> bool:
     """Read a text that is one whole object, as most are; returns False for any other."""
     if not text.startswith(b"{"):
         return False
+    if strict is not None:
+        try:
+            usual = strict(text)
+        except REFUSED:
+            pass
+        else:
+            frames.append(Frame(offset, text, None, at_ms, False, usual))
+            return True
     try:
         frames.append(Frame(offset, decode_json(text), None, at_ms))
     except ValueError:
@@ -35,13 +53,14 @@ class BareJson:
     each line.
     """
 
-    def __init__(self, max_frame: int) -> None:
+    def __init__(self, max_frame: int, strict: Strict | None = None) -> None:
         self.pieces = Pieces(max_frame)
         self.brackets = Brackets()
+        self.strict = strict
 
     def feed(self, line: bytes, at_ms: float | None, offset: int, frames: list[Frame]) -> None:
         position = 0
-        if not self.pieces.held and whole_document(line, at_ms, offset, frames):
+        if not self.pieces.held and whole_document(line, at_ms, offset, frames, self.strict):
             return
         while position < len(line):
             if not self.pieces.held:

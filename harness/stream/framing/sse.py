@@ -11,15 +11,15 @@ from io import BytesIO
 from typing import Final
 
 from .frame import MAX_FRAME, Frame, Pieces, as_text, make_frame, too_long
-from .json_documents import BareJson, whole_document
+from .json_documents import BareJson, Strict, whole_document
 
 
 class SseFramer:
     """Server-sent events, and JSON documents between them. Comments and the fields event, id and
-    retry carry no message.
+    retry carry no message. A document that ``strict`` accepts is not decoded again by its reader.
     """
 
-    def __init__(self, max_frame: int = MAX_FRAME) -> None:
+    def __init__(self, max_frame: int = MAX_FRAME, strict: Strict | None = None) -> None:
         self.max_frame = max_frame
         self.usual_size = min(max_frame, _LONG)
         self.offset = 0  # of the first byte that is in no finished line
@@ -28,7 +28,7 @@ class SseFramer:
         self.data: list[bytes] = []  # the data lines of the open event, whole
         self.starts: list[int] = []  # and where each begins
         self.data_size = 0
-        self.bare = BareJson(max_frame)
+        self.bare = BareJson(max_frame, strict)
         # the pieces of the unfinished line and of the open document
         self.line_held, self.bare_held = self.line.held, self.bare.pieces.held
         # the usual event begins and ends like the one before
@@ -158,7 +158,7 @@ class SseFramer:
         if (
             not data.endswith(b"\n")
             or len(data) > self.max_frame
-            or not whole_document(data, at_ms, self.offset, frames)
+            or not whole_document(data, at_ms, self.offset, frames, self.bare.strict)
         ):
             return False
         self.after_cr = False
