@@ -14,9 +14,10 @@ from typing import Any
 from harness.stream.json_codec import Json
 from harness.stream.json_path import readable_path
 
-from .counters import Shift, Sighting, find_shifts, sightings
+from .counters import Shift, find_shifts, sightings
 from .equality import equal_if_plain, is_plain
-from .lists import Step, align_lists, likeness
+from .fingerprint import names
+from .lists import align_lists, likeness
 from .mismatch import Kind, Mismatch, Path, sides
 from .operators import (
     NOTHING,
@@ -25,7 +26,6 @@ from .operators import (
     fault_of,
     fields,
     operator_of,
-    pair_equal,
     parse_json,
     read_pattern,
 )
@@ -92,9 +92,19 @@ class Explainer:
         names the shift that the run causes.
         """
         steps = align_lists(expected, actual, self.loose)
-        seen = self._look(path, steps)
+        seen = [
+            sighting
+            for at, step in enumerate(steps)
+            if step.is_pairs
+            for place, want, got in step.pairs(path)
+            for sighting in sightings(want, got, self.loose, place, at)[0]
+        ]
         shifts: dict[int, list[Shift]] = {}
-        runs = {at: step.names() for at, step in enumerate(steps) if seen and not step.is_pairs}
+        runs = {
+            at: names([*step.expected, *step.actual])
+            for at, step in enumerate(steps)
+            if seen and not step.is_pairs
+        }
         for shift in find_shifts(seen, runs):
             at = shift.first.step if shift.cause is None else shift.cause
             shifts.setdefault(at, []).append(shift)
@@ -114,18 +124,6 @@ class Explainer:
                 for pair in step.pairs(path):
                     self._explain_item(*pair)
         self.silenced = silenced
-
-    def _look(self, path: Path, steps: list[Step]) -> list[Sighting]:
-        """All counted numbers of the pairs; none if every number is as expected."""
-
-        def seen_in(paired: list[tuple[int, Step]]) -> Iterator[Sighting]:
-            for at, step in paired:
-                for place, want, got in step.pairs(path):
-                    yield from sightings(want, got, self.loose, place, at)[0]
-
-        paired = [(at, step) for at, step in enumerate(steps) if step.is_pairs]
-        changed = [(at, step) for at, step in paired if step.expected != step.actual]
-        return [*seen_in(paired)] if any(item.by for item in seen_in(changed)) else []
 
     def _explain_item(self, path: Path, expected: Json, actual: Json) -> None:
         """Add what differs in a pair, but numbers that have findings of their own."""
@@ -200,8 +198,9 @@ class Explainer:
 
     def _explain_unordered(self, path: Path, wanted: list[Json], actual: list[Json]) -> None:
         """Add the items without a partner, on either side; two that are left over are compared."""
-        pairs, lost, left = pair_equal(wanted, actual)
-        for index in sorted({*range(len(wanted))} - pairs.keys() - {*lost}):
+        lost, left = [], list(range(len(actual)))
+        # Items without operators choose first, because others may take their partners.
+        for index in sorted(range(len(wanted)), key=lambda index: not is_plain(wanted[index])):
             place = self._first_match(wanted[index], actual, left)
             if place is None:
                 lost.append(index)

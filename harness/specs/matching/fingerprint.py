@@ -1,19 +1,23 @@
 """Units of a list: what an alignment compares, so that items are partners though their counted
 numbers differ, and texts though they were cut differently.
 
-One walk turns an item into a flat tuple of tokens with the counted numbers masked, so that items
-after a lost block have the same tokens as their partners. With one string masked as well, the
-pieces of one text have the same *frame*; `join` makes one unit of them.
+The key of an item is the tuple of its leaves with the counted numbers masked, so that items after a
+lost block have the same keys as their partners. With one string masked as well, the pieces of one
+text have the same *frame*; `join` makes one unit of them.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from itertools import chain
 from typing import Any, Final
 
 from msgspec import Struct
 
 from harness.stream.json_codec import Json
+
+from .equality import is_plain
 
 COUNTERS: Final = frozenset({"index", "call"})
 """Keys of numbers that count blocks or calls along the stream."""
@@ -22,17 +26,17 @@ TAGS: Final = frozenset({"type", "kind"})
 """Keys that name the type of an item; their values are never pieces of a text."""
 
 MAX_TEXTS: Final = 12
-MAX_TOKENS: Final = 100
-"""Items with more strings or more tokens are not treated as pieces of a text."""
+MAX_LEAVES: Final = 50
+"""Items with more strings or more leaves are not treated as pieces of a text."""
 
 Number = tuple[str, int]
 Frame = tuple[Any, ...]
 
 _COUNTED_ID: Final = re.compile(r"([a-z]+_)(0|[1-9][0-9]{0,8})")
-_MAPPING, _LIST, _END, _TEXT = (object() for _ in range(4))
+_MAPPING, _LIST, _TEXT = (object() for _ in range(3))
 
 
-def counted(key: str | None, value: Json) -> Number | None:
+def counted(key: str | int | None, value: Json) -> Number | None:
     """The name and number of a value that counts: ``("index", 4)`` for 4 at a key of `COUNTERS`,
     ``("call_ ids", 3)`` for ``call_3``.
     """
@@ -47,115 +51,134 @@ def counted(key: str | None, value: Json) -> Number | None:
 class Unit(Struct, frozen=True, gc=False):
     """One item of a list, or consecutive pieces of one text; the first has index ``start``.
 
-    ``key`` is what an alignment compares: the tokens of an item, None for an item with operators.
-    ``numbers`` are the counted numbers in token order, ``strings`` the other strings, each with its
-    index among the tokens. A text has its ``pieces``, their ``texts``, and the ``frame`` that they
-    share.
+    ``key`` is what an alignment compares, None for an item with operators. ``numbers`` are the
+    counted numbers in order. A piece has its ``text`` and the ``frame`` that all pieces share; a
+    text has its ``pieces``.
     """
 
     start: int
+    item: Json
     key: Any
     numbers: tuple[Number, ...]
-    strings: tuple[tuple[int, str], ...] = ()
     frame: Frame | None = None
-    texts: tuple[str, ...] = ("",)
+    text: str = ""
     pieces: tuple[Unit, ...] = ()
 
+    @property
+    def parts(self) -> tuple[Unit, ...]:
+        """The units of the single items."""
+        return self.pieces or (self,)
 
-def item_unit(item: Json, place: int = 0, *, is_open: bool = False) -> Unit:
-    """The unit of the item at an index; ``is_open`` if it has operators. Two plain items with the
-    same key and the same numbers are equal.
+
+def names(items: list[Json]) -> set[str]:
+    """The names of the counted numbers in these items."""
+    return {name for item in items for name, _ in _read(item)[1]}
+
+
+def units(expected: list[Json], actual: list[Json], start: int) -> list[list[Unit]]:
+    """The units of both sides, from the index ``start`` on. A text is one unit if both sides have
+    the whole of it; else each piece is one.
+
+    Every string of an item may be the text of a piece; the one whose frame has the most different
+    texts is taken.
     """
-    tokens: list[Any] = []
+    sides = [[(item, *_read(item)) for item in side] for side in (expected, actual)]
+    texts: dict[Frame, set[str]] = {}
+    for _, _, _, frames in chain(*sides):
+        for frame, text in frames.items():
+            texts.setdefault(frame, set()).add(text)
+
+    def unit(place: int, item: Json, key: Any, numbers: Any, frames: dict[Frame, str]) -> Unit:
+        frame = max(frames, key=lambda frame: len(texts[frame]), default=None)
+        if frame is None or len(texts[frame]) == 1:
+            return Unit(place, item, key, numbers)
+        return Unit(place, item, (frame, frames[frame]), numbers, frame, frames[frame])
+
+    left, right = (
+        join([unit(place, *read) for place, read in enumerate(side, start)]) for side in sides
+    )
+    common = {unit.key for unit in left} & {unit.key for unit in right}
+    return [
+        [part for unit in side for part in ([unit] if unit.key in common else unit.parts)]
+        for side in (left, right)
+    ]
+
+
+def join(pieces: list[Unit]) -> list[Unit]:
+    """These units, with consecutive pieces of a text joined into one."""
+    texts: list[list[Unit]] = []
+    for piece in pieces:
+        if texts and _continues(texts[-1], piece):
+            texts[-1].append(piece)
+        else:
+            texts.append([piece])
+    return [_whole(text) for text in texts]
+
+
+Path = tuple[str | int, ...]
+_Read = tuple[Any, tuple[Number, ...], dict[Frame, str]]
+
+
+def _read(item: Json) -> _Read:
+    """The key of an item, None if it has operators; its counted numbers; its strings by frame."""
+    key: list[Any] = []
     numbers: list[Number] = []
     strings: list[tuple[int, str]] = []
-
-    def flatten(value: Json, key: str | None) -> None:
-        if isinstance(value, dict):
-            tokens.append(_MAPPING)
-            for name in sorted(value):
-                tokens.append(name)
-                flatten(value[name], name)
-            tokens.append(_END)
-        elif isinstance(value, list):
-            tokens.append(_LIST)
-            for inner in value:
-                flatten(inner, None)
-            tokens.append(_END)
-        elif isinstance(value, bool):
-            tokens.append((value,))  # as itself it would equal 1 or 0
-        elif number := counted(key, value):
+    for path, leaf in _leaves(item, ()):
+        last = path[-1] if path else None
+        number = counted(last, leaf)
+        if number is not None:
             numbers.append(number)
-            tokens.append(number[0])
-        else:
-            if isinstance(value, str) and key not in TAGS:
-                strings.append((len(tokens), value))
-            tokens.append(value)
+        elif isinstance(leaf, str) and last not in TAGS:
+            strings.append((len(key), leaf))
+        # True equals 1, so each leaf says whether it is a boolean.
+        key.append((path, isinstance(leaf, bool), leaf if number is None else number[0]))
+    if not is_plain(item):
+        return None, tuple(numbers), {}
+    if not isinstance(item, dict) or len(strings) > MAX_TEXTS or len(key) > MAX_LEAVES:
+        strings = []
+    frames = {(*key[:at], (key[at][0], _TEXT), *key[at + 1 :]): text for at, text in strings}
+    return tuple(key), tuple(numbers), frames
 
-    flatten(item, None)
-    if is_open:
-        return Unit(place, None, tuple(numbers))
-    is_piece = isinstance(item, dict) and len(strings) <= MAX_TEXTS and len(tokens) <= MAX_TOKENS
-    return Unit(place, tuple(tokens), tuple(numbers), tuple(strings) if is_piece else ())
 
-
-def join(*sides: list[Unit]) -> list[list[Unit]]:
-    """The units of each side, with consecutive pieces of a text joined into one.
-
-    Every string of an item may be the text of a piece. A frame is used if the sides together have
-    at least two different texts for it.
+def _leaves(
+    value: Json, path: tuple[str | int, ...]
+) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+    """The values in a value that hold no others, with their paths, and a mark of each mapping and
+    list.
     """
-    texts: dict[Frame, set[str]] = {}
-    frames = [[_frames(unit) for unit in units] for units in sides]
-    for by_frame in (by_frame for side in frames for by_frame in side):
-        for frame, text in by_frame.items():
-            texts.setdefault(frame, set()).add(text)
-    variety = {frame: len(different) for frame, different in texts.items() if len(different) > 1}
-    return [_join_side(*side, variety) for side in zip(sides, frames, strict=True)]
+    if isinstance(value, dict):
+        yield path, _MAPPING
+        for key in sorted(value):
+            yield from _leaves(value[key], (*path, key))
+    elif isinstance(value, list):
+        yield path, _LIST
+        for place, item in enumerate(value):
+            yield from _leaves(item, (*path, place))
+    else:
+        yield path, value
 
 
-def _frames(unit: Unit) -> dict[Frame, str]:
-    """The strings of an item by frame: the tokens without that string."""
-    return {
-        (*unit.key[:place], _TEXT, *unit.key[place + 1 :]): text for place, text in unit.strings
-    }
+def _whole(pieces: list[Unit]) -> Unit:
+    if len(pieces) == 1:
+        return pieces[0]
+    start, frame = pieces[0].start, pieces[0].frame
+    text = "".join(piece.text for piece in pieces)
+    numbers = tuple(number for piece in pieces for number in piece.numbers)
+    return Unit(start, None, (frame, text), numbers, frame, text, tuple(pieces))
 
 
-def _join_side(
-    units: list[Unit], frames: list[dict[Frame, str]], variety: dict[Frame, int]
-) -> list[Unit]:
-    joined: list[Unit] = []
-    start = 0
-    while start < len(units):
-        stop, growth = start + 1, None
-        shared = frames[start].keys() & variety.keys()
-        while stop < len(units) and (narrowed := shared & frames[stop].keys()):
-            step = _growth(units[stop - 1].numbers, units[stop].numbers)
-            if step is None or growth not in (None, step):
-                break
-            shared, growth, stop = narrowed, step, stop + 1
-        pieces = tuple(units[start:stop])
-        if not shared:
-            joined += pieces
-        else:
-            frame = max(
-                (frame for frame in frames[start] if frame in shared), key=variety.__getitem__
-            )
-            texts = tuple(by_frame[frame] for by_frame in frames[start:stop])
-            numbers = tuple(number for piece in pieces for number in piece.numbers)
-            key = (frame, "".join(texts))
-            joined.append(Unit(pieces[0].start, key, numbers, (), frame, texts, pieces))
-        start = stop
-    return joined
-
-
-def _growth(before: tuple[Number, ...], after: tuple[Number, ...]) -> list[Number] | None:
-    """By how much each number grows between two pieces of one frame; None if they are not pieces of
-    one text.
-
-    An id may count the pieces, an index must stay.
+def _continues(text: list[Unit], piece: Unit) -> bool:
+    """Whether a piece continues a text: its numbers grow as they did before. An id may count the
+    pieces, an index must stay.
     """
-    pairs = zip(before, after, strict=True)
-    growth = [(name, later - earlier) for (name, earlier), (_, later) in pairs]
+    if piece.frame is None or piece.frame != text[-1].frame:
+        return False
+    growth = _growth(text[-1], piece)
     stays = all(by == 0 or (by == 1 and name not in COUNTERS) for name, by in growth)
-    return growth if stays else None
+    return stays and (len(text) == 1 or growth == _growth(text[-2], text[-1]))
+
+
+def _growth(before: Unit, after: Unit) -> list[Number]:
+    pairs = zip(before.numbers, after.numbers, strict=True)
+    return [(name, later - earlier) for (name, earlier), (_, later) in pairs]

@@ -10,17 +10,18 @@ bound names.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final
 
 from msgspec import Struct
 
 from harness.stream.json_codec import Json
 
+from . import fingerprint
 from .align import Pairs, align, best_pairs
 from .counters import sightings
-from .equality import equal, is_plain
-from .fingerprint import TAGS, Unit, item_unit, join
+from .equality import equal
+from .fingerprint import TAGS, Unit, join
 from .mismatch import Kind, Path
 from .operators import Bindings
 
@@ -32,18 +33,18 @@ OPEN_STEPS: Final = 50_000
 MAX_SLIDE: Final = 50
 """The most units by which a run is moved up to the start of a block."""
 
+Same = Callable[[Unit, Unit], bool]
 PieceTexts = tuple[tuple[str, ...], tuple[str, ...]]
 
 
 class Step(Struct, frozen=True):
-    """Expected items beside actual items; ``start`` and ``other`` are the indices of the first.
+    """Expected items beside actual items; ``start`` is the index of the first.
 
     Equally many on both sides are pairs, which may differ. A run has none on one side. Pieces of a
     text that was cut differently have their ``texts``, which may differ as a whole.
     """
 
     start: int
-    other: int
     expected: list[Json]
     actual: list[Json]
     texts: PieceTexts | None = None
@@ -57,16 +58,11 @@ class Step(Struct, frozen=True):
         for place, (want, got) in enumerate(zip(self.expected, self.actual, strict=True)):
             yield (*path, self.start + place), want, got
 
-    def names(self) -> set[str]:
-        """The names of the counted numbers in the items."""
-        units = map(item_unit, (*self.expected, *self.actual))
-        return {name for unit in units for name, _ in unit.numbers}
-
     def finding(self, path: Path, shifts: Iterable[str]) -> tuple[Path, Kind, Json, Json, str]:
         """The finding of a run or a text: its path, kind, both sides and note."""
-        items, start = self.expected or self.actual, self.start if self.expected else self.other
+        items = self.expected or self.actual
         several = len(items) > 1
-        place = (*path, range(start, start + len(items)) if several else start)
+        place = (*path, range(self.start, self.start + len(items)) if several else self.start)
         notes = [f"{len(items):,} items"] if several else []
         shown = items if several else items[0]
         kind: Kind = "missing" if self.expected else "extra"
@@ -96,161 +92,117 @@ def likeness(expected: Json, actual: Json, loose: Bindings) -> float:
 
 def align_lists(expected: list[Json], actual: list[Json], loose: Bindings) -> list[Step]:
     """The steps through both lists, in order; together they cover both."""
-    return [*_Alignment(expected, actual, loose).steps()]
 
+    def same_item(i: int, j: int) -> bool:
+        return equal(expected[i], actual[j]) or loose.meets(expected[i], actual[j])
 
-class _Alignment:
-    def __init__(self, expected: list[Json], actual: list[Json], loose: Bindings) -> None:
-        self.expected, self.actual, self.loose = expected, actual, loose
-
-    def same_item(self, i: int, j: int) -> bool:
-        """Whether the items at these indices are as expected, but perhaps for names."""
-        expected, actual = self.expected[i], self.actual[j]
-        return equal(expected, actual) or self.loose.meets(expected, actual)
-
-    def steps(self) -> Iterator[Step]:
-        left, right = len(self.expected), len(self.actual)
-        head, tail = _common_ends(left, right, self.same_item)
-        start = max(head - MAX_SLIDE, 0)  # a lost block may begin before the first difference
-        yield self._step(range(start), range(start))
-        units = [
-            item_unit(self.expected[i], i, is_open=not is_plain(self.expected[i]))
-            for i in range(start, left - tail)
-        ]
-        others = [item_unit(self.actual[j], j) for j in range(start, right - tail)]
-        units[head - start :], others[head - start :] = join(
-            units[head - start :], others[head - start :]
-        )
-        yield from self._units(units, others)
-        yield self._step(range(left - tail, left), range(right - tail, right))
-
-    def _units(self, left: list[Unit], right: list[Unit]) -> Iterator[Step]:
-        for units, others, partners in _between(left, right, self._slide_runs(left, right)):
-            yield from self._pieces(units, others)
-            if partners:
-                yield from self._together(*partners)
-
-    def _pieces(self, left: list[Unit], right: list[Unit]) -> Iterator[Step]:
-        """Steps through units without a partner, piece by piece. The pieces of one text are one
-        step if their number differs.
-        """
-        is_text = len(left) == len(right) == 1 and left[0].frame == right[0].frame is not None
-        pieces = [piece for unit in left for piece in unit.pieces or (unit,)]
-        others = [piece for unit in right for piece in unit.pieces or (unit,)]
-        divided = len(pieces) > len(left) or len(others) > len(right)
-        pairs = self._align(pieces, others) if divided else []
-        for gap, beside, partners in _between(pieces, others, pairs):
-            if is_text and gap and beside and len(gap) != len(beside):
-                yield self._recut(left[0], right[0], _span(gap), _span(beside))
-            else:
-                yield from self._alike(gap, beside)
-            if partners:
-                yield from self._together(*partners)
-
-    def _alike(self, left: list[Unit], right: list[Unit]) -> Iterator[Step]:
-        """Steps through items that equal no item of the other side, paired by likeness."""
-        if len(left) == len(right) == 1 or len(left) * len(right) > MAX_SCORES:
-            pairs = [(place, place) for place in range(min(len(left), len(right)))]
-        else:
-            pairs = best_pairs(
-                len(left),
-                len(right),
-                lambda a, b: likeness(
-                    self.expected[left[a].start], self.actual[right[b].start], self.loose
-                ),
-            )
-        for gap, beside, partners in _between(left, right, pairs):
-            yield from self._apart(_span(gap), _span(beside))
-            if partners:
-                yield from self._together(*partners)
-
-    def _together(self, unit: Unit, other: Unit) -> Iterator[Step]:
-        """Steps through two partners: pairs where the cuts are the same, and one step from the
-        first different cut to the last.
-        """
-        left, right = len(unit.texts), len(other.texts)
-        head, tail = 1, 0
-        if unit.frame is not None and other.frame is not None:
-            head, tail = _common_ends(left, right, lambda i, j: unit.texts[i] == other.texts[j])
-        i, j = unit.start, other.start
-        yield self._step(range(i, i + head), range(j, j + head))
-        middle, beside = range(i + head, i + left - tail), range(j + head, j + right - tail)
-        if middle and beside:
-            yield self._recut(unit, other, middle, beside)
-        else:  # an empty piece more or less is no cut
-            yield from self._apart(middle, beside)
-        yield self._step(range(middle.stop, i + left), range(beside.stop, j + right))
-
-    def _apart(self, left: range, right: range) -> Iterator[Step]:
-        if len(left) == len(right) == 1:
-            yield self._step(left, right)
-        else:
-            yield self._step(left, range(right.start, right.start))
-            yield self._step(range(left.stop, left.stop), right)
-
-    def _recut(self, unit: Unit, other: Unit, left: range, right: range) -> Step:
-        texts = unit.texts[left.start - unit.start : left.stop - unit.start]
-        others = other.texts[right.start - other.start : right.stop - other.start]
-        return self._step(left, right, (texts, others))
-
-    def _step(self, left: range, right: range, texts: PieceTexts | None = None) -> Step:
-        return Step(
-            left.start,
-            right.start,
-            self.expected[left.start : left.stop],
-            self.actual[right.start : right.stop],
-            texts,
-        )
-
-    def _same(self, unit: Unit, other: Unit) -> bool:
-        """Whether two units may be partners."""
+    def same(unit: Unit, other: Unit) -> bool:
         if unit.key is not None:
             return bool(unit.key == other.key)
-        if len(other.texts) > 1:
-            return False
-        return sightings(self.expected[unit.start], self.actual[other.start], self.loose)[1]
+        return not other.pieces and sightings(unit.item, other.item, loose)[1]
 
-    def _align(self, units: list[Unit], others: list[Unit]) -> Pairs:
-        """Align by keys; units whose key is on one side only are left out first."""
-        names: dict[Any, int] = {}
-        left = [names.setdefault(unit.key, len(names)) for unit in units]
-        right = [names.setdefault(unit.key, len(names)) for unit in others]
-        none = names.get(None)  # the key of items with operators
-        common = {*left} & {*right}
-        lefts = [u for u, name in enumerate(left) if name == none or name in common]
-        rights = [v for v, name in enumerate(right) if none is not None or name in common]
+    head, tail = _common_ends(len(expected), len(actual), same_item)
+    start = max(head - MAX_SLIDE, 0)  # a lost block may begin before the first difference
+    stop, end = len(expected) - tail, len(actual) - tail
+    units, others = fingerprint.units(expected[start:stop], actual[start:end], start)
+    pairs = _align(units, others, same)
+    _slide_runs(units, others, pairs, same)
+    steps = [Step(0, expected[:start], actual[:start])]
+    for gap, beside, partners in _between(units, others, pairs):
+        steps += _alike(gap, beside, loose)
+        if partners:
+            steps += _together(*partners)
+    return [*steps, Step(stop, expected[stop:], actual[end:])]
 
-        def same(a: int, b: int) -> bool:
-            u, v = lefts[a], rights[b]
-            return left[u] == right[v] or (left[u] == none and self._same(units[u], others[v]))
 
-        limit = STEPS if none is None else OPEN_STEPS
-        return [(lefts[a], rights[b]) for a, b in align(len(lefts), len(rights), same, limit)]
+def _together(unit: Unit, other: Unit) -> Iterator[Step]:
+    """Steps through two partners: pairs where the cuts are the same, and one step from the first
+    different cut to the last.
+    """
+    left, right = unit.parts, other.parts
+    head, tail = 1, 0
+    if unit.key is not None:
+        head, tail = _common_ends(len(left), len(right), lambda i, j: left[i].text == right[j].text)
+    stop, end = len(left) - tail, len(right) - tail
+    yield _step(left[:head], right[:head])
+    # An empty piece more or less is no cut.
+    yield _step(left[head:stop], right[head:end], is_text=head < min(stop, end))
+    yield _step(left[stop:], right[end:])
 
-    def _slide_runs(self, units: list[Unit], others: list[Unit]) -> Pairs:
-        """Align, and move each run up to where it holds the fewest different numbers: a whole
-        block. A run may move over a pair whose item equals the last item of the run.
-        """
-        pairs = self._align(units, others)
-        ends = [*pairs[1:], (len(units), len(others))]
-        for k, (u, v) in enumerate(pairs):
-            left, right = ends[k][0] - u - 1, ends[k][1] - v - 1
-            if bool(left) == bool(right):
-                continue
-            run, stop = (units, ends[k][0]) if left else (others, ends[k][1])
-            best, fewest = 0, _spread(run[stop - left - right : stop])
-            for up in range(min(MAX_SLIDE, k + 1)):
-                above = u - up, v - up
-                if pairs[k - up] != above or not self._same(
-                    units[above[0] + left], others[above[1] + right]
-                ):
-                    break
-                stop -= 1
-                if (spread := _spread(run[stop - left - right : stop])) < fewest:
-                    best, fewest = up + 1, spread
-            for up in range(best):
-                pairs[k - up] = (u - up + left, v - up + right)
-        return pairs
+
+def _alike(gap: list[Unit], beside: list[Unit], loose: Bindings) -> Iterator[Step]:
+    """Steps through units that equal none of the other side: one step for the pieces of one text,
+    else items that are paired by likeness.
+    """
+    left = [part for unit in gap for part in unit.parts]
+    right = [part for unit in beside for part in unit.parts]
+    if len(left) != len(right) and _is_one_text(left, right):
+        yield _step(left, right, is_text=True)
+        return
+    if len(left) == len(right) == 1 or len(left) * len(right) > MAX_SCORES:
+        pairs = [(place, place) for place in range(min(len(left), len(right)))]
+    else:
+        pairs = best_pairs(
+            len(left), len(right), lambda i, j: likeness(left[i].item, right[j].item, loose)
+        )
+    for missing, extra, partners in _between(left, right, pairs):
+        if len(missing) == len(extra) == 1:
+            yield _step(missing, extra)
+        else:
+            yield _step(missing, [])
+            yield _step([], extra)
+        if partners:
+            yield _step(partners[:1], partners[1:])
+
+
+def _is_one_text(left: list[Unit], right: list[Unit]) -> bool:
+    """Whether each side is the pieces of one text, of the same frame."""
+    texts = [text for side in (left, right) for text in join(side)]
+    return len(texts) == 2 and texts[0].frame == texts[1].frame is not None and bool(left and right)
+
+
+def _step(left: Sequence[Unit], right: Sequence[Unit], *, is_text: bool = False) -> Step:
+    start = next((unit.start for unit in (*left, *right)), 0)
+    expected, actual = [unit.item for unit in left], [unit.item for unit in right]
+    cuts = tuple(unit.text for unit in left), tuple(unit.text for unit in right)
+    return Step(start, expected, actual, cuts if is_text else None)
+
+
+def _align(units: list[Unit], others: list[Unit], same: Same) -> Pairs:
+    """Align by keys; units whose key is on one side only are left out first."""
+    is_open = any(unit.key is None for unit in units)
+    common = {unit.key for unit in units} & {unit.key for unit in others}
+    left = [u for u, unit in enumerate(units) if unit.key is None or unit.key in common]
+    right = [v for v, unit in enumerate(others) if is_open or unit.key in common]
+    pairs = align(
+        len(left),
+        len(right),
+        lambda a, b: same(units[left[a]], others[right[b]]),
+        OPEN_STEPS if is_open else STEPS,
+    )
+    return [(left[a], right[b]) for a, b in pairs]
+
+
+def _slide_runs(units: list[Unit], others: list[Unit], pairs: Pairs, same: Same) -> None:
+    """Move each run up to where it holds the fewest different numbers: a whole block. A run may
+    move over a pair whose item equals the last item of the run.
+    """
+    ends = [*pairs[1:], (len(units), len(others))]
+    for k, (u, v) in enumerate(pairs):
+        left, right = ends[k][0] - u - 1, ends[k][1] - v - 1
+        if bool(left) == bool(right):
+            continue
+        run, stop = (units, ends[k][0]) if left else (others, ends[k][1])
+        best, fewest = 0, _spread(run[stop - left - right : stop])
+        for up in range(min(MAX_SLIDE, k + 1)):
+            i, j = u - up, v - up
+            if pairs[k - up] != (i, j) or not same(units[i + left], others[j + right]):
+                break
+            stop -= 1
+            if (spread := _spread(run[stop - left - right : stop])) < fewest:
+                best, fewest = up + 1, spread
+        for up in range(best):
+            pairs[k - up] = (u - up + left, v - up + right)
 
 
 def _common_ends(left: int, right: int, same: Callable[[int, int], bool]) -> tuple[int, int]:
@@ -270,10 +222,6 @@ def _between(
         yield left[a:u], right[b:v], (left[u], right[v])
         a, b = u + 1, v + 1
     yield left[a:], right[b:], None
-
-
-def _span(units: list[Unit]) -> range:
-    return range(units[0].start, units[-1].start + len(units[-1].texts)) if units else range(0)
 
 
 def _spread(units: list[Unit]) -> int:
