@@ -29,15 +29,6 @@ class Asked(NamedTuple):
     request: Request | None
 
 
-class Answered(NamedTuple):
-    """Status and headers arrived."""
-
-    number: int
-    status: int
-    reason_phrase: str
-    headers: dict[str, list[str]]
-
-
 class Read(NamedTuple):
     """Bytes of the body arrived, ``at_ms`` milliseconds after the exchange began."""
 
@@ -46,18 +37,31 @@ class Read(NamedTuple):
     data: bytes
 
 
-class Ended(NamedTuple):
+class _Line(
+    msgspec.Struct,
+    tag_field="line",
+    omit_defaults=True,
+    forbid_unknown_fields=True,
+    rename={"number": "exchange", "reason_phrase": "reason"},
+):
+    number: int
+
+
+class Answered(_Line, tag="answered"):
+    """Status and headers arrived."""
+
+    status: int
+    reason_phrase: str
+    headers: dict[str, list[str]]
+
+
+class Ended(_Line, tag="ended"):
     """The exchange ended."""
 
-    number: int
     end: End
 
 
 Fact = Asked | Answered | Read | Ended
-
-
-class _Line(msgspec.Struct, tag_field="line", omit_defaults=True, forbid_unknown_fields=True):
-    exchange: int
 
 
 class _Asked(_Line, tag="asked"):
@@ -68,20 +72,10 @@ class _Asked(_Line, tag="asked"):
     base64: str = ""
 
 
-class _Answered(_Line, tag="answered", kw_only=True):
-    status: int
-    reason: str = ""
-    headers: dict[str, list[str]] = {}
-
-
 class _Read(_Line, tag="read"):
     at: float | None = None
     text: str = ""
     base64: str = ""
-
-
-class _Ended(_Line, tag="ended", kw_only=True):
-    end: End
 
 
 class _Head(msgspec.Struct, forbid_unknown_fields=True):
@@ -90,7 +84,7 @@ class _Head(msgspec.Struct, forbid_unknown_fields=True):
 
 
 _BEGINS: Final = b'{"harness_unfinished":'
-_LINES: Final = msgspec.json.Decoder(_Asked | _Answered | _Read | _Ended)
+_LINES: Final = msgspec.json.Decoder(_Asked | Answered | _Read | Ended)
 _ENCODE: Final = msgspec.json.Encoder().encode
 
 
@@ -112,12 +106,10 @@ def _line_of(fact: Fact) -> _Line:
             return _Asked(
                 number, request.method, request.url, request.headers, *_as_text(request.body)
             )
-        case Answered(number, status, reason, headers):
-            return _Answered(number, status=status, reason=reason, headers=headers)
         case Read(number, at_ms, data):
             return _Read(number, None if at_ms is None else round(at_ms, 3), *_as_text(data))
-        case Ended(number, end):
-            return _Ended(number, end=end)
+        case Answered() | Ended():
+            return fact
     raise TypeError(f"{fact!r} is not a fact of a journal")
 
 
@@ -129,7 +121,7 @@ def is_journal(data: bytes) -> bool:
 @dataclass(slots=True)
 class _Draft:
     request: Request | None
-    answer: _Answered | None = None
+    answer: Answered | None = None
     reads: list[tuple[float | None, bytes]] = field(default_factory=list)
     end: End = "cut"
 
@@ -155,7 +147,7 @@ def read_journal(data: bytes, name: str = "journal") -> Cassette:
             draft.answer.headers,
             tuple(draft.reads),
             draft.end,
-            draft.answer.reason,
+            draft.answer.reason_phrase,
         )
         for _, draft in sorted(drafts.items())
         if draft.answer is not None
@@ -179,19 +171,19 @@ def _read_head(line: bytes, name: str) -> Origin:
     return head.origin
 
 
-def _apply(line: _Asked | _Answered | _Read | _Ended, drafts: dict[int, _Draft]) -> None:
+def _apply(line: _Asked | Answered | _Read | Ended, drafts: dict[int, _Draft]) -> None:
     """Add one line to the drafts; KeyError for an exchange that never began."""
     match line:
         case _Asked(method=None):
-            drafts[line.exchange] = _Draft(None)
+            drafts[line.number] = _Draft(None)
         case _Asked(method=str(method)):
-            drafts[line.exchange] = _Draft(Request(method, line.url, line.headers, _as_bytes(line)))
-        case _Answered():
-            drafts[line.exchange].answer = line
+            drafts[line.number] = _Draft(Request(method, line.url, line.headers, _as_bytes(line)))
+        case Answered():
+            drafts[line.number].answer = line
         case _Read():
-            drafts[line.exchange].reads.append((line.at, _as_bytes(line)))
-        case _Ended():
-            drafts[line.exchange].end = line.end
+            drafts[line.number].reads.append((line.at, _as_bytes(line)))
+        case Ended():
+            drafts[line.number].end = line.end
 
 
 def _as_text(data: bytes) -> tuple[str, str]:
