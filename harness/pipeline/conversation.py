@@ -15,7 +15,7 @@ from harness.dialects.dialect import RequestTranslator
 from harness.providers.gemini.canonical_request import canonical_request
 from harness.specs import RECORDED, Case, Turn
 from harness.stream.generation import ToolOutcome, TranslationError
-from harness.stream.json_codec import decode_json
+from harness.stream.json_codec import decode_json, decode_object
 from harness.stream.session import Session
 
 from .replay import choose_provider, replay
@@ -144,12 +144,7 @@ def _context(exchange: Exchange) -> Mapping[str, Any]:
     """The values that a client chose freely for an envelope, from the recorded request: nothing
     else has them.
     """
-    try:
-        body = decode_json(exchange.request.body if exchange.request else b"")
-    except ValueError:
-        return {}
-    if type(body) is not dict:
-        return {}
+    body = decode_object(exchange.request.body if exchange.request else b"") or {}
     chosen = {name: body.get(name) for name in _CHOSEN}
     inner = body.get("request")
     if type(inner) is dict:

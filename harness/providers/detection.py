@@ -16,7 +16,7 @@ from urllib.parse import parse_qs, unquote
 
 from harness.stream.exchange import Exchange
 from harness.stream.framing import Frame, FramingError, frame_by_content
-from harness.stream.json_codec import decode_json
+from harness.stream.json_codec import decode_object
 
 from .gemini.messages import is_answer, is_plain
 from .provider import EXIT_CODE, PROGRAM, FirstMessages, Identity
@@ -65,7 +65,7 @@ def detect_provider(method: str, url: str, request_body: bytes, response_body: b
     place = (_read_url if len(url) <= _MAX_KEPT_URL else _read_url.__wrapped__)(verb, url)
     if place.provider is not None:
         groups = place.groups
-        asked = {} if groups.keys() >= {"method", "model"} else _read_request(request_body)
+        asked = {} if groups.keys() >= {"method", "model"} else decode_object(request_body) or {}
         model = asked.get("model") or asked.get("agent")
         return Identity(
             place.provider,
@@ -101,14 +101,6 @@ def _read_url(verb: str, url: str) -> _Place:
         if pattern and (match := pattern.search(path)):
             return _Place(provider.name, match.groupdict(), query, other=False)
     return _Place(None, {}, query, other=_OTHER_PATH.search(path) is not None)
-
-
-def _read_request(body: bytes) -> dict[str, Any]:
-    try:
-        request = decode_json(body)
-    except ValueError:
-        return {}
-    return request if type(request) is dict else {}
 
 
 def _text(value: Any) -> str | None:

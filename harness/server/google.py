@@ -17,7 +17,7 @@ from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
 from harness.providers import Identity
-from harness.stream.json_codec import decode_json
+from harness.stream.json_codec import decode_object
 
 from .connection import HttpRequest
 from .response import MADE, Answer, made_answer, phrase_of
@@ -302,10 +302,7 @@ def _model(name: str) -> dict[str, Any]:
 
 def estimate_tokens(body: bytes) -> int:
     """An estimate of a request's tokens: a quarter of the characters of its texts, at least 1."""
-    try:
-        return max(1, _text_length(decode_json(body)) // 4)
-    except ValueError:
-        return 1
+    return max(1, _text_length(decode_object(body)) // 4)
 
 
 def _text_length(value: Any) -> int:

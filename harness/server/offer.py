@@ -11,16 +11,16 @@ from __future__ import annotations
 import re
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Final, Self
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from harness.pipeline.replay import DEFAULT_PROVIDER, ReplayError
 from harness.providers import PROVIDERS, Identity, detect_provider, with_provider
 from harness.stream.exchange import Exchange
-from harness.stream.json_codec import decode_json
+from harness.stream.json_codec import decode_object
 
 from .connection import HttpRequest
 from .google import FINAL_WIRES, error_answer, fault_answer, final_answer, made_up
@@ -190,17 +190,11 @@ def _identify(request: HttpRequest, path: str) -> Identity:
 
 def _history_length(body: bytes) -> int:
     """The number of messages in a request, on any wire; without a list, the length of its body."""
-    try:
-        sent: Any = decode_json(body)
-    except ValueError:
-        return len(body)
-    if isinstance(sent, Mapping) and isinstance(sent.get("request"), Mapping):
+    sent = decode_object(body) or {}
+    if isinstance(sent.get("request"), dict):
         sent = sent["request"]
-    if isinstance(sent, Mapping):
-        for name in _HISTORIES:
-            if isinstance(sent.get(name), list):
-                return len(sent[name])
-    return len(body)
+    histories = (sent[name] for name in _HISTORIES if isinstance(sent.get(name), list))
+    return len(next(histories, body))
 
 
 def _find_miss(

@@ -15,7 +15,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from harness.pipeline.replay import frames_of
 from harness.stream.exchange import Exchange
-from harness.stream.json_codec import decode_json
+from harness.stream.json_codec import decode_object
 
 from .connection import HttpRequest
 from .google import error_answer
@@ -101,11 +101,7 @@ class StoredInteractions:
 
 
 def _sent(exchange: Exchange) -> dict[str, Any]:
-    try:
-        sent = decode_json(exchange.request.body) if exchange.request else None
-    except ValueError:
-        return {}
-    return sent if type(sent) is dict else {}
+    return (decode_object(exchange.request.body) if exchange.request else None) or {}
 
 
 def _input_steps(given: Any) -> list[Any]:

@@ -32,6 +32,15 @@ def decode_json(data: bytes | memoryview) -> Any:
         return json.loads(bytes(data).decode("utf-8"), parse_constant=_refuse, parse_float=_finite)
 
 
+def decode_object(data: bytes) -> dict[str, Json] | None:
+    """The object that a JSON document is; None for any other document and for other bytes."""
+    try:
+        value = decode_json(data)
+    except ValueError:
+        return None
+    return value if type(value) is dict else None
+
+
 _STRING_OR_BRACKET: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[\[{]|[\]}]', re.DOTALL)
 
 

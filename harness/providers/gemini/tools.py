@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Final, overload
 
-from harness.stream.json_codec import Json, decode_json
+from harness.stream.json_codec import Json, decode_object
 from harness.stream.session import Tool
 
 from .fields import Fields, spellings
@@ -119,11 +119,7 @@ def json_schema(schema: Json) -> Json:
 
 def _read_request(body: bytes, names: Mapping[str, str]) -> Fields:
     """The fields of a request, bare or in Code Assist's envelope; none if it is no such request."""
-    try:
-        request = decode_json(body)
-    except ValueError:
-        request = None
-    fields = Fields(request if type(request) is dict else {}, names)
+    fields = Fields(decode_object(body) or {}, names)
     inner = fields.take("request", dict)
     return fields if inner is None else Fields(inner, names)
 

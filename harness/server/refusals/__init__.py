@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from harness.providers import PROVIDERS, Identity
 from harness.providers.gemini.canonical_request import canonical_request
-from harness.stream.json_codec import decode_json
+from harness.stream.json_codec import decode_object
 
 from .contents import CONTENT_RULES
 from .given import Given, given_by
@@ -62,11 +62,8 @@ def find_broken_rules(
     ``given`` gives the signatures and interactions of the served exchanges. If there are none, each
     one in a request is accepted.
     """
-    try:
-        sent = decode_json(body) if identity.generates else None
-    except ValueError:
-        return
-    asked = _read(sent, identity, given) if type(sent) is dict else None
+    sent = decode_object(body) if identity.generates else None
+    asked = None if sent is None else _read(sent, identity, given)
     if asked is None:
         return
     wire, generate = asked

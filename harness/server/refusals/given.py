@@ -12,7 +12,7 @@ from typing import Any, Final
 from harness.pipeline.replay import frames_of
 from harness.providers.gemini.canonical_request import canonical_request
 from harness.stream.exchange import Exchange
-from harness.stream.json_codec import decode_json
+from harness.stream.json_codec import decode_object
 
 from ..whole_answers import chat_message_of, interaction_of
 from .histories import (
@@ -97,11 +97,9 @@ def _answered(exchange: Exchange) -> dict[str, Any]:
 def _asked(exchange: Exchange) -> dict[str, Any]:
     """The request, with its history in the form of a generate request."""
     body = exchange.request.body if exchange.request else b""
-    try:
-        sent = decode_json(body) if b"ignature" in body or b"previous_interaction" in body else None
-    except ValueError:
-        return {}
-    if type(sent) is not dict:
+    names_any = b"ignature" in body or b"previous_interaction" in body
+    sent = decode_object(body) if names_any else None
+    if sent is None:
         return {}
     match exchange.provider:
         case "interactions":
