@@ -57,6 +57,25 @@ class Loss:
         return self.cells[0].sentence(self.aspect)
 
 
+@dataclass(frozen=True, slots=True)
+class Square:
+    """The cells of one aspect in a table: the number with a red verdict, of those compared, and of
+    the others. ``anchor``: where the red ones are listed, "" where none is.
+    """
+
+    red: int
+    compared: int
+    other: int
+    anchor: str
+
+    @property
+    def words(self) -> str:
+        """The counts in words."""
+        if not self.compared:
+            return "not carried or not asked"
+        return f"{self.compared - self.red:,} of {self.compared:,}"
+
+
 class WithAspects(Protocol):
     """A cell of any kind with verdicts of aspects."""
 
@@ -114,6 +133,13 @@ def count_words(cells: Sequence[AspectCell]) -> str:
 def red_aspects(counts: Mapping[str, int]) -> int:
     """The number of red verdicts."""
     return sum(counts.get(verdict, 0) for verdict in RED)
+
+
+def square(counts: Mapping[str, int], anchor: str = "") -> Square:
+    """The square of these counts of verdicts."""
+    red = red_aspects(counts)
+    compared = counts.get("kept", 0) + red
+    return Square(red, compared, sum(counts.values()) - compared, anchor if red else "")
 
 
 def command_of(adapter: AdapterResults, cell: AspectCell) -> str:

@@ -16,12 +16,13 @@ from .aspect_counts import (
     BLOCKS,
     MEANINGS,
     Loss,
+    Square,
     by_aspect,
     command_of,
     count_words,
     errors_of,
     losses_of,
-    red_aspects,
+    square,
 )
 from .layout import ReportError
 from .render import fill
@@ -34,25 +35,6 @@ MOST_CELLS: Final = 400
 """Cells of one loss that are listed."""
 MOST_WITH_EVIDENCE: Final = 3
 """Cells of one loss whose evidence is shown. They have the same reason."""
-
-
-@dataclass(frozen=True, slots=True)
-class Square:
-    """One adapter and one aspect: the number of cells with a red verdict, and of those compared.
-    ``anchor``: where they are listed, "" where none is red.
-    """
-
-    red: int
-    compared: int
-    other: int
-    anchor: str
-
-    @property
-    def words(self) -> str:
-        """The counts in words."""
-        if not self.compared:
-            return "not carried or not asked"
-        return f"{self.compared - self.red:,} of {self.compared:,}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,17 +142,11 @@ def _row(block: str, adapter: AdapterResults, aspects: Sequence[str]) -> Row:
     cells = adapter.sections[block]
     counts = by_aspect(cells)
     squares = [
-        _square(counts[aspect], _anchor(adapter, block, aspect)) if aspect in counts else None
+        square(counts[aspect], _anchor(adapter, block, aspect)) if aspect in counts else None
         for aspect in aspects
     ]
     errors = sum(len(found) for found in errors_of(cells).values())
     return Row(adapter, _anchor(adapter, block), count_words(cells), squares, errors)
-
-
-def _square(counts: Counter[str], anchor: str) -> Square:
-    red = red_aspects(counts)
-    compared = counts["kept"] + red
-    return Square(red, compared, counts.total() - compared, anchor if red else "")
 
 
 def _detail(adapter: AdapterResults, block: str) -> Detail:

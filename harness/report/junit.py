@@ -6,9 +6,10 @@ unreviewed become skipped test cases with their verdict as the message.
 
 from __future__ import annotations
 
-import html
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from harness.conformance.results import VERDICTS, CaseResult
 from harness.stream.printable import excerpt, printable_lines
@@ -24,29 +25,24 @@ MAX_DETAILS: Final = 4000
 
 def junit(cells: Sequence[Cell], providers: Mapping[str, str]) -> str:
     """The XML document."""
-    suites = {
-        name: [cell.result for cell in cells if cell.result.provider == name] for name in providers
+    root = Element("testsuites", _counts([cell.result for cell in cells]))
+    for name, title in providers.items():
+        results = [cell.result for cell in cells if cell.result.provider == name]
+        if results:
+            attributes = {"name": printable_lines(title), **_counts(results)}
+            SubElement(root, "testsuite", attributes).extend(map(_case, results))
+    indent(root, "")
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root, "unicode")}\n'
+
+
+def _counts(results: Sequence[CaseResult]) -> dict[str, str]:
+    kinds = Counter(map(_kind, results))
+    return {
+        "tests": str(len(results)),
+        "failures": str(kinds["failure"]),
+        "errors": str(kinds["error"]),
+        "skipped": str(kinds["skipped"]),
     }
-    body = "".join(_suite(providers[name], results) for name, results in suites.items() if results)
-    counts = _counts([cell.result for cell in cells])
-    head = '<?xml version="1.0" encoding="UTF-8"?>'
-    return f"{head}\n<testsuites{counts}>\n{body}</testsuites>\n"
-
-
-def _suite(title: str, results: Sequence[CaseResult]) -> str:
-    cases = "".join(map(_case, results))
-    return f'<testsuite name="{_text(title)}"{_counts(results)}>\n{cases}</testsuite>\n'
-
-
-def _counts(results: Sequence[CaseResult]) -> str:
-    kinds = [_kind(result) for result in results]
-    counted = (
-        ("tests", len(kinds)),
-        ("failures", kinds.count("failure")),
-        ("errors", kinds.count("error")),
-        ("skipped", kinds.count("skipped")),
-    )
-    return "".join(f' {name}="{number}"' for name, number in counted)
 
 
 def _kind(result: CaseResult) -> str:
@@ -61,21 +57,19 @@ def _kind(result: CaseResult) -> str:
             return "skipped"
 
 
-def _case(result: CaseResult) -> str:
-    opening = (
-        f'<testcase classname="{_text(result.spec)}"'
-        f' name="{_text(f"{result.case}[{column(result)}]")}"'
-    )
+def _case(result: CaseResult) -> Element:
+    name = printable_lines(f"{result.case}[{column(result)}]")
+    case = Element("testcase", {"classname": printable_lines(result.spec), "name": name})
     if result.verdict == "passed":
-        return f"{opening}/>\n"
+        return case
     words = VERDICTS[result.verdict].word
-    message = _text(excerpt(f"{words}: {result.reason or result.requirement}", 300))
-    details = _text(excerpt(_details(result), MAX_DETAILS))
-    kind = _kind(result)
-    inner = f"<system-out>{message}\n{details}</system-out>"
-    if kind:
-        inner = f'<{kind} message="{message}">{details}</{kind}>'
-    return f"{opening}>{inner}</testcase>\n"
+    message = printable_lines(excerpt(f"{words}: {result.reason or result.requirement}", 300))
+    details = printable_lines(excerpt(_details(result), MAX_DETAILS))
+    if kind := _kind(result):
+        SubElement(case, kind, {"message": message}).text = details
+    else:
+        SubElement(case, "system-out").text = f"{message}\n{details}"
+    return case
 
 
 def _details(result: CaseResult) -> str:
@@ -87,8 +81,3 @@ def _details(result: CaseResult) -> str:
         )
         lines.append(f"{finding.path}: {finding.note or finding.kind}{values}")
     return "\n".join([result.command, *lines])
-
-
-def _text(text: str) -> str:
-    """Text for an element or an attribute in XML 1.0; forbidden characters become escapes."""
-    return html.escape(printable_lines(text))

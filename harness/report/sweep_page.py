@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -12,7 +11,7 @@ from harness.conformance.sweep.contract import Settings
 from harness.conformance.sweep.summary import Reason, Summary
 from harness.facts import ASPECTS
 
-from .aspect_counts import MEANINGS, red_aspects
+from .aspect_counts import MEANINGS, square
 from .render import fill
 
 PAGE: Final = "_report.html"
@@ -30,15 +29,6 @@ TITLES: Final = {
     "passed": ("Notes", "Sentences about rows that passed."),
 }
 """The kinds of reasons in their order, with title and meaning."""
-
-
-@dataclass(frozen=True, slots=True)
-class Square:
-    """One provider and one aspect: the streams in which it is red, and those compared."""
-
-    red: int
-    compared: int
-    other: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +52,10 @@ def page_values(summary: Summary, settings: Settings, inputs: Sequence[str]) -> 
     providers = {name: summary.aspects[name] for name in sorted(summary.aspects)}
     aspects = [aspect for aspect in ASPECTS if any(aspect in found for found in providers.values())]
     rows = [
-        (provider or "not known", [_square(found.get(aspect, {})) for aspect in aspects])
+        (
+            provider or "not known",
+            [square(found[aspect]) if aspect in found else None for aspect in aspects],
+        )
         for provider, found in providers.items()
         if found
     ]
@@ -93,14 +86,6 @@ def page_values(summary: Summary, settings: Settings, inputs: Sequence[str]) -> 
 def most_frequent(reasons: Iterable[Reason]) -> list[Reason]:
     """The reasons, the most frequent first."""
     return sorted(reasons, key=lambda reason: (-reason.rows, reason.examples[0].sentence))
-
-
-def _square(counts: dict[str, int]) -> Square | None:
-    if not counts:
-        return None
-    red = red_aspects(counts)
-    compared = counts.get("kept", 0) + red
-    return Square(red, compared, Counter(counts).total() - compared)
 
 
 def _groups(summary: Summary) -> list[Group]:
