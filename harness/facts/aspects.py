@@ -14,11 +14,11 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final, Literal
 
-from harness.stream.json_codec import Json
+from harness.stream.json_codec import Json, same_json
 from harness.stream.printable import excerpt, short_json
 
 from .account import Facts
-from .differences import same
+from .differences import take
 from .fact import Call, Error, Fact, Finish, Text, Thought, Usage
 from .finish import FinishClass, ends_in_call, finish_class
 from .native import NativeSearch, word_pattern
@@ -215,7 +215,7 @@ def _carried(wire: WireAnswer | None, transcript: Transcript) -> _Carried:
                         calls.append(call)
                     else:
                         before = calls[at_id[call.id]]
-                        if before.name == call.name and same(before.arguments, call.arguments):
+                        if before.name == call.name and same_json(before.arguments, call.arguments):
                             repeated = call
                         calls[at_id[call.id]] = call
                 case Finish() if finish_class(fact.raw) is not None:
@@ -392,7 +392,7 @@ class _Judge:
         tools = self._wire.tools
         for call in calls:
             known = call.name == name if name else call.name in tools if tools else bool(call.name)
-            if known and same(call.arguments, arguments):
+            if known and same_json(call.arguments, arguments):
                 return call
         return None
 
@@ -415,7 +415,7 @@ class _Judge:
                 self._set("calls", "kept")
             return
         extra = list(mine)
-        missing = [call for call in expected[0] if not _remove_call(extra, *call)]
+        missing = [call for call in expected[0] if not take(extra, call)]
         if missing and self._handed_on_in_pieces():
             note = f"the arguments of {missing[0][0]} are handed on in pieces, not put together"
             self._set("calls", "lost", note)
@@ -706,19 +706,11 @@ def _equal_calls(
         return False
     if ordered:
         return all(
-            there[0] == here[0] and same(there[1], here[1])
+            there[0] == here[0] and same_json(there[1], here[1])
             for there, here in zip(wanted, mine, strict=True)
         )
     rest = list(mine)
-    return all(_remove_call(rest, *call) for call in wanted)
-
-
-def _remove_call(calls: list[tuple[str, Json]], name: str, arguments: Json) -> bool:
-    for index, call in enumerate(calls):
-        if call[0] == name and same(call[1], arguments):
-            del calls[index]
-            return True
-    return False
+    return all(take(rest, call) for call in wanted)
 
 
 def _holds(carried: str | None, wired: str | None) -> bool:

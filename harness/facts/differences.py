@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from harness.stream.json_codec import Json
+from harness.stream.json_codec import Json, same_json
 from harness.stream.printable import short_json
 
 from .account import Facts
@@ -79,7 +79,7 @@ def text_and_calls(
     for raw, name, arguments in wire.blocks:
         for call in free:
             shown = convert(name or call[0], arguments)
-            if shown is not None and shown[0] == call[0] and same(shown[1], call[1]):
+            if shown is not None and shown[0] == call[0] and same_json(shown[1], call[1]):
                 free.remove(call)
                 calls.append(call)
                 text = text.replace(raw, "", 1)
@@ -123,25 +123,10 @@ def _without_calls(signatures: Iterable[tuple[str, str]]) -> list[tuple[str, str
 def take(calls: list[tuple[str, Json]], wanted: tuple[str, Json]) -> bool:
     """Remove a call from a list; returns whether it was there."""
     for index, call in enumerate(calls):
-        if call[0] == wanted[0] and same(call[1], wanted[1]):
+        if call[0] == wanted[0] and same_json(call[1], wanted[1]):
             del calls[index]
             return True
     return False
-
-
-def same(left: Json, right: Json) -> bool:
-    """Whether two values are equal as JSON: true is not 1, 1 equals 1.0."""
-    return bool(_exact(left) == _exact(right))
-
-
-def _exact(value: Json) -> Json:
-    if isinstance(value, bool):
-        return ("bool", value)
-    if isinstance(value, dict):
-        return {name: _exact(item) for name, item in value.items()}
-    if isinstance(value, list):
-        return [_exact(item) for item in value]
-    return value
 
 
 def text_findings(name: str, wire: str, carried: str) -> list[str]:

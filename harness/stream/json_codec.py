@@ -1,4 +1,4 @@
-"""Decodes JSON without loss, and finds the end of a JSON document in pieces of text.
+"""Decodes JSON without loss, compares values, finds the end of a document in pieces of text.
 
 msgspec decodes; ``json`` decodes the text that msgspec refuses and JSON allows (a lone surrogate).
 The nesting is checked before either recurses.
@@ -39,6 +39,20 @@ def decode_object(data: bytes) -> dict[str, Json] | None:
     except ValueError:
         return None
     return value if type(value) is dict else None
+
+
+def same_json(left: Json, right: Json) -> bool:
+    """Whether two JSON values are equal: true is not 1, 1 equals 1.0, key order never matters."""
+    return bool(left == right) and _agree_on_booleans(left, right)
+
+
+def _agree_on_booleans(left: Json, right: Json) -> bool:
+    """For two values that ``==`` calls equal: no True stands beside a 1."""
+    if isinstance(left, dict):
+        return all(map(_agree_on_booleans, left.values(), map(right.__getitem__, left)))
+    if isinstance(left, list):
+        return all(map(_agree_on_booleans, left, right))
+    return isinstance(left, bool) == isinstance(right, bool)
 
 
 _STRING_OR_BRACKET: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[\[{]|[\]}]', re.DOTALL)

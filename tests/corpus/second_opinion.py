@@ -20,7 +20,8 @@ from google.genai import errors, types
 
 from harness import Exchange
 from harness.conformance.laws.variants import plain
-from harness.facts import Facts, same
+from harness.facts import Facts
+from harness.stream.json_codec import same_json
 
 _COUNTS = {
     "prompt_token_count": "promptTokenCount",
@@ -143,7 +144,9 @@ def unseen(theirs: Facts, ours: Facts) -> list[str]:
             )
     free = list(ours.calls)
     for name, arguments in theirs.calls:
-        twin = next((call for call in free if call[0] == name and same(call[1], arguments)), None)
+        twin = next(
+            (call for call in free if call[0] == name and same_json(call[1], arguments)), None
+        )
         if twin is None:
             found.append(
                 f"google-genai sees the call {name}({str(arguments)[:60]}), our events don't"

@@ -18,10 +18,9 @@ from harness.facts import (
     Facts,
     NamedArguments,
     plain_base64,
-    same,
     text_and_calls,
 )
-from harness.stream.json_codec import Json
+from harness.stream.json_codec import Json, same_json
 from harness.stream.printable import excerpt, short_json
 
 from .gemini import pick, strings
@@ -143,7 +142,7 @@ def _calls(
 
 def _remove(calls: list[NamedArguments], wanted: NamedArguments) -> bool:
     for index, call in enumerate(calls):
-        if call[0] == wanted[0] and same(call[1], wanted[1]):
+        if call[0] == wanted[0] and same_json(call[1], wanted[1]):
             del calls[index]
             return True
     return False

@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from harness.facts import Facts, call_findings, same
-from harness.stream.json_codec import Json
+from harness.facts import Facts, call_findings
+from harness.stream.json_codec import Json, same_json
 from harness.stream.printable import short_json
 
 from .sent_contents import names_calls_by_id, sent_contents
@@ -81,7 +81,9 @@ def return_losses(wire: Facts, returned: Returned, signed: Collection[str]) -> l
     wanted = [
         (name, mark[0]) for (name, _), mark in zip(returned.calls, returned.marks, strict=True)
     ]
-    if not same([list(result) for result in returned.results], [list(call) for call in wanted]):
+    if not same_json(
+        [list(result) for result in returned.results], [list(call) for call in wanted]
+    ):
         findings.append(
             f"results {short_json(returned.results)} do not answer the calls"
             f" {short_json(wanted)}, one each and in their order"

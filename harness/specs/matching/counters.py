@@ -13,9 +13,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from harness.stream.json_codec import Json
+from harness.stream.json_codec import Json, same_json
 
-from .equality import equal
 from .fingerprint import counted
 from .mismatch import Path
 from .operators import NOTHING, Bindings, fields, matches, operator_of
@@ -84,7 +83,7 @@ def sightings(
         last = path[-1] if path and isinstance(path[-1], str) else None
         wanted, given = counted(last, expected), counted(last, actual)
         if wanted is None or given is None or wanted[0] != given[0]:
-            return equal(expected, actual)
+            return same_json(expected, actual)
         name, number = wanted
         keys = ".".join(key for key in path if isinstance(key, str))
         counter = name if isinstance(expected, str) else keys

@@ -15,12 +15,11 @@ from typing import Final
 
 from msgspec import Struct
 
-from harness.stream.json_codec import Json
+from harness.stream.json_codec import Json, same_json
 
 from . import fingerprint
 from .align import Pairs, align, best_pairs
 from .counters import sightings
-from .equality import equal
 from .fingerprint import TAGS, Unit, join
 from .mismatch import Kind, Path
 from .operators import Bindings
@@ -94,7 +93,7 @@ def align_lists(expected: list[Json], actual: list[Json], loose: Bindings) -> li
     """The steps through both lists, in order; together they cover both."""
 
     def same_item(i: int, j: int) -> bool:
-        return equal(expected[i], actual[j]) or loose.meets(expected[i], actual[j])
+        return same_json(expected[i], actual[j]) or loose.meets(expected[i], actual[j])
 
     def same(unit: Unit, other: Unit) -> bool:
         if unit.key is not None:

@@ -18,9 +18,9 @@ from typing import Any, Final, NoReturn
 
 from msgspec import Struct
 
-from harness.stream.json_codec import Json
+from harness.stream.json_codec import Json, same_json
 
-from .equality import equal, may_hold
+from .equality import may_hold
 from .patterns import Pattern, PatternError
 
 TYPES: Final[dict[str, Callable[[Json], bool]]] = {
@@ -100,7 +100,7 @@ def matches(expected: Json, actual: Json, bindings: Bindings) -> bool:
         return row.is_argument(argument) and row.accepts(argument, actual, bindings)
     inner = fields(expected, actual)
     if inner is None:
-        return equal(expected, actual)
+        return same_json(expected, actual)
     return all(
         want is not NOTHING and got is not NOTHING and matches(want, got, bindings)
         for _, want, got in inner
@@ -279,7 +279,7 @@ OPERATORS: Final = {
     ),
     "$same": Operator(
         lambda argument, actual, bindings: (
-            bindings.loose or equal(bindings.bound.setdefault(argument, actual), actual)
+            bindings.loose or same_json(bindings.bound.setdefault(argument, actual), actual)
         ),
         "a name, the same one wherever the value is equal",
         lambda argument: isinstance(argument, str) and argument != "",
@@ -307,7 +307,7 @@ OPERATORS: Final = {
         "true",
         lambda argument: argument is True,
     ),
-    "$literal": Operator(lambda argument, actual, _: equal(argument, actual), refusal=""),
+    "$literal": Operator(lambda argument, actual, _: same_json(argument, actual), refusal=""),
 }
 
 
