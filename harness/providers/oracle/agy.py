@@ -15,6 +15,7 @@ from harness.stream.json_codec import Json
 
 from .gemini import camel, count_gemini, strings
 from .lines import Object, items_in_lines
+from .reader import note_error, note_exit
 
 _EVENTS = ("init", "step_update", "result", "command_result")
 _DOCUMENT = {"conversation_id", "status", "response"}
@@ -183,11 +184,8 @@ class _Run:
         return None
 
     def fail(self, message: str, detail: Object) -> None:
-        code, status = detail.get("error_code"), detail.get("status")
-        self.facts.error_words += [
-            str(word) for word in (code, status, message) if word not in (None, "", 0)
-        ]
-        self.facts.add_error(code if isinstance(code, int) else None, message, status)
+        named = {"code": detail.get("error_code"), "status": detail.get("status")}
+        note_error(self.facts, {**named, "message": message})
 
     def close(self, exit_code: str) -> None:
         facts, detail = self.facts, self.agy_error()
@@ -196,9 +194,7 @@ class _Run:
         if detail:
             self.fail(str(detail.get("short_error") or ""), detail)
         elif exit_code != "0" and facts.finish is None:
-            first = self.stderr[0] if self.stderr else ""
-            facts.error_words += [exit_code, *filter(None, [first])]
-            facts.add_error(None, ": ".join(filter(None, (f"exit code {exit_code}", first))))
+            note_exit(facts, exit_code, self.stderr[0] if self.stderr else "")
 
 
 def _is_step(payload: Object) -> bool:

@@ -8,15 +8,14 @@ the framers and normalizers, so that a fault of theirs cannot hide here.
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass, field
 from itertools import takewhile
 
-from harness.facts import CONTINUATION, Facts
+from harness.facts import Facts
 from harness.stream.json_codec import Json
 
-from .body import read_body
 from .gemini import present
+from .reader import MessageReader, note_error
 
 DEEPEST = 200
 """Arguments that nest deeper are no arguments."""
@@ -42,7 +41,7 @@ _READ_FUNCTION = {"name", "arguments", "input"}
 
 def gather_chat(body: bytes, status: int = 200, *, interrupted: bool = False) -> Facts:
     """The facts of choice 0 in a raw body; ``interrupted``: the answer was cut."""
-    return ChatReader(status).read_all(body, interrupted)
+    return ChatReader(status).gather(body, interrupted)
 
 
 def count_chat(facts: Facts, usage: dict[str, Json]) -> None:
@@ -109,25 +108,20 @@ class ChatCall:
         return index == self.index and name in ("", self.name)
 
 
-class ChatReader:
-    """Reads messages into one `Facts`. Providers with more than the plain wire override the methods
+class ChatReader(MessageReader):
+    """Providers with more than the plain wire override the methods
     without an underscore. ``live``: the arguments of a call are streamed.
     """
 
     live = True
 
     def __init__(self, status: int) -> None:
-        self.facts = Facts()
+        super().__init__(status)
         self.calls: list[ChatCall] = []
-        self._status = status
 
-    def read_all(self, body: bytes, interrupted: bool) -> Facts:
+    def gather(self, body: bytes, interrupted: bool) -> Facts:
         """The facts of a whole body."""
-        for message in read_body(body):
-            if isinstance(message, str):
-                self.facts.unreadable.append(message)
-            else:
-                self._read_message(message[0])
+        self.read_all(body)
         return self._finish(interrupted)
 
     def read_text(self, text: str, holder: dict[str, Json]) -> None:
@@ -147,14 +141,7 @@ class ChatReader:
         self.facts.others |= present(piece, {"x"}) & {"extraContent"}
         return None
 
-    def _read_message(self, message: Json) -> None:
-        if isinstance(message, list):
-            for item in message:
-                self._read_message(item)
-            return
-        if not isinstance(message, dict):
-            self.facts.unreadable.append(json.dumps(message))
-            return
+    def _read_object(self, message: dict[str, Json]) -> None:
         facts = self.facts
         error = message.get("error")
         if error or isinstance(error, dict):
@@ -299,30 +286,12 @@ class ChatReader:
 
     def _read_error(self, error: Json) -> None:
         self._settle(broken=True)
-        own = error if isinstance(error, dict) else {"message": error}
-        code, message = own.get("code"), own.get("message")
-        number = int(code) if isinstance(code, str) and re.fullmatch("[0-9]{3}", code) else code
-        number = number if isinstance(number, int) else None
-        words = [self._status] if self._status >= 300 else []
-        self.facts.error_words += [
-            str(word)
-            for word in (*words, code, own.get("status"), own.get("type"), message)
-            if word not in (None, "", 0)
-        ]
-        self.facts.add_error(
-            self._status if self._status >= 300 else number,
-            str(message or ""),
-            own.get("status") or own.get("type"),
-        )
+        note_error(self.facts, error, self._status)
 
     def _finish(self, interrupted: bool) -> Facts:
-        facts = self.facts
-        self._settle(broken=interrupted or bool(facts.errors))
-        if self._status >= 300 and not facts.errors:
-            facts.error_words.append(str(self._status))
-            facts.add_error(self._status, "")
-        facts.ended_well = not (facts.finish in (None, *CONTINUATION) or facts.is_malformed)
-        return facts
+        self._settle(broken=interrupted or bool(self.facts.errors))
+        self._note_end()
+        return self.facts
 
 
 _OBJECTS = ("chat.completion", "chat.completion.chunk")

@@ -11,10 +11,11 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from harness.facts import CONTINUATION, Facts, StreamedArguments
+from harness.facts import Facts, StreamedArguments
 from harness.stream.json_codec import Json
 
-from .body import is_json, read_body
+from .body import is_json
+from .reader import MessageReader, note_error
 from .tool_code import find_blocks
 
 _NUMBERED = ("FINISH_REASON_UNSPECIFIED", "STOP", "MAX_TOKENS", "SAFETY", "RECITATION")
@@ -48,18 +49,14 @@ def gather_body(body: bytes, status: int = 200, *, tool_code: bool = False) -> F
     ``<tool_code>`` blocks of the text are calls.
     """
     reader = _Reader(status)
-    for message in read_body(body):
-        if isinstance(message, str):
-            reader.facts.unreadable.append(message)
-        else:
-            reader.read_message(message[0])
+    reader.read_all(body)
     return reader.finish(tool_code)
 
 
 def gather_value(message: Json) -> Facts:
     """The facts in one message that is already parsed."""
     reader = _Reader(200)
-    reader.read_message(message)
+    reader.read(message)
     return reader.settled()
 
 
@@ -77,7 +74,7 @@ def read_messages(messages: list[Json]) -> Facts:
     """The facts of messages that are already parsed."""
     reader = _Reader(200)
     for message in messages:
-        reader.read_message(message)
+        reader.read(message)
     return reader.finish(tool_code=False)
 
 
@@ -119,36 +116,25 @@ def _objects(value: Json) -> list[dict[str, Json]]:
     return [value] if isinstance(value, dict) else []
 
 
-class _Reader:
-    """Reads messages into one `Facts`.
-
-    Its state: the call whose arguments are streamed; the pieces of text and thoughts that the facts
-    do not have yet (`settled` adds them); the fields of messages that are read or noted.
+class _Reader(MessageReader):
+    """Its state: the call whose arguments are streamed; the pieces of text and thoughts that the
+    facts do not have yet (`settled` adds them); the fields of messages that are read or noted.
     """
 
     def __init__(self, status: int) -> None:
-        self.facts = Facts()
-        self._status = status
+        super().__init__(status)
         self._streamed: StreamedArguments | None = None
         self._texts: list[str] = []
         self._thoughts: list[str] = []
         self._noted = set(_READ)
 
-    def read_message(self, message: Json) -> None:
-        """Note the facts of one JSON value of the body."""
-        if isinstance(message, list):
-            for item in message:
-                self.read_message(item)
-            return
-        if not isinstance(message, dict):
-            self.facts.unreadable.append(json.dumps(message))
-            return
+    def _read_object(self, message: dict[str, Json]) -> None:
         if message.get("error") is not None:
             self._read_error(message["error"])
         inner = message.get("response")
         if isinstance(inner, dict) and message.get("candidates") is None:
             self.facts.others |= present({name: message.get(name) for name in _ENVELOPE}, set())
-            self.read_message(inner)
+            self._read_object(inner)
             return
         if not message.keys() <= self._noted:
             others = present(message, _READ)
@@ -171,10 +157,7 @@ class _Reader:
         """Return the facts of the whole body."""
         facts = self.settled()
         facts.open_call = self._streamed is not None
-        if self._status >= 300 and not facts.errors:
-            facts.error_words.append(str(self._status))
-            facts.add_error(self._status, "")
-        facts.ended_well = not (facts.finish in (None, *CONTINUATION) or facts.is_malformed)
+        self._note_end()
         for view in filter(None, (facts, facts.at_error, facts.at_block) if tool_code else ()):
             view.blocks = find_blocks(view.text)
         return facts
@@ -313,18 +296,8 @@ class _Reader:
             self._streamed = None
 
     def _read_error(self, error: Json) -> None:
-        code = error.get("code") if isinstance(error, dict) else None
-        message = error.get("message") if isinstance(error, dict) else error
-        number = code if isinstance(code, int) else None
         self.facts.open_call = self._streamed is not None
-        status = error.get("status") if isinstance(error, dict) else None
-        words = [self._status] if self._status >= 300 else []
-        self.facts.error_words += [
-            str(word) for word in (*words, code, status, message) if word not in (None, "", 0)
-        ]
-        self.settled().add_error(
-            self._status if self._status >= 300 else number, str(message or ""), status
-        )
+        note_error(self.settled(), error, self._status)
 
 
 def strings(value: Json) -> Iterator[str]:

@@ -16,6 +16,7 @@ from harness.stream.json_codec import Json
 
 from .gemini import camel, count_gemini, strings
 from .lines import Object, items_in_lines, object_at
+from .reader import note_error, note_exit
 
 _TYPES = {"init", "message", "tool_use", "tool_result", "error", "result"}
 _DOCUMENT = {"response", "stats", "error"}
@@ -53,8 +54,7 @@ def gather_cli(body: bytes, exit_code: str = "0", stderr: str = "") -> Facts:
         else:
             facts.others |= {camel(name) for name in item}
     if exit_code != "0" and not facts.errors and facts.finish is None and not facts.ended_well:
-        facts.error_words += [exit_code, *filter(None, [stderr])]
-        facts.add_error(None, ": ".join(filter(None, (f"exit code {exit_code}", stderr))))
+        note_exit(facts, exit_code, stderr)
     return facts
 
 
@@ -122,7 +122,7 @@ def _read_result(facts: Facts, line: dict[str, Json]) -> None:
     if isinstance(stats, dict):
         count_stats(facts, stats)
     if line.get("error") is not None and line.get("status") != "success":
-        _fail(facts, line["error"])
+        note_error(facts, line["error"])
     else:
         facts.finish = str(line.get("status") or "")
         facts.ended_well = facts.finish == "success"
@@ -146,7 +146,7 @@ def _read_document(facts: Facts, document: dict[str, Json]) -> None:
     if document.get("error") is None:
         facts.finish, facts.ended_well = "", True
     else:
-        _fail(facts, document["error"])
+        note_error(facts, document["error"])
 
 
 def count_stats(facts: Facts, stats: dict[str, Json]) -> None:
@@ -176,17 +176,6 @@ def _decoded(value: Json) -> Json:
         return json.loads(value) if isinstance(value, str) else value
     except ValueError:
         return None
-
-
-def _fail(facts: Facts, error: Json) -> None:
-    own = error if isinstance(error, dict) else {"message": error}
-    words = (own.get("code"), own.get("type"), own.get("message"))
-    facts.error_words += [str(word) for word in words if word not in (None, "", 0)]
-    facts.add_error(
-        own["code"] if isinstance(own.get("code"), int) else None,
-        str(own.get("message") or ""),
-        own.get("type"),
-    )
 
 
 def _first(line: dict[str, Json], *names: str) -> Json:

@@ -13,8 +13,8 @@ from typing import Final
 from harness.facts import Facts, arguments_of
 from harness.stream.json_codec import Json
 
-from .body import read_body
-from .gemini import camel, names_in, strings
+from .gemini import camel, names_in, present, strings
+from .reader import MessageReader, note_error
 
 COUNTS: Final = {
     "total_input_tokens": "promptTokenCount",
@@ -62,11 +62,7 @@ def gather_interactions(body: bytes, status: int = 200, *, interrupted: bool = F
     ``interrupted``: the connection ended before the answer, so that an open call is not whole.
     """
     reader = _Reader(status)
-    for message in read_body(body):
-        if isinstance(message, str):
-            reader.facts.unreadable.append(message)
-        else:
-            reader.read(message[0])
+    reader.read_all(body)
     return reader.finish(interrupted)
 
 
@@ -89,28 +85,21 @@ def count_interactions(facts: Facts, usage: dict[str, Json]) -> None:
     }
 
 
-class _Reader:
-    """Reads messages into one `Facts`. Its state: the index, the pieces and the first arguments of
+class _Reader(MessageReader):
+    """Its state: the index, the pieces and the first arguments of
     the open call, the steps that have no end yet, and the media.
     """
 
     def __init__(self, status: int) -> None:
-        self.facts = Facts()
-        self._status = status
+        super().__init__(status)
         self._call: tuple[int, list[str], Json] | None = None
         self._steps: dict[int, dict[str, Json]] = {}
         self._latest = -1
         self._media: list[Json] = []
         self._streamed = False
 
-    def read(self, message: Json) -> None:
-        """Note the facts of one JSON value of the body."""
-        if isinstance(message, list) and message:
-            for item in message:
-                self.read(item)
-        elif not isinstance(message, dict):
-            self.facts.unreadable.append(json.dumps(message))
-        elif message.get("event_type") in _REMOVED or message.get("outputs") is not None:
+    def _read_object(self, message: dict[str, Json]) -> None:
+        if message.get("event_type") in _REMOVED or message.get("outputs") is not None:
             self.facts.others |= names_in(message)
         elif isinstance(message.get("event_type"), str):
             self._read_event(message)
@@ -131,11 +120,8 @@ class _Reader:
             self._show_call()
         else:
             self._close_call()
-        if self._status >= 300 and not facts.errors:
-            facts.error_words.append(str(self._status))
-            facts.add_error(self._status, "")
-        failed = facts.finish in (None, "failed", "requires_continuation")
-        facts.ended_well = not failed and not facts.invalid_calls
+        self._note_end()
+        facts.ended_well = facts.ended_well and facts.finish != "failed"
         return facts
 
     def _read_event(self, event: dict[str, Json]) -> None:
@@ -390,29 +376,12 @@ class _Reader:
 
     def _note_fields(self, holder: dict[str, Json], known: set[str]) -> None:
         """Note the names of the other fields that have a value."""
-        self.facts.others |= {
-            camel(name)
-            for name, value in holder.items()
-            if name not in known and value not in (None, {}, [], "")
-        }
+        self.facts.others |= present(holder, known)
 
     def _read_error(self, holder: dict[str, Json]) -> None:
-        error = holder.get("error", holder)
-        own = error if isinstance(error, dict) else {"message": error}
-        code, message = own.get("code"), own.get("message")
-        status = own.get("status") if isinstance(own.get("status"), str) else None
-        number = code if isinstance(code, int) and not isinstance(code, bool) else None
-        words = [self._status] if self._status >= 300 else []
-        self.facts.error_words += [
-            str(word) for word in (*words, code, status, message) if word not in (None, "", 0)
-        ]
         self.facts.open_call = self._call is not None
         self._show_call()
-        self.facts.add_error(
-            self._status if self._status >= 300 else number,
-            str(message or ""),
-            status or (code if isinstance(code, str) else None),
-        )
+        note_error(self.facts, holder.get("error", holder), self._status)
 
 
 def _named(interaction: dict[str, Json]) -> Json:

@@ -23,7 +23,7 @@ def gather_compat(
     body: bytes, status: int = 200, *, interrupted: bool = False, tag: str = "thought"
 ) -> Facts:
     """The facts of choice 0 in a raw body; ``tag`` is the name of the tag around thoughts."""
-    return _CompatReader(status, tag).read_all(body, interrupted)
+    return _CompatReader(status, tag).gather(body, interrupted)
 
 
 def signature_of(holder: dict[str, Json]) -> str | None:

@@ -1,0 +1,75 @@
+"""The reader of a body for the oracles, as far as the wires agree: messages, text that is no JSON,
+errors and the end.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from abc import ABC, abstractmethod
+
+from harness.facts import CONTINUATION, Facts
+from harness.stream.json_codec import Json
+
+from .body import read_body
+
+
+class MessageReader(ABC):
+    """Reads messages into one `Facts`. A wire gives its messages a meaning."""
+
+    def __init__(self, status: int) -> None:
+        self.facts = Facts()
+        self._status = status
+
+    @abstractmethod
+    def _read_object(self, message: dict[str, Json]) -> None:
+        """Note the facts of one message."""
+
+    def read_all(self, body: bytes) -> None:
+        """Note the facts of a whole body."""
+        for message in read_body(body):
+            if isinstance(message, str):
+                self.facts.unreadable.append(message)
+            else:
+                self.read(message[0])
+
+    def read(self, message: Json) -> None:
+        """Note the facts of one JSON value of the body."""
+        if isinstance(message, dict):
+            self._read_object(message)
+        elif isinstance(message, list) and message:
+            for item in message:
+                self.read(item)
+        else:
+            self.facts.unreadable.append(json.dumps(message))
+
+    def _note_end(self) -> None:
+        """Note whether the answer ended well, and the status of a failed one without an error."""
+        facts = self.facts
+        if self._status >= 300 and not facts.errors:
+            note_error(facts, None, self._status)
+        facts.ended_well = not (facts.finish in (None, *CONTINUATION) or facts.is_malformed)
+
+
+def note_error(facts: Facts, error: Json, http_status: int = 200) -> None:
+    """Note an error: its number, its message and its words. An HTTP status that reports a failure
+    counts before the number.
+    """
+    own = error if isinstance(error, dict) else {"message": error}
+    code, status, kind, message = (own.get(key) for key in ("code", "status", "type", "message"))
+    number = int(code) if isinstance(code, str) and re.fullmatch("[0-9]{3}", code) else code
+    if type(number) is not int:
+        number = None
+    failed = [http_status] if http_status >= 300 else []
+    words = (*failed, code, status, kind, message)
+    facts.error_words += [str(word) for word in words if word not in (None, "", 0)]
+    word = status or (code if number is None else None) or kind
+    facts.add_error(failed[0] if failed else number, str(message or ""), word)
+
+
+def note_exit(facts: Facts, exit_code: str, stderr: str) -> None:
+    """Note the error of a program whose exit code alone reports its failure; ``stderr`` may be
+    empty.
+    """
+    facts.error_words += filter(None, [exit_code, stderr])
+    facts.add_error(None, ": ".join(filter(None, [f"exit code {exit_code}", stderr])))
