@@ -18,7 +18,7 @@ from harness.stream.json_codec import Json, same_json
 from harness.stream.printable import excerpt, short_json
 
 from .account import Facts
-from .differences import take
+from .differences import take_call
 from .fact import Call, Error, Fact, Finish, Text, Thought, Usage
 from .finish import FinishClass, ends_in_call, finish_class
 from .native import NativeSearch, word_pattern
@@ -415,7 +415,7 @@ class _Judge:
                 self._set("calls", "kept")
             return
         extra = list(mine)
-        missing = [call for call in expected[0] if not take(extra, call)]
+        missing = [call for call in expected[0] if not take_call(extra, call)]
         if missing and self._handed_on_in_pieces():
             note = f"the arguments of {missing[0][0]} are handed on in pieces, not put together"
             self._set("calls", "lost", note)
@@ -710,7 +710,7 @@ def _equal_calls(
             for there, here in zip(wanted, mine, strict=True)
         )
     rest = list(mine)
-    return all(take(rest, call) for call in wanted)
+    return all(take_call(rest, call) for call in wanted)
 
 
 def _holds(carried: str | None, wired: str | None) -> bool:

@@ -75,7 +75,7 @@ def text_and_calls(
     calls = [shown for call in wire.calls if (shown := convert(*call)) is not None]
     text, free = wire.text, list(carried.calls)
     for call in calls:
-        take(free, call)
+        take_call(free, call)
     for raw, name, arguments in wire.blocks:
         for call in free:
             shown = convert(name or call[0], arguments)
@@ -120,7 +120,7 @@ def _without_calls(signatures: Iterable[tuple[str, str]]) -> list[tuple[str, str
     return [("text" if kind == "call" else kind, signature) for kind, signature in signatures]
 
 
-def take(calls: list[tuple[str, Json]], wanted: tuple[str, Json]) -> bool:
+def take_call(calls: list[tuple[str, Json]], wanted: tuple[str, Json]) -> bool:
     """Remove a call from a list; returns whether it was there."""
     for index, call in enumerate(calls):
         if call[0] == wanted[0] and same_json(call[1], wanted[1]):
@@ -149,7 +149,7 @@ def call_findings(
 ) -> list[str]:
     """Calls by name and arguments; with ``ordered`` also their order."""
     extra = list(carried)
-    missing = [call for call in wire if not take(extra, call)]
+    missing = [call for call in wire if not take_call(extra, call)]
     findings = []
     for name, arguments in missing:
         twin = next((call for call in extra if call[0] == name), None)

@@ -8,8 +8,7 @@ that came before a call stands before it; the results stand in the order of the 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Literal
 
 from harness.facts import (
@@ -18,12 +17,13 @@ from harness.facts import (
     Facts,
     NamedArguments,
     plain_base64,
+    take_call,
     text_and_calls,
 )
-from harness.stream.json_codec import Json, same_json
+from harness.stream.json_codec import Json
 from harness.stream.printable import excerpt, short_json
 
-from .gemini import pick, strings
+from .sent_back import Returned, gather_contents
 from .sent_contents import sent_contents
 
 SecondTurnAspect = Literal[
@@ -44,25 +44,6 @@ PLACEHOLDERS = frozenset(
 """Documented values in place of a signature, as text and as base64."""
 
 
-@dataclass
-class _Echo:
-    """What a request says of an answer. ``calls``: (name, arguments), with ``ids``, ``signatures``
-    and ``places``: the characters of text before each. ``results``: (name, id) in order.
-    ``other_signatures`` are those of other parts, ``signed_before`` how many stand before each
-    call.
-    """
-
-    text: str = ""
-    calls: list[NamedArguments] = field(default_factory=list)
-    ids: list[str | None] = field(default_factory=list)
-    signatures: list[str | None] = field(default_factory=list)
-    places: list[int] = field(default_factory=list)
-    results: list[tuple[str, str | None]] = field(default_factory=list)
-    other_signatures: list[str] = field(default_factory=list)
-    signed_before: list[int] = field(default_factory=list)
-    server_tools: list[str] = field(default_factory=list)
-
-
 def judge_second_turn(
     answer: Facts, request: Json, first: Json = None
 ) -> dict[SecondTurnAspect, AspectFinding]:
@@ -74,7 +55,7 @@ def judge_second_turn(
     """
     if request.get("previous_interaction_id"):
         return _judge_stored(answer, request)
-    echo = _read(request, first)
+    returned = _read(request, first)
     findings: dict[SecondTurnAspect, AspectFinding] = {}
 
     def put(aspect: SecondTurnAspect, verdict: AspectVerdict, note: str = "") -> None:
@@ -82,45 +63,47 @@ def judge_second_turn(
 
     ordered = True
     if answer.blocks:  # each is sent back as text or as a call, as the adapter has taken it
-        text, calls = text_and_calls(answer, Facts(calls=echo.calls))
+        text, calls = text_and_calls(answer, Facts(calls=returned.calls))
         ordered = len(calls) == len(answer.calls)
         answer = replace(answer, text=text, calls=calls)
-    if answer.calls or echo.calls:
-        put("calls", *_calls(answer.calls, echo.calls, ordered))
+    if answer.calls or returned.calls:
+        put("calls", *_calls(answer.calls, returned.calls, ordered))
     kept = "calls" in findings and findings["calls"].verdict == "kept"
     aligned = kept and ordered
     if aligned:
-        put("ids", *_ids(answer, echo))
+        put("ids", *_ids(answer, returned))
     if kept:
-        put("results", *_results(echo))
+        put("results", *_results(returned))
     wired = [signature for _, signature in answer.marks]
     if any(wired):
-        put("signatures", *_signatures(wired, echo, aligned))
+        put("signatures", *_signatures(wired, returned, aligned))
     others = [value for kind, value in answer.signatures if kind != "call"]
-    if others or echo.other_signatures:
-        put("other_signatures", *_other_signatures(answer, others, echo))
+    if others or returned.other_signatures:
+        put("other_signatures", *_other_signatures(answer, others, returned))
     server_tools = answer.opaque.get("server_tools", [])
     if server_tools:
-        lost = [value for value in dict.fromkeys(server_tools) if value not in echo.server_tools]
+        lost = [
+            value for value in dict.fromkeys(server_tools) if value not in returned.server_tools
+        ]
         put("server_tools", "lost" if lost else "kept", f"lost: {lost[0]}" if lost else "")
     if answer.text:
         # a message of Chat Completions can't say on which side of its calls its text stands
-        put("text", *_text(answer, echo, aligned and "messages" not in request))
+        put("text", *_text(answer, returned, aligned and "messages" not in request))
     return findings
 
 
 def _judge_stored(answer: Facts, request: Json) -> dict[SecondTurnAspect, AspectFinding]:
     """The verdicts of a request whose answer is on the server: each call has its result."""
-    echo = _gather(sent_contents(request))
+    returned = gather_contents(sent_contents(request))
     if not answer.calls:
         return {}
-    if echo.calls:
-        note = f"the call {echo.calls[0][0]} is sent although the server has it"
+    if returned.calls:
+        note = f"the call {returned.calls[0][0]} is sent although the server has it"
         return {"calls": AspectFinding("wrong", note)}
-    echo.calls, echo.ids = answer.calls, [call_id for call_id, _ in answer.marks]
+    returned.calls, returned.ids = answer.calls, [call_id for call_id, _ in answer.marks]
     return {
-        "ids": AspectFinding(*_ids(answer, echo)),
-        "results": AspectFinding(*_results(echo)),
+        "ids": AspectFinding(*_ids(answer, returned)),
+        "results": AspectFinding(*_results(returned)),
     }
 
 
@@ -128,7 +111,7 @@ def _calls(
     wire: list[NamedArguments], sent: list[NamedArguments], ordered: bool
 ) -> tuple[AspectVerdict, str]:
     rest = list(sent)
-    missing = [call for call in wire if not _remove(rest, call)]
+    missing = [call for call in wire if not take_call(rest, call)]
     if missing:
         name, arguments = missing[0]
         verdict: AspectVerdict = "wrong" if rest else "lost"
@@ -140,40 +123,34 @@ def _calls(
     return "kept", ""
 
 
-def _remove(calls: list[NamedArguments], wanted: NamedArguments) -> bool:
-    for index, call in enumerate(calls):
-        if call[0] == wanted[0] and same_json(call[1], wanted[1]):
-            del calls[index]
-            return True
-    return False
-
-
-def _ids(answer: Facts, echo: _Echo) -> tuple[AspectVerdict, str]:
+def _ids(answer: Facts, returned: Returned) -> tuple[AspectVerdict, str]:
     """An id of the wire comes back as it was. Another must be the same at call and result."""
-    for number, ((wired, _), sent) in enumerate(zip(answer.marks, echo.ids, strict=True), 1):
+    for number, ((wired, _), sent) in enumerate(zip(answer.marks, returned.ids, strict=True), 1):
         if wired and not sent:
             return "lost", f"the id {wired} of call {number} is not sent back"
         if wired and sent != wired:
             return "wrong", f"the id {wired} of call {number} is sent back as {sent}"
-    for number, (sent, result) in enumerate(zip(echo.ids, echo.results, strict=False), 1):
+    for number, (sent, result) in enumerate(zip(returned.ids, returned.results, strict=False), 1):
         if result[1] != sent:
             return "wrong", f"result {number} has the id {result[1]}, its call {sent}"
     return "kept", ""
 
 
-def _results(echo: _Echo) -> tuple[AspectVerdict, str]:
-    names = [name for name, _ in echo.calls]
-    answered = [name for name, _ in echo.results]
+def _results(returned: Returned) -> tuple[AspectVerdict, str]:
+    names = [name for name, _ in returned.calls]
+    answered = [name for name, _ in returned.results]
     if answered == names:
         return "kept", ""
     verdict: AspectVerdict = "lost" if len(answered) < len(names) else "wrong"
     return verdict, f"the calls are {names}, the results are of {answered}"
 
 
-def _signatures(wired: list[str | None], echo: _Echo, aligned: bool) -> tuple[AspectVerdict, str]:
+def _signatures(
+    wired: list[str | None], returned: Returned, aligned: bool
+) -> tuple[AspectVerdict, str]:
     """The signature of each call at that call, and nowhere else."""
-    sent = [_plain(signature) for signature in echo.signatures]
-    everywhere = Counter(filter(None, [*sent, *map(_plain, echo.other_signatures)]))
+    sent = [_plain(signature) for signature in returned.signatures]
+    everywhere = Counter(filter(None, [*sent, *map(_plain, returned.other_signatures)]))
     for number, signature in enumerate(wired, 1):
         plain = _plain(signature)
         if plain is None:
@@ -191,38 +168,42 @@ def _signatures(wired: list[str | None], echo: _Echo, aligned: bool) -> tuple[As
     return "kept", ""
 
 
-def _other_signatures(answer: Facts, others: list[str], echo: _Echo) -> tuple[AspectVerdict, str]:
-    counts = Counter(map(_plain, echo.other_signatures))
+def _other_signatures(
+    answer: Facts, others: list[str], returned: Returned
+) -> tuple[AspectVerdict, str]:
+    counts = Counter(map(_plain, returned.other_signatures))
     for signature, count in Counter(map(_plain, others)).items():
         if counts[signature] < count:
             return "lost", f"not sent back: {excerpt(str(signature), 40)}"
         if counts[signature] > count:
             return "wrong", f"sent back more than once: {excerpt(str(signature), 40)}"
     known = {_plain(signature) for _, signature in answer.signatures} | PLACEHOLDERS
-    if made_up := [value for value in echo.other_signatures if _plain(value) not in known]:
+    if made_up := [value for value in returned.other_signatures if _plain(value) not in known]:
         return "wrong", f"the answer does not have it: {excerpt(made_up[0], 40)}"
-    at_calls = {_plain(signature) for signature in echo.signatures}
+    at_calls = {_plain(signature) for signature in returned.signatures}
     own = {_plain(signature) for _, signature in answer.marks}
     for signature in others:
         if _plain(signature) in at_calls - own:
             return "wrong", f"stands at a call: {excerpt(str(signature), 40)}"
-    places = zip(answer.signed_before, echo.signed_before, strict=False)
+    places = zip(answer.signed_before, returned.signed_before, strict=False)
     for number, (before, sent) in enumerate(places, 1):
         there = [value for kind, value in answer.signatures[:before] if kind != "call"]
-        if there != echo.other_signatures[:sent]:
+        if there != returned.other_signatures[:sent]:
             return "wrong", f"a signature stands on the other side of call {number}"
     return "kept", ""
 
 
-def _text(answer: Facts, echo: _Echo, aligned: bool) -> tuple[AspectVerdict, str]:
-    if echo.text != answer.text:
-        if answer.text in echo.text:
+def _text(answer: Facts, returned: Returned, aligned: bool) -> tuple[AspectVerdict, str]:
+    if returned.text != answer.text:
+        if answer.text in returned.text:
             return "wrong", "more text is sent back than the answer has"
         characters = iter(answer.text)
-        part = all(character in characters for character in echo.text)
-        note = f"the answer says {short_json(answer.text)}, sent back is {short_json(echo.text)}"
+        part = all(character in characters for character in returned.text)
+        note = (
+            f"the answer says {short_json(answer.text)}, sent back is {short_json(returned.text)}"
+        )
         return ("lost" if part else "wrong"), note
-    if aligned and echo.places != answer.places:
+    if aligned and returned.places != answer.places:
         return "wrong", "text stands on the other side of a call"
     return "kept", ""
 
@@ -231,43 +212,11 @@ def _plain(signature: str | None) -> str | None:
     return plain_base64(signature) if signature else None
 
 
-def _read(request: Json, first: Json) -> _Echo:
+def _read(request: Json, first: Json) -> Returned:
     """The contents after those of the first request, or from the first content of the model on."""
     contents = sent_contents(request)
     before = len(sent_contents(first)) if first is not None else 0
     if not before:
         roles = [content.get("role") for content in contents]
         before = roles.index("model") if "model" in roles else len(contents)
-    return _gather(contents[before:])
-
-
-def _gather(contents: list[dict[str, Json]]) -> _Echo:
-    echo = _Echo()
-    for content in contents:
-        for part in content.get("parts") or []:
-            if isinstance(part, dict):
-                _read_part(echo, part, content.get("role"))
-    return echo
-
-
-def _read_part(echo: _Echo, part: dict[str, Json], role: Json) -> None:
-    call, result = pick(part, "functionCall"), pick(part, "functionResponse")
-    signature = pick(part, "thoughtSignature")
-    if isinstance(call, dict):
-        echo.calls.append((str(call.get("name") or ""), call.get("args") or {}))
-        echo.ids.append(call.get("id") or None)
-        echo.signatures.append(signature)
-        echo.places.append(len(echo.text))
-        echo.signed_before.append(len(echo.other_signatures))
-    elif signature is not None:
-        echo.other_signatures.append(str(signature))
-    if isinstance(result, dict) and role != "model":  # the provider's own stands in its content
-        echo.results.append((str(result.get("name") or ""), result.get("id") or None))
-    if role == "model" and isinstance(part.get("text"), str) and part.get("thought") is not True:
-        echo.text += part["text"]
-    echo.server_tools += _server_strings(part)
-
-
-def _server_strings(part: dict[str, Json]) -> Iterator[str]:
-    for name in ("toolCall", "toolResponse"):
-        yield from strings(pick(part, name))
+    return gather_contents(contents[before:])

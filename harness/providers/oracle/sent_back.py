@@ -11,53 +11,75 @@ from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from harness.facts import Facts, call_findings
-from harness.stream.json_codec import Json, same_json
+from harness.facts import Facts, NamedArguments, call_findings
+from harness.stream.json_codec import Json
 from harness.stream.printable import short_json
 
-from .sent_contents import names_calls_by_id, sent_contents
+from .gemini import pick, strings
+from .sent_contents import Content, names_calls_by_id, sent_contents
 
 
 @dataclass
 class Returned:
-    """The calls and results of a request, in order: calls are (name, arguments), results (name,
-    id). ``marks``: the id and the signature of each call, None where it has none.
+    """What a request says of an answer. ``calls``: (name, arguments), in order, with their ``ids``
+    and ``signatures``, and in ``places`` the characters of text before each. ``results``: (name,
+    id), in order. ``in_order``: every content with a call stands before those with results.
 
-    ``call_contents`` and ``result_contents``: the index of the content that holds each.
-    ``signatures``: those of all other parts; ``signed_before``: how many of them stand before each
-    call. ``by_id``: every call must have an id, so that one is made where the answer gave none.
+    ``other_signatures``: those of all other parts; ``signed_before``: how many of them stand before
+    each call. ``by_id``: every call must have an id, so that one is made where the answer gave
+    none.
     """
 
-    calls: list[tuple[str, Json]] = field(default_factory=list)
-    marks: list[tuple[str | None, str | None]] = field(default_factory=list)
+    text: str = ""
+    calls: list[NamedArguments] = field(default_factory=list)
+    ids: list[str | None] = field(default_factory=list)
+    signatures: list[str | None] = field(default_factory=list)
+    places: list[int] = field(default_factory=list)
     results: list[tuple[str, str | None]] = field(default_factory=list)
-    call_contents: list[int] = field(default_factory=list)
-    result_contents: list[int] = field(default_factory=list)
-    signatures: list[str] = field(default_factory=list)
+    other_signatures: list[str] = field(default_factory=list)
     signed_before: list[int] = field(default_factory=list)
+    server_tools: list[str] = field(default_factory=list)
+    in_order: bool = True
     by_id: bool = False
 
 
 def gather_request(body: Json) -> Returned:
     """The calls and results of a request as the API documents it, of any of Gemini's wires."""
-    returned = Returned(by_id=names_calls_by_id(body))
-    for index, content in enumerate(sent_contents(body)):
-        for part in content.get("parts") or []:
-            call, result = part.get("functionCall"), part.get("functionResponse")
-            signature = part.get(
-                "thoughtSignature", part.get("thought_signature")
-            )  # a part of an unknown kind goes back as it came
-            if isinstance(call, dict):
-                returned.calls.append((str(call.get("name") or ""), call.get("args") or {}))
-                returned.marks.append((call.get("id"), signature))
-                returned.call_contents.append(index)
-                returned.signed_before.append(len(returned.signatures))
-            elif signature is not None:
-                returned.signatures.append(str(signature))
-            if isinstance(result, dict):
-                returned.results.append((str(result.get("name") or ""), result.get("id")))
-                returned.result_contents.append(index)
+    returned = gather_contents(sent_contents(body))
+    returned.by_id = names_calls_by_id(body)
     return returned
+
+
+def gather_contents(contents: list[Content]) -> Returned:
+    """The calls and results of some contents of a request."""
+    returned = Returned()
+    for content in contents:
+        before = len(returned.calls)
+        for part in content.get("parts") or []:
+            if isinstance(part, dict):
+                _read_part(returned, part, content.get("role"))
+        if returned.results and len(returned.calls) > before:
+            returned.in_order = False
+    return returned
+
+
+def _read_part(returned: Returned, part: Content, role: Json) -> None:
+    call, result = pick(part, "functionCall"), pick(part, "functionResponse")
+    signature = pick(part, "thoughtSignature")
+    if isinstance(call, dict):
+        returned.calls.append((str(call.get("name") or ""), call.get("args") or {}))
+        returned.ids.append(call.get("id") or None)
+        returned.signatures.append(signature or None)
+        returned.places.append(len(returned.text))
+        returned.signed_before.append(len(returned.other_signatures))
+    elif signature is not None:
+        returned.other_signatures.append(str(signature))
+    if isinstance(result, dict) and role != "model":  # the provider's own stands in its content
+        returned.results.append((str(result.get("name") or ""), result.get("id") or None))
+    if role == "model" and isinstance(part.get("text"), str) and part.get("thought") is not True:
+        returned.text += part["text"]
+    for name in ("toolCall", "toolResponse"):
+        returned.server_tools += strings(pick(part, name))
 
 
 def return_losses(wire: Facts, returned: Returned, signed: Collection[str]) -> list[str]:
@@ -68,19 +90,18 @@ def return_losses(wire: Facts, returned: Returned, signed: Collection[str]) -> l
     findings = call_findings(wire.calls, returned.calls, ordered=True)
     if findings:
         return [f"sent back: {finding}" for finding in findings]
-    for number, (there, here) in enumerate(zip(wire.marks, returned.marks, strict=True), 1):
+    sent_marks = zip(returned.ids, returned.signatures, strict=True)
+    for number, (there, here) in enumerate(zip(wire.marks, sent_marks, strict=True), 1):
         findings += [
             f"{kind} of call {number} {'lost' if had else 'invented'}: {short_json(had)}"
             f" is sent back as {short_json(sent)}"
             for kind, had, sent in zip(("id", "signature"), there, here, strict=True)
-            if (had or None) != (sent or None)
-            and not (kind == "id" and sent and not had and returned.by_id)
+            if (had or None) != sent and not (kind == "id" and not had and returned.by_id)
         ]
         if returned.by_id and not here[0]:
             findings.append(f"call {number} has no id, by which its result must name it")
-    wanted = [
-        (name, mark[0]) for (name, _), mark in zip(returned.calls, returned.marks, strict=True)
-    ]
+    names = [name for name, _ in returned.calls]
+    wanted = list(zip(names, returned.ids, strict=True))
     if not same_json(
         [list(result) for result in returned.results], [list(call) for call in wanted]
     ):
@@ -88,21 +109,16 @@ def return_losses(wire: Facts, returned: Returned, signed: Collection[str]) -> l
             f"results {short_json(returned.results)} do not answer the calls"
             f" {short_json(wanted)}, one each and in their order"
         )
-    if (
-        returned.calls
-        and returned.results
-        and returned.call_contents[-1] >= returned.result_contents[0]
-    ):
+    if not returned.in_order:
         findings.append("a call stands behind the first result")
-    others = [signature for kind, signature in wire.signatures if kind in signed]
     findings += [
         f"signature lost: {short_json(signature)} is not sent back"
-        for signature in others
-        if signature not in returned.signatures
+        for kind, signature in wire.signatures
+        if kind in signed and signature not in returned.other_signatures
     ]
     findings += _moved(wire, returned)
     given = Counter(signature for _, signature in wire.signatures)
-    sent = Counter(returned.signatures) + Counter(sign for _, sign in returned.marks if sign)
+    sent = Counter(filter(None, [*returned.other_signatures, *returned.signatures]))
     return findings + [
         f"signature copied: {short_json(signature)} is sent back at {count} parts; the answer has"
         f" it at {given[signature]}"
@@ -119,8 +135,8 @@ def _moved(wire: Facts, returned: Returned) -> list[str]:
         before = [signature for _, signature in wire.signatures[:there]]
         behind = [signature for _, signature in wire.signatures[there:]]
         moved = [
-            *(value for value in before if value in returned.signatures[here:]),
-            *(value for value in behind if value in returned.signatures[:here]),
+            *(value for value in before if value in returned.other_signatures[here:]),
+            *(value for value in behind if value in returned.other_signatures[:here]),
         ]
         findings += [
             f"signature moved: {short_json(value)} stands on the other side of call {number}"
