@@ -39,7 +39,6 @@ from harness.conformance.aspect_results import (
     JudgeResults,
     Unjudged,
     decode_results,
-    encode_part,
 )
 from harness.conformance.aspect_run import (
     Cuts,
@@ -52,6 +51,7 @@ from harness.conformance.aspect_run import (
 from harness.conformance.configuration import adapters_of, losses_of
 from harness.conformance.masked import masked
 from harness.conformance.project import SUFFIXES, yaml_files
+from harness.conformance.results import encode_item
 from harness.conformance.suite import CASSETTES
 from harness.facts import DeclaredLoss, read_losses
 from harness.pipeline.replay import is_answer
@@ -261,7 +261,7 @@ def _merge(documents: Sequence[Path], parsed: argparse.Namespace) -> int:
 
 def _write_report(results: JudgeResults, target: Path) -> None:
     shown = masked(results, mask())
-    write_files({PAGE: aspects_page(shown), JSON: encode_part(shown).decode()}, target)
+    write_files({PAGE: aspects_page(shown), JSON: encode_item(shown).decode()}, target)
     number = len(results.adapters)
     _say(f"{number} adapter{'' if number == 1 else 's'}: {target / PAGE}")
 
@@ -388,7 +388,7 @@ class ResultsFile:
 
     def __init__(self, path: Path | None, skipped: Sequence[Unjudged]) -> None:
         self._file = path and path.open("wb", buffering=0)
-        left_out = b",".join(map(encode_part, skipped))
+        left_out = b",".join(map(encode_item, skipped))
         self._end = b'],"skipped":[' + left_out + b"]}\n"
         self._closing = b""
         self._at = 0
@@ -409,14 +409,14 @@ class ResultsFile:
 
     def begin(self, adapter: AdapterResults) -> None:
         """Begin the cells of an adapter."""
-        head = encode_part(adapter).removesuffix(b"}")
+        head = encode_item(adapter).removesuffix(b"}")
         comma, self._comma, self._closing = self._comma, b"", b"]}"
         self._write(comma + head + b',"cells":[')
 
     def add(self, cell: AspectCell) -> None:
         """Write one cell."""
         comma, self._comma = self._comma, b",\n"
-        self._write(comma + encode_part(cell))
+        self._write(comma + encode_item(cell))
 
     def begin_second_turn(self) -> None:
         """End the cells of the first turn."""

@@ -13,7 +13,6 @@ from typing import Annotated, Final, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-from harness.cassettes.validation import msgspec_fault
 from harness.facts import RED, AspectFinding, Entry, Text, Thought, Transcript, json_of_fact
 from harness.pipeline.replay import replay_layers
 from harness.providers.oracle import SecondTurnAspect
@@ -22,7 +21,7 @@ from harness.stream.json_codec import Json
 from harness.stream.printable import printable
 
 from .aspects import ExchangeJudgement
-from .results import ResultsError, spell_surrogates
+from .results import decode_as
 
 Block = Literal["documented", "variant"]
 CellVerdict = Literal["passed", "failed", "error", "skipped"]
@@ -152,23 +151,10 @@ class JudgeResults(Struct, frozen=True, omit_defaults=True, forbid_unknown_field
     skipped: tuple[Unjudged, ...] = ()
 
 
-def encode_part(part: Struct) -> bytes:
-    """A part of the document as JSON. A lone surrogate becomes its escape as text."""
-    try:
-        return msgspec.json.encode(part)
-    except UnicodeEncodeError:
-        return msgspec.json.encode(spell_surrogates(msgspec.to_builtins(part)))
-
-
 def decode_results(data: bytes, name: str) -> JudgeResults:
     """Read a document. Raises `ResultsError`, whose message begins with ``name``."""
-    try:
-        return msgspec.json.decode(data, type=JudgeResults)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        _, fact = msgspec_fault(error, JudgeResults, "the document")
-        raise ResultsError(
-            f"{name}: {fact}; expected the JSON file that `harness judge --json` writes"
-        ) from error
+    expected = "expected the JSON file that `harness judge --json` writes"
+    return decode_as(JudgeResults, data, name, expected)
 
 
 def second_turn_cell(

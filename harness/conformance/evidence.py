@@ -13,6 +13,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from hashlib import sha256
+from itertools import pairwise
 from typing import Any, Final, Literal
 
 from msgspec import structs, to_builtins
@@ -42,14 +43,11 @@ from .results import (
     Read,
     Sent,
     Stream,
-    fewer_reads,
 )
 
 AROUND: Final = 5
 """Items shown before and after the one to look at."""
 MAX_LINE: Final = 260
-MANY_READS: Final = 10 * MOST_READS
-"""So many reads are looked at one by one to decide which are merged."""
 MAX_BODY: Final = 800
 MAX_REQUEST: Final = 60
 """Lines of a prompt or a request, of a cell that differs."""
@@ -216,15 +214,24 @@ def _digest(data: bytes) -> str:
 
 
 def _reads(exchange: Exchange, inside: Sequence[Inside]) -> tuple[Read, ...]:
-    """At most `MOST_READS` rows: of more reads, neighbours are merged."""
+    """At most `MOST_READS` rows. Of more reads, all but the first and the last are merged in runs
+    of equal length.
+    """
     reads = [
         Read(at, len(data), 1, end) for (at, data), end in zip(exchange.reads, inside, strict=True)
     ]
-    step = -(-len(reads) // MANY_READS)
-    if step > 1:
-        runs = (reads[start : start + step] for start in range(1, len(reads) - 1, step))
-        reads = [reads[0], *(read for run in runs for read in fewer_reads(run, 1)), reads[-1]]
-    return fewer_reads(reads, MOST_READS)
+    if len(reads) <= MOST_READS:
+        return tuple(reads)
+    between, rows = len(reads) - 2, MOST_READS - 2
+    places = [1 + between * row // rows for row in range(rows + 1)]
+    runs = [_merged(reads[start:stop]) for start, stop in pairwise(places)]
+    return (reads[0], *runs, reads[-1])
+
+
+def _merged(reads: Sequence[Read]) -> Read:
+    ends = {read.inside for read in reads}
+    inside: Inside = "character" if "character" in ends else "message" if "message" in ends else ""
+    return Read(reads[-1].at_ms, sum(read.size for read in reads), len(reads), inside)
 
 
 def _inside(exchange: Exchange, trace: Trace) -> list[Inside]:

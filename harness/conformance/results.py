@@ -7,9 +7,9 @@ sorts them by `sort_key`, a total order.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
@@ -17,6 +17,8 @@ from msgspec import Meta, Struct
 from harness.cassettes.validation import msgspec_fault
 from harness.facts import AspectVerdict
 from harness.stream.events import End
+
+Decoded = TypeVar("Decoded")
 
 Verdict = Literal[
     "failed",
@@ -128,7 +130,7 @@ class Finding(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tru
 
 class Read(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, array_like=True):
     """``number`` consecutive network reads: milliseconds from the request to the last of them,
-    their bytes, and whether they end inside a message or a character.
+    their bytes, and whether any of them ends inside a message or a character.
     """
 
     at_ms: float | None
@@ -156,8 +158,8 @@ class Stream(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
     """How an answer came: ``size`` bytes in ``reads_total`` network reads, and the first half of
     the SHA-256 of its bytes.
 
-    ``inside_total`` reads end inside a message or a character; merged ``reads`` (`fewer_reads`)
-    show fewer of them. ``events``: the first of ``events_total`` events, a line each.
+    ``inside_total`` reads end inside a message or a character; merged ``reads`` show
+    fewer of them. ``events``: the first of ``events_total`` events, a line each.
     """
 
     status: int
@@ -284,38 +286,6 @@ def brief(result: CaseResult) -> CaseResult:
     )
 
 
-def fewer_reads(reads: Sequence[Read], most: int) -> tuple[Read, ...]:
-    """The reads in at most ``most`` rows: neighbours are merged, pair by pair.
-
-    The first and the last read are merged last, and before them those that end inside a character
-    or a message. Among the others, the pair with the fewest reads is merged first. Merging
-    repeatedly gives the same rows as merging once.
-    """
-    kept = list(reads)
-    losses = [_loss(kept, at) for at in range(len(kept) - 1)]
-    while losses and len(kept) > most:
-        at = losses.index(min(losses))
-        first, second = kept[at : at + 2]
-        size, number = first.size + second.size, first.number + second.number
-        kept[at : at + 2] = [Read(second.at_ms, size, number, second.inside)]
-        del losses[at]
-        for near in range(max(at - 1, 0), min(at + 1, len(losses))):
-            losses[near] = _loss(kept, near)
-    return tuple(kept)
-
-
-def _loss(reads: Sequence[Read], at: int) -> int:
-    """The loss of detail when a read and the next are merged. Pairs with a smaller loss are
-    merged first.
-    """
-    edge = at in (0, len(reads) - 2)
-    kind = len(_INSIDE) if edge else _INSIDE.index(reads[at].inside)
-    return (kind << 40) + reads[at].number + reads[at + 1].number
-
-
-_INSIDE: Final = ("", "message", "character")
-
-
 def sort_key(result: CaseResult) -> tuple[Any, ...]:
     """The order of results: by place in the specs, provider and cell, then by everything else."""
     place = (
@@ -328,45 +298,47 @@ def sort_key(result: CaseResult) -> tuple[Any, ...]:
         result.cassette,
         result.exchange,
     )
-    return (*place, _encode_one(result))
+    return (*place, encode_item(result))
 
 
 def encode(results: Iterable[CaseResult]) -> bytes:
-    """Results as one JSON array in `sort_key` order: same results, same bytes. A lone surrogate is
-    written out as the text ``\\ud83d``.
-    """
+    """Results as one JSON array in `sort_key` order: same results, same bytes."""
     return b"[" + b",\n".join(key[-1] for key in sorted(map(sort_key, results))) + b"]\n"
 
 
 def decode(data: bytes) -> list[CaseResult]:
     """Read what `encode` wrote. Raises `ResultsError`."""
+    expected = "expected the JSON array that a run writes; run the specs again to get one"
+    return decode_as(list[CaseResult], data, "results", expected)
+
+
+def decode_as(kind: type[Decoded], data: bytes, name: str, expected: str) -> Decoded:
+    """Read a JSON document. Raises `ResultsError` with its name, the fault and what is expected."""
     try:
-        return msgspec.json.decode(data, type=list[CaseResult])
+        return msgspec.json.decode(data, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:  # a ValidationError is a DecodeError
-        _, fact = msgspec_fault(error, list[CaseResult], "the document")
-        raise ResultsError(
-            f"results: {fact}; expected the JSON array that a run writes; run the specs"
-            " again to get one"
-        ) from error
+        _, fact = msgspec_fault(error, kind, "the document")
+        raise ResultsError(f"{name}: {fact}; {expected}") from error
 
 
-def _encode_one(result: CaseResult) -> bytes:
+def encode_item(item: Struct) -> bytes:
+    """A result, or an item of a document, as JSON. A lone surrogate becomes its escape as text:
+    only text of a model has one, and UTF-8 has no form for it.
+    """
     try:
-        return msgspec.json.encode(result)
-    except (
-        UnicodeEncodeError
-    ):  # only a lone surrogate, which model text may contain, can't be encoded
-        return msgspec.json.encode(spell_surrogates(msgspec.to_builtins(result)))
+        return msgspec.json.encode(item)
+    except UnicodeEncodeError:
+        return msgspec.json.encode(_spell_surrogates(msgspec.to_builtins(item)))
 
 
-def spell_surrogates(value: Any) -> Any:
+def _spell_surrogates(value: Any) -> Any:
     """JSON data with every lone surrogate written out as text."""
     match value:
         case str():
             return value.encode("utf-8", "backslashreplace").decode()
         case dict():
-            return {key: spell_surrogates(item) for key, item in value.items()}
+            return {key: _spell_surrogates(item) for key, item in value.items()}
         case list() | tuple():
-            return [spell_surrogates(item) for item in value]
+            return [_spell_surrogates(item) for item in value]
         case _:
             return value

@@ -15,7 +15,6 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-from harness.cassettes.validation import msgspec_fault
 from harness.conformance.results import (
     Breach,
     CaseResult,
@@ -29,8 +28,9 @@ from harness.conformance.results import (
     ResultsError,
     Stream,
     Verdict,
+    decode_as,
+    encode_item,
     sort_key,
-    spell_surrogates,
 )
 from harness.facts import AspectVerdict
 from harness.stream.events import End
@@ -195,11 +195,7 @@ def unpack(data: bytes, name: str = "results") -> Run:
     ``name``.
     """
     way_out = "expected the whole document that a run writes; run the specs again to get one"
-    try:
-        document = msgspec.json.decode(data, type=Document)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:  # a ValidationError is a DecodeError
-        _, fact = msgspec_fault(error, Document, "the document")
-        raise ResultsError(f"{name}: {fact}; {way_out}") from error
+    document = decode_as(Document, data, name, way_out)
     footer = _footer(document.cases, document.streams, document.results)
     if footer != document.footer:
         raise ResultsError(
@@ -285,13 +281,3 @@ _OF_CELL: Final = (
 )
 _OF_EVIDENCE: Final = ("digest", "tool_code", "layers", "breaches")
 _ANY: Final = "[ADAPTER]'"
-
-
-def encode_item(item: Struct) -> bytes:
-    """One item as JSON. A lone surrogate becomes its escape as text: only text of a model has one,
-    and UTF-8 has no form for it.
-    """
-    try:
-        return msgspec.json.encode(item)
-    except UnicodeEncodeError:
-        return msgspec.json.encode(spell_surrogates(msgspec.to_builtins(item)))

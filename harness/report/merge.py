@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 import msgspec
 from msgspec.structs import replace
 
-from harness.conformance.results import CaseResult, Evidence, ResultsError
+from harness.conformance.results import CaseResult, Evidence, ResultsError, encode_item
 
-from .document import Header, Named, Run, encode_item
+from .document import Header, Named, Run
 
 
 def merge(runs: Iterable[Run]) -> Run:

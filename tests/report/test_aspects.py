@@ -12,11 +12,11 @@ from harness.conformance.aspect_results import (
     JudgeResults,
     Side,
     decode_results,
-    encode_part,
     request_lines,
     side_of,
     words_of,
 )
+from harness.conformance.results import encode_item
 from harness.report import ReportError
 from harness.report.aspect_compare import compare_results
 from harness.report.aspect_counts import command_of, losses_of
@@ -130,10 +130,10 @@ def test_two_adapters_with_the_same_name_and_version_have_no_page() -> None:
 
 
 def test_results_are_read_back_as_they_were_written() -> None:
-    assert decode_results(encode_part(RESULTS), "x") == RESULTS
+    assert decode_results(encode_item(RESULTS), "x") == RESULTS
     broken = replace(OTHER, name="\ud83d")
     assert (
-        decode_results(encode_part(broken).join([b'{"adapters":[', b"]}"]), "x").adapters[0].name
+        decode_results(encode_item(broken).join([b'{"adapters":[', b"]}"]), "x").adapters[0].name
         == "\\ud83d"
     )
     assert HOSTILE[-1] == "\ud83d"
