@@ -18,8 +18,9 @@ from harness.providers import PROVIDERS
 from harness.stream.exchange import Exchange
 
 from ..adapters import Adapter, AdapterError, OutOfTime
+from ..metamorphic.messages import with_reads
 from .law import Breach, Law, shown
-from .variants import plain, seeded, with_reads
+from .variants import plain, seeded
 
 _GARBAGE = (
     b"\x00\xff\xfe garbage\r\n",

@@ -16,7 +16,8 @@ from harness.cassettes import Cassette, Exchange, Origin, dumps
 from harness.pipeline.replay import DEFAULT_PROVIDER
 from harness.stream.framing import json_messages
 
-from .variants import plain, with_reads
+from ..metamorphic.messages import with_reads
+from .variants import plain
 
 LETTERS = 40
 """A text up to this length is shortened by single characters, a longer one by halves."""

@@ -18,10 +18,10 @@ from ..adapters import Adapter, AdapterError, OutOfTime
 from ..aspects import read_raw_facts
 from ..metamorphic import chat, steps
 from ..metamorphic.content import with_finish
-from ..metamorphic.messages import edited
+from ..metamorphic.messages import edited, with_reads
 from .law import Breach, Law
 from .loss import facts_of, unknown_model
-from .variants import plain, with_reads
+from .variants import plain
 from .wire import provider_of, wire_facts
 
 BODIES: Final = {

@@ -10,13 +10,10 @@ from itertools import accumulate, pairwise
 from harness.stream.decompression import unpack
 from harness.stream.exchange import Exchange
 
+from ..metamorphic.messages import with_reads
+
 Cuts = tuple[int, ...]
 """Offsets in a body where one network read ends and the next begins."""
-
-
-def with_reads(exchange: Exchange, *reads: bytes) -> Exchange:
-    """The exchange with other reads, whose times are unknown."""
-    return replace(exchange, reads=tuple((None, data) for data in reads if data))
 
 
 def with_cuts(exchange: Exchange, cuts: Cuts) -> Exchange:

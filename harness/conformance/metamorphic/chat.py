@@ -8,26 +8,23 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from harness.facts import arguments_of
-from harness.stream.events import INTERRUPTED
 from harness.stream.exchange import Exchange
-from harness.stream.framing import frame_by_content
+from harness.stream.framing import frames_of_body
 from harness.stream.json_codec import Json
 
-from .messages import Change, Messages, reversed_keys
+from .messages import Change, Edit, Messages, is_whole, json_texts, put_in_all, reversed_keys
 from .messages import edited as messages_edited
 
 ERROR: Final = {"error": {"code": 503, "message": "overloaded", "status": "UNAVAILABLE"}}
 END: Final = b"data: [DONE]"
 _OPEN_TAG: Final = re.compile("</?[a-z]*$")
-Edit = Callable[[Messages], bool]
 
 
 def chunks_of(exchange: Exchange) -> Messages | None:
     """The chunks of a whole stream that gives a finish reason; None for any other answer."""
-    if exchange.status >= 300 or exchange.end in INTERRUPTED or exchange.header("content-encoding"):
+    if not is_whole(exchange):
         return None
-    framer = frame_by_content()
-    frames = framer.feed(exchange.body) + framer.close()
+    frames = frames_of_body(exchange.body)
     messages = [frame.json for frame in frames if frame.raw is None or frame.raw != "[DONE]"]
     if not all(
         isinstance(item, dict) and item.get("object") == "chat.completion.chunk"
@@ -42,8 +39,7 @@ def written(
     messages: Messages, line_end: str = "\n", *, ascii_: bool = False, spaced: bool = False
 ) -> bytes:
     """The chunks as server-sent events, without an end mark."""
-    separators = (", ", ": ") if spaced else (",", ":")
-    texts = (json.dumps(item, ensure_ascii=ascii_, separators=separators) for item in messages)
+    texts = json_texts(messages, ascii_=ascii_, spaced=spaced)
     return "".join(f"data: {text}{line_end * 2}" for text in texts).encode()
 
 
@@ -228,11 +224,7 @@ def with_ids(call_id: str | None) -> Edit:
     """Give every whole call this id, or none."""
 
     def edit(messages: Messages) -> bool:
-        items = whole_calls(messages)
-        for call in items:
-            call.pop("id")
-            call |= {} if call_id is None else {"id": call_id}
-        return bool(items)
+        return put_in_all(whole_calls(messages), "id", call_id)
 
     return edit
 
@@ -248,11 +240,8 @@ def with_finish(reason: str | None) -> Edit:
     """Replace every finish reason, or remove it."""
 
     def edit(messages: Messages) -> bool:
-        finished = [choice for _, choice in choices(messages) if choice.get("finish_reason")]
-        for choice in finished:
-            choice.pop("finish_reason")
-            choice |= {} if reason is None else {"finish_reason": reason}
-        return bool(finished)
+        finished = (choice for _, choice in choices(messages) if choice.get("finish_reason"))
+        return put_in_all(finished, "finish_reason", reason)
 
     return edit
 

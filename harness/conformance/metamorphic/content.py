@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any, Final
 
 from harness.stream.exchange import Exchange
 
 from .messages import (
+    Edit,
     Messages,
     answer_messages,
     answers,
@@ -16,14 +16,13 @@ from .messages import (
     as_events,
     calls,
     parts,
+    put_in_all,
     responses,
     with_reads,
 )
 
 DEEPER: Final = 5000
 """Levels of nesting that no reader has to accept."""
-
-Edit = Callable[[Messages], bool]
 
 
 def appended(part: dict[str, Any]) -> Edit:
@@ -96,11 +95,8 @@ def with_ids(call_id: str | None) -> Edit:
     def edit(messages: Messages) -> bool:
         if any("functionResponse" in siblings[index] for siblings, index in parts(messages)):
             return False  # a result names its call by the id
-        whole = [siblings[index]["functionCall"] for siblings, index in calls(messages)]
-        for call in whole:
-            call.pop("id", None)
-            call |= {} if call_id is None else {"id": call_id}
-        return bool(whole)
+        whole = (siblings[index]["functionCall"] for siblings, index in calls(messages))
+        return put_in_all(whole, "id", call_id)
 
     return edit
 
@@ -143,11 +139,8 @@ def with_finish(reason: str | None) -> Edit:
     """Replace every finish reason, or remove it."""
 
     def edit(messages: Messages) -> bool:
-        finished = [item for item in answers(messages) if "finishReason" in item]
-        for candidate in finished:
-            candidate.pop("finishReason")
-            candidate |= {} if reason is None else {"finishReason": reason}
-        return bool(finished)
+        finished = (item for item in answers(messages) if "finishReason" in item)
+        return put_in_all(finished, "finishReason", reason)
 
     return edit
 

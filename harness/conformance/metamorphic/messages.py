@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +19,12 @@ Read = Callable[[Exchange], Messages | None]
 """Gives the messages of an answer, which may be changed; None for an answer that has none."""
 
 
+def is_whole(exchange: Exchange) -> bool:
+    """Whether an answer did not fail, and came to its end, not compressed."""
+    broken = exchange.status >= 300 or exchange.end in INTERRUPTED
+    return not (broken or exchange.header("content-encoding"))
+
+
 def object_messages(body: bytes) -> Messages | None:
     """The messages of a body; None where some part of it is no JSON object."""
     messages = framing.json_messages(body)
@@ -31,9 +37,7 @@ def answer_messages(exchange: Exchange) -> Messages | None:
     None for an answer that failed, is blocked, interrupted, empty or compressed, or that is not
     JSON from beginning to end.
     """
-    if exchange.status >= 300 or exchange.end in INTERRUPTED or exchange.header("content-encoding"):
-        return None
-    messages = object_messages(exchange.body)
+    messages = object_messages(exchange.body) if is_whole(exchange) else None
     if messages is None or not any(True for _ in parts(messages)):
         return None
     refusals = ("error", "promptFeedback", "prompt_feedback")
@@ -44,6 +48,12 @@ def answer_messages(exchange: Exchange) -> Messages | None:
 def as_events(messages: Messages, line_end: str = "\r\n") -> bytes:
     """The messages as server-sent events, one event a message."""
     return "".join(f"data: {json.dumps(item)}{line_end * 2}" for item in messages).encode()
+
+
+def json_texts(messages: Messages, *, ascii_: bool, spaced: bool) -> Iterator[str]:
+    """Each message as JSON, with or without escapes and white space."""
+    separators = (", ", ": ") if spaced else (",", ":")
+    return (json.dumps(item, ensure_ascii=ascii_, separators=separators) for item in messages)
 
 
 def with_reads(exchange: Exchange, *reads: bytes) -> Exchange:
@@ -62,8 +72,11 @@ def rewritten(read: Read, write: Callable[[Messages], bytes | None]) -> Change:
     return change
 
 
+Edit = Callable[[Messages], bool]
+
+
 def edited(
-    edit: Callable[[Messages], bool],
+    edit: Edit,
     read: Read = answer_messages,
     write: Callable[[Messages], bytes] = as_events,
 ) -> Change:
@@ -95,6 +108,17 @@ def truncated(read: Read, place: Callable[[bytes], int | None]) -> Change:
         return replace(with_reads(exchange, exchange.body[:end]), end="cut")
 
     return change
+
+
+def put_in_all(holders: Iterable[dict[str, Json]], name: str, value: Json) -> bool:
+    """Give a field of all these objects one value, or with None remove it; False without
+    objects.
+    """
+    objects = list(holders)
+    for holder in objects:
+        holder.pop(name, None)
+        holder |= {} if value is None else {name: value}
+    return bool(objects)
 
 
 def reversed_keys(value: Json) -> Json:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 from harness.stream.events import INTERRUPTED
 from harness.stream.exchange import Exchange
 
 from . import messages
-from .messages import Change, reversed_keys, rewritten
+from .messages import Edit, json_texts, reversed_keys, rewritten
 
 Lines = list[dict[str, Any]]
-Edit = Callable[[Lines], bool]
 
 ERROR: Final = {
     "event": "result",
@@ -44,21 +43,14 @@ def run_lines(exchange: Exchange) -> Lines | None:
 
 def written(lines: Lines, *, ascii_: bool = False, spaced: bool = False) -> bytes:
     """The lines as the CLI writes them, or with escapes or white space."""
-    separators = (", ", ": ") if spaced else (",", ":")
-    texts = (json.dumps(line, ensure_ascii=ascii_, separators=separators) for line in lines)
+    texts = json_texts(lines, ascii_=ascii_, spaced=spaced)
     return "".join(f"{text}\n" for text in texts).encode("utf-8", "surrogatepass")
 
 
-def respelled(spell: Callable[[Lines], bytes]) -> Change:
-    """Write the lines of a whole run anew, in a single read."""
-    return rewritten(run_lines, spell)
-
-
-def edited(edit: Edit) -> Change:
-    """The change that ``edit`` makes to the lines of a whole run, in place; it returns False where
-    there is nothing to change.
-    """
-    return messages.edited(edit, run_lines, written)
+respelled = partial(rewritten, run_lines)
+"""Writes the lines of a whole run anew, in a single read."""
+edited = partial(messages.edited, read=run_lines, write=written)
+"""The change that an `Edit` makes to the lines of a whole run."""
 
 
 def with_noise(lines: Lines) -> bytes:

@@ -20,6 +20,7 @@ from .messages import (
     as_events,
     object_messages,
     responses,
+    reversed_keys,
     rewritten,
     with_reads,
 )
@@ -69,7 +70,7 @@ def in_envelopes(messages: Messages) -> bytes:
 
 
 def with_reversed_keys(messages: Messages) -> bytes:
-    return as_events([_reversed_keys(message) for message in messages])
+    return as_events(reversed_keys(messages))
 
 
 def compact(messages: Messages) -> bytes:
@@ -98,12 +99,6 @@ def snake_case(value: Json, opaque: bool = False, parent: str = "") -> Json:
         key = name if opaque else _CAPITAL.sub(lambda match: f"_{match[0].lower()}", name)
         result[key] = snake_case(item, users, name)
     return result
-
-
-def _reversed_keys(value: Json) -> Json:
-    if isinstance(value, dict):
-        return {name: _reversed_keys(item) for name, item in reversed(value.items())}
-    return [_reversed_keys(item) for item in value] if isinstance(value, list) else value
 
 
 def number_reasons(messages: Messages) -> bool:

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from typing import Any, Final
 
 from harness.facts import arguments_of
-from harness.stream.events import INTERRUPTED
 from harness.stream.exchange import Exchange
-from harness.stream.framing import frame_by_content
+from harness.stream.framing import frames_of_body
 
 from . import messages
-from .messages import Change, reversed_keys, rewritten
+from .messages import Change, Edit, is_whole, put_in_all, reversed_keys, rewritten
 
 Events = list[Any]
 """The events of a stream as objects; the end mark is the text ``[DONE]``."""
-Edit = Callable[[Events], bool]
 
 END: Final = "[DONE]"
 ERROR: Final = {"error": {"code": "service_unavailable", "message": "overloaded"}}
@@ -28,10 +27,9 @@ def stream_events(exchange: Exchange) -> Events | None:
     """The events of a whole stream that ended well; None for any other answer, and for one whose
     last event has its steps.
     """
-    if exchange.status >= 300 or exchange.end in INTERRUPTED or exchange.header("content-encoding"):
+    if not is_whole(exchange):
         return None
-    framer = frame_by_content()
-    frames = framer.feed(exchange.body) + framer.close()
+    frames = frames_of_body(exchange.body)
     events: Events = [frame.json if frame.raw is None else frame.raw for frame in frames]
     kinds = [event.get("event_type") if isinstance(event, dict) else event for event in events]
     if not kinds or kinds[0] != "interaction.created" or "interaction.completed" not in kinds:
@@ -70,16 +68,10 @@ def _compact(value: Any, ascii_: bool) -> str:
     return json.dumps(value, separators=(",", ":")) if lone else text
 
 
-def respelled(spell: Callable[[Events], bytes]) -> Change:
-    """Write the events of a whole stream anew, in a single read."""
-    return rewritten(stream_events, spell)
-
-
-def edited(edit: Edit) -> Change:
-    """The change that ``edit`` makes to the events of a whole stream, in place; it returns False
-    where there is nothing to change.
-    """
-    return messages.edited(edit, stream_events, written)
+respelled = partial(rewritten, stream_events)
+"""Writes the events of a whole stream anew, in a single read."""
+edited = partial(messages.edited, read=stream_events, write=written)
+"""The change that an `Edit` makes to the events of a whole stream."""
 
 
 def ended_by(text: bytes) -> Change:
@@ -290,14 +282,11 @@ def with_ids(call_id: str | None) -> Edit:
     """Give all calls this id, or none."""
 
     def edit(events: Events) -> bool:
-        calls = [
+        calls = (
             event["step"]
             for event in events
             if isinstance(event, dict) and event.get("step", {}).get("type") == "function_call"
-        ]
-        for step in calls:
-            step.pop("id", None)
-            step.update({} if call_id is None else {"id": call_id})
-        return bool(calls)
+        )
+        return put_in_all(calls, "id", call_id)
 
     return edit

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from harness.stream.framing import frame_by_content
+from harness.stream.framing import frames_of_body
 from harness.stream.json_codec import Json
 
 from .messages import is_removed
@@ -44,8 +44,7 @@ anywhere. Steps do not overlap: each delta and stop has the index of the step th
 
 def variants_in(body: bytes) -> list[str]:
     """The variants in a body, in words; none for the documented wire."""
-    framer = frame_by_content()
-    frames = framer.feed(body) + framer.close()
+    frames = frames_of_body(body)
     messages = [frame.json if frame.raw is None else frame.raw.strip() for frame in frames]
     found = set()
     if any(type(message) is dict and is_removed(message) for message in messages):

@@ -24,6 +24,7 @@ __all__ = [
     "JsonArrayFramer",
     "SseFramer",
     "frame_by_content",
+    "frames_of_body",
     "json_messages",
     "make_frame",
 ]
@@ -36,10 +37,15 @@ def frame_by_content(max_frame: int = MAX_FRAME, strict: Strict | None = None) -
     return _ByContent(max_frame, strict)
 
 
+def frames_of_body(body: bytes) -> list[Frame]:
+    """The frames of a whole body, by its content. Raises `FramingError`."""
+    framer = frame_by_content()
+    return framer.feed(body) + framer.close()
+
+
 def json_messages(body: bytes) -> list[Any] | None:
     """The JSON messages of a whole body; None if a part of it is not JSON."""
-    framer = frame_by_content()
-    frames = framer.feed(body) + framer.close()
+    frames = frames_of_body(body)
     return [frame.json for frame in frames] if all(frame.raw is None for frame in frames) else None
 
 
