@@ -10,7 +10,7 @@ from harness.stream.events import INTERRUPTED, End, Event, Incomplete, Start, Un
 from harness.stream.framing import Frame
 from harness.stream.json_codec import Json
 
-from .errors import read_error_text
+from .errors import read_error, read_error_text
 from .provider import Answer
 
 
@@ -23,6 +23,7 @@ class AnswerReader(ABC):
         self._answer = answer
         self._untouched = True
         self._errors = 0
+        self._seen: dict[str, Json] = {}  # the latest value of each fact about the whole answer
         self._texts: list[str] = []  # a failed answer: all of them are one error
         self._rest: list[str] = []  # the message that the stream ended inside
 
@@ -31,18 +32,27 @@ class AnswerReader(ABC):
         """Read a message."""
 
     @abstractmethod
-    def _fail(self, message: Json, out: list[Event]) -> None:
-        """Read a message in which the provider reports an error."""
-
-    @abstractmethod
     def _release(self, out: list[Event]) -> list[str]:
-        """Give the content that was held back, when the answer was interrupted; returns the text
-        that is no content yet.
+        """Give the content that was held back, when an error comes or the answer was interrupted;
+        returns the text that is no content yet.
         """
 
     @abstractmethod
     def _end(self, out: list[Event]) -> None:
         """Give what is still open, when the answer has ended."""
+
+    def _fail(self, message: Json, out: list[Event]) -> None:
+        """Read a message in which the provider reports an error."""
+        self._errors += 1
+        self._release(out)
+        out.append(read_error(message, self._answer))
+
+    def _is_new(self, name: str, value: Json) -> bool:
+        """Whether a fact about the whole answer is new or has changed."""
+        if name in self._seen and self._seen[name] == value:
+            return False
+        self._seen[name] = value
+        return True
 
     def _has_error(self) -> bool:
         return self._errors > 0

@@ -20,7 +20,6 @@ from harness.stream.framing import Frame
 from harness.stream.json_codec import Json
 
 from ..answer_reader import AnswerReader
-from ..errors import read_error
 from ..gemini.fields import Fields
 from ..provider import Answer
 from .choices import Choices
@@ -43,7 +42,6 @@ class ChatNormalizer(AnswerReader):
         super().__init__(answer)
         self._choices = choices
         self._names: tuple[Json, ...] | None = None  # of the latest message
-        self._seen: dict[str, Json] = {}
 
     def feed(self, frame: Frame) -> list[Event]:
         """A usual chunk by the strict decoder, everything else by the reader."""
@@ -125,15 +123,3 @@ class ChatNormalizer(AnswerReader):
         if self._names is None and not self._errors:
             self._names = ()
             out.append(Start(self._answer.model))
-
-    def _is_new(self, key: str, value: Json) -> bool:
-        """Whether a fact is new or has changed."""
-        if key in self._seen and self._seen[key] == value:
-            return False
-        self._seen[key] = value
-        return True
-
-    def _fail(self, message: Json, out: list[Event]) -> None:
-        self._errors += 1
-        self._choices.release_all(out)
-        out.append(read_error(message, self._answer))

@@ -31,7 +31,6 @@ from harness.stream.framing import Frame
 from harness.stream.json_codec import Json
 
 from ..answer_reader import AnswerReader
-from ..errors import read_error
 from ..provider import Answer
 from .candidates import Candidates
 from .fields import Fields, spellings
@@ -78,7 +77,6 @@ class GeminiNormalizer(AnswerReader):
         self._forms = 0
         self._names: tuple[Json, ...] | None = None  # of the latest message
         self._repeated: tuple[Json, ...] = ()  # the first three of them
-        self._seen: dict[str, Json] = {}
 
     def feed(self, frame: Frame) -> list[Event]:
         data, decode = frame.message, self._continuation
@@ -222,18 +220,6 @@ class GeminiNormalizer(AnswerReader):
                 if key not in ("modelVersion", "responseId")
             }
         out += fresh.values()
-
-    def _is_new(self, key: str, value: Json) -> bool:
-        """Whether a fact is new or has changed."""
-        if key in self._seen and self._seen[key] == value:
-            return False
-        self._seen[key] = value
-        return True
-
-    def _fail(self, message: Json, out: list[Event]) -> None:
-        self._errors += 1
-        self._candidates.parts.release_all(out)
-        out.append(read_error(message, self._answer))
 
 
 def _read_feedback(feedback: dict[str, Json], out: list[Event]) -> None:

@@ -27,7 +27,7 @@ from harness.stream.json_codec import Json
 from ..answer_reader import AnswerReader
 from ..provider import Answer
 from .messages import FINISHES, REMOVED_SCHEMA, WAITING, is_removed
-from .steps import Steps, is_empty
+from .steps import Steps, give_others, is_empty
 from .usual import REFUSED, decode_text
 
 _METADATA: Final[dict[str, str]] = {
@@ -48,7 +48,10 @@ _METADATA: Final[dict[str, str]] = {
 _CONTINUATION: Final = ("continuation_token", "continuation_ids")
 _READ: Final = frozenset({"id", "model", "agent", "status", "usage", "steps", "errors", "error"})
 _OUTPUTS: Final = ("output_text", "output_image", "output_audio", "output_video")
-_BESIDE: Final = ("interaction_id", "event_id", "metadata", "usage", *_CONTINUATION)
+_BESIDE: Final = (
+    *("event_type", "interaction_id", "event_id", "metadata", "usage"),
+    *_CONTINUATION,
+)
 """Fields that stand beside the content of an event."""
 _COUNTS: Final = (
     "total_input_tokens",
@@ -67,7 +70,6 @@ class InteractionsNormalizer(AnswerReader):
         super().__init__(answer)
         self._steps = Steps(answer)
         self._keep_text = self._steps.texts.append
-        self._seen: dict[str, Json] = {}
         self._started = False
         self._text_comes = False  # the latest event was a piece of text
         self._finish: str | None = None
@@ -125,7 +127,7 @@ class InteractionsNormalizer(AnswerReader):
             self._read_beside(message, out)
             out.append(Unknown(f"event {kind}", message))
         elif not message.keys().isdisjoint(("status", "steps", "object")):
-            self._read_interaction(message, out, "interaction")
+            self._read_interaction(message, out)
         elif self._answer.failed and not self._has_error():
             self._steps.fail(message, out)
         else:
@@ -139,17 +141,17 @@ class InteractionsNormalizer(AnswerReader):
             if not self._started:
                 self._begin(interaction, out)
             self._read_beside(event, out)
-            self._read_interaction(interaction, out, "interaction")
-            self._read_others(event, ("interaction",), out)
+            self._read_interaction(interaction, out)
+            give_others("", event, ("interaction", *_BESIDE), out)
         else:
             self._start(out)
             self._read_beside(event, out)
-            self._read_others(event, (), out)
+            give_others("", event, _BESIDE, out)
 
     def _status(self, event: dict[str, Json], out: list[Event]) -> None:
         self._start(out, event.get("interaction_id"))
         self._read_beside(event, out)
-        self._read_others(event, ("status",), out)
+        give_others("", event, ("status", *_BESIDE), out)
         self._read_status(event.get("status"), out)
 
     def _step_start(self, event: dict[str, Json], out: list[Event]) -> None:
@@ -211,7 +213,7 @@ class InteractionsNormalizer(AnswerReader):
         self._start(out)
         if len(event) > 1 + len(content):
             self._read_beside(event, out)
-            self._read_others(event, content, out)
+            give_others("", event, (*content, *_BESIDE), out)
 
     def _read_beside(self, event: dict[str, Json], out: list[Event]) -> None:
         """Give ids, tokens and counts of an event, in that order."""
@@ -222,30 +224,13 @@ class InteractionsNormalizer(AnswerReader):
             out.append(Metadata("event_id", {"event_id": event["event_id"]}))
         metadata = event.get("metadata")
         if type(metadata) is dict:
-            out += [
-                Unknown(f"field metadata.{name}", {name: value})
-                for name, value in metadata.items()
-                if name not in ("usage", "total_usage") and not is_empty(value)
-            ]
+            give_others("metadata.", metadata, ("usage", "total_usage"), out)
             for name in ("total_usage", "usage"):
                 self._read_usage(metadata.get(name), out)
         elif metadata:
             out.append(Unknown("field metadata", {"metadata": metadata}))
         self._read_usage(event.get("usage"), out)
         self._read_continuation(event, out)
-
-    def _read_others(
-        self, event: dict[str, Json], known: tuple[str, ...], out: list[Event]
-    ) -> None:
-        """Give every field of an event that has no meaning."""
-        out += [
-            Unknown(f"field {name}", {name: value})
-            for name, value in event.items()
-            if name != "event_type"
-            and name not in known
-            and name not in _BESIDE
-            and not is_empty(value)
-        ]
 
     def _read_continuation(self, holder: dict[str, Json], out: list[Event]) -> None:
         for name in _CONTINUATION:
@@ -260,7 +245,7 @@ class InteractionsNormalizer(AnswerReader):
         elif usage:
             out.append(Unknown("field usage", {"usage": usage}))
 
-    def _read_interaction(self, interaction: dict[str, Json], out: list[Event], place: str) -> None:
+    def _read_interaction(self, interaction: dict[str, Json], out: list[Event]) -> None:
         """Give the facts of an interaction that are new: all of them, or what a stream repeats
         otherwise at its end.
         """
@@ -286,7 +271,7 @@ class InteractionsNormalizer(AnswerReader):
                 and (name, value) != ("object", "interaction")
                 and not is_empty(value)
             ):
-                out.append(Unknown(f"field {place}.{name}", {name: value}))
+                out.append(Unknown(f"field interaction.{name}", {name: value}))
         self._read_usage(interaction.get("usage"), out)
         self._steps.read_all(interaction.get("steps"), out)
         for name in _OUTPUTS:
@@ -310,13 +295,6 @@ class InteractionsNormalizer(AnswerReader):
         elif status != self._finish:
             self._finish = status
             out.append(Finish(FINISHES.get(status, "other"), status))
-
-    def _is_new(self, name: str, value: Json) -> bool:
-        """Whether a fact is new or has changed."""
-        if name in self._seen and self._seen[name] == value:
-            return False
-        self._seen[name] = value
-        return True
 
 
 _EVENTS: Final[dict[str, Callable[[InteractionsNormalizer, dict[str, Any], list[Event]], None]]] = {

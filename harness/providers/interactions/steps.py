@@ -103,11 +103,7 @@ class Steps:
             return
         known = read(self, number, step, out)
         if len(step) > 1:
-            out += [
-                Unknown(f"field {kind}.{name}", {name: value})
-                for name, value in step.items()
-                if name != "type" and name not in known and not is_empty(value)
-            ]
+            give_others(f"{kind}.", step, ("type", *known), out)
 
     def delta(self, index: Json, delta: dict[str, Json], out: list[Event]) -> None:
         """Continue a step."""
@@ -181,7 +177,7 @@ class Steps:
         out.append(Text(text))
         if len(delta) > 2:
             self._annotations(delta.get("annotations"), out)
-            _give_others("text", delta, ("type", "text", "annotations"), out)
+            give_others("text.", delta, ("type", "text", "annotations"), out)
 
     def _thought(self, content: Json, out: list[Event]) -> None:
         match content:
@@ -190,7 +186,7 @@ class Steps:
                 out.append(Reasoning(text))
                 if len(content) > 2:
                     self._annotations(content.get("annotations"), out)
-                    _give_others("text", content, ("type", "text", "annotations"), out)
+                    give_others("text.", content, ("type", "text", "annotations"), out)
             case {"type": "image" | "audio" | "video" | "document"}:
                 self._medium(content, out, thought=True)
             case _:
@@ -283,18 +279,18 @@ class Steps:
     def _summary(self, number: int, delta: dict[str, Json], out: list[Event]) -> None:
         self._thought(delta.get("content"), out)
         if len(delta) > 2:
-            _give_others("thought_summary", delta, ("type", "content"), out)
+            give_others("thought_summary.", delta, ("type", "content"), out)
 
     def _signature(self, number: int, delta: dict[str, Json], out: list[Event]) -> None:
         if signature := _text(delta.get("signature")):
             out.append(Reasoning("", signature))
         if len(delta) > 2:
-            _give_others("thought_signature", delta, ("type", "signature"), out)
+            give_others("thought_signature.", delta, ("type", "signature"), out)
 
     def _annotated(self, number: int, delta: dict[str, Json], out: list[Event]) -> None:
         self._annotations(delta.get("annotations"), out)
         if len(delta) > 2:
-            _give_others("text_annotation_delta", delta, ("type", "annotations"), out)
+            give_others("text_annotation_delta.", delta, ("type", "annotations"), out)
 
     def _streamed_medium(self, number: int, delta: dict[str, Json], out: list[Event]) -> None:
         self._medium(delta, out)
@@ -306,7 +302,7 @@ class Steps:
             return
         self._add(self._call, piece, out)
         if len(delta) > 2:
-            _give_others("arguments_delta", delta, ("type", "arguments"), out)
+            give_others("arguments_delta.", delta, ("type", "arguments"), out)
 
     def _result(self, number: int, delta: dict[str, Json], out: list[Event]) -> None:
         step = {**self._open.get(number, {}), **delta}
@@ -319,8 +315,8 @@ class Steps:
                 _message(response) if failed else None,
             )
         )
-        _give_others(
-            "function_result", delta, ("type", "call_id", "name", "result", "is_error"), out
+        give_others(
+            "function_result.", delta, ("type", "call_id", "name", "result", "is_error"), out
         )
 
     def _streamed_tool(self, number: int, delta: dict[str, Json], out: list[Event]) -> None:
@@ -408,11 +404,12 @@ _DELTAS: Final[dict[str, Callable[[Steps, int, dict[str, Any], list[Event]], Non
 }
 
 
-def _give_others(
+def give_others(
     place: str, holder: dict[str, Json], known: tuple[str, ...], out: list[Event]
 ) -> None:
+    """Give every other field that has a value; ``place`` ends in a dot, or is empty."""
     out += [
-        Unknown(f"field {place}.{name}", {name: value})
+        Unknown(f"field {place}{name}", {name: value})
         for name, value in holder.items()
         if name not in known and not is_empty(value)
     ]
