@@ -107,24 +107,10 @@ class AgyNormalizer(RunReader):
         return [Text(step.text_delta)]
 
     def _read_exit(self) -> list[Event]:
-        """The error of a run that reports its failure on stderr or by its exit code only. A run
-        that a signal ended is only incomplete: its exit code says the same.
-        """
-        if self._failed:
-            return []
-        stderr = self._answer.stderr
-        if detail := _agy_error(stderr):
+        """The error of a run that reports its failure on stderr or by its exit code only."""
+        if not self._failed and (detail := _agy_error(self._answer.stderr)):
             return [_error(detail.get("short_error"), detail, {})]
-        code = self._answer.headers.get(EXIT_CODE, "0")
-        if self._ended or code == "0":
-            return []
-        first = stderr[0] if stderr else ""
-        return [
-            Error(
-                f"exit code {code}" + (f": {first}" if first else ""),
-                raw={"exit_code": code, "stderr": "\n".join(stderr)},
-            )
-        ]
+        return super()._read_exit()
 
     def _read(self, message: Object, out: list[Event]) -> None:
         event = message.get("event")

@@ -56,25 +56,9 @@ class CliNormalizer(RunReader):
 
     def __init__(self, answer: Answer) -> None:
         super().__init__(answer)
+        self._stderr = answer.stderr[:1]  # a stack trace may follow
         self._calls = 0
         self._names: dict[str, str] = {}
-
-    def _read_exit(self) -> list[Event]:
-        """The error of a run whose exit code reports a failure and whose output does not.
-
-        Exit code and stderr are recorded beside the output. A run that a signal ended is only
-        incomplete: its exit code says the same.
-        """
-        code = self._answer.headers.get(EXIT_CODE, "0")
-        if self._ended or code == "0":
-            return []
-        stderr = self._answer.headers.get(STDERR, "")
-        return [
-            Error(
-                f"exit code {code}" + (f": {stderr}" if stderr else ""),
-                raw={"exit_code": code, "stderr": stderr},
-            )
-        ]
 
     def _read(self, message: dict[str, Json], out: list[Event]) -> None:
         if "type" not in message and not _DOCUMENT.isdisjoint(message):
@@ -130,8 +114,8 @@ class CliNormalizer(RunReader):
         name = _first(left, "tool_name", "name")
         call_id = _first(left, "tool_id", "id")
         self._calls += 1
-        name = name if type(name) is str else "" if name is None else str(name)
-        call_id = call_id if call_id is None or type(call_id) is str else str(call_id)
+        name = "" if name is None else str(name)
+        call_id = None if call_id is None else str(call_id)
         if call_id is not None:
             self._names[call_id] = name
         out.append(CallStart(self._calls, name, call_id))
@@ -141,7 +125,7 @@ class CliNormalizer(RunReader):
         self, left: dict[str, Json], message: dict[str, Json], out: list[Event]
     ) -> None:
         call_id = _first(left, "tool_id", "tool_use_id")
-        call_id = call_id if call_id is None or type(call_id) is str else str(call_id)
+        call_id = None if call_id is None else str(call_id)
         error = left.pop("error", None)
         status = left.pop("status", None)
         reason = error.get("message") if type(error) is dict else error
@@ -151,7 +135,7 @@ class CliNormalizer(RunReader):
                 self._names.get(call_id) if call_id is not None else None,
                 left.pop("output", None),
                 reason if type(reason) is str else None,
-                status=status if type(status) is str else "" if status is None else str(status),
+                status="" if status is None else str(status),
                 raw={"error": error}
                 if error is not None and error != {"message": reason}
                 else None,
@@ -184,7 +168,7 @@ class CliNormalizer(RunReader):
             return
         if error is not None:
             left["error"] = error
-        word = status if type(status) is str else "" if status is None else str(status)
+        word = "" if status is None else str(status)
         out.append(Finish("stop" if word == "success" else "failed", word))
 
     def _read_document(self, left: dict[str, Json], out: list[Event]) -> None:

@@ -9,11 +9,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
-from harness.stream.events import INTERRUPTED, End, Event, Incomplete, Unknown
+from harness.stream.events import INTERRUPTED, End, Error, Event, Incomplete, Unknown
 from harness.stream.framing import Frame
 from harness.stream.json_codec import Json
 
-from .provider import Answer, FirstMessages, Identity
+from .provider import EXIT_CODE, Answer, FirstMessages, Identity
 
 
 class RunReader(ABC):
@@ -21,6 +21,7 @@ class RunReader(ABC):
 
     def __init__(self, answer: Answer) -> None:
         self._answer = answer
+        self._stderr = answer.stderr
         self._started = False
         self._rest: list[str] = []  # of the line that the output ended inside
         self._ended = False  # the run has said how
@@ -29,11 +30,16 @@ class RunReader(ABC):
     def _read(self, message: dict[str, Json], out: list[Event]) -> None:
         """Read an object."""
 
-    @abstractmethod
     def _read_exit(self) -> list[Event]:
-        """The error of a run that failed, if its output has none. A run that a signal ended is only
-        incomplete: its exit code says the same.
+        """The error of a run whose exit code reports a failure and whose output does not. Exit code
+        and stderr are recorded beside the output. A run that a signal ended is only incomplete: its
+        exit code says the same.
         """
+        code, stderr = self._answer.headers.get(EXIT_CODE, "0"), self._stderr
+        if self._ended or code == "0":
+            return []
+        message = ": ".join(filter(None, [f"exit code {code}", *stderr[:1]]))
+        return [Error(message, raw={"exit_code": code, "stderr": "\n".join(stderr)})]
 
     def feed(self, frame: Frame) -> list[Event]:
         """The events that this line completes."""
