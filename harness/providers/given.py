@@ -30,6 +30,21 @@ class Medium:
     level: str | None
 
 
+def text_item(text: str) -> dict[str, Any]:
+    """A text among the contents of a message or step."""
+    return {"type": "text", "text": text}
+
+
+def function_of(declaration: Mapping[str, Any]) -> dict[str, Any]:
+    """A declared function. Its schema is JSON Schema, as in the prompt."""
+    fields = {
+        "name": declaration["name"],
+        "description": declaration.get("description") or None,
+        "parameters": declaration.get("parametersJsonSchema"),
+    }
+    return {name: value for name, value in fields.items() if value is not None}
+
+
 def medium_of(part: Part) -> Medium | None:
     """The media of a part; None for a part of another kind."""
     inline, file = part.get("inlineData"), part.get("fileData")

@@ -22,8 +22,10 @@ from harness.stream.session import Session
 from ..given import (
     Medium,
     Part,
+    function_of,
     known_fields,
     medium_of,
+    text_item,
     texts_of,
     with_options,
     without_contents,
@@ -132,7 +134,7 @@ def _steps(content: Mapping[str, Any], warnings: list[str]) -> list[dict[str, An
             steps.append(_thought("", signature))
         medium = medium_of(part)
         if part.get("text") or medium:
-            item = _medium(medium, warnings) if medium else _text(part["text"])
+            item = _medium(medium, warnings) if medium else text_item(part["text"])
             if not steps or steps[-1]["type"] != role:
                 steps.append({"type": role, "content": []})
             steps[-1]["content"].append(item)
@@ -146,7 +148,7 @@ def _thought(text: str, signature: str | None) -> dict[str, Any]:
     return {
         "type": "thought",
         **({"signature": signature} if signature else {}),
-        **({"summary": [_text(text)]} if text else {}),
+        **({"summary": [text_item(text)]} if text else {}),
     }
 
 
@@ -173,11 +175,11 @@ def _result(result: Mapping[str, Any]) -> dict[str, Any]:
     """
     value: Any = result.get("response")
     if files := result.get("parts"):
-        before = [] if value is None else [_text(written(value))]
+        before = [] if value is None else [text_item(written(value))]
         media = [(part, medium_of(part)) for part in files]
         value = [
             *before,
-            *(_medium(medium, []) if medium else _text(part["text"]) for part, medium in media),
+            *(_medium(medium, []) if medium else text_item(part["text"]) for part, medium in media),
         ]
     elif not isinstance(value, str | Mapping):
         value = {"result": value}
@@ -188,10 +190,6 @@ def _result(result: Mapping[str, Any]) -> dict[str, Any]:
         "result": value,
         **({"is_error": True} if result.get("isError") else {}),
     }
-
-
-def _text(text: str) -> dict[str, Any]:
-    return {"type": "text", "text": text}
 
 
 def _medium(medium: Medium, warnings: list[str]) -> dict[str, Any]:
@@ -219,7 +217,7 @@ def _tools(tools: Sequence[Mapping[str, Any]], warnings: list[str]) -> list[dict
     for number, tool in enumerate(tools):
         for key, value in tool.items():
             if key == "functionDeclarations":
-                found += map(_function, value)
+                found += [{"type": "function", **function_of(declared)} for declared in value]
             elif key in TOOLS and not value:
                 found.append({"type": TOOLS[key]})
             else:
@@ -228,17 +226,6 @@ def _tools(tools: Sequence[Mapping[str, Any]], warnings: list[str]) -> list[dict
                     f" provider_options.{NAME}.tools in the form of this wire"
                 )
     return found
-
-
-def _function(declaration: Mapping[str, Any]) -> dict[str, Any]:
-    """A function. Its schema is JSON Schema, as in the prompt."""
-    schema = declaration.get("parametersJsonSchema")
-    return {
-        "type": "function",
-        "name": declaration["name"],
-        **({"description": declaration["description"]} if declaration.get("description") else {}),
-        **({"parameters": schema} if schema is not None else {}),
-    }
 
 
 def _choice(config: Any) -> dict[str, Any]:

@@ -21,8 +21,10 @@ from harness.stream.session import Session
 from ..given import (
     Medium,
     Part,
+    function_of,
     known_fields,
     medium_of,
+    text_item,
     texts_of,
     with_options,
     without_contents,
@@ -203,19 +205,15 @@ def _result(result: Mapping[str, Any], warnings: list[str]) -> dict[str, Any]:
     for part in files:
         if "text" not in part:
             _leave(part, "a tool's message has only text", warnings)
-    content: Any = "".join(texts) if len(texts) < 2 else [_text(text) for text in texts]
+    content: Any = "".join(texts) if len(texts) < 2 else [text_item(text) for text in texts]
     if result.get("isError"):
         content = written({"error": response if response is not None else "\n".join(texts)})
     return {"role": "tool", "tool_call_id": result["id"], "content": content}
 
 
-def _text(text: str) -> dict[str, Any]:
-    return {"type": "text", "text": text}
-
-
 def _user_item(part: Part, warnings: list[str]) -> list[dict[str, Any]]:
     if isinstance(part.get("text"), str):
-        return [_text(part["text"])]
+        return [text_item(part["text"])]
     medium = medium_of(part)
     item = _medium(medium) if medium else None
     if item is None:
@@ -254,21 +252,12 @@ def _tools(tools: Sequence[Mapping[str, Any]], warnings: list[str]) -> list[dict
     for number, tool in enumerate(tools):
         for key, value in tool.items():
             if key == "functionDeclarations":
-                functions += map(_function, value)
+                functions += [
+                    {"type": "function", "function": function_of(declared)} for declared in value
+                ]
             else:
                 warnings.append(f"tools[{number}].{key}: is left out; {_WIRE} has only functions")
     return functions
-
-
-def _function(declaration: Mapping[str, Any]) -> dict[str, Any]:
-    """A function. Its schema is JSON Schema, as in the prompt."""
-    schema = declaration.get("parametersJsonSchema")
-    function = {
-        "name": declaration["name"],
-        **({"description": declaration["description"]} if declaration.get("description") else {}),
-        **({"parameters": schema} if schema is not None else {}),
-    }
-    return {"type": "function", "function": function}
 
 
 def _choice(config: Any, warnings: list[str]) -> dict[str, Any]:
