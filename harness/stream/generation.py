@@ -18,7 +18,7 @@ For another wire the dialect does not fit values to generateContent. In such a b
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -67,3 +67,17 @@ NOT_RUN = ToolOutcome("the call was not run", failed=True)
 """The outcome of a call to which the user answered instead of a tool: the API refuses a call
 without a result.
 """
+
+
+def outcomes_of(calls: int, then: Sequence[ToolOutcome] | str) -> Sequence[ToolOutcome]:
+    """The outcome of each call of an answer: `NOT_RUN` where the user says something instead of
+    giving results. Raises `TranslationError` unless there is one for each call.
+    """
+    if isinstance(then, str):
+        return [NOT_RUN] * calls
+    if len(then) != calls:
+        raise TranslationError(
+            "results",
+            f"the answer has {calls} calls, and {len(then)} outcomes are given; each call has one",
+        )
+    return then

@@ -14,7 +14,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
-from harness.stream.generation import NOT_RUN, GenerateRequest, ToolOutcome, TranslationError
+from harness.stream.generation import (
+    GenerateRequest,
+    ToolOutcome,
+    TranslationError,
+    outcomes_of,
+)
 from harness.stream.json_codec import decode_json
 from harness.stream.session import Session
 
@@ -196,16 +201,10 @@ def follow_up(prompt: Any, payloads: Sequence[Payload], then: Sequence[ToolOutco
     """
     answer = _accumulate(payloads)
     calls = [block["id"] for block in answer if block["type"] == "tool_use"]
-    content: Any
+    outcomes = outcomes_of(len(calls), then)
+    content: Any = [_result(*pair) for pair in zip(calls, outcomes, strict=True)]
     if isinstance(then, str):
-        content = [_result(call_id, NOT_RUN) for call_id in calls]
         content = [*content, {"type": "text", "text": then}] if calls else then
-    else:
-        if len(calls) != len(then):
-            raise TranslationError(
-                "", f"the answer has {len(calls)} calls, and {len(then)} outcomes are given"
-            )
-        content = [_result(call_id, outcome) for call_id, outcome in zip(calls, then, strict=True)]
     added = [{"role": "assistant", "content": answer}] if answer else []
     added += [{"role": "user", "content": content}] if content else []
     return {**prompt, "messages": [*prompt["messages"], *added]}

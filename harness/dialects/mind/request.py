@@ -13,7 +13,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from harness.stream.generation import NOT_RUN, GenerateRequest, ToolOutcome, TranslationError
+from harness.stream.generation import (
+    GenerateRequest,
+    ToolOutcome,
+    TranslationError,
+    outcomes_of,
+)
 from harness.stream.session import RememberedCall, Session
 
 from ..dialect import Payload, RequestTranslator
@@ -215,15 +220,12 @@ def follow_up(prompt: Any, payloads: Sequence[Payload], then: Sequence[ToolOutco
     outcome `NOT_RUN`.
     """
     calls = waiting_calls(payloads)
-    if isinstance(then, str):
-        added = [*(tool_result(call, NOT_RUN) for call in calls), say(then)]
-    elif len(then) == len(calls):
-        added = [tool_result(call, outcome) for call, outcome in zip(calls, then, strict=True)]
-    else:
-        raise TranslationError(
-            "results", f"{len(then)} for {len(calls)} calls; each call needs one result"
-        )
-    return {**prompt, "history": [*prompt.get("history", ()), *payloads, *added]}
+    results = [
+        tool_result(call, outcome)
+        for call, outcome in zip(calls, outcomes_of(len(calls), then), strict=True)
+    ]
+    said = [say(then)] if isinstance(then, str) else []
+    return {**prompt, "history": [*prompt.get("history", ()), *payloads, *results, *said]}
 
 
 REQUEST: Final = RequestTranslator(

@@ -16,7 +16,12 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
-from harness.stream.generation import NOT_RUN, GenerateRequest, ToolOutcome, TranslationError
+from harness.stream.generation import (
+    GenerateRequest,
+    ToolOutcome,
+    TranslationError,
+    outcomes_of,
+)
 from harness.stream.json_codec import decode_json
 from harness.stream.session import Session
 
@@ -149,21 +154,13 @@ def follow_up(
         for part in answer["content"]
         if part["kind"] == "tool_call"
     ]
-    if isinstance(then, str):
-        results = [tool_result(call_id, NOT_RUN.result, NOT_RUN.failed) for call_id in calls]
-        next_words = {"role": "user", "content": [{"kind": "text", "text": then}]}
-        return {**prompt, "messages": [*messages, *results, next_words]}
-    if len(calls) != len(then):
-        raise TranslationError(
-            "",
-            f"the answer has {len(calls)} calls, and {len(then)} outcomes are given; each call"
-            " has one",
-        )
     results = [
         tool_result(call_id, outcome.result, outcome.failed)
-        for call_id, outcome in zip(calls, then, strict=True)
+        for call_id, outcome in zip(calls, outcomes_of(len(calls), then), strict=True)
     ]
-    return {**prompt, "messages": [*messages, *results]}
+    said = {"role": "user", "content": [{"kind": "text", "text": then}]}
+    next_words = [said] if isinstance(then, str) else []
+    return {**prompt, "messages": [*messages, *results, *next_words]}
 
 
 def _continue(prompt: Mapping[str, Any], response: Payload) -> Mapping[str, Any]:

@@ -292,7 +292,7 @@ def test_what_follows_an_answer() -> None:
     assert prompt == {"prompt": "p", "history": [text("x")]}
     assert tool_result(A, ToolOutcome("plain"))["result"] == {"result": "plain"}
     with pytest.raises(
-        TranslationError, match="results: 1 for 2 calls; each call needs one result"
+        TranslationError, match="results: the answer has 2 calls, and 1 outcomes are given"
     ):
         follow_up(prompt, [A, B], outcomes[:1])
 
