@@ -6,6 +6,7 @@ provider, an empty body) ends as an error in every dialect, never as an empty an
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from harness.stream import events as ev
@@ -72,6 +73,21 @@ class Understanding:
             quoted = shorten(self._quoted.strip(), QUOTED)
             return f"nothing in the answer was understood; it begins with {quoted}"
         return "the answer has no content and no finish reason"
+
+
+_ENDS: Final[Mapping[ev.End, str]] = {
+    "cut": "the stream was cut before its end",
+    "reset": "the connection was reset before the end of the stream",
+    "aborted": "the client left before the end of the stream",
+}
+
+
+def describe_break(event: ev.Incomplete) -> str:
+    """The message of the error that ends an answer whose stream stopped before its end."""
+    message = _ENDS.get(event.end, "the stream stopped before its end")
+    if event.rest:
+        message += f", inside a message of which {len(event.rest)} characters had arrived"
+    return message
 
 
 def describe_failure(finish: ev.Finish) -> str:

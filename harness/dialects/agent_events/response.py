@@ -21,7 +21,7 @@ from harness.stream.session import Session, Tool
 from harness.stream.tool_code import infer_name
 
 from ..dialect import Payload
-from ..understanding import Understanding, describe_failure
+from ..understanding import Understanding, describe_break, describe_failure
 
 AGENT_TYPE: Final = "google-gemini"
 LIST_TOOL: Final = "write_todos"
@@ -42,12 +42,6 @@ _LABELS: Final = ("session.started", "text", "tool.started", "tool.completed", "
 _ANY: Final = {**dict.fromkeys(_LABELS, "open"), "turn.completed": "over"}
 ORDER: Final[Mapping[str, Mapping[str, str]]] = {"fresh": _ANY, "open": _ANY, "over": {}}
 """State → type → next state: anything in any order, then the end once."""
-
-_ENDS: Final[Mapping[ev.End, str]] = {
-    "cut": "the stream was cut before its end",
-    "reset": "the connection was reset before the end of the stream",
-    "aborted": "the client left before the end of the stream",
-}
 
 
 class AgentEventsTranslator:
@@ -213,10 +207,7 @@ class AgentEventsTranslator:
         return self._fail(event.message, code)
 
     def _incomplete(self, event: ev.Incomplete) -> list[Payload]:
-        message = _ENDS.get(event.end, "the stream stopped before its end")
-        if event.rest:
-            message += f", inside a message of which {len(event.rest)} characters had arrived"
-        return self._fail(message, None)
+        return self._fail(describe_break(event), None)
 
     def _blocked(self, event: ev.Blocked) -> list[Payload]:
         return self._fail(
@@ -285,19 +276,11 @@ def _todo_item(todo: Any) -> Payload | None:
     """The item as the event model has it; None for one that it has no place for. A call that leaked
     into the text has ``content`` in place of ``description``.
     """
-    text, status = (
-        (todo.get("description", todo.get("content")), todo.get("status"))
-        if isinstance(todo, dict)
-        else (None, None)
-    )
-    if (
-        not isinstance(text, str)
-        or not text.strip()
-        or not isinstance(status, str)
-        or status not in STATUSES
-    ):
+    if not isinstance(todo, dict):
         return None
-    return {"text": text, "status": status}
+    text, status = todo.get("description", todo.get("content")), todo.get("status")
+    kept = isinstance(text, str) and text.strip() and isinstance(status, str) and status in STATUSES
+    return {"text": text, "status": status} if kept else None
 
 
 def _output(event: ev.ToolResult) -> str | None:

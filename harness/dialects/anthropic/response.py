@@ -28,8 +28,8 @@ from harness.stream.tool_code import infer_name
 
 from ..dialect import Payload
 from ..running_usage import RunningUsage
-from ..understanding import Understanding, describe_failure
-from .stream import ENDS, ERROR_TYPES, STOP_REASONS, MessageWriter
+from ..understanding import Understanding, describe_break, describe_failure
+from .stream import ERROR_TYPES, STOP_REASONS, MessageWriter
 
 _METADATA_LOSSES: Final = frozenset({"id", "created", "trace_id", "credits"})
 _ANNOTATION_LOSSES: Final = frozenset(
@@ -336,10 +336,7 @@ class Translator:
         )
 
     def _incomplete(self, event: ev.Incomplete) -> None:
-        message = ENDS.get(event.end, "the stream stopped before its end")
-        if event.rest:
-            message += f", inside a message of which {len(event.rest)} characters had arrived"
-        self._fail("api_error", message)
+        self._fail("api_error", describe_break(event))
 
     def _fail(self, kind: str, message: str) -> None:
         """Write an error, and before it the unknown payloads that waited for message_start, and the

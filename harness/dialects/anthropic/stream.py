@@ -90,12 +90,6 @@ ERROR_TYPES: Final[Mapping[int | str | None, str]] = {
     "service_unavailable": "overloaded_error",
 }
 
-ENDS: Final[Mapping[ev.End, str]] = {
-    "cut": "the stream was cut before its end",
-    "reset": "the connection was reset before the end of the stream",
-    "aborted": "the client left before the end of the stream",
-}
-
 ORDER: Final[Mapping[str, Mapping[str, str]]] = {
     "fresh": {"message_start": "between", "error": "failed"},
     "between": {

@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from harness.stream import events as ev
 from harness.stream.json_path import Assembly
 
 from ..dialect import Payload
@@ -66,14 +65,11 @@ def provider_event(raw: Any) -> Payload:
     return {"type": "PROVIDER_EVENT", "raw": raw}
 
 
-def media_part(event: ev.Media) -> dict[str, Any]:
+def media_part(
+    data: str | None, url: str | None, media_type: str | None, signature: str | None
+) -> dict[str, Any]:
     """Media as a part of the message: an image, a sound, or a document."""
-    family = (event.mime_type or "").partition("/")[0]
+    family = (media_type or "").partition("/")[0]
     kind = family if family in ("image", "audio") else "document"
-    fields = {
-        "data": event.data,
-        "url": event.uri,
-        "media_type": event.mime_type,
-        "signature": event.signature,
-    }
+    fields = {"data": data, "url": url, "media_type": media_type, "signature": signature}
     return {"kind": kind, kind: {key: value for key, value in fields.items() if value is not None}}

@@ -169,7 +169,7 @@ class UnifiedLlmTranslator:
     ) -> list[Payload]:
         payloads = [*self._open(), *self._close_block(), provider_event(event.raw)]
         self.content.append(
-            media_part(event)
+            media_part(event.data, event.uri, event.mime_type, event.signature)
             if isinstance(event, ev.Media)
             else {"kind": "provider", "raw": event.raw}
         )

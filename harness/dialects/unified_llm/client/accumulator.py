@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from ..blocks import media_part
 from .errors import SDKError, StreamError, error_of
 from .response import Response
 
@@ -115,19 +116,9 @@ def _media(raw: Any) -> dict[str, Any] | None:
         return None
     held = raw if key is None else raw[key]
     fields = {_camel(name): value for name, value in held.items() if isinstance(value, str)}
-    family = fields.get("mimeType", "").partition("/")[0]
-    kind = family if family in ("image", "audio") else "document"
-    part = {_camel(name): value for name, value in raw.items()}
-    values = {
-        "data": fields.get("data"),
-        "url": fields.get("fileUri", fields.get("uri")),
-        "media_type": fields.get("mimeType"),
-        "signature": part.get("thoughtSignature") or None,
-    }
-    return {
-        "kind": kind,
-        kind: {name: value for name, value in values.items() if value is not None},
-    }
+    url = fields.get("fileUri", fields.get("uri"))
+    signature = raw.get("thoughtSignature") or raw.get("thought_signature") or None
+    return media_part(fields.get("data"), url, fields.get("mimeType"), signature)
 
 
 def _camel(name: str) -> str:
