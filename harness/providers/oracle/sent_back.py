@@ -102,9 +102,7 @@ def return_losses(wire: Facts, returned: Returned, signed: Collection[str]) -> l
             findings.append(f"call {number} has no id, by which its result must name it")
     names = [name for name, _ in returned.calls]
     wanted = list(zip(names, returned.ids, strict=True))
-    if not same_json(
-        [list(result) for result in returned.results], [list(call) for call in wanted]
-    ):
+    if returned.results != wanted:
         findings.append(
             f"results {short_json(returned.results)} do not answer the calls"
             f" {short_json(wanted)}, one each and in their order"
