@@ -30,6 +30,12 @@ SHOWN: Final = 5
 """Lines of each side of an evidence, around the line to look at."""
 WIDTH: Final = 240
 """Characters of a line; a longer one is cut around the place to look at."""
+_WITH_CUTS: Final = re.compile(r"with --cuts (\w+): ")
+
+
+def with_cuts(cuts: str) -> str:
+    """The beginning of a reason that is true for these cuts and not for those before them."""
+    return f"with --cuts {cuts}: "
 
 
 class Side(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -96,6 +102,11 @@ class AspectCell(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=
         words = f"{aspect} {self.aspects[aspect]}".replace("_", " ")
         note = self.notes.get(aspect)
         return f"{words}: {note}" if note else words
+
+    def cuts(self, aspect: str = "") -> str:
+        """The cuts that show the finding of an aspect, or the error; "" for the recorded ones."""
+        found = _WITH_CUTS.match(self.notes.get(aspect, "") if aspect else self.error)
+        return found[1] if found else ""
 
 
 class AdapterResults(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):

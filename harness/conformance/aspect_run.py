@@ -18,7 +18,7 @@ from harness.stream.exchange import Exchange
 from harness.stream.json_codec import decode_json
 
 from .adapters import Adapter, AdapterError, RunOptions
-from .aspect_results import AspectCell, cell_of, second_turn_cell
+from .aspect_results import AspectCell, cell_of, second_turn_cell, with_cuts
 from .aspects import judge_exchange, variants_of_wire, wire_answer
 
 
@@ -50,16 +50,19 @@ def judge_items(
     use: LossUse,
     cuts: Sequence[Cuts] = ("recorded",),
 ) -> Iterator[AspectCell]:
-    """Judge every exchange, in order, with each of the ``cuts``; a cell shows the worst. Each of
-    ``adapters`` (the same adapter, several times) has a thread of its own. ``use`` is filled with
-    the declared losses.
+    """Judge every exchange, in order, with each of the ``cuts``; a cell shows the worst. Cuts in
+    the same places are asked for once. Each of ``adapters`` (the same adapter, several times) has a
+    thread of its own. ``use`` is filled with the declared losses.
     """
 
     def judge(item: Item, adapter: Adapter) -> AspectCell:
-        first, *others = (_judge(item, adapter, use, cut) for cut in cuts)
-        for cut, other in zip(cuts[1:], others, strict=True):
-            first = _worse(first, other, cut)
-        return first
+        recuts = {cut: _recut(item.exchange, cut) for cut in reversed(cuts)}
+        first_of = {_places(exchange): cut for cut, exchange in recuts.items()}
+        cell = _judge(item, adapter, use, recuts[cuts[0]])
+        for cut in cuts[1:]:
+            if first_of[_places(recuts[cut])] == cut:
+                cell = _worse(cell, _judge(item, adapter, use, recuts[cut]), cut)
+        return cell
 
     return _spread(items, adapters, judge)
 
@@ -69,9 +72,8 @@ def unused_losses(use: LossUse) -> tuple[str, ...]:
     return tuple(sorted(str(loss) for loss, shown in use.items() if not shown))
 
 
-def _judge(item: Item, adapter: Adapter, use: LossUse, cut: Cuts) -> AspectCell:
+def _judge(item: Item, adapter: Adapter, use: LossUse, exchange: Exchange) -> AspectCell:
     adapter = adapter.with_options(item.options)
-    exchange = _recut(item.exchange, cut)
     judgement = judge_exchange(exchange, adapter, cassette=item.cassette, number=item.number)
     for loss, shown in judgement.losses.items():
         use[loss] = shown or use.get(loss, False)
@@ -86,16 +88,20 @@ def _recut(exchange: Exchange, cut: Cuts) -> Exchange:
     return dataclasses.replace(exchange, reads=tuple(cut_reads(exchange.reads, [*places])))
 
 
+def _places(exchange: Exchange) -> tuple[int, ...]:
+    """The sizes of the reads, which tell where they are cut."""
+    return tuple(len(data) for _, data in exchange.reads if data)
+
+
 def _worse(cell: AspectCell, other: AspectCell, cut: Cuts) -> AspectCell:
     """The cell with what is red with another cut alone."""
     if cell.error or other.error:
-        return cell if cell.error else replace(cell, error=f"with --cuts {cut}: {other.error}")
+        return cell if cell.error else replace(cell, error=f"{with_cuts(cut)}{other.error}")
     new = [aspect for aspect in other.red if aspect not in cell.red]
     return replace(
         cell,
         aspects=cell.aspects | {aspect: other.aspects[aspect] for aspect in new},
-        notes=cell.notes
-        | {aspect: f"with --cuts {cut}: {other.notes.get(aspect, '')}" for aspect in new},
+        notes=cell.notes | {aspect: with_cuts(cut) + other.notes.get(aspect, "") for aspect in new},
         evidence=cell.evidence
         | {aspect: other.evidence[aspect] for aspect in new if aspect in other.evidence},
     )

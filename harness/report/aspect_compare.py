@@ -84,7 +84,8 @@ def comparison_text(comparison: Comparison) -> str:
             place = f"cassette {change.cell.cassette}, exchange {change.cell.exchange}"
             lines += [f"- {change.sentence}", f"  {place}"]
             if title == "worse":
-                lines.append(f"  run: {command_of(head, change.cell)}")
+                aspect = "" if change.cell.error else change.aspect
+                lines.append(f"  run: {command_of(head, change.cell, aspect)}")
     return "\n".join(printable(line) for line in lines) + "\n"
 
 

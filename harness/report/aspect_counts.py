@@ -142,7 +142,11 @@ def square(counts: Mapping[str, int], anchor: str = "") -> Square:
     return Square(red, compared, sum(counts.values()) - compared, anchor if red else "")
 
 
-def command_of(adapter: AdapterResults, cell: AspectCell) -> str:
-    """A shell line that judges the adapter on this exchange alone."""
+def command_of(adapter: AdapterResults, cell: AspectCell, aspect: str = "") -> str:
+    """A shell line that judges the adapter on this exchange alone, with the cuts that show the
+    finding of ``aspect``, or the cell's error.
+    """
     argument = shlex.quote(adapter.argument or adapter.target)
-    return f"harness judge {argument} --cassettes {shlex.quote(cell.name)}"
+    cuts = cell.cuts(aspect)
+    options = f" --cuts {cuts}" if cuts else ""
+    return f"harness judge {argument} --cassettes {shlex.quote(cell.name)}{options}"

@@ -81,7 +81,7 @@ def _losses(adapter: AdapterResults, block: str) -> list[str]:
                 f"  {name:<8}{_line(side)}"
                 for name, side in (("wire", evidence.wire), (native, evidence.native))
             ]
-        lines.append(f"  run: {command_of(adapter, loss.cells[0])}")
+        lines.append(f"  run: {command_of(adapter, loss.cells[0], loss.aspect)}")
     return lines
 
 

@@ -1,4 +1,4 @@
-"""Judging many exchanges: which of them have a second turn."""
+"""Judging many exchanges: with which cuts, and which of them have a second turn."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from harness.conformance.adapters import RunOptions
-from harness.conformance.aspect_run import Item, judge_second_turns
+from harness.conformance.adapters.adapter import Output
+from harness.conformance.aspect_run import Item, judge_items, judge_second_turns
 from harness.stream.exchange import Exchange
 from tests.security.samples import exchange
 from tests.support.facts_adapters import facts_adapter
@@ -33,3 +34,28 @@ def test_an_answer_with_a_nameless_call_has_no_second_turn(
     adapter = replace(facts_adapter(), second_request=ask_again)
     [cell] = judge_second_turns([Item("calls", 1, exchange(CALL % name))], [adapter])
     assert (cell.aspects["calls"], requests) == (verdict, asked)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "asked"),
+    [((40, 40, 40), [3, 1, 60]), ((120,), [1, 60]), ((120, 0), [2, 60]), ((2,) * 60, [60, 1])],
+)
+def test_cuts_in_the_same_places_are_asked_for_once(
+    sizes: tuple[int, ...], asked: list[int]
+) -> None:
+    reads: list[int] = []
+
+    def run(answer: Exchange, options: RunOptions) -> Output:
+        reads.append(len(answer.reads))
+        return facts_adapter().run(answer, options)
+
+    body = (CALL % b'"name": "f", ').ljust(120, b"\n")
+    whole = exchange(body)
+    ends = [sum(sizes[: at + 1]) for at in range(len(sizes))]
+    cut = replace(
+        whole,
+        reads=tuple((None, body[end - size : end]) for size, end in zip(sizes, ends, strict=True)),
+    )
+    adapter = replace(facts_adapter(), run=run)
+    [cell] = judge_items([Item("calls", 1, cut)], [adapter], {}, ("recorded", "whole", "pieces"))
+    assert (cell.verdict, reads) == ("passed", asked)

@@ -74,6 +74,16 @@ def test_a_command_names_the_adapter_as_the_user_did() -> None:
     )
 
 
+def test_a_command_has_the_cuts_that_show_the_finding() -> None:
+    note = "with --cuts pieces: nothing is left"
+    red = replace(SHOP.cells[1], notes={"finish": note, "ids": "with --cuts, none"})
+    command = "harness judge 'shop = serve: shims:shop' --cassettes gemini-api/a:2"
+    assert command_of(SHOP, red, "finish") == f"{command} --cuts pieces"
+    assert command_of(SHOP, red, "ids") == command
+    assert command_of(SHOP, red) == command
+    assert command_of(SHOP, replace(red, error=note)) == f"{command} --cuts pieces"
+
+
 def test_a_count_on_the_page_leads_to_its_cells_with_evidence() -> None:
     page = Page(aspects_page(RESULTS))
     assert ("a", {"class": "mark", "href": "#shop.1.2.3.documented.finish"}) in page.tags
