@@ -10,7 +10,8 @@ const folder = mkdtempSync(join(tmpdir(), 'gemini-cli-'));
 process.env.GEMINI_CLI_HOME = folder;
 process.env.GEMINI_API_KEY = 'none';
 
-async function client(at) {
+// Each answer has a session of its own. One that is not disposed of listens on, and rebuilds its prompt for every later one.
+async function inSession(at, ask) {
   if (!at.stream) at.skip('the Gemini CLI only asks for streams');
   const config = new Config({
     sessionId: String(at.id),
@@ -23,9 +24,13 @@ async function client(at) {
     telemetry: { enabled: false },
   });
   process.env.GOOGLE_GEMINI_BASE_URL = at.base_url;
-  await config.refreshAuth(AuthType.USE_GEMINI);
-  await config.initialize();
-  return config.getGeminiClient();
+  try {
+    await config.refreshAuth(AuthType.USE_GEMINI);
+    await config.initialize();
+    await ask(config.getGeminiClient());
+  } finally {
+    await config.dispose();
+  }
 }
 
 async function* send(gemini, at, parts) {
@@ -33,20 +38,22 @@ async function* send(gemini, at, parts) {
 }
 
 async function replay(at, say) {
-  const gemini = await client(at);
-  for await (const event of send(gemini, at, [{ text: at.prompt }])) say(event, facts(event));
-  say({ history: gemini.getHistory() }, []); // signatures are kept here
+  await inSession(at, async (gemini) => {
+    for await (const event of send(gemini, at, [{ text: at.prompt }])) say(event, facts(event));
+    say({ history: gemini.getHistory() }, []); // signatures are kept here
+  });
 }
 
 async function converse(at) {
-  const gemini = await client(at);
-  const results = [];
-  for await (const { type, value } of send(gemini, at, [{ text: at.prompt }])) {
-    if (type !== Type.ToolCallRequest) continue;
-    const response = { output: at.results[results.length] };
-    results.push({ functionResponse: { id: value.callId, name: value.name, response } });
-  }
-  for await (const _ of send(gemini, at, results.length ? results : [{ text: at.say }]));
+  await inSession(at, async (gemini) => {
+    const results = [];
+    for await (const { type, value } of send(gemini, at, [{ text: at.prompt }])) {
+      if (type !== Type.ToolCallRequest) continue;
+      const response = { output: at.results[results.length] };
+      results.push({ functionResponse: { id: value.callId, name: value.name, response } });
+    }
+    for await (const _ of send(gemini, at, results.length ? results : [{ text: at.say }]));
+  });
 }
 
 function facts({ type, value }) {
