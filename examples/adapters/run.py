@@ -11,18 +11,25 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import json
+import os
 import resource
 import shutil
+import socket
+import ssl
 import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import IO, Final, NamedTuple, get_args
 
 from findings import main as write_findings
 
 from harness.conformance.aspect_results import decode_results
+from harness.conformance.aspect_run import Cuts
 
 HERE: Final = Path(__file__).resolve().parent
 ROOT: Final = HERE.parent.parent
@@ -31,14 +38,24 @@ HARNESS: Final = (str(Path(sys.prefix) / "bin" / "harness"), "judge")
 
 
 class Peer(NamedTuple):
-    """A public adapter: the folder of its shim, the lock of its environment, the target."""
+    """A public adapter: the folder of its shim, the lock of its environment, the target.
+    ``service``: the command of a gateway, which runs while it is judged; ``package``: the
+    distribution whose version it has.
+    """
 
     folder: str
     lock: str
     target: str = "serve: shim:replay"
+    service: tuple[str, ...] = ()
+    package: str = ""
 
 
 NODE: Final = "serve: node shim.mjs"
+PORT: Final = 4000
+PROXY: Final = ("litellm", "--config", "config.yaml", "--host", "127.0.0.1", "--port", str(PORT))
+OFFLINE: Final = {"LITELLM_LOCAL_MODEL_COST_MAP": "True"}  # else it asks the network for prices
+STARTS_S: Final = 300.0
+"""The time in which a gateway must listen."""
 PEERS: Final = {
     "google-genai": Peer("google-genai", "google-genai/requirements.txt"),
     "google-genai-2": Peer("google-genai", "google-genai/requirements-2.34.txt"),
@@ -54,6 +71,16 @@ PEERS: Final = {
     "google-genai-js": Peer("google-genai-js", "google-genai-js/package-lock.json", NODE),
     "ai-sdk": Peer("ai-sdk", "ai-sdk/package-lock.json", NODE),
     "gemini-cli": Peer("gemini-cli", "gemini-cli/package-lock.json", NODE),
+    **{
+        f"litellm-proxy-{wire}": Peer(
+            "litellm-proxy",
+            "litellm/requirements.txt",
+            f"gateway {wire}: http://127.0.0.1:{PORT}",
+            PROXY,
+            "litellm",
+        )
+        for wire in ("gemini", "anthropic")
+    },
 }
 
 
@@ -62,8 +89,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Judge public adapters, each in its own place.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(PEERS)}")
     parser.add_argument("--cassettes", nargs="+", default=[], metavar="PATH")
-    cuts = "as in harness judge (default: recorded)"
-    parser.add_argument("--cuts", nargs="+", default=[], metavar="CUTS", help=cuts)
+    cuts = "as in harness judge (default: all three)"
+    parser.add_argument("--cuts", nargs="+", default=get_args(Cuts), metavar="CUTS", help=cuts)
     parser.add_argument("--asked", type=int, default=1, metavar="N", help="exchanges at least")
     parser.add_argument("--report", type=Path, default=ROOT / "reports" / "peers", metavar="DIR")
     options = parser.parse_args()
@@ -73,7 +100,7 @@ def main() -> int:
     BUILD.mkdir(parents=True, exist_ok=True)
     what = [
         *(["--cassettes", *options.cassettes] if options.cassettes else []),
-        *(["--cuts", *options.cuts] if options.cuts else []),
+        *("--cuts", *options.cuts),
     ]
     failed = [name for name in names if not judge(name, what, options.asked)]
     judged = [str(BUILD / f"{name}.json") for name in names if name not in failed]
@@ -90,18 +117,26 @@ def judge(name: str, what: list[str], asked: int) -> bool:
     whether it was judged.
     """
     peer, log, results = PEERS[name], BUILD / f"{name}.log", BUILD / f"{name}.json"
+    programs = environment(peer) / "bin"
     command = [
-        str(environment(peer) / "bin" / "harness"),
+        str(programs / "harness"),
         *("judge", f"{name} = {peer.target}", "--json", str(results), *what),
     ]
     started, cpu = time.monotonic(), cpu_seconds()
-    with log.open("wb") as output:
+    with log.open("wb") as output, running(peer, programs, output):
         status = subprocess.run(  # noqa: S603
-            command, cwd=HERE / peer.folder, stdout=output, stderr=output, check=False
+            command,
+            cwd=HERE / peer.folder,
+            env={**os.environ, **one_certificate()},
+            stdout=output,
+            stderr=output,
+            check=False,
         ).returncode
     if status not in (0, 1):
         print(f"{name}: status {status}; {log}", flush=True)
         return False
+    if peer.package:
+        name_version(peer, programs, results)
     (adapter,) = decode_results(results.read_bytes(), results.name).adapters
     counts = Counter(cell.verdict for cell in adapter.cells)
     number = counts["passed"] + counts["failed"]
@@ -113,6 +148,62 @@ def judge(name: str, what: list[str], asked: int) -> bool:
         print(f"{name}: expected {asked} exchanges at least, and most of them passed")
         return False
     return True
+
+
+@contextmanager
+def running(peer: Peer, programs: Path, output: IO[bytes]) -> Iterator[None]:
+    """The gateway of a peer, if it is one, while it is judged. Raises `TimeoutError`."""
+    if not peer.service:
+        yield
+        return
+    program, *arguments = peer.service
+    service = subprocess.Popen(  # noqa: S603
+        [str(programs / program), *arguments],
+        cwd=HERE / peer.folder,
+        env={**os.environ, **one_certificate(), **OFFLINE},
+        stdout=output,
+        stderr=output,
+    )
+    try:
+        wait_for(PORT, time.monotonic() + STARTS_S)
+        yield
+    finally:
+        service.terminate()
+        service.wait()
+
+
+def wait_for(port: int, deadline: float) -> None:
+    """Wait until a port of this machine is open. Raises `TimeoutError`."""
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), 1).close()
+        except OSError:
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"nothing listens at port {port}") from None
+            time.sleep(0.2)
+        else:
+            return
+
+
+def name_version(peer: Peer, programs: Path, results: Path) -> None:
+    """Write the installed version into the results of a gateway, which can't tell its own."""
+    code = f"from importlib.metadata import version; print(version('{peer.package}'))"
+    found = subprocess.run(  # noqa: S603
+        [str(programs / "python"), "-c", code], stdout=subprocess.PIPE, text=True, check=True
+    )
+    document = json.loads(results.read_bytes())
+    document["adapters"][0]["version"] = found.stdout.strip()
+    results.write_text(json.dumps(document), encoding="utf-8")
+
+
+def one_certificate() -> dict[str, str]:
+    """A variable that lets clients load one trusted certificate, not all. They load them for each
+    exchange, which takes most of their time, and all exchanges are served without TLS.
+    """
+    trusted = ssl.create_default_context().get_ca_certs(binary_form=True)[:1]
+    file = BUILD / "certificate.pem"
+    file.write_text("".join(map(ssl.DER_cert_to_PEM_cert, trusted)))
+    return {"SSL_CERT_FILE": str(file)} if trusted else {}
 
 
 def cpu_seconds() -> float:
