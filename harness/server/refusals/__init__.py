@@ -68,7 +68,7 @@ def find_broken_rules(
         return
     wire, generate = asked
     for rule in RULES:
-        if wire not in rule.wires:
+        if wire not in rule.wires or (rule.from_3 and not generate.wants_signatures):
             continue
         try:
             lines = list(rule.check(generate))

@@ -158,8 +158,6 @@ def _ends_with_model(asked: Generate) -> Iterator[str]:
 
 
 def _results_beside_text(asked: Generate) -> Iterator[str]:
-    if not asked.wants_signatures:
-        return
     for number, content in enumerate(asked.contents):
         parts = parts_of(content)
         results = sum("functionResponse" in part for part in parts)
@@ -253,5 +251,6 @@ CONTENT_RULES: Final = (
         "https://github.com/MoonshotAI/kimi-code/issues/2914",
         _results_beside_text,
         level="warning",
+        from_3=True,
     ),
 )

@@ -74,6 +74,7 @@ Check = Callable[[Generate], Iterator[str]]
 class Rule:
     """``check`` gives the lines of the API's message; none: the request keeps the rule. ``refused``
     is one sentence about the requests that break it. ``status``: the HTTP status of the refusal.
+    ``from_3``: only models of Gemini 3 or later have the rule.
     """
 
     name: str
@@ -83,3 +84,4 @@ class Rule:
     level: Level = "api"
     wires: tuple[Wire, ...] = ("generateContent",)
     status: int = 400
+    from_3: bool = False

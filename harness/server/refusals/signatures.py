@@ -50,8 +50,6 @@ def _missing(call: dict[str, Any], position: int) -> str:
 
 
 def _call_unsigned(asked: Generate) -> Iterator[str]:
-    if not asked.wants_signatures:
-        return
     for position, calls in _current_calls(asked):
         if not any("thoughtSignature" in call for call in calls):
             yield _missing(calls[0], position)
@@ -59,8 +57,6 @@ def _call_unsigned(asked: Generate) -> Iterator[str]:
 
 
 def _first_call_unsigned(asked: Generate) -> Iterator[str]:
-    if not asked.wants_signatures:
-        return
     for position, calls in _current_calls(asked):
         if "thoughtSignature" not in calls[0]:
             yield _missing(calls[0], position)
@@ -79,16 +75,12 @@ def _signature_damaged(asked: Generate) -> Iterator[str]:
 
 
 def _signature_unknown(asked: Generate) -> Iterator[str]:
-    if not asked.wants_signatures:
-        return
     signatures = {signature for _, _, signature in _signed_parts(asked)}
     if signatures and (known := asked.given().places) and signatures - known.keys():
         yield INVALID
 
 
 def _server_tool_unsigned(asked: Generate) -> Iterator[str]:
-    if not asked.wants_signatures:
-        return
     for path, _, part in asked.parts():
         for field, title in _SERVER_TOOLS.items():
             if type(part.get(field)) is dict and "thoughtSignature" not in part:
@@ -146,6 +138,7 @@ SIGNATURE_RULES: Final = (
         _DOCS,
         _call_unsigned,
         wires=EVERY_WIRE,
+        from_3=True,
     ),
     Rule(
         "signature-unknown",
@@ -153,12 +146,14 @@ SIGNATURE_RULES: Final = (
         "https://github.com/google-gemini/gemini-cli/issues/13467",
         _signature_unknown,
         wires=EVERY_WIRE,
+        from_3=True,
     ),
     Rule(
         "server-tool-unsigned",
         "From Gemini 3 on: a `toolCall` or `toolResponse` without its signature.",
         "https://github.com/router-for-me/CLIProxyAPI/issues/5652",
         _server_tool_unsigned,
+        from_3=True,
     ),
     Rule(
         "server-tool-placeholder",
@@ -173,6 +168,7 @@ SIGNATURE_RULES: Final = (
         _first_call_unsigned,
         level="strict",
         wires=EVERY_WIRE,
+        from_3=True,
     ),
     Rule(
         "signature-moved",
