@@ -18,7 +18,7 @@ from harness.conformance.judge import resolve_fixture
 from harness.conformance.project import Project, kind_of, read_text, unheaded, yaml_files
 from harness.pipeline.replay import ReplayError
 from harness.specs import Case, SpecError, read_features
-from harness.stream.printable import printable
+from harness.stream.printable import plural, printable
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -59,10 +59,10 @@ def _check(parsed: argparse.Namespace) -> int:
     for problem in problems:
         print(printable(problem))
     counted = ", ".join(
-        _counted(count, kind)
+        plural(count, kind)
         for kind, count in sorted(counts.items(), key=lambda item: _KINDS.index(item[0]))
     )
-    print(f"{counted or 'nothing'} in order, {_counted(len(problems), 'problem')}")
+    print(f"{counted or 'nothing'} in order, {plural(len(problems), 'problem')}")
     return 1 if problems else 0
 
 
@@ -79,10 +79,6 @@ def _without_repetitions(problems: Sequence[str]) -> list[str]:
 
 
 _KINDS: Final = ("spec", "features file", "cassette", "recording", "other file")
-
-
-def _counted(count: int, kind: str) -> str:
-    return f"{count} {kind}{'' if count == 1 else 's'}"
 
 
 def _check_file(project: Project, file: Path) -> str:

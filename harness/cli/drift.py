@@ -24,6 +24,7 @@ from harness.recording.run import Spent, record_requests
 from harness.stream.generation import TranslationError
 from harness.stream.printable import printable
 
+from .output import note
 from .record import INTERRUPTED, Bar, add_asking, limits_of, settings_of
 from .record_plan import Plan, find_names, plan_cassette, read_sources
 
@@ -52,10 +53,7 @@ def _drift(parsed: argparse.Namespace) -> int:
     project = project_of(parsed)
     plans = list(_plans(parsed, project))
     if not plans:
-        print(
-            "harness: no cassette was recorded from a provider, so there is nothing to compare",
-            file=sys.stderr,
-        )
+        note("no cassette was recorded from a provider, so there is nothing to compare")
         return 0
     spent = Spent()
     counts: Counter[str] = Counter()
@@ -68,10 +66,10 @@ def _drift(parsed: argparse.Namespace) -> int:
             if isinstance(error, RecordingRefused) and error.quoted:
                 # The provider's message is text of an answer, which drift never prints.
                 message = message.replace(f": {error.quoted}", "")
-            print(printable(f"harness: {plan.name}: {message}"), file=sys.stderr)
+            note(f"{plan.name}: {message}")
             failed += 1
         except KeyboardInterrupt:
-            print(printable(f"harness: stopped at {plan.name}"), file=sys.stderr)
+            note(f"stopped at {plan.name}")
             return INTERRUPTED
         else:
             counts.update(drift.severity for drift in drifts)

@@ -27,6 +27,8 @@ from harness.stream.generation import TranslationError
 from harness.stream.json_codec import decode_json
 from harness.stream.printable import printable, printable_lines
 
+from .output import note
+
 NOTHING: Final = 1
 """Exit status if a recording has no exchange to print."""
 
@@ -159,7 +161,7 @@ def _replay(parsed: argparse.Namespace) -> int:
         if parsed.exchange is None and not is_answer(exchange, parsed.provider):
             continue
         if exchange.generates and parsed.provider is None and exchange.provider is None:
-            _note(
+            note(
                 f"exchange {number}: neither URL nor body shows the provider; replayed as"
                 f" {DEFAULT_PROVIDER}; --provider names another"
             )
@@ -182,7 +184,7 @@ def _replay(parsed: argparse.Namespace) -> int:
             _print_json(payload)
         replayed = True
     if not replayed:
-        _note(
+        note(
             f"{parsed.file}: nothing to replay: no exchange generates; `harness show --list` lists"
             " the exchanges"
         )
@@ -197,7 +199,7 @@ def _request(parsed: argparse.Namespace) -> int:
     with warnings.catch_warnings(record=True, action="always") as caught:
         body = request(prompt, dialect=parsed.dialect, provider=parsed.provider, options=options)
     for warning in caught:
-        _note(str(warning.message))
+        note(str(warning.message))
     _print_json(body)
     return 0
 
@@ -229,7 +231,7 @@ def _show(parsed: argparse.Namespace) -> int:
             for line in aspect_lines(adapter_named(parsed.adapter, parsed), exchange):
                 print(printable(line))
     if not generating:
-        _note(f"{parsed.file}: no exchange generates; --list lists the exchanges")
+        note(f"{parsed.file}: no exchange generates; --list lists the exchanges")
     return 0 if generating else NOTHING
 
 
@@ -262,9 +264,9 @@ def _import(parsed: argparse.Namespace) -> int:
 
         converted = convert(parsed.files, complete)
         for path in converted:
-            _note(f"converted {path}")
+            note(f"converted {path}")
         if not converted:
-            _note("nothing to convert: no recording of another format is there")
+            note("nothing to convert: no recording of another format is there")
         return 0 if converted else NOTHING
     if len(parsed.files) > 1:
         raise CassetteError(
@@ -315,7 +317,7 @@ def _write(data: bytes, target: Path | None) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     with target.open("xb") as file:
         file.write(data)
-    _note(f"wrote {target}")
+    note(f"wrote {target}")
 
 
 def _numbered(cassette: Cassette, parsed: argparse.Namespace) -> list[tuple[int, Exchange]]:
@@ -333,7 +335,3 @@ def _numbered(cassette: Cassette, parsed: argparse.Namespace) -> list[tuple[int,
 
 def _print_json(value: Any) -> None:
     print(printable(json.dumps(value, ensure_ascii=False, separators=(",", ":"))))
-
-
-def _note(text: str) -> None:
-    print(printable(f"harness: {text}"), file=sys.stderr)

@@ -60,8 +60,9 @@ from harness.report.aspect_compare import compare_results, comparison_text
 from harness.report.aspect_pages import JSON, PAGE, aspects_page, merge_results
 from harness.report.aspect_text import results_text
 from harness.report.files import write_files
-from harness.stream.printable import printable
+from harness.stream.printable import plural
 
+from .output import note
 from .record import read_count, read_seconds
 
 RED: Final = 1
@@ -155,7 +156,7 @@ def _judge(parsed: argparse.Namespace) -> int:
     declared = declared_of(parsed.losses)
     items, skipped = read_items(parsed.cassettes)
     for left_out in skipped:
-        _say(f"left out: {left_out.path}: {left_out.reason}")
+        note(f"left out: {left_out.path}: {left_out.reason}")
     if not items:
         raise CassetteError(
             "nothing is left to judge: no recording with an answer of a model; name other"
@@ -179,7 +180,7 @@ def _judge(parsed: argparse.Namespace) -> int:
                 results.append(_judge_one(argument, adapters, items, file, parsed.cuts))
         except KeyboardInterrupt:
             kept = f"; {parsed.json} has the cells so far" if parsed.json else ""
-            _say(f"interrupted{kept}")
+            note(f"interrupted{kept}")
             return INTERRUPTED
     return _conclude(JudgeResults(tuple(results), tuple(skipped)), baseline, parsed)
 
@@ -262,8 +263,7 @@ def _merge(documents: Sequence[Path], parsed: argparse.Namespace) -> int:
 def _write_report(results: JudgeResults, target: Path) -> None:
     shown = masked(results, mask())
     write_files({PAGE: aspects_page(shown), JSON: encode_item(shown).decode()}, target)
-    number = len(results.adapters)
-    _say(f"{number} adapter{'' if number == 1 else 's'}: {target / PAGE}")
+    note(f"{plural(len(results.adapters), 'adapter')}: {target / PAGE}")
 
 
 def read_document(path: Path) -> JudgeResults:
@@ -375,10 +375,6 @@ def _reason(error: Exception, file: Path) -> str:
     if isinstance(error, OSError):
         return error.strerror or str(error)
     return str(error).removeprefix(f"{file}: ")
-
-
-def _say(message: str) -> None:
-    print(f"harness: {printable(message)}", file=sys.stderr, flush=True)
 
 
 class ResultsFile:

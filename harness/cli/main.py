@@ -16,7 +16,7 @@ from typing import Final, NamedTuple, NoReturn
 
 from harness.stream.printable import printable
 
-from .output import masked_output
+from .output import masked_output, note
 
 BAD: Final = 2
 """Exit status for a bad file or bad usage."""
@@ -140,5 +140,5 @@ def _user_faults() -> tuple[type[Exception], ...]:
 
 
 def _refuse(message: str) -> int:
-    print(printable(f"harness: {message}"), file=sys.stderr)
+    note(message)
     return BAD

@@ -1,4 +1,4 @@
-"""The output of a command: standard output and standard error without secrets."""
+"""The output of a command: its messages, and both streams without secrets."""
 
 from __future__ import annotations
 
@@ -7,8 +7,15 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final, TextIO
 
+from harness.stream.printable import printable
+
 MAX_HELD: Final = 1 << 24
 """Characters of standard output that are held, so that a secret in several lines is seen."""
+
+
+def note(message: str) -> None:
+    """Print a message to standard error, on one line."""
+    print(printable(f"harness: {message}"), file=sys.stderr, flush=True)
 
 
 class MaskedOutput:

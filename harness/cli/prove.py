@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import Final
 
 from harness.conformance.adapters.named import NamedAdapter
@@ -15,6 +14,7 @@ from harness.dialects import DIALECTS
 from harness.stream.printable import printable
 
 from .named_adapter import adapter_named
+from .output import note
 
 UNPROVEN: Final = 1
 
@@ -58,11 +58,10 @@ def _prove(parsed: argparse.Namespace) -> int:
     chosen = [] if adapters else [name for name in DIALECTS if name in named]
     dialects = parsed.dialect or chosen
     if not (dialects or adapters):
-        places = printable(", ".join(map(str, roots)))
-        print(
-            f"harness: {places}: no spec expects payloads or requests of an event model; there is"
-            " nothing to prove",
-            file=sys.stderr,
+        places = ", ".join(map(str, roots))
+        note(
+            f"{places}: no spec expects payloads or requests of an event model; there is nothing to"
+            " prove"
         )
         return UNPROVEN
     try:

@@ -28,8 +28,9 @@ from harness.recording.run import Spent, record_requests
 from harness.recording.settings import Limits, Settings
 from harness.specs import Case
 from harness.stream.generation import TranslationError
-from harness.stream.printable import printable
+from harness.stream.printable import plural, printable
 
+from .output import note
 from .record_plan import (
     Plan,
     RecordingSources,
@@ -207,7 +208,7 @@ def _record(parsed: argparse.Namespace) -> int:
     project = project_of(parsed)
     plans = list(_plans(parsed, project))
     if not plans:
-        print("harness: nothing to record", file=sys.stderr)
+        note("nothing to record")
         return 0
     spent = Spent()
     done = failed = 0
@@ -216,16 +217,15 @@ def _record(parsed: argparse.Namespace) -> int:
             _record_one(plan, project, parsed, spent)
             done += 1
         except NotRecordable as error:
-            print(printable(f"harness: {plan.name}: not recordable: {error}"), file=sys.stderr)
+            note(f"{plan.name}: not recordable: {error}")
             failed += bool(parsed.what)  # else the user has not named this one
         except (CassetteError, ReplayError, TranslationError) as error:
-            print(printable(f"harness: {plan.name}: {error}"), file=sys.stderr)
+            note(f"{plan.name}: {error}")
             _print_notes(error)
             failed += 1
         except KeyboardInterrupt as error:
             counts = f"{done} of {len(plans)} cassettes are recorded"
-            message = f"harness: stopped; {counts}, {plan.name} is as it was"
-            print(printable(message), file=sys.stderr)
+            note(f"stopped; {counts}, {plan.name} is as it was")
             _print_notes(error)
             return INTERRUPTED
     return REFUSED if failed else 0
@@ -233,8 +233,8 @@ def _record(parsed: argparse.Namespace) -> int:
 
 def _print_notes(error: BaseException) -> None:
     """Say where the crash journal of a failed recording is."""
-    for note in getattr(error, "__notes__", ()):
-        print(printable(f"harness: {note}"), file=sys.stderr)
+    for place in getattr(error, "__notes__", ()):
+        note(place)
 
 
 def _record_one(plan: Plan, project: Project, parsed: argparse.Namespace, spent: Spent) -> None:
@@ -242,7 +242,7 @@ def _record_one(plan: Plan, project: Project, parsed: argparse.Namespace, spent:
     if not parsed.rewrite:
         _check_place(plan.name, path, project)
     if message := left_behind(path):
-        print(printable(f"harness: {message}"), file=sys.stderr)
+        note(message)
     with Bar(plan.name) as bar:
         cassette = record_requests(
             plan.provider,
@@ -256,7 +256,6 @@ def _record_one(plan: Plan, project: Project, parsed: argparse.Namespace, spent:
             before=_old_exchanges(plan, project),
             progress=bar,
         )
-    count = len(cassette.exchanges)
     odd = [
         f"exchange {number} status {status_of(exchange)}"
         for number, exchange in enumerate(cassette.exchanges, 1)
@@ -268,7 +267,7 @@ def _record_one(plan: Plan, project: Project, parsed: argparse.Namespace, spent:
         if exchange.end != "complete"
     ]
     facts = [
-        f"{count} exchange{'' if count == 1 else 's'} of {plan.provider}",
+        f"{plural(len(cassette.exchanges), 'exchange')} of {plan.provider}",
         f"{bar.tokens} output tokens",
         *odd,
     ]
@@ -336,13 +335,7 @@ class Bar:
         while not self._over.wait(STILL_S):
             silent = time.monotonic() - self._last_news
             if silent >= STILL_S:
-                print(
-                    printable(
-                        f"harness: {self._name}: waiting {self._waits_for}, {silent:.0f} s so far"
-                    ),
-                    file=sys.stderr,
-                    flush=True,
-                )
+                note(f"{self._name}: waiting {self._waits_for}, {silent:.0f} s so far")
 
     def asked(self, requests: int, output_tokens: int) -> None:
         self._last_news, self._waits_for = time.monotonic(), f"for request {requests + 1}"

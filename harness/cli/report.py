@@ -23,7 +23,7 @@ from harness.report.compare import KINDS
 from harness.report.files import read_run, write_report
 from harness.report.header import choose_day
 from harness.report.tally import column
-from harness.stream.printable import printable
+from harness.stream.printable import plural, printable
 
 BROKEN: Final = 1
 """Exit status if the later run is worse than the earlier one."""
@@ -78,7 +78,7 @@ def _report(parsed: argparse.Namespace) -> int:
     day = choose_day(parsed.date, os.environ.get("SOURCE_DATE_EPOCH", ""))
     run = merge([*map(read_run, parsed.results), Run(Header(day=day))])
     write_report(run, read_run(parsed.baseline) if parsed.baseline else None, parsed.output)
-    cells = f"{len(run.results):,} cell{'s' if len(run.results) != 1 else ''}"
+    cells = plural(len(run.results), "cell")
     print(f"{cells}: {printable(str(parsed.output / 'index.html'))}")
     return 0
 

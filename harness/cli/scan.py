@@ -19,7 +19,9 @@ from harness.cassettes.journal import is_journal
 from harness.cassettes.load import read_recording
 from harness.cassettes.redaction.scanner import Finding, Scanner
 from harness.cassettes.redaction.secrets import guard
-from harness.stream.printable import printable
+from harness.stream.printable import plural, printable
+
+from .output import note
 
 CLEAN: Final = 0
 FOUND: Final = 1
@@ -47,7 +49,7 @@ def _scan(parsed: argparse.Namespace) -> int:
             reason = (
                 f"{path}: {error.strerror or error}" if isinstance(error, OSError) else str(error)
             )
-            print(f"harness: {printable(reason)}", file=sys.stderr)
+            note(reason)
             status = UNREAD
             continue
         for finding in findings:
@@ -55,7 +57,7 @@ def _scan(parsed: argparse.Namespace) -> int:
             print(printable(f"{place}: {finding}"))
         if findings:
             status = max(status, FOUND)
-    print(f"{count} file{'' if count == 1 else 's'} scanned", file=sys.stderr)
+    print(f"{plural(count, 'file')} scanned", file=sys.stderr)
     return status
 
 

@@ -7,7 +7,6 @@ import asyncio
 import errno
 import signal
 import socket
-import sys
 from pathlib import Path
 
 from harness.cassettes import CassetteError
@@ -15,7 +14,8 @@ from harness.conformance.project import yaml_files
 from harness.dialects import DIALECTS
 from harness.providers import PROVIDERS
 from harness.server import Server
-from harness.stream.printable import printable
+
+from .output import note
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -120,8 +120,8 @@ def _serve(parsed: argparse.Namespace) -> int:
         port=parsed.port,
         host=parsed.host,
         allowed_hosts=parsed.allow_host,
-        on_miss=_print_line,
-        on_warning=_print_line,
+        on_miss=note,
+        on_warning=note,
         **words,
     )
     try:
@@ -149,7 +149,3 @@ async def _run(server: Server) -> None:
         except NotImplementedError:  # on Windows
             signal.signal(number, lambda *_: server.stop())
     await server.run(lambda: print(server.base_url, flush=True))
-
-
-def _print_line(message: str) -> None:
-    print(f"harness: {printable(message)}", file=sys.stderr, flush=True)

@@ -11,6 +11,7 @@ from typing import Final, Protocol, get_args
 from harness.conformance.aspect_results import AdapterResults, AspectCell, without_values
 from harness.facts import ASPECTS, RED
 from harness.providers.oracle import SecondTurnAspect
+from harness.stream.printable import plural
 
 BLOCKS: Final = {
     "documented": "Documented wire",
@@ -121,7 +122,7 @@ def errors_of(cells: Iterable[AspectCell]) -> dict[str, list[AspectCell]]:
 def count_words(cells: Sequence[AspectCell]) -> str:
     """``300 of 340 cells passed, 38 failed, 2 errors``."""
     counts = Counter(cell.verdict for cell in cells)
-    number = f"{counts['passed']:,} of {len(cells):,} cell{'' if len(cells) == 1 else 's'} passed"
+    number = f"{counts['passed']:,} of {plural(len(cells), 'cell')} passed"
     others = [
         f"{counts[verdict]:,} {verdict}{'s' if verdict == 'error' and counts[verdict] > 1 else ''}"
         for verdict in _VERDICTS_OF_CELLS[1:]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from harness.conformance.aspect_results import AdapterResults, AspectCell, Side
-from harness.stream.printable import printable, shorten
+from harness.stream.printable import plural, printable, shorten
 
 from .aspect_counts import (
     BLOCKS,
@@ -67,7 +67,7 @@ def _losses(adapter: AdapterResults, block: str) -> list[str]:
         return []
     number = len(losses) + len(errors)
     where = BLOCKS[block].lower()
-    lines = ["", f"{number} finding{'' if number == 1 else 's'}, {where}:"]
+    lines = ["", f"{plural(number, 'finding')}, {where}:"]
     for error, found in errors.items():
         sentence, *rest = shorten(error, LONGEST).splitlines()
         lines += ["", f"- error: {sentence}", *(f"    {line}" for line in rest), *_places(found)]

@@ -12,7 +12,7 @@ from itertools import count
 from typing import Final
 
 from harness.conformance.results import VERDICTS
-from harness.stream.printable import excerpt, printable_lines
+from harness.stream.printable import excerpt, plural, printable_lines
 
 from .layout import Cell
 from .tally import Tally, by_pair, tally
@@ -97,7 +97,7 @@ def _verdict(counted: Tally) -> tuple[str, str]:
         )
     if red:
         words = ", ".join(VERDICTS[verdict].counted(number) for verdict, number in red.items())
-        return "red", f"✕ {words} of {counted.cells:,} cell{'' if counted.cells == 1 else 's'}"
+        return "red", f"✕ {words} of {plural(counted.cells, 'cell')}"
     if counted.counts.get("known-failing") or counted.counts.get("warning"):
         return "announced", f"◐ {counted.passing_features}"
     return "green", f"✓ {counted.passing_features}"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from harness.conformance.results import VERDICTS, CaseResult, Origin, OriginKind, Verdict
-from harness.stream.printable import printable_lines
+from harness.stream.printable import plural, printable_lines
 
 ORIGINS: Final[dict[OriginKind | None, str]] = {
     "recorded": "recorded from a live provider",
@@ -50,7 +50,7 @@ class Tally:
     @property
     def passing_features(self) -> str:
         """``41 of 45 features``."""
-        return f"{self.passing:,} of {self.features:,} feature{'' if self.features == 1 else 's'}"
+        return f"{self.passing:,} of {plural(self.features, 'feature')}"
 
     @property
     def share(self) -> int:
@@ -248,7 +248,7 @@ def summary(results: Sequence[CaseResult]) -> str:
     }
     width = max(map(len, pairs), default=0)
     lines = [f"{pair:<{width}}  {counted.words()}" for pair, counted in pairs.items()]
-    cells = f"{len(results):,} cell{'s' if len(results) != 1 else ''}"
+    cells = plural(len(results), "cell")
     lines.append(
         f"{cells}: {tally(results).words()}" if results else "Nothing ran: no case was selected."
     )

@@ -48,6 +48,11 @@ def excerpt(text: str, head: int, tail: int = 0) -> str:
     return f"{text[:head]} … ({len(text):,} characters){end}"
 
 
+def plural(number: int, noun: str) -> str:
+    """``1 cell``, ``2,000 cells``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def short_json(value: Json, limit: int = 60) -> str:
     """A JSON value for a sentence: its text, printable, in at most ``limit`` characters."""
     return shorten(printable(json.dumps(value, ensure_ascii=False, default=repr)), limit)
