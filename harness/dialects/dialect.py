@@ -63,15 +63,22 @@ change.
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The place of a value in payloads of ``type``: ``path`` has its keys and indexes."""
+    """The place of a value in payloads of ``type``, which they have under ``key``: ``path`` has the
+    keys and indexes of the value.
+    """
 
     type: str
     path: tuple[str | int, ...]
+    key: str = "type"
+
+    def fits(self, payload: Payload) -> bool:
+        """Whether a payload is of the type."""
+        return bool(payload.get(self.key) == self.type)
 
     def find(self, payloads: Iterable[Payload]) -> Iterator[tuple[Any, Any]]:
         """(holder, key) of every such value that is there, in order."""
         for payload in payloads:
-            holder: Any = payload if payload.get("type") == self.type else None
+            holder: Any = payload if self.fits(payload) else None
             for key in self.path[:-1]:
                 holder = _item(holder, key)
             if _item(holder, self.path[-1]) is not None:

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from harness.conformance.mutation.operators import OPERATORS
 from harness.dialects import DIALECTS, Dialect, _dialect
-from harness.dialects.dialect import Place
+from harness.dialects.dialect import Mutations, Place
 
 WHOLE: dict[str, Any] = {
     field.name: getattr(DIALECTS["mind"], field.name) for field in fields(Dialect)
@@ -43,3 +44,17 @@ def test_a_place_is_found_only_where_every_key_is_there() -> None:
     found = list(Place("a", ("b", "c", 0, "d")).find(PAYLOADS))
     assert found == [({"d": "x"}, "d")]
     assert list(Place("a", ("b", 0)).find(PAYLOADS)) == []
+
+
+def test_a_place_may_name_the_key_of_the_type() -> None:
+    said = {"op": "say", "words": "x"}
+    place = Place("say", ("words",), key="op")
+    assert list(place.find([*PAYLOADS, said, {"op": "stop"}])) == [(said, "words")]
+    (lost,) = (operator for operator in OPERATORS if operator.name == "error-lost")
+    change = lost.make(
+        Mutations(texts=place, calls=None, stop_reason=None, count=None, error=place)
+    )
+    payloads = [said, {"op": "stop"}]
+    assert change is not None
+    assert change(payloads)
+    assert payloads == [{"op": "stop"}]

@@ -157,7 +157,7 @@ def _lose_errors(mutations: Mutations) -> Change | None:
 
     def change(payloads: Payloads) -> bool:
         before = len(payloads)
-        payloads[:] = [payload for payload in payloads if payload["type"] != error.type]
+        payloads[:] = [payload for payload in payloads if not error.fits(payload)]
         return len(payloads) < before
 
     return change
