@@ -181,7 +181,7 @@ def ready_made_case(cell: LawCell) -> str:
     def breaches(exchange: Exchange, adapter: Adapter) -> list[Breach]:
         try:
             return law.findings(exchange, adapter)
-        except AdapterError:
+        except Exception:  # noqa: BLE001  # also of an oracle that knows no smaller message
             return []
 
     small = shrink(

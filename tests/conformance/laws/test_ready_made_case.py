@@ -17,6 +17,7 @@ from harness.conformance.laws.shrink import shrink
 from harness.conformance.laws.variants import cuts_of
 from harness.conformance.metamorphic.catalogue import SPELLINGS
 from harness.dialects import DIALECTS
+from harness.facts import Facts
 from harness.pipeline.replay import replay as our_replay
 from harness.providers import PROVIDERS
 from harness.specs import read_spec
@@ -70,6 +71,22 @@ def test_a_breach_becomes_a_small_case_that_can_be_read_back(number: int) -> Non
     (small,) = loads(cassette).exchanges
     assert case.cassette == "gemini-api/shrunk"
     assert len(small.body) < len(ANSWER)
+
+
+def test_an_oracle_that_knows_no_smaller_message_hides_no_finding(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    known = PROVIDERS["gemini-api"]
+
+    def oracle(body: bytes, *rest: Any) -> Facts:
+        if body != ANSWER:
+            raise KeyError("candidates")
+        return known.oracle(body, *rest)
+
+    monkeypatch.setitem(PROVIDERS, "gemini-api", replace(known, oracle=oracle))
+    broken = faulty(3, BREACHES[3])
+    assert verdict(broken) == "failed"
+    assert "law-3-nothing-lost" in ready_made_case(broken)
 
 
 IN_PAYLOADS: dict[int, Fault] = {
