@@ -79,7 +79,10 @@ def _run(arguments: Sequence[str]) -> int:
         place = f"{error.filename}: " if error.filename else ""
         return _refuse(f"{place}{error.strerror or error}")
     except _user_faults() as error:
-        return _refuse(str(error))
+        from harness.specs import SpecError  # imported already, by `_user_faults`
+
+        text = str(error)
+        return _refuse(*text.split("\n") if isinstance(error, SpecError) else (text,))
 
 
 class _Parser(argparse.ArgumentParser):
@@ -139,6 +142,7 @@ def _user_faults() -> tuple[type[Exception], ...]:
     )
 
 
-def _refuse(message: str) -> int:
-    note(message)
+def _refuse(*messages: str) -> int:
+    for message in messages:
+        note(message)
     return BAD

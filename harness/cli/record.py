@@ -345,7 +345,7 @@ class Bar:
 
     def waiting(self, seconds: float, why: str) -> None:
         self._waits_for = (
-            f"{seconds:.0f} s after {why} to request {self.requests}, then for request"
+            f"{seconds:.0f} s because request {self.requests} was given {why}, then for request"
             f" {self.requests + 1}"
         )
         self._bar.set_postfix_str(f"{self.tokens} tokens, waiting {seconds:.0f} s: {why}")

@@ -227,8 +227,8 @@ class _Run:
                 else "an answer without a request"
             )
             raise ReplayError(
-                f"this exchange does not generate: {place}; only generateContent and"
-                " streamGenerateContent can be replayed"
+                f"this exchange does not generate: {place}; only the answers of a model can be"
+                " replayed"
             )
         chosen = PROVIDERS[choose_provider(exchange, provider)]
         return cls(exchange, chosen, cuts, tool_code, max_frame)

@@ -235,7 +235,7 @@ class _Run:
                 refusal.quoted,
             )
         if self.progress:
-            self.progress.waiting(seconds, f"{refusal.code} {refusal.kind}")
+            self.progress.waiting(seconds, f"{refusal.kind} ({refusal.code})")
         self.sleep(seconds)
 
 

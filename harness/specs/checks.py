@@ -22,6 +22,7 @@ RECORDED: Final = "recorded"
 """The expectation of a conversation whose requests are the recorded ones."""
 
 _SEGMENT: Final = re.compile(r"[a-z0-9._-]+")
+_WITH_EXCHANGE: Final = re.compile(r"[^:]:\d+\Z")
 _DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 _REQUEST_FORMS: Final = ({"request"}, {"request", "warnings"}, {"error"})
 _STREAM_KEYS: Final = (
@@ -90,6 +91,8 @@ def cassette_fault(name: str) -> str | None:
         return "has a folder . or ..; it is a path below the cassettes folder"
     if "" in segments:
         return "has an empty folder or file name"
+    if _WITH_EXCHANGE.search(name):
+        return "ends in the number of an exchange; write that under the key exchange"
     if not all(_SEGMENT.fullmatch(segment) for segment in segments):
         return "has other characters than a-z 0-9 . _ - and /"
     if name.endswith((".yaml", ".yml")):
@@ -230,7 +233,7 @@ def _unexpected(key: str, cell: str, case: _Case) -> Iterator[Fault]:
     expect = case.get("expect")
     if isinstance(expect, dict) and cell not in expect:
         fact = f"{key} names {show(cell)}, which expect does not have"
-        yield (cell,), f"{fact}; it has {listed(expect)}"
+        yield (cell,), f"{fact}; it has {listed(expect) or 'no entries'}"
 
 
 _CHECKS: Final[dict[str, _Check]] = {
@@ -295,7 +298,7 @@ def _prompt_faults(
 
 def _no_prompt(key: str, name: str, prompts: Mapping[str, Any]) -> str:
     fact = f"{key} names {show(name)}, which has no prompt here"
-    return f"{fact}; prompts are for {listed(prompts) or 'no dialect'}"
+    return f"{fact}; the case has prompts for {listed(prompts) or 'no dialect'}"
 
 
 def _turn_faults(index: int, turn: Any) -> Iterator[Fault]:

@@ -233,7 +233,7 @@ def test_a_bar_shows_requests_tokens_and_waits(
     assert "gemini-api/two-turns: 3 requests" in drawn
     assert "12 tokens" in drawn
     assert "24 tokens" in drawn
-    assert "waiting 0 s: 429 a quota answer" in drawn
+    assert "waiting 0 s: a quota answer (429)" in drawn
 
 
 def test_ctrl_c_says_what_is_recorded(

@@ -123,6 +123,11 @@ WRONG: list[tuple[str, list[tuple[str, str]], list[tuple[int, str]]]] = [
         (8, "not_carried names 'unified-llm', which expect does not have; it has anthropic"),
         (8, "unknown loss 'x'; there are no declared losses of unified-llm"),
     ]),
+    ("loss of nothing", [("  expect:\n", "  not_carried: {anthropic: [x]}\n  expect: {}\n"), ("    anthropic: [{type: ping}]\n", "")], [
+        (8, "not_carried names 'anthropic', which expect does not have; it has no entries"),
+        (8, "unknown loss 'x'; declared losses of anthropic are grounding, 'other candidates'"),
+        (9, "expect has no entries; it needs at least one"),
+    ]),
     ("mark of what", [("  expect:", "  known_failing: {events: {reason: x, link: 'https://x.y'}}\n  expect:")], [
         (8, "known_failing names 'events', which expect does not have; it has anthropic"),
     ]),
@@ -271,6 +276,7 @@ def test_names_of_cassettes_are_accepted(name: str) -> None:
         ("~/one", "has other characters"),
         ("é", "has other characters"),
         ("one.yaml", "ends in .yaml"),
+        ("a/one:2", "ends in the number of an exchange"),
     ],
 )
 def test_names_of_cassettes_that_lead_elsewhere_are_refused(name: str, fault: str) -> None:

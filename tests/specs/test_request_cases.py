@@ -92,7 +92,7 @@ WRONG: list[tuple[str, str, str, int, str]] = [
         ", art: []}",
         "}",
         11,
-        "expect names 'art', which has no prompt here; prompts are for mind",
+        "expect names 'art', which has no prompt here; the case has prompts for mind",
     ),
     (
         REQUEST,
@@ -106,7 +106,7 @@ WRONG: list[tuple[str, str, str, int, str]] = [
         "{art: {temp",
         "{anthropic: {temp",
         8,
-        "options names 'anthropic', which has no prompt here; prompts are for mind, art",
+        "options names 'anthropic', which has no prompt here; the case has prompts for mind, art",
     ),
     (
         REQUEST,
@@ -122,7 +122,7 @@ WRONG: list[tuple[str, str, str, int, str]] = [
         "prompt: {mind: {prompt: Hi}, art: []}",
         "prompt: {}",
         10,
-        "expect names 'mind', which has no prompt here; prompts are for no dialect",
+        "expect names 'mind', which has no prompt here; the case has prompts for no dialect",
     ),
     (
         CONVERSATION,
