@@ -151,7 +151,7 @@ class Sent(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
 
 
 MOST_READS: Final = 80
-"""Rows of reads of one stream in a result. Of more reads, neighbours are merged."""
+"""The most rows of reads that a result has for one stream. Of more reads, neighbours are merged."""
 
 
 class Stream(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):

@@ -47,8 +47,8 @@ class RecordingWarning(UserWarning):
 
 def leave_out_frames(failure: pytest.ExceptionInfo[BaseException]) -> None:
     """Remove our frames and those of libraries from the traceback of our errors: the message says
-    what is wrong, and the reader needs the line of the test. The error of a google-genai client
-    without a key is treated alike.
+    what is wrong, and the reader needs the line of the test. The error that google-genai
+    raises for a client without a key is treated in the same way, and says what to do.
     """
     last = failure.traceback[-1].frame
     if isinstance(failure.value, ValueError) and (

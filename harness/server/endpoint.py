@@ -1,9 +1,9 @@
 """Finds the answer to a request, without a socket.
 
-The first of these answers: the configured fault; the exchange that was recorded for the same
-request; an error if the API would refuse the history, so that a client that loses a signature gets
-Google's message; an exchange that answers any request; a stored interaction; an answer that the
-server makes up; a 404 that names the most similar recorded request.
+A request gets the first of these that there is: the configured fault; the exchange that was
+recorded for the same request; an error if the API would refuse the history, so that a client that
+loses a signature gets Google's message; an exchange that answers any request; a stored interaction;
+an answer that the server makes up; a 404 that names the most similar recorded request.
 """
 
 from __future__ import annotations

@@ -147,7 +147,7 @@ def _joined_texts(data: bytes, pattern: re.Pattern[bytes], window: int) -> Itera
 
 
 def _tail(spans: list[Span], size: int) -> list[Span]:
-    """The last spans, of that many bytes."""
+    """The last spans, of at most ``size`` bytes in all; the first of them is cut."""
     kept: list[Span] = []
     for start, stop in reversed(spans):
         kept.append((max(start, stop - size), stop))

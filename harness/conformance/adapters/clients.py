@@ -34,8 +34,8 @@ Adapt = Callable[[Mapping[str, Any], ServedCassette], list[Any]]
 def make_client_adapter(
     client: ClientAdapter, load: Callable[[str], Cassette], adapt: Adapt | None = None
 ) -> Adapter:
-    """The adapter of a client. ``load`` gives the cassette of a name, ``adapt`` replaces its own
-    function.
+    """The adapter of a client. ``load`` gives the cassette of a name. ``adapt`` is called in place
+    of the function that ``client.target`` names.
 
     A run raises `AdapterError` for a context that the client can't use and for a program that hangs
     or floods, and `AdapterMissing` where a module is not installed.

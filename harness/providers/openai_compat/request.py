@@ -126,7 +126,7 @@ class _Message:
         self.signature: str | None = None
 
     def written(self) -> list[dict[str, Any]]:
-        """The message, none if it is empty."""
+        """A list with the message, or an empty list if nothing was read into it."""
         message: dict[str, Any] = {"role": "assistant"}
         if self.texts:
             message["content"] = "".join(

@@ -15,7 +15,7 @@ NONE: Final = (-1, None)
 
 
 def align(left: int, right: int, same: Callable[[int, int], bool], steps: int) -> Pairs:
-    """Return partners in order, for lists of ``left`` and ``right`` items.
+    """Return the pairs of partners, in order, of a list of ``left`` items and one of ``right``.
 
     ``same`` is asked for two places, at most about ``steps`` + ``left`` + ``right`` times. When
     these are used up, the pairs end at the furthest point that was reached.
