@@ -20,7 +20,8 @@ from typing import IO, Final
 from .adapter import AdapterError
 
 MAX_OUTPUT: Final = 64 * 1024 * 1024
-_TAIL: Final = 2000
+TAIL: Final = 2000
+"""The bytes of stderr that are kept."""
 MARK: Final = "HARNESS_PROGRAM"
 """The environment variable that marks a program and all processes that it starts."""
 
@@ -87,7 +88,7 @@ def gather(
                 if not data:
                     selector.unregister(key.fileobj)
                 key.data.extend(data)
-            del errors[:-_TAIL]
+            del errors[:-TAIL]
             if len(out) > MAX_OUTPUT:
                 raise AdapterError(
                     f"the program printed more than {MAX_OUTPUT:,} bytes for one exchange"

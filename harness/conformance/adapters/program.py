@@ -27,15 +27,13 @@ from harness.stream.printable import shorten
 from .adapter import UNKNOWN, AdapterError
 from .at import Question, exchange_as_json, line_of
 from .environment import adapter_environment
-from .process import MARK, end_session, new_mark
+from .process import MARK, MAX_OUTPUT, TAIL, end_session, new_mark
 from .reply import Level, Reply, entries_of_json
 
 OUT: Final = "HARNESS_OUT"
 START_S: Final = 60.0
 """The time until a program says hello: it may import much."""
 
-MAX_OUTPUT: Final = 64 * 1024 * 1024
-_TAIL: Final = 2000
 _STEP_S: Final = 0.2
 """How often a program that writes nothing is asked whether it is still there. A process that it
 forked may hold its pipes open.
@@ -284,7 +282,7 @@ class _Process:
             if key.fd == self._out:
                 self._lines += data
             elif key.fd == self._stderr:
-                self._errors = (self._errors + data)[-_TAIL:]
+                self._errors = (self._errors + data)[-TAIL:]
         if self._received > MAX_OUTPUT:
             raise _Unusable(f"{self.name} wrote more than {MAX_OUTPUT:,} bytes for one exchange")
         open_ends = {key.fd for key in selector.get_map().values()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -59,12 +60,14 @@ def checked_facts(facts: Any, place: str) -> tuple[Fact, ...]:
             f"{place}: the facts are a {type(facts).__name__}; expected a list of facts, such as"
             ' [Text("Hi")]'
         )
-    return tuple(_checked(fact, f"{place}: fact {number}") for number, fact in enumerate(facts, 1))
+    return tuple(
+        _fact(check_fact, fact, f"{place}: fact {number}") for number, fact in enumerate(facts, 1)
+    )
 
 
-def _checked(fact: Any, place: str) -> Fact:
+def _fact(read: Callable[[Any], Fact], given: Any, place: str) -> Fact:
     try:
-        return check_fact(fact)
+        return read(given)
     except NoFact as error:
         raise AdapterError(f"{place}: {error}") from None
 
@@ -81,13 +84,6 @@ def entries_of_json(native: Json, facts: Json, place: str) -> list[Entry]:
     lists = facts if paired else [*([[]] * (len(native) - 1)), facts]
     events = native if native or not facts else [None]
     return [
-        Entry(event, tuple(_fact_of_json(fact, place) for fact in some))
+        Entry(event, tuple(_fact(fact_of_json, fact, place) for fact in some))
         for event, some in zip(events, lists, strict=False)
     ]
-
-
-def _fact_of_json(fact: Json, place: str) -> Fact:
-    try:
-        return fact_of_json(fact)
-    except NoFact as error:
-        raise AdapterError(f"{place}: {error}") from None
