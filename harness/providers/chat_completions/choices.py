@@ -69,17 +69,6 @@ class Choices:
         else:
             self.put(Text(text, None, index), out)
 
-    def finish(self, reason: str, index: int, out: list[Event]) -> None:
-        """A choice gives its finish reason."""
-        self.release(index, out)
-        self.calls.make_way(index, out)
-        out.append(Finish(self.finish_class(reason), reason, None, index))
-
-    def end_all(self, out: list[Event]) -> None:
-        """The answer has ended: end all calls."""
-        self.release_all(out)
-        self.calls.end_all(out)
-
     def put(self, event: Text | Reasoning | Media, out: list[Event]) -> None:
         """Add content; it ends the calls before it."""
         if self.calls.make_way(event.candidate, out):
@@ -125,7 +114,7 @@ class Choices:
             out.append(Annotation("logprobs", logprobs, index))
         out += [Unknown(f"choice field {key}", {key: value}, index) for key, value in fields.left()]
         if reason:
-            self.finish(reason, index, out)
+            out.append(Finish(self.finish_class(reason), reason, None, index))
 
     def _read_delta(self, fields: Fields, index: int, out: list[Event]) -> None:
         if fields.values.get("role") in _ROLES:

@@ -68,7 +68,7 @@ class ChatNormalizer(AnswerReader):
     def _end(self, out: list[Event]) -> None:
         self._choices.release_all(out)
         if not self._errors:
-            self._choices.end_all(out)
+            self._choices.calls.end_all(out)
 
     def _read_text(self, text: str, partial: bool, out: list[Event]) -> None:
         if text.strip().removeprefix("data:").strip() == _END:
