@@ -207,14 +207,9 @@ def transcript_of(adapter: Adapter, output: Output) -> Transcript:
     """
     if output.transcript is not None:
         return output.transcript
-    if adapter.facts is None:
-        raise AdapterError(f"the facts of {adapter.name} are not known")
-    try:
-        facts = adapter.facts(output)
-    except (AttributeError, KeyError, TypeError, ValueError) as error:  # items may have any shape
-        raise AdapterError(
-            f"the payloads are not of the dialect's shape: {type(error).__name__} {error}"
-        ) from None
+    facts = facts_of(adapter, output)
+    if isinstance(facts, str):
+        raise AdapterError(facts)
     remembered = [
         call.signature for call in output.session.calls.values() if call.signature is not None
     ]
@@ -223,6 +218,14 @@ def transcript_of(adapter: Adapter, output: Output) -> Transcript:
         entries.append(Entry({"session": remembered}))
     last = output.items[-1] if output.items else None
     return Transcript((*entries, Entry(last, tuple(facts_of_account(facts)))))
+
+
+def facts_of(adapter: Adapter, output: Output) -> Facts | str:
+    """The facts of an output; a sentence where it does not have the shape of its event model."""
+    try:
+        return adapter.facts(output) if adapter.facts else "the facts of the output are unknown"
+    except (AttributeError, KeyError, TypeError, ValueError) as error:  # items may have any shape
+        return f"the payloads are not of the dialect's shape: {type(error).__name__} {error}"
 
 
 def account_of(adapter: Adapter, output: Output) -> Facts:

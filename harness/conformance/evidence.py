@@ -162,17 +162,21 @@ def _views_of_breach(breach: LawBreach, provider: str) -> tuple[LayerView, ...]:
     """Frames and events of the answer that shows a breach, and the adapter's output where it is
     known.
     """
-    trace = _trace(breach.exchange, provider)
-    frames = [_frame_line(frame) for frame in trace.frames]
-    events = [_event_line(event) for event in trace.events]
-    views = [
-        _view("frames", frames, None, differs=False),
-        _view("events", events, None, differs=False),
-    ]
+    views = _views_of_trace(_trace(breach.exchange, provider))
     if breach.got is not None:
         first = _first_index(breach.expected, compare(breach.expected, breach.got), breach.got)
         views.append(_view("payloads", [_line(item) for item in breach.got], first, differs=True))
     return tuple(views)
+
+
+def _views_of_trace(trace: Trace) -> list[LayerView]:
+    """The beginnings of frames and events."""
+    frames = [_frame_line(frame) for frame in trace.frames]
+    events = [_event_line(event) for event in trace.events]
+    return [
+        _view("frames", frames, None, differs=False),
+        _view("events", events, None, differs=False),
+    ]
 
 
 def _trace(exchange: Exchange, provider: str) -> Trace:
@@ -279,18 +283,13 @@ def _own_view(cell: Cell, items: Any) -> tuple[LayerView, ...]:
 
 def _facts_views(judgement: Judgement) -> tuple[LayerView, ...]:
     """Frames, our events, and the adapter's native events, each with its facts."""
-    trace, transcript = judgement.trace, judgement.output and judgement.output.transcript
-    frames = [_frame_line(frame) for frame in trace.frames]
-    events = [_event_line(event) for event in trace.events]
+    transcript = judgement.output and judgement.output.transcript
     lines = [
         f"{_line(entry.native)}  {_line([json_of_fact(fact) for fact in entry.facts])}"
         for entry in (transcript.entries if transcript else ())
     ]
-    return (
-        _view("frames", frames, None, differs=False),
-        _view("events", events, None, differs=False),
-        _view("facts", lines, None, differs=False),
-    )
+    views = _views_of_trace(judgement.trace)
+    return (*views, _view("facts", lines, None, differs=False))
 
 
 def _request_views(cell: Cell, requests: Any, most: int) -> tuple[LayerView, ...]:

@@ -50,7 +50,7 @@ from .adapters import (
 from .aspects import compare_output, judge_exchange, wire_answer
 from .facts_cells import verdict_of
 from .invented_ids import compare_with_ids
-from .results import CaseResult, Finding, FirstLayer, Layer, Origin, Verdict
+from .results import CaseResult, Finding, Layer, Origin, Verdict
 
 LowerLayer = Literal["frames", "events"]
 
@@ -198,7 +198,7 @@ def judge(
         reason=reason,
         link=link,
         lost_features=cell.lost_features if verdict == "not-carried" else None,
-        first_layer=_first_layer(mismatches) if own else "",
+        first_layer=next(iter(mismatches), ""),
         findings=_findings(own),
         findings_total=len(own),
         answered=_answered(cell, fixture, adapter, output) if case.question else {},
@@ -324,11 +324,6 @@ class NormalizedOnce:
         return self._normalized
 
 
-def produce(cell: Cell, fixture: Fixture, adapter: Adapter | None = None) -> Any:
-    """The items of `run_cell`, to be compared with the expectation."""
-    return run_cell(cell, fixture, adapter).items
-
-
 def _own(column: str) -> Adapter:
     adapters = {"events": EVENTS, "frames": FRAMES} | ADAPTERS
     if column not in adapters:
@@ -379,11 +374,6 @@ def layer_items(trace: Trace, layer: LowerLayer) -> list[Any]:
     if layer == "frames":
         return [plain_frame(frame) for frame in trace.frames]
     return [msgspec.to_builtins(event) for event in trace.events]
-
-
-def _first_layer(mismatches: dict[Layer, list[Mismatch]]) -> FirstLayer:
-    """The lowest layer that differs."""
-    return next(iter(mismatches), "")
 
 
 def _blank_result(cell: Cell) -> CaseResult:

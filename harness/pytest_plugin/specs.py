@@ -19,7 +19,7 @@ from harness.cassettes.redaction.secrets import guard, mask
 from harness.conformance.adapters import AdapterError
 from harness.conformance.evidence import with_evidence
 from harness.conformance.explain import explain
-from harness.conformance.judge import Cell, judge, produce, resolve_fixture
+from harness.conformance.judge import Cell, judge, resolve_fixture, run_cell
 from harness.conformance.project import Project, kind_of, read_text, unheaded
 from harness.conformance.results import VERDICTS, CaseResult
 from harness.pipeline.replay import ReplayError
@@ -161,7 +161,7 @@ class CellItem(ResultItem):
             return False
         try:
             fixture = resolve_fixture(case, project.cassette)
-            got = produce(self.cell, fixture, project.adapter(key))
+            got = run_cell(self.cell, fixture, project.adapter(key)).items
         except (CassetteError, ReplayError):
             return False  # the judge reports it
         text = accept(read_text(self.path), case.case, key, got, path=str(self.path))

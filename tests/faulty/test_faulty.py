@@ -19,7 +19,7 @@ import pytest
 from harness import Exchange
 from harness.conformance.adapters import ADAPTERS, Adapter, RunOptions
 from harness.conformance.adapters.clients import CLIENTS, make_client_adapter
-from harness.conformance.judge import Cell, judge, produce, resolve_fixture
+from harness.conformance.judge import Cell, judge, resolve_fixture, run_cell
 from harness.conformance.laws import LAWS
 from harness.conformance.project import Project, kind_of, yaml_files
 from harness.conformance.results import CaseResult
@@ -250,7 +250,9 @@ def asking_cells(dialect: str) -> list[Cell]:
 
 @cache
 def our_requests(dialect: str) -> list[Any]:
-    return [produce(cell, resolve_fixture(cell.case, CASSETTE)) for cell in asking_cells(dialect)]
+    return [
+        run_cell(cell, resolve_fixture(cell.case, CASSETTE)).items for cell in asking_cells(dialect)
+    ]
 
 
 def sending(fault: RequestFault) -> Adapter:
@@ -264,7 +266,7 @@ def test_no_fault_of_a_request_survives(name: str, record_property: RecordProper
     differing = [
         cell
         for cell, own in cells_and_ours
-        if produce(cell, resolve_fixture(cell.case, CASSETTE), sending(fault)) != own
+        if run_cell(cell, resolve_fixture(cell.case, CASSETTE), sending(fault)).items != own
     ]
     detection = Detection(
         [

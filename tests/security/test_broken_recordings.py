@@ -16,7 +16,7 @@ import pytest
 from harness import load
 from harness.cassettes import Cassette, Exchange, Origin, dumps
 from harness.conformance.adapters import ADAPTERS
-from harness.conformance.laws.loss import facts_of
+from harness.conformance.aspects import facts_of
 from harness.facts import Facts
 from harness.recording.part_file import part_of
 from harness.recording.relay import relay

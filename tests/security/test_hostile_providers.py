@@ -19,8 +19,8 @@ import trustme
 
 from harness.cassettes import CassetteError
 from harness.conformance.adapters import ADAPTERS
+from harness.conformance.aspects import facts_of
 from harness.conformance.laws import check
-from harness.conformance.laws.loss import facts_of
 from harness.facts import Facts
 from harness.recording.cassette import Playback, UnknownRequest, use_cassette
 from harness.recording.relay import relay

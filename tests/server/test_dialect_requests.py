@@ -12,7 +12,7 @@ import pytest
 from harness.cassettes import Exchange
 from harness.cassettes.load import load
 from harness.conformance.adapters import ADAPTERS
-from harness.conformance.judge import Cell, produce, resolve_fixture
+from harness.conformance.judge import Cell, resolve_fixture, run_cell
 from harness.conformance.laws.round_trip import nothing_goes_back
 from harness.conformance.laws.wire import provider_of, wire_facts
 from harness.conformance.project import Project, kind_of, yaml_files
@@ -107,7 +107,7 @@ def _has_calls_in_text(cell: Cell) -> bool:
 def requests_of(cell: Cell) -> list[tuple[Any, str, list[Exchange]]]:
     """The requests of a cell, each with its provider and the answers before it."""
     fixture = resolve_fixture(cell.case, PROJECT.cassette)
-    got = produce(cell, fixture)
+    got = run_cell(cell, fixture).items
     turns = got if isinstance(got, list) else [got]
     return [
         (sent["request"], fixture.provider, list(fixture.exchanges[:number]))

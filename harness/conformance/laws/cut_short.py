@@ -14,9 +14,9 @@ from harness.specs.accept import as_read
 from harness.stream.exchange import Exchange
 
 from ..adapters import Adapter, AdapterError, OutOfTime, Output
-from ..aspects import variants_of_wire
+from ..aspects import facts_of, variants_of_wire
 from .law import Breach, Law, difference, shown
-from .loss import facts_of, judged, unknown_model
+from .loss import judged, unknown_model
 from .variants import seeded, shortened
 from .wire import finds_tool_code, provider_of
 

@@ -8,7 +8,7 @@ from harness.stream.exchange import Exchange
 from harness.stream.session import Session
 
 from ..adapters import Adapter, AdapterError, Output
-from ..aspects import ExchangeJudgement, broke_off, judge_exchange, variants_of_wire
+from ..aspects import ExchangeJudgement, broke_off, facts_of, judge_exchange, variants_of_wire
 from .law import Breach, Law
 from .wire import wire_facts
 
@@ -49,14 +49,6 @@ def differences(exchange: Exchange, wire: Facts, adapter: Adapter, output: Outpu
     if adapter.differences is None or isinstance(carried, str):
         return [str(carried)]
     return adapter.differences(wire, carried, broke_off(exchange))
-
-
-def facts_of(adapter: Adapter, output: Output) -> Facts | str:
-    """The facts of an output; a sentence where it does not have the shape of its event model."""
-    try:
-        return adapter.facts(output) if adapter.facts else "the facts of the output are unknown"
-    except (AttributeError, KeyError, TypeError, ValueError) as error:  # items may have any shape
-        return f"the payloads are not of the dialect's shape: {type(error).__name__} {error}"
 
 
 def as_reference(findings: list[str], exchange: Exchange, adapter: Adapter) -> list[Breach]:

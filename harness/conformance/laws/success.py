@@ -15,12 +15,12 @@ from harness.facts import CONTINUATION, Error, Facts, Finish, Transcript, finish
 from harness.stream.exchange import Exchange
 
 from ..adapters import Adapter, AdapterError, OutOfTime
-from ..aspects import read_raw_facts
+from ..aspects import facts_of, read_raw_facts
 from ..metamorphic import chat, steps
 from ..metamorphic.content import with_finish
 from ..metamorphic.messages import edited, with_reads
 from .law import Breach, Law
-from .loss import facts_of, unknown_model
+from .loss import unknown_model
 from .variants import plain
 from .wire import provider_of, wire_facts
 

@@ -9,8 +9,8 @@ from typing import Any
 from harness.stream.exchange import Exchange
 
 from ..adapters import Adapter, Output
-from ..aspects import compare_output
-from ..laws.loss import differences, facts_of
+from ..aspects import compare_output, facts_of
+from ..laws.loss import differences
 from ..laws.order import illegal
 from ..laws.success import no_good_end
 from ..laws.wire import wire_facts
