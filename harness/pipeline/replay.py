@@ -129,6 +129,17 @@ def replay_layers(
     return normalized.translate(dialect, Session() if session is None else session)
 
 
+def payloads_of(
+    exchange: Exchange,
+    dialect: Dialect,
+    session: Session,
+    provider: str | None,
+    tool_code: bool | None,
+) -> list[Payload]:
+    """The payloads of an exchange alone; arguments and errors as in `replay`."""
+    return _Run.of(exchange, provider, tool_code=tool_code).payloads(dialect, session, None)
+
+
 class Normalized:
     """The frames and events of one exchange, which every dialect can translate. Arguments and
     errors as in `replay`.
@@ -317,14 +328,14 @@ class _Frames:
         reads: Iterable[tuple[float | None, bytes]] = cut_reads(self.exchange.reads, self.cuts)
         if unpacker:
             reads = ((at, piece) for at, packed in reads for piece in unpacker.feed(packed))
-        feed = self.framer.feed
+        framer = self.framer
         try:
             for at_ms, data in reads:
                 self.read += 1
                 if len(data) <= _LONG:
-                    yield feed(data, at_ms)
+                    yield framer.feed(data, at_ms)
                 else:
-                    yield from (feed(piece, at_ms) for piece in _pieces(data))
+                    yield from (framer.feed(piece, at_ms) for piece in _pieces(data))
             last = self.framer.close()
             for frame in last:  # the last read completed them
                 if frame.at_ms is None and self.exchange.reads and self.cuts == "recorded":

@@ -115,12 +115,12 @@ def _reads(reads: Any, body: bytes) -> tuple[tuple[float | None, bytes], ...]:
         raise RowError(f"reads is {_shown(reads)}; expected a list")
     times: list[float | None] = [None] * len(reads)
     sizes = reads
-    if not {*map(type, reads)} <= {int}:
+    if not {*map(type, reads)} <= {int} or min(reads, default=0) < 0:
         times = [read.get("at_ms") if isinstance(read, dict) else None for read in reads]
         sizes = [read.get("bytes") if isinstance(read, dict) else read for read in reads]
-    for read, at, size in zip(reads, times, sizes, strict=True):
-        if type(size) is not int or size < 0 or not isinstance(at, float | int | None):
-            raise RowError(f"a read is {_shown(read)}; expected its size in bytes")
+        for read, at, size in zip(reads, times, sizes, strict=True):
+            if type(size) is not int or size < 0 or not isinstance(at, float | int | None):
+                raise RowError(f"a read is {_shown(read)}; expected its size in bytes")
     if sum(sizes) != len(body):
         raise RowError(f"the reads have {sum(sizes)} bytes, the body has {len(body)}")
     places = pairwise(accumulate(sizes, initial=0))

@@ -34,7 +34,23 @@ _decode = msgspec.json.Decoder().decode
 
 def read_body(body: bytes) -> Iterator[str | tuple[Json]]:
     """Every JSON value of the body, each in a tuple, and every other piece as a string."""
-    text = body.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
+    start = 0
+    while body.startswith(b"data: ", start):  # most bodies are events of one line
+        end = body.find(b"\n", start)
+        line, blank = body[start + 6 : end], b"\n"
+        if line.endswith(b"\r"):
+            line, blank = line[:-1], b"\r\n"
+        if end < 0 or b"\r" in line or not body.startswith(blank, end + 1):
+            break
+        try:
+            value = _decode(line)
+        except (ValueError, RecursionError):
+            break
+        yield (value,)
+        start = end + 1 + len(blank)
+    text = body[start:].decode("utf-8", "surrogateescape")
+    if start == 0:
+        text = text.removeprefix("\ufeff")
     at, size = 0, len(text)
     data: list[str] = []
     while at < size:

@@ -25,6 +25,7 @@ _ENVELOPE = ("traceId", "metadata", "consumedCredits", "remainingCredits")
 _READ = {"candidates", "promptFeedback", "usageMetadata", "error", "response", "functionCalls"}
 _READ_CANDIDATE = {"content", "finishReason", "finishMessage", "index"}
 _SELDOM = {"promptFeedback", "prompt_feedback", "functionCalls", "function_calls"}
+_AROUND = {"error", "response"}
 _USUAL_CANDIDATE = {"content", "index"}
 _PART_OTHERS = {"text", "thought", "thoughtSignature", "functionCall"}
 _NOTHING: tuple[Json, ...] = (None, {}, [], "")
@@ -112,6 +113,8 @@ def present(holder: dict[str, Json], known: set[str]) -> set[str]:
 def _objects(value: Json) -> list[dict[str, Json]]:
     """The objects of a list, or the one object in place of a list."""
     if isinstance(value, list):
+        if len(value) == 1 and isinstance(value[0], dict):
+            return value
         return [item for item in value if isinstance(item, dict)]
     return [value] if isinstance(value, dict) else []
 
@@ -129,13 +132,14 @@ class _Reader(MessageReader):
         self._noted = set(_READ)
 
     def _read_object(self, message: dict[str, Json]) -> None:
-        if message.get("error") is not None:
-            self._read_error(message["error"])
-        inner = message.get("response")
-        if isinstance(inner, dict) and message.get("candidates") is None:
-            self.facts.others |= present({name: message.get(name) for name in _ENVELOPE}, set())
-            self._read_object(inner)
-            return
+        if not _AROUND.isdisjoint(message):
+            if message.get("error") is not None:
+                self._read_error(message["error"])
+            inner = message.get("response")
+            if isinstance(inner, dict) and message.get("candidates") is None:
+                self.facts.others |= present({name: message.get(name) for name in _ENVELOPE}, set())
+                self._read_object(inner)
+                return
         if not message.keys() <= self._noted:
             others = present(message, _READ)
             self.facts.others |= others
@@ -175,9 +179,9 @@ class _Reader(MessageReader):
         if seldom:
             for call in _objects(pick(message, "functionCalls")):
                 self._read_call(call)
-        if self.facts.block_reason is not None and self.facts.at_block is None:
-            self.facts.open_call = self._streamed is not None
-            self.facts.at_block = copy.deepcopy(self.settled())
+            if self.facts.block_reason is not None and self.facts.at_block is None:
+                self.facts.open_call = self._streamed is not None
+                self.facts.at_block = copy.deepcopy(self.settled())
 
     def _read_feedback(self, feedback: Json) -> None:
         if isinstance(feedback, dict):
@@ -208,7 +212,8 @@ class _Reader(MessageReader):
         text, thought, kind = part.get("text"), part.get("thought") is True, "other"
         if isinstance(text, str):
             kind = "thought" if thought else "text"
-            self._close_call(bool(text))
+            if text:
+                self._streamed = None  # text between two pieces of a call ends the call
             (self._thoughts if thought else self._texts).append(text)
             if len(part) == 1:
                 return
@@ -289,11 +294,6 @@ class _Reader(MessageReader):
         self.facts.pieces += [value if isinstance(value, str) else "" for value in values]
         if self._streamed and not self._streamed.put(path, values[0] if values else None):
             self.facts.others.add("partialArgs")
-
-    def _close_call(self, has_text: bool) -> None:
-        """Answer text between two pieces of a call ends the call."""
-        if has_text:
-            self._streamed = None
 
     def _read_error(self, error: Json) -> None:
         self.facts.open_call = self._streamed is not None

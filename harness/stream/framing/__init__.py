@@ -70,6 +70,7 @@ class _ByContent:
                 else SseFramer(self.max_frame, self.strict)
             )
             self.chosen.offset = self.skipped
+            self.feed = self.chosen.feed  # type: ignore[method-assign]  # this is the hot path
         return self.chosen.feed(data, at_ms)
 
     def _skip(self, data: bytes) -> bytes:
