@@ -113,11 +113,10 @@ def compare_output(
     A loss is declared where the adapter declares it, or where the comparison of its event model,
     which knows the declared losses of that model, has no finding.
     """
-    blank = ExchangeJudgement(cassette, number)
     try:
         transcript = transcript_of(adapter, output)
     except AdapterError as error:
-        return replace(blank, error=str(error))
+        return ExchangeJudgement(cassette, number, error=str(error))
     answer = wire_answer(exchange, adapter, transcript)
     findings = judge_transcript(answer, transcript)
     declared: dict[DeclaredLoss, bool] = {}
@@ -131,7 +130,9 @@ def compare_output(
     if red and _is_as_declared(exchange, adapter, output):
         note = f"a declared loss of {adapter.model}"
         findings |= dict.fromkeys(red, AspectFinding("not_carried", note))
-    return replace(blank, aspects=findings, transcript=transcript, losses=declared)
+    return ExchangeJudgement(
+        cassette, number, aspects=findings, transcript=transcript, losses=declared
+    )
 
 
 def _is_as_declared(exchange: Exchange, adapter: Adapter, output: Output) -> bool:

@@ -337,6 +337,7 @@ class _Judge:
             note = f"the adapter reports an error: {excerpt(self._carried.words, 200)}"
         self._findings[aspect] = AspectFinding(verdict, note)
 
+    @cached_property
     def _accounts(self) -> list[Facts]:
         """The accounts of the wire, of which the adapter must carry one: the whole answer; up to
         its first error; up to the first piece that can't be read, where the adapter says so.
@@ -349,8 +350,8 @@ class _Judge:
         return accounts
 
     def _text(self) -> None:
-        texts = [account.text for account in self._accounts()]
-        for account in self._accounts():
+        texts = [account.text for account in self._accounts]
+        for account in self._accounts:
             if account.blocks:
                 texts.append(self._without_called_blocks(account))
         self._joined("text", self._carried.text, texts)
@@ -359,7 +360,7 @@ class _Judge:
         self._joined(
             "thoughts",
             self._carried.thoughts,
-            [account.thoughts for account in self._accounts()],
+            [account.thoughts for account in self._accounts],
         )
 
     def _joined(self, aspect: Aspect, carried: str, accepted: Sequence[str]) -> None:
@@ -430,7 +431,7 @@ class _Judge:
     def _expected_calls(self) -> list[list[tuple[str, Json]]]:
         """The lists of calls of which the adapter must carry one."""
         lists = []
-        for account in self._accounts():
+        for account in self._accounts:
             calls = list(account.calls)
             if account.open_call and (self._wire.interrupted or self._wire.facts.errors):
                 calls = calls[:-1]  # it never ended, so it must not be run
@@ -501,11 +502,11 @@ class _Judge:
             self._set("ids", "kept")
 
     def _signatures(self) -> None:
-        account = self._accounts()[-1]
+        account = self._accounts[-1]
         self._look_for("signatures", [value for _, value in account.signatures], binary=True)
 
     def _opaque(self) -> None:
-        account = self._accounts()[-1]
+        account = self._accounts[-1]
         for aspect in _OPAQUE:
             values = account.opaque.get(aspect, [])
             self._look_for(aspect, values, binary=aspect == "media", each=aspect == "media")

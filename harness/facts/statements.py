@@ -31,11 +31,10 @@ def facts_of_account(account: Facts) -> list[Fact]:
     facts += [Call(call_id, name, arguments) for call_id, (name, arguments) in calls]
     if account.finish:
         facts.append(Finish(account.finish))
-    counts = {
-        name: sum(account.usage[count] for count in names if count in account.usage)
-        for name, names in _COUNTS.items()
-        if any(count in account.usage for count in names)
-    }
+    counts: dict[str, int] = {}
+    for name, names in _COUNTS.items():
+        if values := [account.usage[count] for count in names if count in account.usage]:
+            counts[name] = sum(values)
     if "cache_read_input_tokens" in account.usage:  # the wire counts them as input
         counts["input"] = counts.get("input", 0) + account.usage["cache_read_input_tokens"]
     if counts:

@@ -24,8 +24,10 @@ _SMALL = re.compile(r"_([a-z0-9])")
 _ENVELOPE = ("traceId", "metadata", "consumedCredits", "remainingCredits")
 _READ = {"candidates", "promptFeedback", "usageMetadata", "error", "response", "functionCalls"}
 _READ_CANDIDATE = {"content", "finishReason", "finishMessage", "index"}
-_SELDOM = {"promptFeedback", "prompt_feedback", "functionCalls", "function_calls"}
-_AROUND = {"error", "response"}
+_SELDOM = {
+    *("error", "response"),
+    *("promptFeedback", "prompt_feedback", "functionCalls", "function_calls"),
+}
 _USUAL_CANDIDATE = {"content", "index"}
 _PART_OTHERS = {"text", "thought", "thoughtSignature", "functionCall"}
 _NOTHING: tuple[Json, ...] = (None, {}, [], "")
@@ -132,7 +134,8 @@ class _Reader(MessageReader):
         self._noted = set(_READ)
 
     def _read_object(self, message: dict[str, Json]) -> None:
-        if not _AROUND.isdisjoint(message):
+        seldom = not _SELDOM.isdisjoint(message)
+        if seldom:
             if message.get("error") is not None:
                 self._read_error(message["error"])
             inner = message.get("response")
@@ -144,7 +147,7 @@ class _Reader(MessageReader):
             others = present(message, _READ)
             self.facts.others |= others
             self._noted |= others
-        self._read_response(message)
+        self._read_response(message, seldom)
 
     def settled(self) -> Facts:
         """The facts so far, with all pieces of text."""
@@ -166,8 +169,7 @@ class _Reader(MessageReader):
             view.blocks = find_blocks(view.text)
         return facts
 
-    def _read_response(self, message: dict[str, Json]) -> None:
-        seldom = not _SELDOM.isdisjoint(message)
+    def _read_response(self, message: dict[str, Json], seldom: bool) -> None:
         if seldom:
             self._read_feedback(pick(message, "promptFeedback"))
         usage = pick(message, "usageMetadata")
