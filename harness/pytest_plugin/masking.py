@@ -61,11 +61,12 @@ def masked(text: str) -> str:
 
 def _mask_report(report: pytest.TestReport | pytest.CollectReport) -> None:
     """Masks the failure or the reason of a skip, the captured output, and the properties."""
-    from harness.cassettes.redaction.secrets import mask
-
-    shown = {name: vars(report)[name] for name in _SHOWN if vars(report).get(name)}
+    fields = vars(report)
+    shown = {name: value for name in _SHOWN if (value := fields.get(name))}
     if shown:
-        vars(report).update(mask().value(partial(_with_texts, shown)))
+        from harness.cassettes.redaction.secrets import mask
+
+        fields.update(mask().value(partial(_with_texts, shown)))
 
 
 _SHOWN: Final = ("longrepr", "sections", "user_properties", "wasxfail")

@@ -54,7 +54,9 @@ class SpecFile(pytest.File):
         except SpecError as error:
             raise self.CollectError(str(error)) from None
         cells = [cell for cell in cells if self._selected(project, cell)]
-        names = mask().texts([cell.name for cell in cells])
+        names = [cell.name for cell in cells]
+        if not (masks := mask()).is_clean(names):
+            names = masks.texts(names)
         for cell, name in zip(cells, names, strict=True):
             # The whole id is given: pytest 9 makes it from the name otherwise, and --lf would not
             # find the item.

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
+from functools import cached_property
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, WithJsonSchema
@@ -240,7 +241,7 @@ class Case(_Closed):
     _find_line: Callable[[str, str], int] | None = PrivateAttr(default=None)
     _keys: Mapping[str, int] = PrivateAttr(default={})
 
-    @property
+    @cached_property  # read for each cell; a private attribute of pydantic is slow
     def line(self) -> int:
         """The line of the case in its file, from 1."""
         return self._line

@@ -50,7 +50,7 @@ def is_features(text: str) -> bool:
     """Whether ``text`` is a features file: it begins like a spec and has ``features`` and no
     ``cases`` at its top.
     """
-    return _is_ours(text) and bool(_FEATURES.search(text)) and not _CASES.search(text)
+    return _is_ours(text) and not _CASES.search(text) and bool(_FEATURES.search(text))
 
 
 def read_spec(

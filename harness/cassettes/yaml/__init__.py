@@ -145,8 +145,9 @@ class _Builder:
             )
         loader = yaml.CSafeLoader(self.text)
         try:
-            while (event := loader.get_event()) is not None:
-                self._take(event)
+            next_event, take = loader.get_event, self._take
+            while (event := next_event()) is not None:
+                take(event)
         except yaml.YAMLError as error:
             line, fact = explain(error, self.text)
             raise YamlError(fact, line) from None
@@ -155,77 +156,80 @@ class _Builder:
         return self.root
 
     def _take(self, event: yaml.Event) -> None:
-        line = event.start_mark.line + 1  # type: ignore[union-attr]  # libyaml marks every event
         if isinstance(event, yaml.ScalarEvent):
             if event.anchor or event.tag:
-                self._check(event, line)
-                self._add(self._tagged(event, line), event.anchor, line)
+                self._check(event)
+                self._add(self._tagged(event), event, event.anchor)
             else:
-                self._add(event.value if event.style else resolve(event.value), None, line)
+                self._add(event.value if event.style else resolve(event.value), event)
         elif isinstance(event, yaml.CollectionStartEvent):
-            self._check(event, line)
-            self._open({} if isinstance(event, yaml.MappingStartEvent) else [], event.anchor, line)
+            self._open({} if isinstance(event, yaml.MappingStartEvent) else [], event)
         elif isinstance(event, yaml.CollectionEndEvent):
             self.stack.pop()
         elif isinstance(event, yaml.AliasEvent):
-            self._alias(str(event.anchor), line)
+            self._alias(event)
         elif isinstance(event, yaml.DocumentStartEvent):
             self.documents += 1
             if self.documents > 1:
-                raise YamlError("a second document starts here; a file has one", line)
+                raise YamlError("a second document starts here; a file has one", _line(event))
 
-    def _check(self, event: yaml.ScalarEvent | yaml.CollectionStartEvent, line: int) -> None:
+    def _check(self, event: yaml.ScalarEvent | yaml.CollectionStartEvent) -> None:
         if not self.foreign and (event.anchor or event.tag):
             mark = f"anchor &{event.anchor}" if event.anchor else f"tag {event.tag}"
-            raise YamlError(f"{mark} is not allowed; write the value in full", line)
+            raise YamlError(f"{mark} is not allowed; write the value in full", _line(event))
 
-    def _open(self, data: dict[Any, Any] | list[Any], anchor: str | None, line: int) -> None:
+    def _open(self, data: dict[Any, Any] | list[Any], event: yaml.CollectionStartEvent) -> None:
+        self._check(event)
         if len(self.stack) >= MAX_DEPTH:
-            raise YamlError(f"nested deeper than {MAX_DEPTH} levels", line)
-        self.stack.append(_Frame(data, self._add(data, anchor, line)))
+            raise YamlError(f"nested deeper than {MAX_DEPTH} levels", _line(event))
+        self.stack.append(_Frame(data, self._add(data, event, event.anchor)))
 
-    def _add(self, value: Any, anchor: str | None, line: int) -> Path | None:
+    def _add(self, value: Any, event: yaml.Event, anchor: str | None = None) -> Path | None:
         """Add a value to the innermost open collection; returns its path, if the lines of what it
         holds are wanted.
         """
         self.values += 1
         if self.values > MAX_VALUES:
-            raise YamlError(f"the text has more than {MAX_VALUES} values; divide it", line)
+            raise YamlError(f"the text has more than {MAX_VALUES} values; divide it", _line(event))
         if anchor:
             self.anchors[anchor] = value
         if not self.stack:
             self.root = value
             if self.depth < 0:
                 return None
-            self.lines[()] = line
+            self.lines[()] = _line(event)
             return () if self.depth else None
         top = self.stack[-1]
-        data, path = top.data, top.path
+        data, path, key = top.data, top.path, top.key
         if isinstance(data, list):
             data.append(value)
             if path is not None:
                 path = (*path, len(data) - 1)
-                self.lines[path] = line
-        elif top.key is _NO_KEY:
-            top.key = self._as_key(value, data, line)
+                self.lines[path] = _line(event)
+        elif key is _NO_KEY:
+            top.key = key = self._as_key(value, data, event)
             if path is not None:
-                self.lines[(*path, top.key)] = line
+                self.lines[(*path, key)] = _line(event)
             return None  # a key holds nothing
         else:
-            data[top.key] = value
-            path = None if path is None else (*path, top.key)
+            data[key] = value
+            path = None if path is None else (*path, key)
             top.key = _NO_KEY
         return path if path is not None and len(path) < self.depth else None
 
-    def _as_key(self, value: Any, data: dict[Any, Any], line: int) -> str:
-        if isinstance(value, dict | list | bytes):
-            raise YamlError("a key must be a string, not a collection", line)
-        key = value if isinstance(value, str) else _word(value)
+    def _as_key(self, value: Any, data: dict[Any, Any], event: yaml.Event) -> str:
+        if isinstance(value, str):
+            key = value
+        elif isinstance(value, dict | list | bytes):
+            raise YamlError("a key must be a string, not a collection", _line(event))
+        else:
+            key = _word(value)
         if key in data and not self.foreign:
-            raise YamlError(f"the key {key!r} is used twice in one mapping", line)
+            raise YamlError(f"the key {key!r} is used twice in one mapping", _line(event))
         return key
 
-    def _alias(self, anchor: str, line: int) -> None:
+    def _alias(self, event: yaml.AliasEvent) -> None:
+        anchor, line = str(event.anchor), _line(event)
         if not self.foreign:
             raise YamlError(f"alias *{anchor} is not allowed; write the value in full", line)
         if anchor not in self.anchors:
@@ -233,15 +237,19 @@ class _Builder:
         value = self.anchors[anchor]
         if any(frame.data is value for frame in self.stack):
             raise YamlError(f"alias *{anchor} contains itself", line)
-        self._add(value, None, line)
+        self._add(value, event)
 
-    def _tagged(self, event: yaml.ScalarEvent, line: int) -> Any:
+    def _tagged(self, event: yaml.ScalarEvent) -> Any:
         if event.tag in _BINARY_TAGS:
             try:
                 return base64.b64decode(event.value.encode("ascii"))
             except (binascii.Error, UnicodeEncodeError) as error:
-                raise YamlError(f"not base64: {error}", line) from None
+                raise YamlError(f"not base64: {error}", _line(event)) from None
         return event.value if event.style or event.tag else resolve(event.value)
+
+
+def _line(event: yaml.Event) -> int:
+    return event.start_mark.line + 1  # type: ignore[union-attr]  # libyaml marks every event
 
 
 def _word(value: Any) -> str:

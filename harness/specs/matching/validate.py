@@ -11,7 +11,7 @@ from typing import Final
 
 from harness.stream.json_codec import Json
 
-from .operators import OPERATORS, fault_of, fields, operator_of
+from .operators import OPERATORS, fault_of, operator_of
 
 Path = tuple[str | int, ...]
 
@@ -52,24 +52,33 @@ def check_expectation(expected: Json) -> list[tuple[Path, str]]:
                 faults.append((path, fault))
             value = argument if OPERATORS[operator].holds_expectations else None
         elif isinstance(value, dict):
-            faults += [((*path, key), fault) for key in value if (fault := _check_key(key))]
+            faults += [
+                ((*path, key), fault)
+                for key in value
+                if key.startswith("$") and (fault := _check_key(key))
+            ]
         waiting.extend(reversed(list(_inside(path, value, operator))))
     return faults
 
 
 def _inside(path: Path, value: Json, operator: str | None) -> Iterator[tuple[Path, Json, bool]]:
-    """The expectations inside a value, and whether ``$absent`` may stand there: only as the value
-    of a key.
+    """The expectations inside a value that can hold operators, and whether ``$absent`` may stand
+    there: only as the value of a key.
     """
     if operator == "$json":
         yield path, value, False
-    else:
-        for step, item, _ in fields(value, value) or ():
-            yield (*path, step), item, isinstance(value, dict)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            if isinstance(item, dict | list):
+                yield (*path, key), item, True
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            if isinstance(item, dict | list):
+                yield (*path, index), item, False
 
 
 def _check_key(key: str) -> str:
-    """The fault of a key of a mapping that is no operator."""
+    """The fault of a key with a ``$``, of a mapping that is no operator."""
     if key in OPERATORS:
         return f"{key} stands beside other keys; an operator is the only key of its mapping{DATA}"
     if key in OF_JSON_SCHEMA or not _LIKE_AN_OPERATOR.fullmatch(key):
