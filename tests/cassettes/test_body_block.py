@@ -49,6 +49,7 @@ def test_a_line_that_yaml_can_not_hold_is_escaped(end: str) -> None:
     assert text_to_body(*text) == body
 
 
+@pytest.mark.slow
 def test_a_long_body_is_written_in_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     """As it is written in one."""
     some = random.Random(3)

@@ -264,6 +264,7 @@ def test_a_damaged_cassette_is_an_error_with_line_and_reason(text: str, message:
     assert str(error.value) == message
 
 
+@pytest.mark.slow
 def test_a_cassette_cut_short_anywhere_is_an_error() -> None:
     for length in range(len(TEXT) - len("complete\n")):
         with pytest.raises(CassetteError):

@@ -19,6 +19,7 @@ def shipped() -> list[bytes]:
     return [body for body in bodies if body.startswith((b'data: {"cand', b'data: {"resp'))]
 
 
+@pytest.mark.slow
 def test_shipped_bodies_are_the_same_by_both_ways() -> None:
     bodies = shipped()
     assert len(bodies) > 200

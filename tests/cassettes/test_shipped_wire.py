@@ -81,6 +81,7 @@ def test_signatures_are_canonical_base64() -> None:
     assert wrong == {}
 
 
+@pytest.mark.slow
 def test_media_processing_is_a_word_of_its_enum() -> None:
     found = [
         (place, value["mediaProcessing"])

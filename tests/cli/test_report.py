@@ -29,6 +29,7 @@ def files(folder: Path) -> dict[str, str]:
     return {path.relative_to(folder).as_posix(): path.read_text() for path in folder.rglob("*.*")}
 
 
+@pytest.mark.slow
 def test_report_renders_results_later_as_the_run_itself_did(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -40,6 +40,7 @@ def losing(here: Path, name: str) -> str:
     return write_shim(here, name, "[1:]").text
 
 
+@pytest.mark.slow
 def test_a_kept_sweep_is_0_and_writes_rows_and_a_page(capsys: pytest.CaptureFixture[str]) -> None:
     assert sweep() == 0
     captured = capsys.readouterr()
@@ -138,6 +139,7 @@ def test_a_row_that_is_no_exchange_cannot_be_replayed(
     assert "day.jsonl:1: body is 7" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_sweep_diff_names_what_b_loses(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     need_scale()
     cut, whole = losing(here, "cut_three"), write_shim(here, "whole_three").text

@@ -179,6 +179,7 @@ READ_FILE: Final = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("run", [run_sync, run_async, run_node])
 @pytest.mark.parametrize(
     ("prompt", "parts", "end"),

@@ -218,6 +218,7 @@ def test_a_request_case_shows_the_prompt_and_the_request() -> None:
     assert 0 < len(evidence(held).layers[1].lines) <= MAX_GREEN_REQUEST
 
 
+@pytest.mark.slow
 def test_every_turn_of_a_conversation_has_its_stream() -> None:
     root = Path(__file__).parents[2]
     project = Project([root / "specs"], root / "cassettes")

@@ -78,12 +78,14 @@ SHIPPED = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SHIPPED)
 def test_every_relation_holds_for_shipped_answers(name: str) -> None:
     for exchange in harness.load(ROOT / "cassettes" / f"{name}.yaml").exchanges:
         assert breaches(exchange, reader("unified-llm", provider=exchange.provider)) == []
 
 
+@pytest.mark.slow
 def test_the_shipped_cassettes_carry_every_mutation() -> None:
     found: Counter[str] = Counter()
     for name in (

@@ -138,6 +138,7 @@ def text_from_the_end(events: list[Any]) -> list[Any]:
     return [*events[:-1], *extra, events[-1]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "names"),
     [

@@ -63,6 +63,7 @@ def test_every_cassette_comes_back_as_it_was(cassette: Cassette) -> None:
     assert loads(dumps(cassette)) == replace(cassette, exchanges=told)
 
 
+@pytest.mark.slow
 @FEW
 @given(specs())
 def test_every_spec_can_be_read(text: str) -> None:

@@ -72,6 +72,7 @@ def walked(folder: Path, **how: Any) -> FileResult:
     return result
 
 
+@pytest.mark.slow
 def test_a_good_corpus_is_green(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([str(corpus(tmp_path)), "--jobs", "1", "--json", str(tmp_path / "out.json")]) == 0
     assert "losses 0, crashes 0, red 0" in capsys.readouterr().out
@@ -272,6 +273,7 @@ def test_exceptions_excuse_only_what_is_red_and_are_few() -> None:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "lacking"),
     [
@@ -293,6 +295,7 @@ def test_google_genai_sees_what_our_events_would_lack(body: str, lacking: str) -
     assert any(lacking in line for line in found), found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("body", [STREAM, STREAM.replace('"index": 0', '"index": 1')])
 def test_google_genai_finds_nothing_lacking_in_a_faithful_replay(body: str) -> None:
     assert second_findings(body, body) == []
@@ -313,6 +316,7 @@ def second_findings(theirs: str, ours: str) -> list[str]:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "why"),
     [

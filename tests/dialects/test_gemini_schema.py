@@ -465,6 +465,7 @@ def doubling(keyword: str, levels: int) -> dict[str, Any]:
     return {"$ref": "#/$defs/d0", "$defs": {**definitions, f"d{levels}": {"type": "string"}}}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keyword", ["properties", "anyOf", "allOf", "oneOf"])
 def test_references_that_multiply_are_cut_off(keyword: str) -> None:
     written, warnings = convert(doubling(keyword, 30))
@@ -546,6 +547,7 @@ def test_any_input_becomes_a_schema_of_geminis_keywords(schema: Any) -> None:
         ]
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(ANYTHING)
 def test_converting_twice_changes_nothing(schema: Any) -> None:

@@ -49,6 +49,7 @@ def test_each_thread_is_guarded_or_has_a_reason(sections: list[Section], guards:
     assert faults(sections, guards) == []
 
 
+@pytest.mark.slow
 def test_the_page_is_current(sections: list[Section], guards: Guards) -> None:
     assert PAGE.read_text(encoding="utf-8") == page(sections, guards), "run `make threads`"
 

@@ -38,6 +38,7 @@ def frames(data: bytes) -> list[dict[str, Any]]:
     return replay(Exchange(request, 200, {}, ((5.0, data),), "complete"), layer="frames")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", [b"\n\n", b"\r\n\r\n"])
 def test_a_long_read_is_framed_in_pieces_that_end_with_an_event(end: bytes, fed: list[int]) -> None:
     data = body(end)

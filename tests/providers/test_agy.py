@@ -409,6 +409,7 @@ MESSAGES = st.one_of(
 ).map(lambda pair: json.dumps({"event": pair[0], pair[0]: pair[1]}))
 
 
+@pytest.mark.slow
 @given(st.lists(MESSAGES, max_size=5))
 def test_both_readers_agree_on_any_message(lines: list[str]) -> None:
     body = "\n".join(lines).encode()

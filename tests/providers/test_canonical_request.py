@@ -317,6 +317,7 @@ BODIES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(BODIES)
 def test_twice_is_once(body: Any) -> None:
     once = canonical_request(body)

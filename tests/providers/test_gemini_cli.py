@@ -100,6 +100,7 @@ def test_only_a_last_line_that_is_no_json_is_partial() -> None:
 BODY = f"noise\nglued{INIT}\r\n{TEXT}[end]\n\n{DOCUMENT}\n{{\n{RESULT}\nrest".encode()
 
 
+@pytest.mark.slow
 @given(st.sets(st.integers(1, len(BODY) - 1)))
 def test_cuts_change_nothing(cuts: set[int]) -> None:
     places = [0, *sorted(cuts), len(BODY)]

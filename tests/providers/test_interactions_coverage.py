@@ -226,6 +226,7 @@ def shown() -> Shown:
     return words_of_cases("interactions", read_words)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("table", "word"), all_words(VOCABULARY))
 def test_a_case_shows(table: str, word: str) -> None:
     assert_shown("interactions", shown(), VOCABULARY, table, word)

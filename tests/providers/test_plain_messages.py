@@ -48,6 +48,7 @@ def by_asking_each(body: bytes, url: str) -> Identity:
         return detect_provider("POST", url, b"", body)
 
 
+@pytest.mark.slow
 def test_shipped_bodies_have_the_same_provider_by_both_ways() -> None:
     for path in CASSETTES.rglob("*.yaml"):
         for exchange in load(path).exchanges:
@@ -69,6 +70,7 @@ PIECES = st.sampled_from(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @given(
     st.lists(PIECES, max_size=5),
     st.sampled_from([b"\n\n", b"\r\n\r\n", b"\n"]),

@@ -30,6 +30,7 @@ def test_what_was_filled_in_is_said_at_the_end(
     again.stdout.no_fnmatch_line("filled in: *")
 
 
+@pytest.mark.slow
 def test_accept_fills_what_is_empty_and_waits_for_review(project: pytest.Pytester) -> None:
     path = write(
         project,
@@ -49,6 +50,7 @@ def test_accept_fills_what_is_empty_and_waits_for_review(project: pytest.Pyteste
     run(project).assert_outcomes(passed=2)
 
 
+@pytest.mark.slow
 def test_accept_fills_in_nothing_if_the_adapter_raises(
     project: pytest.Pytester,
 ) -> None:

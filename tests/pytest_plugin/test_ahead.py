@@ -51,6 +51,7 @@ def programs(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Progr
     return programs
 
 
+@pytest.mark.slow
 def test_programs_run_in_a_thread_and_their_cells_are_judged(
     project: pytest.Pytester, programs: Programs
 ) -> None:
@@ -75,6 +76,7 @@ def test_the_cells_before_a_program_do_not_wait_for_it(
     result.assertoutcome(passed=5, failed=1)
 
 
+@pytest.mark.slow
 def test_only_selected_programs_run(project: pytest.Pytester, programs: Programs) -> None:
     run(project, "-k", "second").assert_outcomes(passed=1, deselected=5)
     run(project, "--collect-only")
@@ -82,6 +84,7 @@ def test_only_selected_programs_run(project: pytest.Pytester, programs: Programs
     assert programs.others == ["second"]
 
 
+@pytest.mark.slow
 def test_a_run_that_stops_begins_no_other_program(
     project: pytest.Pytester, programs: Programs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -99,6 +102,7 @@ def test_a_run_that_stops_begins_no_other_program(
     assert programs.others == ["first"]
 
 
+@pytest.mark.slow
 def test_a_cell_that_runs_again_runs_its_program_again(
     project: pytest.Pytester, programs: Programs
 ) -> None:

@@ -22,6 +22,7 @@ def kept_files(project: pytest.Pytester) -> list[Path]:
     return sorted(project.path.glob(".pytest_cache/d/harness-specs/*"))
 
 
+@pytest.mark.slow
 def test_the_second_run_does_not_parse(
     project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -36,6 +37,7 @@ def test_the_second_run_does_not_parse(
     assert outcomes(project) == (2, 0)
 
 
+@pytest.mark.slow
 def test_a_changed_spec_is_read_again(project: pytest.Pytester) -> None:
     outcomes(project)
     write(project, "specs/hello.yaml", CASE.replace("delta: Hel,", "delta: Hell,"))
@@ -47,6 +49,7 @@ def test_a_changed_spec_is_read_again(project: pytest.Pytester) -> None:
         result.stdout.fnmatch_lines(["not read: specs/hello.yaml:7: unknown key 'casette'*"])
 
 
+@pytest.mark.slow
 def test_a_damaged_or_missing_cache_changes_nothing(project: pytest.Pytester) -> None:
     outcomes(project)
     (path,) = kept_files(project)
@@ -64,6 +67,7 @@ def test_a_cache_that_can_not_be_written_changes_nothing(project: pytest.Pyteste
     assert outcomes(project, "-W", "ignore") == (2, 0)
 
 
+@pytest.mark.slow
 def test_a_red_cell_shows_its_line_also_from_the_cache(project: pytest.Pytester) -> None:
     write(project, "specs/hello.yaml", CASE.replace("delta: Hel,", "delta: Hell,"))
     for _ in range(2):

@@ -39,6 +39,7 @@ def run(project: pytest.Pytester, *arguments: str) -> pytest.RunResult:
     return project.runpytest_inprocess("-p", "no:cacheprovider", "-W", "default", *arguments)
 
 
+@pytest.mark.slow
 def test_every_law_exchange_and_adapter_is_an_item(
     project: pytest.Pytester,
 ) -> None:
@@ -56,6 +57,7 @@ def test_without_the_option_no_law_is_run(project: pytest.Pytester) -> None:
     run(project).assert_outcomes(passed=1)
 
 
+@pytest.mark.slow
 def test_items_are_selected_by_name_dialect_and_provider(
     project: pytest.Pytester,
 ) -> None:
@@ -117,6 +119,7 @@ def test_a_breach_is_printed_with_a_case_and_reported(
     assert "it calls" in (project.path / "report" / "gemini-api.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_a_file_that_is_no_cassette_is_an_error_of_collection(project: pytest.Pytester) -> None:
     (project.path / "cassettes" / "bad.yaml").write_text(
         "version: 1\nmetadata:\n  harness: 1\n", encoding="utf-8"

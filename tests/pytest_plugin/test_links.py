@@ -89,6 +89,7 @@ def test_the_laws_of_a_cassette_below_a_link_are_judged(
     assert outcomes(project, "--harness-laws", LINKED).keys() == {"passed", "skipped"}
 
 
+@pytest.mark.slow
 def test_a_link_of_cassettes_that_leads_round_is_not_walked(project: pytest.Pytester) -> None:
     (project.path / "cassettes/self").symlink_to(".")
     (project.path / "other").mkdir()

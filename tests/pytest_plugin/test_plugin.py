@@ -17,6 +17,7 @@ from tests.pytest_plugin.project import CASE, HELLO, run, write
 pytest_plugins = ["pytester"]
 
 
+@pytest.mark.slow
 def test_a_cell_is_an_item_and_a_pass(project: pytest.Pytester) -> None:
     result = run(project, "-v")
     result.assert_outcomes(passed=2)
@@ -234,6 +235,7 @@ def test_verdicts_become_outcomes(
     run(project).assert_outcomes(**outcomes)
 
 
+@pytest.mark.slow
 def test_strict_makes_warnings_and_what_does_not_run_failures(project: pytest.Pytester) -> None:
     write(
         project,
@@ -275,6 +277,7 @@ def test_a_case_without_expectation_and_cassette_is_not_run(
     )
 
 
+@pytest.mark.slow
 def test_a_guessed_provider_is_a_warning(
     project: pytest.Pytester,
 ) -> None:
@@ -321,6 +324,7 @@ def test_a_typo_in_a_spec_is_an_error_with_its_line(project: pytest.Pytester) ->
     result.stdout.no_fnmatch_line("*Traceback*")
 
 
+@pytest.mark.slow
 def test_features_that_can_not_be_read_are_said_once(project: pytest.Pytester) -> None:
     write(project, "specs/other.yaml", CASE)
     write(project, "specs/features.yaml", "harness: 1\nfeatures: 7\n")

@@ -56,6 +56,7 @@ def test_the_report_is_the_same_bytes_with_workers(project: pytest.Pytester) -> 
     assert "other" in pages["gemini-api.html"].decode()
 
 
+@pytest.mark.slow
 def test_last_failed_and_exitfirst_work(project: pytest.Pytester) -> None:
     write(project, "specs/hello.yaml", CASE.replace("delta: Hel,", "delta: Hell,"))
     project.runpytest_inprocess("specs").assert_outcomes(passed=1, failed=1)
@@ -63,6 +64,7 @@ def test_last_failed_and_exitfirst_work(project: pytest.Pytester) -> None:
     project.runpytest_inprocess("specs", "-x").assert_outcomes(failed=1)
 
 
+@pytest.mark.slow
 def test_the_fixture_replays_for_hand_written_tests(project: pytest.Pytester) -> None:
     project.makepyfile(
         """
@@ -77,6 +79,7 @@ def test_the_fixture_replays_for_hand_written_tests(project: pytest.Pytester) ->
     ).assert_outcomes(passed=1)
 
 
+@pytest.mark.slow
 def test_it_stands_beside_pytest_recording(project: pytest.Pytester) -> None:
     result = run(project, "--record-mode=none")
     result.assert_outcomes(passed=2)
@@ -111,6 +114,7 @@ def test_a_run_without_specs_is_not_changed(pytester: pytest.Pytester) -> None:
     result.stdout.no_fnmatch_line("*Gemini*")
 
 
+@pytest.mark.slow
 def test_model_text_can_not_break_a_terminal(project: pytest.Pytester) -> None:
     path = project.path / "cassettes/gemini-api/hello.yaml"
     cassette = read_recording(path.read_bytes(), "x")

@@ -36,6 +36,7 @@ def test_an_adapter_without_an_expectation_is_reported(
     told.stdout.no_fnmatch_line("turn: no case *")
 
 
+@pytest.mark.slow
 def test_specs_that_are_configured_and_not_run_are_told(
     project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -73,6 +74,7 @@ def test_a_mistyped_name_is_bad_usage_and_not_a_run_of_nothing(
     result.stderr.fnmatch_lines([f"*{option} {name}: unknown; known are *"])
 
 
+@pytest.mark.slow
 def test_other_yaml_is_left_alone(project: pytest.Pytester) -> None:
     write(project, "specs/openapi.yaml", "openapi: 3.1.0\n")
     write(project, "specs/latin.yaml", "x: 1\n").write_bytes(b"\xff\xfe")
@@ -81,6 +83,7 @@ def test_other_yaml_is_left_alone(project: pytest.Pytester) -> None:
     result.assert_outcomes(passed=2)
 
 
+@pytest.mark.slow
 def test_a_spec_elsewhere_runs_when_it_is_named(project: pytest.Pytester) -> None:
     write(project, "elsewhere/hello.yaml", CASE)
     project.runpytest_inprocess("elsewhere/hello.yaml", "-p", "no:cacheprovider").assert_outcomes(
@@ -88,6 +91,7 @@ def test_a_spec_elsewhere_runs_when_it_is_named(project: pytest.Pytester) -> Non
     )
 
 
+@pytest.mark.slow
 def test_dialect_and_provider_select(project: pytest.Pytester) -> None:
     run(project, "--harness-dialect", "anthropic").assert_outcomes(passed=1)
     run(project, "--harness-provider", "gemini-api").assert_outcomes(passed=2)

@@ -45,6 +45,7 @@ def settings(tmp_path: Path, *arguments: str) -> Settings:
     return Settings(program=(sys.executable, str(script)), arguments=arguments)
 
 
+@pytest.mark.slow
 def test_a_run_is_kept_with_its_reads_and_the_version_of_the_program(tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
     cassette = record_requests("agy", ASKS, path, settings=settings(tmp_path))
@@ -60,6 +61,7 @@ def test_a_run_is_kept_with_its_reads_and_the_version_of_the_program(tmp_path: P
     assert texts == ["Hel", "lo\n"]
 
 
+@pytest.mark.slow
 def test_an_address_to_sign_in_at_is_not_kept(tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
     asked = settings(tmp_path, "--signed-out")
@@ -71,6 +73,7 @@ def test_an_address_to_sign_in_at_is_not_kept(tmp_path: Path) -> None:
     assert not any(secret in text for secret in ("4f9d1c", "Zx81kq", "nonce"))
 
 
+@pytest.mark.slow
 def test_the_status_of_a_failed_run_is_that_of_stderr(tmp_path: Path) -> None:
     with pytest.raises(CassetteError, match=r"a quota answer .*429"):
         record_requests(

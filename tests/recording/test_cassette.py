@@ -117,6 +117,7 @@ def test_an_answer_that_broke_off_is_refused_unless_asked_for(
     assert load(path).exchanges[0].end == end
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("awaits", [False, True], ids=["sync", "async"])
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_an_answer_that_timed_out_is_refused_unless_allowed(

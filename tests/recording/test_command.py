@@ -64,6 +64,7 @@ def texts(seen: Seen) -> list[list[str]]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     ["two-turns", "gemini-api/two-turns", "--missing", "--all", "--missing --provider gemini-api"],
@@ -86,6 +87,7 @@ def test_the_command_records_what_a_case_says(
     assert main(["check"]) == 0
 
 
+@pytest.mark.slow
 def test_the_command_records_prompts_and_asks_again(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -136,6 +138,7 @@ cases:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("provider", ["gemini-api", "vertex-ai", "code-assist"])
 @pytest.mark.parametrize("said", ["by the case", "on the command line"])
 def test_the_command_records_what_a_request_case_asks(
@@ -181,6 +184,7 @@ def test_the_command_records_what_a_request_case_asks(
     assert sent in [body for _, _, body in seen.requests[len(setup) + 1 :]]
 
 
+@pytest.mark.slow
 def test_a_request_case_of_one_text_is_what_a_program_is_asked(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -212,6 +216,7 @@ def test_a_request_case_of_one_text_is_what_a_program_is_asked(
     )
 
 
+@pytest.mark.slow
 def test_several_request_cases_of_one_name_are_told_apart(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -243,6 +248,7 @@ cases:
 """
 
 
+@pytest.mark.slow
 def test_cassettes_that_can_not_be_recorded_fail_only_by_name(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -304,6 +310,7 @@ def test_a_run_of_a_program_is_recorded_anew_by_name(
     assert load(path).exchanges[0].body.endswith(b'"status":"success"}\n')
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "said", "asked"),
     [
@@ -328,6 +335,7 @@ def test_the_limits_are_those_of_the_whole_run(
     assert [path.name for path in (project / "cassettes").rglob("*.yaml")] == ["b.yaml"]
 
 
+@pytest.mark.slow
 def test_a_request_without_an_answer_counts_as_well(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -374,6 +382,7 @@ def test_an_error_takes_no_cassettes_place_unless_it_is_meant(
         )  # what another request was answered says nothing of this one
 
 
+@pytest.mark.slow
 def test_a_status_is_expected_only_where_it_was(tmp_path: Path) -> None:
     asks, path = [GenerateAsk(BODY, "m")] * 2, tmp_path / "a.yaml"
     with raw_server(HELLO, NOT_FOUND) as url:
@@ -387,6 +396,7 @@ def test_a_status_is_expected_only_where_it_was(tmp_path: Path) -> None:
         ask(url, tmp_path / "b.yaml", asks, before=before)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("made", "said"),
     [
@@ -429,6 +439,7 @@ def test_written_cassettes_are_overwritten_only_with_rewrite(
         assert main(["record", "gemini-api/hand", *prompt, "--base-url", url]) == 0
 
 
+@pytest.mark.slow
 def test_cassettes_written_by_hand_stay_where_all_is_recorded(project: Path) -> None:
     request = Request(
         "POST",

@@ -188,6 +188,7 @@ def test_an_invalid_timeout_is_an_error(
     )
 
 
+@pytest.mark.slow
 def test_code_assist_is_given_up_as_well_when_it_is_silent(tmp_path: Path) -> None:
     gate = threading.Semaphore(0)
     settings = Settings(credentials="token", timeout_s=0.3)
@@ -222,6 +223,7 @@ class Terminal(io.StringIO):
         return True
 
 
+@pytest.mark.slow
 def test_a_bar_shows_requests_tokens_and_waits(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -236,6 +238,7 @@ def test_a_bar_shows_requests_tokens_and_waits(
     assert "waiting 0 s: a quota answer (429)" in drawn
 
 
+@pytest.mark.slow
 def test_ctrl_c_says_what_is_recorded(
     project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

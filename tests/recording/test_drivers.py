@@ -66,6 +66,7 @@ def test_vertex_ai_in_express_mode(tmp_path: Path) -> None:
     assert (body, headers["x-goog-api-key"]) == (BODY, KEY)
 
 
+@pytest.mark.slow
 def test_vertex_ai_with_credentials(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from google.oauth2.credentials import Credentials
 
@@ -84,6 +85,7 @@ def test_vertex_ai_with_credentials(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert "ya29" not in path.read_text()
 
 
+@pytest.mark.slow
 def test_vertex_ai_with_a_service_account(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Application Default Credentials: the file that GOOGLE_APPLICATION_CREDENTIALS names
     (https://google.aip.dev/auth/4110).
@@ -444,6 +446,7 @@ def test_no_model_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         )
 
 
+@pytest.mark.slow
 def test_a_program_is_recorded_with_times_stderr_and_exit_code(tmp_path: Path) -> None:
     script = tmp_path / "cli.py"
     script.write_text(PROGRAM)
@@ -542,6 +545,7 @@ def test_a_program_gets_the_base_url_and_the_key_of_the_settings(tmp_path: Path)
     assert cassette.origin.kind == "loopback"
 
 
+@pytest.mark.slow
 def test_a_program_that_takes_too_long_is_killed_with_its_children(tmp_path: Path) -> None:
     settings = Settings(program=("sh", "-c", "echo '{}'; sleep 600 & sleep 600"), timeout_s=0.5)
     with pytest.raises(

@@ -52,6 +52,7 @@ def upload(tape: Any, base_url: str, file: Path) -> str:
     return str(name)
 
 
+@pytest.mark.slow
 def test_an_upload_of_google_genai_is_replayed(tmp_path: Path) -> None:
     path, file, urls = tmp_path / "a.yaml", tmp_path / "f.txt", list[str]()
     file.write_text("the content")

@@ -33,6 +33,7 @@ class Watching:
         self.told.append((seconds, why))
 
 
+@pytest.mark.slow
 def test_a_limit_is_waited_out_as_long_as_the_provider_says(tmp_path: Path) -> None:
     slept: list[float] = []
     watching = Watching()
@@ -136,6 +137,7 @@ def test_an_answer_that_the_sdk_can_not_read_is_recorded_whole(
     assert exchange.end == "complete"
 
 
+@pytest.mark.slow
 def test_what_is_asked_next_may_depend_on_the_answer(tmp_path: Path) -> None:
     def talk() -> Generator[GenerateAsk, Exchange, None]:
         answer = yield GenerateAsk(BODY, "m")

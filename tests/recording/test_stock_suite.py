@@ -108,7 +108,9 @@ def upstream(port: int) -> Iterator[int]:
     """A loopback server on a port, 0 for any."""
     socketserver.TCPServer.allow_reuse_address = True
     with ThreadingHTTPServer(("127.0.0.1", port), Handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(
+            target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True
+        ).start()
         yield server.server_port
         server.shutdown()
 

@@ -21,6 +21,7 @@ from tests.recording.clients import BODY, EVENTS, PATH, wait_for
 from tests.support.raw_server import plain, raw_server, streaming
 
 
+@pytest.mark.slow
 def test_a_vcrpy_suite_has_a_journal_until_its_cassette_is_written(
     tmp_path: Path,
 ) -> None:
@@ -54,6 +55,7 @@ def test_a_vcrpy_suite_has_a_journal_until_its_cassette_is_written(
     assert [file.name for file in tmp_path.iterdir()] == ["a.yaml"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("awaits", [False, True], ids=["sync", "async"])
 @pytest.mark.parametrize("end", ["complete", "cut", "reset"])
 def test_a_suite_of_vcrpys_own_is_recorded_read_by_read(
@@ -128,6 +130,7 @@ def ask_urllib(url: str, key: str) -> bytes:
         return bytes(answer.read())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "match_on", [None, ["method", "uri", "body", "headers"]], ids=["vcrpy's own", "all of it"]
 )
@@ -170,6 +173,7 @@ def test_a_cassette_with_a_serializer_of_vcrpys_own_stays_vcrpys(tmp_path: Path)
     assert [file.name for file in tmp_path.iterdir()] == ["a.json"]
 
 
+@pytest.mark.slow
 def test_vcrpys_decorator_opens_the_same_cassette(tmp_path: Path) -> None:
     recorder = vcr.VCR(cassette_library_dir=str(tmp_path))
     register(recorder)

@@ -138,6 +138,7 @@ def test_a_client_is_recorded_once_and_then_played_to(
     assert "a-key" not in path.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_the_relay_records_both_wires(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -91,6 +91,7 @@ def _openai_is_there(request: pytest.FixtureRequest) -> None:
         need("clients", find_spec("openai"), "openai is not installed")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("provider", "path", "body", "answer"),
     [
@@ -116,6 +117,7 @@ def test_the_body_is_sent_and_the_reads_are_kept(
     assert KEY not in file.read_text()
 
 
+@pytest.mark.slow
 def test_an_answer_in_the_background_is_polled(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -137,6 +139,7 @@ def test_an_answer_in_the_background_is_polled(
     assert (dict(again.body), again.streamed) == (body, False)
 
 
+@pytest.mark.slow
 def test_a_continuation_is_not_asked_for(tmp_path: Path) -> None:
     """google-genai goes on by itself; a recording has one exchange for each request."""
     more = interaction_stream(text_step(0, "and"), status="requires_continuation")
@@ -177,6 +180,7 @@ def test_vertex_ai_is_asked_with_a_token(tmp_path: Path, provider: str) -> None:
     assert request.headers["authorization"] == f"Bearer {Credentials.token}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("error", "status", "words"),
     [
@@ -206,6 +210,7 @@ def test_a_quota_of_the_compatible_endpoint_is_refused_with_openai(tmp_path: Pat
         record("openai-compat", tmp_path / "a.yaml", [GenerateAsk(body, MODEL)], answer)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("provider", ["interactions", "openai-compat"])
 def test_prompts_become_a_conversation(tmp_path: Path, provider: str) -> None:
     answers = {

@@ -158,6 +158,7 @@ def varied(number: int, reads: int) -> list[CaseResult]:
     return results
 
 
+@pytest.mark.slow
 def test_shards_that_share_streams_merge_into_the_whole_run() -> None:
     chance = random.Random(0)
     whole = varied(60, 80)

@@ -63,6 +63,7 @@ def test_the_pages_of_the_shipped_cells_keep_to_the_budget(
     assert html_size(render(Run(header, results))) <= BUDGET * len(results)
 
 
+@pytest.mark.slow
 def test_the_pages_of_a_thousand_green_cells_keep_to_the_budget() -> None:
     cells = run_of(200, "data: " + "x" * 1600, "passed", ("anthropic", "b", "c", "d", "e"))
     assert len(cells) == 1000
@@ -91,6 +92,7 @@ def test_a_report_of_all_laws_keeps_to_the_budget() -> None:
     assert html_size(files) <= BUDGET * len(results)
 
 
+@pytest.mark.slow
 def test_a_failing_cell_takes_as_much_room_among_many_as_alone() -> None:
     def failing(number: int) -> int:
         return html_size(render(Run(HEADER, run_of(number, "", "failed", ("anthropic",)))))
@@ -99,6 +101,7 @@ def test_a_failing_cell_takes_as_much_room_among_many_as_alone() -> None:
     assert (failing(300) - failing(1)) / 299 == pytest.approx(each, rel=0.1)
 
 
+@pytest.mark.slow
 def test_a_page_shows_the_layers_of_its_first_failing_cells() -> None:
     layers = (LayerView("payloads", ("x" * 200,) * 11, 0, 11, 0, True),)
     cells = [

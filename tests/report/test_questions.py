@@ -99,6 +99,7 @@ def question_of(exchange: Exchange) -> str:
             raise AssertionError(other)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("question", "words"),
     [("is-91-prime", "Is 91 prime?"), ("weather-in-a-city", "Weather in Bergen?")],

@@ -27,6 +27,7 @@ def run(exchange):
 """
 
 
+@pytest.mark.slow
 def test_a_function_that_swallows_exceptions_is_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -59,6 +59,7 @@ def test_a_bomb_is_an_event_and_stays_small(coding: str) -> None:
     assert len(zlib.decompress(bomb.body, 47)) > 100 << 20  # careless
 
 
+@pytest.mark.slow
 def test_a_bomb_of_many_members_takes_linear_time() -> None:
     members = gzip.compress(b"") * 200_000
     began = time.process_time()
@@ -126,6 +127,7 @@ FORMATS: dict[str, Any] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FORMATS)
 def test_a_bomb_in_a_recording_is_an_event(name: str) -> None:
     written = FORMATS[name]

@@ -46,6 +46,7 @@ def test_nesting_is_refused_by_every_reader_of_yaml(reader: str, nesting: str) -
         run(head + NESTINGS[nesting])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("opening", ["[", '{"a":', '{"log":{"entries":['])
 def test_nesting_is_refused_by_the_readers_of_json(opening: str) -> None:
     with pytest.raises(CassetteError):

@@ -39,6 +39,7 @@ def test_a_whole_address_as_a_proxy_gets_it_counts_by_its_path() -> None:
         ).blocks == [data for _, data in READS]
 
 
+@pytest.mark.slow
 def test_a_peer_that_falls_silent_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(serving_connection.Connection, "idle_s", 0.2)
     with serve(tape(answered())) as server:
@@ -60,6 +61,7 @@ def test_a_client_that_waits_to_be_asked_for_its_body_is_asked() -> None:
     assert seen.end == "complete"
 
 
+@pytest.mark.slow
 def test_a_client_that_leaves_does_not_disturb_others() -> None:
     reads = tuple((None, b"x" * 10_000) for _ in range(300))
     with serve(tape(answered(reads)), pace="step") as server:
@@ -74,6 +76,7 @@ def test_a_client_that_leaves_does_not_disturb_others() -> None:
         assert Seen(server).end == "complete"
 
 
+@pytest.mark.slow
 def test_twenty_clients_at_once_each_get_their_own_stream() -> None:
     exchanges = [
         answered(

@@ -74,6 +74,7 @@ def streams() -> Iterator[Server]:
         yield server
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stream", [stream_sync, stream_async])
 @pytest.mark.parametrize("cuts", ["recorded", "bytes"])
 def test_google_genai_streams(
@@ -93,6 +94,7 @@ def test_google_genai_streams(
     assert streams.misses == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stream", [stream_sync, stream_async])
 @pytest.mark.parametrize(
     ("prompt", "error", "part", "responses"),
@@ -123,6 +125,7 @@ def test_google_genai_meets_every_end(
     assert len(got) == responses
 
 
+@pytest.mark.slow
 def test_google_genai_lists_models_and_counts_tokens(streams: Server) -> None:
     with client_of(streams.base_url) as client:
         assert [model.name for model in client.models.list()] == [f"models/{MODEL}"]

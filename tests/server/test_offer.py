@@ -333,6 +333,7 @@ def test_the_server_lists_the_requests_of_all_offers(server: Server) -> None:
         assert 0 < first.at_s <= second.at_s <= time.monotonic()
 
 
+@pytest.mark.slow
 def test_offers_of_many_threads_do_not_mix(server: Server) -> None:
     failures: list[str] = []
 
@@ -351,6 +352,7 @@ def test_offers_of_many_threads_do_not_mix(server: Server) -> None:
     assert failures == []
 
 
+@pytest.mark.slow
 def test_google_genai_asks_an_offer(server: Server) -> None:
     with server.offer(STREAM, final=True) as offer:
         with genai.Client(
@@ -368,6 +370,7 @@ def test_google_genai_asks_an_offer(server: Server) -> None:
         assert [content["role"] for content in contents] == ["user", "model", "user"]
 
 
+@pytest.mark.slow
 def test_google_genai_asks_an_offer_as_vertex(server: Server) -> None:
     exchange = Exchange(
         Request("POST", f"https://aiplatform.googleapis.com{VERTEX}", {}, b"{}"),

@@ -82,6 +82,7 @@ def stream_async(base_url: str, *messages: dict[str, Any]) -> list[Any]:
 Stream = Callable[..., list[Any]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stream", [stream_sync, stream_async])
 def test_openai_streams_and_calls(stream: Stream, server: Server) -> None:
     deltas = [message.choices[0].delta for message in stream(server.base_url, USER)]

@@ -28,6 +28,7 @@ def test_each_read_is_one_block(pace: Any) -> None:
     assert seen.headers == ["Content-Type: text/event-stream", "Transfer-Encoding: chunked"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("pace", "last_ms", "least_s"),
     [
@@ -46,6 +47,7 @@ def test_no_read_comes_before_its_time(pace: Any, last_ms: float, least_s: float
     assert seen.end == "complete"
 
 
+@pytest.mark.slow
 def test_at_the_recorded_pace_every_read_comes_at_its_time() -> None:
     with serve(tape(answered(((100.0, b"one"), (200.0, b"two"), (300.0, b"three"))))) as server:
         seen = Seen(server)
@@ -55,6 +57,7 @@ def test_at_the_recorded_pace_every_read_comes_at_its_time() -> None:
     assert seen.times[-1][0] >= 0.295
 
 
+@pytest.mark.slow
 def test_at_step_a_client_gets_the_reads_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """The socket itself sees them apart, not only who parses blocks; with more time between them,
     since a busy machine reads late.
@@ -100,6 +103,7 @@ def test_what_is_cut_otherwise_has_the_time_of_its_last_byte(
     assert recorded_answer(exchange, Options(cuts=cuts)).reads == reads
 
 
+@pytest.mark.slow
 def test_a_whole_answer_comes_at_the_recorded_end() -> None:
     with serve(tape(answered(((10.0, b"ab"), (300.0, b"cd")))), cuts="whole") as server:
         seen = Seen(server)
@@ -181,6 +185,7 @@ def test_an_answer_ends_as_it_was_recorded(end: str, seen_end: str, terminated: 
     assert (seen.end, seen.rest.endswith(b"\r\n0\r\n\r\n")) == (seen_end, terminated)
 
 
+@pytest.mark.slow
 def test_an_aborted_stream_waits_for_its_client_to_leave(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -247,6 +252,7 @@ def test_faults(fault: str, blocks: int, end: str, monkeypatch: pytest.MonkeyPat
     assert (seen.times[-1][0] > 0.55) is (fault == "slow")
 
 
+@pytest.mark.slow
 def test_a_stalled_stream_says_nothing_more_and_stays_open() -> None:
     with serve(tape(answered()), pace="step", fault="stall:1") as server:
         host, port = server.base_url.removeprefix("http://").split(":")

@@ -121,6 +121,7 @@ def text_of(events: list[Any]) -> str:
     return "".join(delta.text for delta in deltas if delta.type == "text")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stream", [stream_sync, stream_async])
 def test_google_genai_streams_an_interaction(stream: Asked, server: Server) -> None:
     events = stream(server.base_url, asked("text"))
@@ -130,6 +131,7 @@ def test_google_genai_streams_an_interaction(stream: Asked, server: Server) -> N
     assert server.misses == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stream", [stream_sync, stream_async])
 def test_google_genai_calls_and_sends_the_result(stream: Asked, server: Server) -> None:
     events = stream(server.base_url, asked("call"))
@@ -160,6 +162,7 @@ def test_google_genai_meets_errors(stream: Asked, server: Server) -> None:
             client.interactions.create(**asked("what nobody recorded"))
 
 
+@pytest.mark.slow
 def test_an_answer_in_the_background_is_polled(server: Server) -> None:
     with client_of(server.base_url) as client:
         created = client.interactions.create(**asked("slow", background=True))
@@ -167,6 +170,7 @@ def test_an_answer_in_the_background_is_polled(server: Server) -> None:
     assert statuses == ["in_progress", "completed", "completed"]
 
 
+@pytest.mark.slow
 def test_a_running_interaction_is_cancelled_and_then_deleted(server: Server) -> None:
     with client_of(server.base_url) as client:
         name = str(client.interactions.create(**asked("endless", background=True)).id)
@@ -179,6 +183,7 @@ def test_a_running_interaction_is_cancelled_and_then_deleted(server: Server) -> 
             client.interactions.get(id=name)
 
 
+@pytest.mark.slow
 def test_a_streamed_interaction_is_fetched_in_one_piece(server: Server) -> None:
     with client_of(server.base_url) as client:
         fetched = client.interactions.get(id="v1_call").model_dump(mode="json", exclude_none=True)
@@ -195,6 +200,7 @@ def test_a_streamed_interaction_is_fetched_in_one_piece(server: Server) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_an_interaction_that_was_not_stored_is_not_found(server: Server) -> None:
     with client_of(server.base_url) as client:
         client.interactions.create(**asked("kept secret", store=False))
@@ -202,6 +208,7 @@ def test_an_interaction_that_was_not_stored_is_not_found(server: Server) -> None
             client.interactions.get(id="v1_no")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("last", "text"), [(None, "one two three"), ("e0.1", "two three"), ("e0.3", "three")]
 )
@@ -211,6 +218,7 @@ def test_a_stream_is_resumed_after_an_event(last: str | None, text: str, server:
         assert text_of(list(events)) == text
 
 
+@pytest.mark.slow
 def test_only_known_events_of_a_stream_can_be_resumed(server: Server) -> None:
     with client_of(server.base_url) as client:
         with pytest.raises(Exception, match="last_event_id 'e9' is no event of interaction"):
@@ -219,6 +227,7 @@ def test_only_known_events_of_a_stream_can_be_resumed(server: Server) -> None:
             client.interactions.get(id="v1_endless", stream=True)
 
 
+@pytest.mark.slow
 def test_google_genai_asks_vertex_ai(server: Server) -> None:
     from google.auth.credentials import AnonymousCredentials
 

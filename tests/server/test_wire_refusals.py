@@ -325,6 +325,7 @@ def test_every_rule_of_a_wire_has_a_case() -> None:
         assert sorted(cases) == sorted(rule.name for rule in RULES if wire in rule.wires)
 
 
+@pytest.mark.slow
 def test_results_of_a_stored_interaction_have_its_calls(server: Server) -> None:
     server.behave(strictness="api")
     stateful = {"model": MODEL, "previous_interaction_id": "v1_a"}

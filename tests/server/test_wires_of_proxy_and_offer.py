@@ -71,6 +71,7 @@ def post(url: str, request: dict[str, Any]) -> httpx2.Response:
     return httpx2.post(url, json={"model": "any", **request})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("provider", ANSWERS)
 def test_an_offer_takes_any_address_and_ends_with_a_final_answer(provider: str) -> None:
     path, stream, _ = ANSWERS[provider]
@@ -99,6 +100,7 @@ def test_a_final_answer_can_be_unary(provider: str) -> None:
         assert "Done." in post(offer.base_url + path, {history: [1, 2]}).text
 
 
+@pytest.mark.slow
 def test_an_offered_interaction_is_polled_after_it_was_answered() -> None:
     running = {**WHOLE, "status": "in_progress"}
     background = exchange(

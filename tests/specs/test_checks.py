@@ -226,6 +226,7 @@ def test_known_names_are_listed_in_the_same_order_every_time() -> None:
     assert problems(text, features=["b.x", "a.x"]) == problems(text, features=["a.x", "b.x"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("group", ["keys", "values"])
 def test_at_most_100_problems_are_listed(group: str) -> None:
     many = "".join(f"  k{n}: 1\n" if group == "keys" else f"  - f{n}\n" for n in range(40_000))
@@ -246,6 +247,7 @@ def test_a_long_word_is_compared_by_its_beginning() -> None:
     assert f"(did you mean {'k' * 40}?)" in message
 
 
+@pytest.mark.slow
 def test_an_oversize_file_is_refused() -> None:
     assert problems(SMALL + "#" * (32 * 1024 * 1024))[0][1].startswith("the file has 33,5")
 

@@ -158,6 +158,7 @@ def test_a_features_file_is_not_a_spec() -> None:
     assert is_spec("harness: 1\ncases:\n- case: x\n  features: [a.b]\n")
 
 
+@pytest.mark.slow
 def test_a_long_head_of_comments_is_skipped() -> None:
     assert is_spec("# x\r\n\r\n" * 200_000 + "harness: 1\n")
 
@@ -174,6 +175,7 @@ TREES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(text=st.text())
 @example("harness: 1")
 @example("harness: 1\n  2")

@@ -113,6 +113,7 @@ def test_cuts_do_not_matter(name: str) -> None:
     assert frames(body, list(range(1, len(body)))) == whole
 
 
+@pytest.mark.slow
 @given(
     st.binary(max_size=80) | st.text(alphabet='data: {}[]",\\\r\n1x', max_size=80).map(str.encode),
     st.data(),
@@ -151,6 +152,7 @@ def test_what_is_no_json_is_refused(text: bytes) -> None:
         decode_json(text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("depth", [MAX_NESTING + 1, 900, 100_000])
 def test_nesting_is_bounded(depth: int) -> None:
     for value in (b"[" * depth + b"]" * depth, b'{"a":' * depth + b"1" + b"}" * depth):

@@ -91,6 +91,7 @@ def test_text_is_held_back_only_while_it_may_become_a_tag() -> None:
     assert splitter.feed("}") == ["}"]
 
 
+@pytest.mark.slow
 def test_a_long_block_in_single_characters_costs_little() -> None:
     body = "x" * 300_000
     assert split("<tool_code>", *body, "</tool_code>") == [block(body)]

@@ -144,6 +144,7 @@ def settled(data: bytes) -> Cassette | None:
         return None
 
 
+@pytest.mark.slow
 @given(
     st.binary(max_size=300)
     | st.text(max_size=300).map(lambda text: text.encode("utf-8", "surrogatepass"))
@@ -209,6 +210,7 @@ def test_every_prefix_gives_a_cassette_or_an_error(name: str) -> None:
         settled(sample[:length])
 
 
+@pytest.mark.slow
 def test_deeply_nested_aliases_are_refused() -> None:
     """Each line is flat; only the value of the last alias is deep."""
     chain = ["x:", "- &a0 [y]"] + [f"- &a{n} [*a{n - 1}]" for n in range(1, 10_000)]

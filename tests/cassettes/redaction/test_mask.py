@@ -92,6 +92,7 @@ def test_what_is_left_of_each_cut_credential_is_replaced(beginning: str) -> None
     assert Mask().text(f"the key {beginning}ab3defgh… is refused") == "the key REDACTED is refused"
 
 
+@pytest.mark.slow
 def test_long_texts_are_not_kept() -> None:
     mask = Mask()
     mask.text("warm")

@@ -242,6 +242,7 @@ def test_reads_end_where_they_ended() -> None:
     )
 
 
+@pytest.mark.slow
 @given(st.binary(max_size=30), st.lists(st.integers(0, 80), max_size=8))
 def test_reads_keep_their_ends_for_any_cuts(between: bytes, cuts: list[int]) -> None:
     body = b'{"x": 1, "api_key": "secret"}' + between + b'{"api_key": "other"}'
@@ -326,6 +327,7 @@ def test_rules_redact_paths_parameters_and_headers() -> None:
     )
 
 
+@pytest.mark.slow
 @given(
     st.recursive(
         st.text('ab"\\\n\u00e9x1', max_size=6) | st.integers(),

@@ -248,6 +248,7 @@ def test_a_guard_redacts_and_scans_packed_bodies() -> None:
         redacting.encode(Cassette((packed,), ORIGIN), "a")
 
 
+@pytest.mark.slow
 def test_every_secret_has_its_line() -> None:
     scanner = Scanner({"one": "secret-one", "two": "secret-two", "three": "secret-three"})
     findings = scanner.scan(b"a\nsecret-two\n\nc%73%65cret-one\nsecret-two\n\\u0073ecret\\x2dthree")

@@ -51,6 +51,7 @@ def small_windows(monkeypatch: pytest.MonkeyPatch) -> None:
 TEXT = frames(2 * WINDOW)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("writing", WRITTEN)
 def test_a_secret_is_found_wherever_it_is(writing: str, monkeypatch: pytest.MonkeyPatch) -> None:
     border = b'|\n{"text": "|"}\n|'
@@ -73,6 +74,7 @@ def test_a_secret_in_long_texts_is_found_at_their_ends() -> None:
         assert [finding.what for finding in found] == ["MY_KEY"], (first, second)
 
 
+@pytest.mark.slow
 def test_an_edge_makes_no_secret() -> None:
     longer = b"xAIza" + b"Sy0_-" * 9  # no key, but its beginning would be one
     inside = b"x" * 80 + b"AIza" + b"0" * 30 + b" "
@@ -81,6 +83,7 @@ def test_an_edge_makes_no_secret() -> None:
             assert SCANNER.scan(TEXT + b"-" * pad + text + TEXT) == []
 
 
+@pytest.mark.slow
 def test_a_member_is_redacted_wherever_it_is() -> None:
     member = b'{"\\u0061ccess_token": "abc"}'
     for pad in range(0, 3 * redactor._OVERLAP, 97):

@@ -79,6 +79,7 @@ def test_an_error_beside_a_block_has_the_line_of_the_whole_text() -> None:
 LINES = st.lists(st.text(st.sampled_from("ab :|-+2\n\té\x85\u2028'\"#[{"), max_size=8), max_size=6)
 
 
+@pytest.mark.slow
 @given(LINES, st.sampled_from(["|2-", "|2+", "|", "|2", "|-"]), st.integers(0, 6), st.booleans())
 @example(["x", "", " "], "|2-", 4, True)
 def test_a_text_means_the_same_with_and_without_lifting(

@@ -94,6 +94,7 @@ VALUES = st.sampled_from(
 LINES = st.lists(st.tuples(st.integers(0, 6), KEYS, VALUES), max_size=6)
 
 
+@pytest.mark.slow
 @given(LINES)
 @example([(0, "a", ""), (0, "- a", ""), (2, "- a", " 1"), (2, "b", "")])
 def test_both_ways_give_the_same_data(lines: list[tuple[int, str, str]]) -> None:
@@ -102,6 +103,7 @@ def test_both_ways_give_the_same_data(lines: list[tuple[int, str, str]]) -> None
     assert data is None or (data, repr(data)) == (parse(text), repr(parse(text)))
 
 
+@pytest.mark.slow
 def test_a_cassette_is_the_same_by_both_ways(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [path.read_bytes() for path in CASSETTES.rglob("*.yaml")]
     texts = [text for text in texts if reader.is_cassette(text)]
@@ -150,6 +152,7 @@ def test_a_changed_cassette_has_the_same_outcome_by_both_ways(
     assert fast == outcome(text)
 
 
+@pytest.mark.slow
 @given(st.binary(max_size=4), st.integers(0, len(CASSETTE)), st.integers(0, 4))
 def test_damaged_bytes_have_the_same_outcome_by_both_ways(
     damage: bytes, place: int, lost: int

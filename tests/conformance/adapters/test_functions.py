@@ -191,6 +191,7 @@ def replay(e):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hang", HANGS)
 def test_a_function_that_hangs_is_interrupted(hang: str, tmp_path: Path) -> None:
     code = SLOW.replace("{hang}", HANGS[hang])

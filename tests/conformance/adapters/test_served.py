@@ -77,6 +77,7 @@ for line in sys.stdin:
 """  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_program_gets_the_same_as_a_line(tmp_path: Path) -> None:
     adapter = program_adapter(PROGRAM, tmp_path, "serve")
     found = transcript(adapter, answered(CALLS))
@@ -191,6 +192,7 @@ def test_the_second_request_is_caught(isolated: bool, tmp_path: Path) -> None:
     assert json.loads(said)["contents"][-1] == {"role": "user", "parts": [{"text": "Go on."}]}
 
 
+@pytest.mark.slow
 def test_a_program_has_a_second_turn_too(tmp_path: Path) -> None:
     adapter = program_adapter(PROGRAM, tmp_path, "serve")
     body = second_request(adapter, answered(CALLS))
@@ -201,6 +203,7 @@ def test_a_program_has_a_second_turn_too(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_program_may_have_no_second_turn(tmp_path: Path) -> None:
     adapter = program_adapter(PROGRAM.replace("hello=1", "hello=1, turns=1"), tmp_path, "serve")
     assert second_request(adapter, EXCHANGE) == "it has no second turn"

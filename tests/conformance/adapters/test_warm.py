@@ -48,6 +48,7 @@ def test_a_run_is_a_fork_of_the_warm_process(tmp_path: Path) -> None:
     assert run(tmp_path, "pid") == ("False True\n", 7)
 
 
+@pytest.mark.slow
 def test_after_a_run_that_hangs_the_next_one_works(tmp_path: Path) -> None:
     with pytest.raises(AdapterError, match=r"did not end within 0\.5 s"):
         run(tmp_path, "sleep", timeout=0.5)
@@ -62,6 +63,7 @@ def test_without_a_warm_process_the_program_runs_in_its_own(
     assert run(tmp_path, "pid") == ("False False\n", 7)
 
 
+@pytest.mark.slow
 def test_a_warm_process_that_was_killed_is_started_again(tmp_path: Path) -> None:
     with pytest.raises(AdapterError, match="did not end"):
         run(tmp_path, "kill", timeout=0.5)

@@ -205,6 +205,7 @@ def test_payloads_of_another_shape_are_a_finding() -> None:
         assert judged(number, odd).verdict == "failed"
 
 
+@pytest.mark.slow
 def test_a_program_is_started_few_times_for_a_law() -> None:
     started = 0
 
@@ -283,6 +284,7 @@ def run(project: pytest.Pytester, adapter: str, *more: str) -> pytest.RunResult:
     )
 
 
+@pytest.mark.slow
 def test_every_law_is_an_item_for_a_configured_adapter(
     project: pytest.Pytester,
 ) -> None:
@@ -297,6 +299,7 @@ def test_every_law_is_an_item_for_a_configured_adapter(
     assert "good" in (project.path / "report" / "gemini-api.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_an_exchange_without_a_provider_is_read_as_gemini_api(
     project: pytest.Pytester,
 ) -> None:
@@ -307,6 +310,7 @@ def test_an_exchange_without_a_provider_is_read_as_gemini_api(
     run(project, "good").assert_outcomes(passed=8, skipped=1)
 
 
+@pytest.mark.slow
 def test_an_adapter_without_errors_gets_a_case(project: pytest.Pytester) -> None:
     result = run(project, "deaf")
     outcomes = result.parseoutcomes()
@@ -393,6 +397,7 @@ def test_a_slow_adapter_is_an_error_and_not_waited_for(
     result.stdout.fnmatch_lines(["*adapter slow took more than 0.5 s for this law*"])
 
 
+@pytest.mark.slow
 def test_a_program_is_tested_by_the_laws(project: pytest.Pytester) -> None:
     result = run(project, "silent", "-k", "law-3 or law-5")
     result.assert_outcomes(failed=1, passed=1)

@@ -110,6 +110,7 @@ PLANTED: list[tuple[str, Change, str, set[int]]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "name", "laws"), [row[1:] for row in PLANTED], ids=[row[0] for row in PLANTED]
 )
@@ -176,6 +177,7 @@ def test_an_adapter_that_hangs_on_bad_input_breaks_law_7() -> None:
     assert "did not answer" in broken(planted(run), "text")[7]
 
 
+@pytest.mark.slow
 def test_a_declared_loss_is_no_breach() -> None:
     adapter = facts_adapter(with_native(without_signatures))
     assert 3 in broken(adapter, "signatures-calls")

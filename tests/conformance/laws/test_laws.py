@@ -305,6 +305,7 @@ def test_law_7_names_the_exception() -> None:
     assert any("raised JSONDecodeError" in one for one in findings(7, exchange(ANSWER), crash))
 
 
+@pytest.mark.slow
 def test_many_cuts_are_reduced_to_the_one_that_matters() -> None:
     def fault(items: Items, recorded: Exchange) -> Items:
         return items[:-1] if has_cut(recorded, set(range(2000, 8000))) else items
@@ -314,6 +315,7 @@ def test_many_cuts_are_reduced_to_the_one_that_matters() -> None:
     assert "there is no event 140; read as a whole it is {'kind': 'finish'" in finding
 
 
+@pytest.mark.slow
 def test_the_findings_of_a_fault_are_the_same_every_time() -> None:
     def run() -> list[str]:
         cuts = set(range(0, 9000, 2))
@@ -355,6 +357,7 @@ def test_snake_case_leaves_the_keys_of_users_alone() -> None:
     }
 
 
+@pytest.mark.slow
 def test_compressed_bodies_are_cut_while_compressed() -> None:
     import gzip
 

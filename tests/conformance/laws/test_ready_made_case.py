@@ -146,6 +146,7 @@ def test_shrinking_ends_when_its_tries_are_used_up() -> None:
     assert len(asked) == 7
 
 
+@pytest.mark.slow
 def test_results_say_law_exchange_and_dialect() -> None:
     told = [
         judge_law(one).result

@@ -75,6 +75,7 @@ def cut_inside(sign: bytes) -> Fault:
     return fault
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("body", [BODY, LARGE], ids=["small", "large"])
 def test_a_cut_is_shrunk_to_one_place_in_one_message(body: bytes) -> None:
     small, spec = shrunk(1, body, cut_inside("€".encode()))
@@ -85,6 +86,7 @@ def test_a_cut_is_shrunk_to_one_place_in_one_message(body: bytes) -> None:
     assert '- {"kind": "text", "text": "€"}' in spec
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("body", [BODY, LARGE], ids=["small", "large"])
 def test_a_prefix_is_shrunk_to_the_shortest(body: bytes) -> None:
     def fault(items: Items, recorded: AnyExchange) -> Items:

@@ -106,6 +106,7 @@ def test_mended_rows_are_counted() -> None:
     assert (found.mended, found.worse) == (1, False)
 
 
+@pytest.mark.slow
 def test_outputs_are_also_files_globs_and_urls(tmp_path: Path) -> None:
     compared([verdict("s", text="kept")], [verdict("s", "failed", text="lost")])
     for a in ("a/*.parquet", "a/2.parquet", f"file://{tmp_path}/a"):

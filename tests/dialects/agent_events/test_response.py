@@ -219,6 +219,7 @@ RUN = (
 ).encode()
 
 
+@pytest.mark.slow
 @given(st.sets(st.integers(1, len(RUN) - 1)))
 def test_the_parser_agrees_with_a_replay_at_every_cut(cuts: set[int]) -> None:
     places = [0, *sorted(cuts), len(RUN)]

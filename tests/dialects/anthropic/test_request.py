@@ -346,6 +346,7 @@ AWKWARD = st.text(st.sampled_from("aé_1-.: /"), max_size=4) | st.text(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(AWKWARD, max_size=12))
 def test_names_are_legal_distinct_and_changed_only_if_they_must(names: list[str]) -> None:
     wire = wire_names(names)

@@ -525,6 +525,7 @@ def test_losses_of_a_prompt_are_logged(caplog: pytest.LogCaptureFixture) -> None
     assert caplog.messages == ["options.temprature: is left out; Gemini has no such option"]
 
 
+@pytest.mark.slow
 def test_a_recorded_conversation_is_repeated() -> None:
     options = {
         "threadId": "t",

@@ -165,6 +165,7 @@ def test_a_search_takes_linear_time(project: Path) -> None:
     assert tools.search_file_content({"pattern": "a+b"})["count"] == 1
 
 
+@pytest.mark.slow
 def test_a_command_and_its_children_end_at_the_time_limit(project: Path) -> None:
     with pytest.raises(ToolError, match=r"longer than 0\.2 s"):
         ShellAndWebTools(project, shell_seconds=0.2).run_shell_command(

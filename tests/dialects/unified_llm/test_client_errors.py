@@ -165,6 +165,7 @@ def test_no_connection_is_a_network_error() -> None:
     assert isinstance(raised.value.cause, httpx2.ConnectError)
 
 
+@pytest.mark.slow
 def test_a_timeout_is_not_tried_again() -> None:
     waits: list[float] = []
     with serve(
@@ -181,6 +182,7 @@ def test_a_timeout_is_not_tried_again() -> None:
     assert waits == []
 
 
+@pytest.mark.slow
 def test_a_stream_that_stalls_halfway_ends_in_an_error_event() -> None:
     stalled = serve(
         Cassette((answer(reply("Hi ", "there"), stream=True),), Origin("written")),

@@ -85,6 +85,7 @@ def test_every_canonical_event_has_a_row() -> None:
     assert sorted(told) == sorted(ev.KINDS)
 
 
+@pytest.mark.slow
 def test_the_keys_of_every_event() -> None:
     """Each type has the keys of its row in some recording or in the events of a wire without one,
     and none has another one.

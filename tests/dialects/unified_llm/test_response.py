@@ -397,6 +397,7 @@ EVENTS = st.sampled_from(
 CALL = [ev.CallStart(7, "f"), ev.CallPiece(7, "$.a", 1), ev.CallEnd(7, {"a": 1})]
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.one_of(

@@ -89,6 +89,7 @@ def test_the_integration_test_skips_cleanly_without_a_key() -> None:
     assert "Gemini is not asked: no key; set GEMINI_API_KEY" in done.stdout
 
 
+@pytest.mark.slow
 def test_no_hardcoded_api_keys(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Not in the package, in the examples or in the live tests."""
     places = [ROOT / "harness" / "dialects", ROOT / "examples", LIVE]

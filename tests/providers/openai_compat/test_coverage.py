@@ -297,6 +297,7 @@ def test_a_word_whose_only_case_is_gone_is_missed() -> None:
     assert naming("finish reason", "content_filter and more", rest) == []
 
 
+@pytest.mark.slow
 def test_the_endpoint_has_forty_cases_with_every_event_model() -> None:
     dialects = {"agent-events", "art", "unified-llm", "anthropic", "mind", "events"}
     full = 0

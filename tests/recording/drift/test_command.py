@@ -45,6 +45,7 @@ def as_code_assist(messages: Messages) -> Exchange:
     return exchange(wrapped, request=Request("POST", url, {}, json.dumps(body).encode()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("alter", "found"),
     [ALTERED[0], ALTERED[8], ALTERED[12], ALTERED[18], ALTERED[20], ALTERED[24], ALTERED[27]],
@@ -84,6 +85,7 @@ def test_the_other_providers_are_asked_anew_as_well(
     assert status == (3 if any(severity == "breaking" for severity, *_ in found) else 1)
 
 
+@pytest.mark.slow
 def test_an_error_that_the_cassette_is_about_may_come_again(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -172,6 +174,7 @@ def test_what_can_not_be_asked_is_said_and_ends_with_4(
     assert [path.name for path in project.iterdir()] == ["cassettes"]
 
 
+@pytest.mark.slow
 def test_the_budget_is_that_of_the_whole_run(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -185,6 +188,7 @@ def test_the_budget_is_that_of_the_whole_run(
     )
 
 
+@pytest.mark.slow
 def test_by_default_only_what_was_recorded_is_asked_anew(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -225,6 +229,7 @@ sys.exit(CODE)
 """
 
 
+@pytest.mark.slow
 def test_a_run_of_the_cli_is_repeated_with_its_prompt(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

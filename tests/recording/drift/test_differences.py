@@ -100,6 +100,7 @@ def test_what_is_worded_or_cut_otherwise_has_the_same_shape(
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("alter", "found"), ALTERED, ids=lambda value: value[0][1] if isinstance(value, list) else ""
 )
@@ -156,6 +157,7 @@ ANSWERS: Final[list[tuple[Exchange, list[tuple[str, str, str, str]]]]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("now", "found"), ANSWERS, ids=lambda value: value[0][1] if isinstance(value, list) else ""
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -50,6 +51,7 @@ def longest(left: list[int], right: list[int]) -> int:
 SMALL = st.lists(st.integers(0, 3), max_size=12)
 
 
+@pytest.mark.slow
 @given(SMALL, SMALL)
 def test_an_alignment_is_the_longest_there_is(left: list[int], right: list[int]) -> None:
     pairs = align(len(left), len(right), lambda i, j: left[i] == right[j], 10_000)

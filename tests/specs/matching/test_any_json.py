@@ -58,6 +58,7 @@ def copy(value: Json) -> Json:
     return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(DATA)
 def test_a_value_matches_itself(value: Json) -> None:

@@ -11,6 +11,7 @@ from harness.specs.matching import Mismatch, compare
 from .payloads import Json, shuffled, words
 
 
+@pytest.mark.slow
 def test_findings_are_limited_and_the_rest_is_counted() -> None:
     events = words(5000)
     mismatches = compare(events, [{**event, "delta": event["delta"] + "!"} for event in events])

@@ -255,6 +255,7 @@ def test_a_misspelt_operator_is_a_fault_wherever_it_stands(
     assert words in message
 
 
+@pytest.mark.slow
 def test_a_search_without_end_is_given_up_with_a_note() -> None:
     items = [{"a": {"$same": name}, "b": {"$same": f"{name}x"}} for name in "abcdefghijkl"]
     mismatches = compare(

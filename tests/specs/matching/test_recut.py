@@ -63,6 +63,7 @@ def test_the_same_text_cut_differently_is_one_finding(
     assert (len(mismatch.expected), len(mismatch.got)) == (left, right)
 
 
+@pytest.mark.slow
 @given(
     st.text("ab", min_size=1, max_size=9), st.sets(st.integers(1, 8)), st.sets(st.integers(1, 8))
 )
