@@ -9,6 +9,7 @@ from harness.cassettes import Cassette, Exchange
 from harness.cassettes.redaction.redactor import redact_url
 from harness.stream import events as ev
 from harness.stream.framing import Frame
+from harness.stream.printable import plural
 
 from .replay import trace
 
@@ -37,7 +38,7 @@ def list_exchanges(cassette: Cassette) -> Iterator[str]:
         kind = (
             exchange.provider or "provider unknown" if exchange.generates else "does not generate"
         )
-        size = f"{len(exchange.reads)} reads, {len(exchange.body)} bytes"
+        size = f"{plural(len(exchange.reads), 'read')}, {len(exchange.body)} bytes"
         yield f"{number:>3}  {kind}  {exchange.status}  {size}  {exchange.end}  {where}"
 
 

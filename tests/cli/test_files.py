@@ -83,4 +83,4 @@ def test_show_gives_one_line_a_frame_and_list_one_an_exchange(
     origin, first, second = capsys.readouterr().out.splitlines()
     assert origin == "imported 2026-01-02"
     assert "does not generate" in first
-    assert f"gemini-api  200  1 reads, {len(BODY)} bytes  complete  POST https" in second
+    assert f"gemini-api  200  1 read, {len(BODY)} bytes  complete  POST https" in second

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from harness.stream.printable import plural
+
 from . import Proof
 from .facts import FactsOperator
 
@@ -99,7 +101,7 @@ def _conclusion(proof: Proof) -> str:
         f" own case, {noticed} noticed by laws ({each or 'none'}), {proof.unnoticed} by neither"
     )
     return (
-        f"{whole}; {faults} fault{'' if faults == 1 else 's'}"
+        f"{whole}; {plural(faults, 'problem')}: the lines that begin with !"
         if faults
         else f"{whole}; every operator is killed"
     )
