@@ -118,10 +118,7 @@ def _stream(result: CaseResult) -> list[Any]:
     if evidence.before:
         unusual["before"] = [_transfer(stream) for stream in evidence.before]
     digest, reads, more = _transfer(evidence.stream) if evidence.stream else ("", [], {})
-    unusual |= more
-    if unusual:
-        return [wire, digest, reads, unusual]
-    return [wire, digest, reads] if evidence.stream else [wire]
+    return [wire, digest, reads, unusual | more]
 
 
 def _transfer(stream: Stream) -> tuple[str, list[Any], dict[str, Any]]:
@@ -149,21 +146,13 @@ def _read(read: Read) -> list[Any]:
 
 
 def _cell(result: CaseResult, *, with_layers: bool) -> Any:
-    """The digest alone for a cell without other evidence; digest, prompt and request for a request
-    cell that holds; digest and lines for another cell that holds; else an object.
-    """
+    """The digest alone for a cell without other evidence, else an object of what is there."""
     evidence = result.evidence or Evidence()
     digest = evidence.digest[:DIGEST]
     if not (result.findings or evidence.layers or evidence.breaches is not None):
         return digest
-    if not result.findings and evidence.breaches is None and len(evidence.layers) == 1:
-        (view,) = evidence.layers
-        lines = [printable_lines(line) for line in view.lines]
-        if view.layer == "facts":
-            return [digest, lines, view.total, 1]
-        return [digest, lines, view.total] if view.total > len(lines) else [digest, lines]
     layers = [_layer(view) for view in evidence.layers] if with_layers else []
-    names = {
+    members = {
         "digest": digest,
         "findings": [_finding(finding) for finding in result.findings[1:]],
         "total": result.findings_total,
@@ -171,14 +160,9 @@ def _cell(result: CaseResult, *, with_layers: bool) -> Any:
         "layers": layers,
         "without": int(len(layers) < len(evidence.layers)),
     }
-    names = {name: value for name, value in names.items() if value}
-    request = [view.layer for view in evidence.layers] == ["prompt", "requests"]
-    if request and set(names) <= {"digest", "layers"}:
-        cut = any(view.total > len(view.lines) for view in evidence.layers)
-        totals = [view.total for view in evidence.layers] if cut else []
-        return [digest, *(lines for view in layers for lines in view[1:2]), *totals]
+    members = {name: value for name, value in members.items() if value}
     if evidence.breaches is not None:
-        names["laws"] = [
+        members["laws"] = [
             [
                 breach.law,
                 printable_lines(breach.title),
@@ -186,7 +170,7 @@ def _cell(result: CaseResult, *, with_layers: bool) -> Any:
             ]
             for breach in evidence.breaches
         ]
-    return names
+    return members
 
 
 def _finding(finding: Finding) -> list[str | None]:
@@ -196,13 +180,10 @@ def _finding(finding: Finding) -> list[str | None]:
 
 def _layer(view: LayerView) -> list[Any]:
     """Name, lines, number of the first line, number of all lines, line to mark, and whether that
-    line differs; without usual ends.
+    line differs.
     """
     lines = [printable_lines(line) for line in view.lines]
-    row = [view.layer, lines, view.start, view.total, view.first, view.differs]
-    if view.first is None:
-        del row[2 if (view.start, view.total) == (0, len(lines)) else 4 :]
-    return row
+    return [view.layer, lines, view.start, view.total, view.first, int(view.differs)]
 
 
 def _printable(text: str, limit: int) -> str:

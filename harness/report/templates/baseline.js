@@ -2,7 +2,7 @@
    page compares only the number of findings and the first layer. A cell is gone if it is not on this page. -#}
 const STEPS = {{ STEPS|tojson }}, KINDS = Object.fromEntries({{ KIND_WORDS|tojson }});
 const stemmed = ({ spec, case: name }) => slug(`${spec.replace(/\.yaml$/, "").slice(spec.startsWith(`${data.provider}/`) ? data.provider.length + 1 : 0)}.${name}`);
-const digestOf = (found) => typeof found === "string" ? found : Array.isArray(found) ? found[0] : found.digest ?? "";
+const digestOf = (found) => typeof found === "string" ? found : found.digest ?? "";
 const short = (digest) => `${digest ?? ""}`.slice(0, {{ DIGEST }});
 
 function changes(base) {
@@ -16,7 +16,7 @@ function changes(base) {
   for (const one of articles) cellsOf(one).forEach((cell, index) => {
     const was = before.get(cell.id)?.slice(1), verdict = verdictOf(cell.querySelector("i")), known = one.case.known[index];
     before.delete(cell.id);
-    const [, , , digest = "", , unusual = {}] = data.streams[data.cases[one.case.place][0]];
+    const [, , , digest, , unusual] = data.streams[data.cases[one.case.place][0]];
     const streams = [...(unusual.before ?? []).map(([digest]) => digest), digest];
     const is = [verdict, digestOf(known), `${streams}`, unusual.end ?? "complete", ...(known.digest ? [known.total ?? 0, known.first ?? ""] : [])];
     const step = was && STEPS[verdict] - STEPS[was[0]];

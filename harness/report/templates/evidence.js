@@ -78,7 +78,7 @@ const LAYERS = { frames: "Wire: frames", events: "Events", payloads: "Payloads",
 function layers(cell, about) {
   const grid = make("div", [], "layers");
   const only = cell.layers.some(([, , , , first = null]) => first !== null);
-  for (const [layer, lines, start = 0, total = lines.length, first = null, differs = false] of cell.layers) {
+  for (const [layer, lines, start = 0, total = lines.length, first = null, differs = 0] of cell.layers) {
     const list = make("ol", [], layer === "prompt" || layer === "requests" ? "text" : "");
     list.start = start;
     const shown = [...lines];
@@ -151,11 +151,11 @@ function panel(link) {
   const article = link.closest("article");
   const [place] = data.cases[article.case.place];
   const found = article.case.known[cellsOf(article).indexOf(link)];
-  const cell = typeof found === "string" ? { digest: found } :
-    !Array.isArray(found) ? found :
-    !Array.isArray(found[2]) ? { digest: found[0], output: [found[3] ? "facts" : "payloads", found[1], 0, found[2]] } :
-    { digest: found[0], layers: [["prompt", found[1], 0, found[3]], ["requests", found[2], 0, found[4]]] };
-  const [made, exchange, wire, digest = "", reads = [], unusual] = data.streams[place];
+  const cell = typeof found === "string" ? { digest: found } : { ...found };
+  // The output of a cell that holds is shown beside the beginning of its stream
+  const output = !cell.total && !cell.laws && cell.layers?.length === 1 ? cell.layers : [];
+  if (output.length) delete cell.layers;
+  const [made, exchange, wire, digest, reads, unusual] = data.streams[place];
   const stream = { status: 200, end: "complete", digest, reads, ...unusual };
   const [cassette, origin] = data.cassettes[made];
   const name = link.firstChild.data.trim();
@@ -170,7 +170,7 @@ function panel(link) {
   if (first) box.append(findings(first, cell));
   if (cell.layers?.length) box.append(layers(cell));
   const whole = !cell.layers?.length && !cell.total && stream.events ? [["frames", wire.split("\n").filter(Boolean)], ["events", stream.events[0], 0, stream.events[1]]] : [];
-  if (whole.length) box.append(layers({ layers: cell.output ? [...whole, cell.output] : whole }, "the beginning of each layer"));
+  if (whole.length) box.append(layers({ layers: [...whole, ...output] }, "the beginning of each layer"));
   if (cell.without) box.append(make("p", "To keep this page small, it has the layers of its first cells only. results.json has the layers of this cell too.", "note"));
   const before = (stream.before ?? []).map(([digest, reads, unusual]) => ({ status: 200, end: "complete", digest, reads, ...unusual }));
   const turns = [...before, stream], spoken = (title, turn) => before.length ? `Turn ${turn + 1}: ${title.toLowerCase()}` : title;
