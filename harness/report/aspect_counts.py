@@ -61,7 +61,7 @@ class Loss:
 @dataclass(frozen=True, slots=True)
 class Square:
     """The cells of one aspect in a table: the number with a red verdict, of those compared, and of
-    the others. ``anchor``: where the red ones are listed, "" where none is.
+    the others. ``anchor``: the place of the red ones, "" where none is.
     """
 
     red: int
@@ -70,11 +70,16 @@ class Square:
     anchor: str
 
     @property
+    def kept(self) -> int:
+        """The number of cells in which the aspect is kept."""
+        return self.compared - self.red
+
+    @property
     def words(self) -> str:
         """The counts in words."""
         if not self.compared:
             return "not carried or not asked"
-        return f"{self.compared - self.red:,} of {self.compared:,}"
+        return f"{self.kept:,} of {self.compared:,}"
 
 
 class WithAspects(Protocol):

@@ -9,7 +9,7 @@ from typing import Any
 from harness.conformance.results import VERDICTS, CaseResult, Verdict, VerdictWords
 from harness.facts import RED
 
-from .aspect_counts import by_aspect, red_aspects
+from .aspect_counts import Square, by_aspect, square
 from .compare import KINDS, Change, Kind, KindWords
 from .document import Header
 from .fingerprint import Fingerprint, fingerprint
@@ -68,19 +68,6 @@ class Mark:
     word: str
     number: int
     cells: int
-
-
-@dataclass(frozen=True, slots=True)
-class AspectMark:
-    """An aspect of one adapter: the number of streams in which it is kept, in which it is lost,
-    wrong or raised, and in which it is declared as lost or was not asked. ``first``: the first cell
-    in which it is not kept, or None.
-    """
-
-    kept: int
-    red: int
-    others: int
-    first: Cell | None
 
 
 Rows = list[tuple[str, list[tuple[Feature, str, list[Mark | None]]]]]
@@ -148,7 +135,7 @@ def index_page(cells: Sequence[Cell], header: Header, names: Names) -> dict[str,
 
 def aspect_table(
     cells: Sequence[Cell], columns: Mapping[str, str]
-) -> tuple[list[str], list[tuple[str, list[AspectMark | None]]]]:
+) -> tuple[list[str], list[tuple[str, list[Square | None]]]]:
     """The titles of the adapters that were judged by aspects, and a row for each aspect. Cells of
     one adapter about the same stream count once.
     """
@@ -167,7 +154,7 @@ def aspect_table(
         (
             aspect,
             [
-                _aspect_mark(counts[name][aspect], aspect, judged[name])
+                _aspect_square(counts[name][aspect], aspect, judged[name])
                 if aspect in counts[name]
                 else None
                 for name in judged
@@ -178,11 +165,10 @@ def aspect_table(
     return [columns[name] for name in judged], rows
 
 
-def _aspect_mark(counts: Mapping[str, int], aspect: str, cells: Sequence[Cell]) -> AspectMark:
-    first = next((cell for cell in cells if cell.result.aspects.get(aspect) in RED), None)
-    red = red_aspects(counts)
-    kept = counts.get("kept", 0)
-    return AspectMark(kept, red, sum(counts.values()) - kept - red, first)
+def _aspect_square(counts: Mapping[str, int], aspect: str, cells: Sequence[Cell]) -> Square:
+    """The square of an aspect, with a link to the first cell in which it is not kept."""
+    red = (cell.page_anchor for cell in cells if cell.result.aspects.get(aspect) in RED)
+    return square(counts, next(red, ""))
 
 
 def provider_page(name: str, cells: Sequence[Cell], names: Names) -> dict[str, Any]:
