@@ -75,9 +75,10 @@ HELLO = "import os, sys, time\nout = int(os.environ['HARNESS_OUT'])\nos.write(ou
 PROGRAMS = {
     "leaves its session": "if os.fork() == 0: os.setsid()\ntime.sleep(8)",
     "does not listen to signals": "import signal\nfor n in (2, 15): signal.signal(n, signal.SIG_IGN)\ntime.sleep(60)",
-    "floods its errors slowly": "while True: sys.stderr.write('x' * 999); time.sleep(0.01)",
+    "floods its errors slowly": "for _ in range(900): sys.stderr.write('x' * 999); time.sleep(0.01)",
     "closes its output and stays": "os.close(1); os.close(2); time.sleep(60)",
 }
+ENDS = "\nopen(os.path.join(os.path.dirname(__file__), 'ended'), 'w').close()\n"
 
 
 LEAVERS = {
@@ -136,11 +137,10 @@ def test_processes_left_by_a_program_end_with_it(leave: str, tmp_path: Path) -> 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("program", PROGRAMS.values(), ids=list(PROGRAMS))
-def test_a_program_gets_its_verdict_in_time(program: str, tmp_path: Path) -> None:
-    (tmp_path / "program.py").write_text(HELLO + program, encoding="utf-8")
-    began = time.monotonic()
+def test_a_program_gets_its_verdict_before_it_ends(program: str, tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(HELLO + program + ENDS, encoding="utf-8")
     with pytest.raises(AdapterError, match=r"wrote no answer .* within 1 s"):
         make_adapter(
             read_line(f"mine = run: {sys.executable} program.py"), tmp_path, timeout=1.0
         ).items(exchange(TEXT))
-    assert time.monotonic() - began < 7
+    assert not (tmp_path / "ended").exists()
