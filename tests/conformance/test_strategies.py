@@ -47,9 +47,7 @@ def test_whole_answers_keep_the_laws(exchange: Exchange, dialect: str) -> None:
 @pytest.mark.slow
 @FEW
 @given(wild_exchanges(), st.sampled_from(sorted(DIALECTS)))
-def test_wild_answers_are_answered_in_legal_order_and_the_same_twice(
-    exchange: Exchange, dialect: str
-) -> None:
+def test_wild_answers_give_legal_order_and_the_same_twice(exchange: Exchange, dialect: str) -> None:
     assert findings(exchange, dialect, 2, 5) == []
 
 

@@ -62,7 +62,7 @@ def test_the_text_of_invalid_arguments_is_carried(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", DIALECTS)
-def test_a_call_that_is_cut_in_its_json_text_is_never_shown_as_whole(name: str) -> None:
+def test_a_call_cut_in_its_json_text_is_never_shown_as_whole(name: str) -> None:
     payloads = replay(name, [START, *PIECES[:2], ev.Incomplete("cut")])
     facts = DIALECTS[name].facts(payloads, Session())
     assert facts.calls in ([], [("weather", '{"city": ')])

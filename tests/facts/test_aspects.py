@@ -195,7 +195,7 @@ def test_each_planted_fault_is_seen(
     assert findings.keys() <= expected.keys() | {"ids"}
 
 
-def test_a_call_that_is_stated_again_with_more_arguments_is_one_call() -> None:
+def test_a_call_stated_again_with_more_arguments_is_one_call() -> None:
     transcript = changed(Call, Call("a1", "f", {"x": 1}), Call("a1", "f", {"x": 1, "on": True}))
     assert not red(WIRE, transcript)
 

@@ -41,7 +41,7 @@ def test_dialects_can_share_frames_and_events() -> None:
     assert compared > 1000
 
 
-def test_an_exchange_is_normalized_again_for_another_provider_or_option() -> None:
+def test_another_provider_or_option_normalizes_an_exchange_again() -> None:
     first, second = (load(CASSETTES / "gemini-api" / "art-sdk.yaml").exchanges[0] for _ in "ab")
     normalize = NormalizedOnce()
     kept = normalize(first, None, None)

@@ -46,7 +46,7 @@ def settings(tmp_path: Path, *arguments: str) -> Settings:
 
 
 @pytest.mark.slow
-def test_a_run_is_kept_with_its_reads_and_the_version_of_the_program(tmp_path: Path) -> None:
+def test_a_run_is_kept_with_its_reads_and_the_programs_version(tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
     cassette = record_requests("agy", ASKS, path, settings=settings(tmp_path))
     (exchange,) = cassette.exchanges

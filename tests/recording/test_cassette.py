@@ -85,7 +85,7 @@ REFUSALS: list[tuple[Script, int, str]] = [
 @pytest.mark.parametrize(
     ("script", "status", "message"), REFUSALS, ids=[message[:40] for _, _, message in REFUSALS]
 )
-def test_quota_key_and_overload_answers_are_refused_unless_asked_for(
+def test_answers_about_quota_key_or_overload_are_refused(
     tmp_path: Path, script: Script, status: int, message: str
 ) -> None:
     path = tmp_path / "a.yaml"

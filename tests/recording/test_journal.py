@@ -317,7 +317,7 @@ def test_reads_that_wait_are_written_together(
 
 
 @pytest.mark.slow
-def test_the_last_line_end_is_the_one_that_a_search_from_the_start_finds() -> None:
+def test_the_last_line_end_is_that_of_a_search_from_the_start() -> None:
     some = random.Random(1)
     for _ in range(20_000):
         parts = some.choices(b'\n \t,}a\r"', k=some.randrange(14))

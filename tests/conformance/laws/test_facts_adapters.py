@@ -194,7 +194,7 @@ def test_an_exchange_that_is_skipped_is_not_run() -> None:
     assert ("not-run", "it can't ask for this") in verdicts
 
 
-def test_another_wire_than_the_documented_one_is_not_asked_for_losses() -> None:
+def test_only_the_documented_wire_is_asked_for_losses() -> None:
     outcomes = [
         (verdict, text)
         for law, verdict, text in results(facts_adapter(dropped(Text)), "snake-case")

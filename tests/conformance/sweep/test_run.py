@@ -161,7 +161,7 @@ def test_a_part_whose_file_is_gone_is_rows_with_an_error(day: Path) -> None:
     assert all("can't be read" in row.sentence for row in rows_of(sweep))
 
 
-def test_lost_workers_are_asked_again_and_give_up_after_three_losses() -> None:
+def test_lost_workers_are_asked_again_at_most_three_times() -> None:
     calls: list[int] = []
 
     def losing(run_part: RunPart, waiting: Sequence[Part]) -> Iterator[tuple[Part, Summary]]:

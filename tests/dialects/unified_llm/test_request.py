@@ -397,7 +397,7 @@ def test_the_latest_call_of_an_id_gives_the_name() -> None:
     assert names == ["search_file", "other"]
 
 
-def test_a_session_knows_names_signatures_and_ids_of_earlier_answers() -> None:
+def test_a_session_knows_names_signatures_and_ids_of_answers() -> None:
     session = Session()
     session.remember("call_1", "search_file", "c2ln", None)
     session.remember("x9", "search_file", None, "x9")

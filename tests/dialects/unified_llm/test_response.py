@@ -285,7 +285,7 @@ def test_a_blocked_prompt_is_a_content_filter_finish() -> None:
     }
 
 
-def test_a_nameless_call_is_named_by_the_declared_tools_or_stays_text() -> None:
+def test_a_call_without_a_name_gets_a_declared_one_or_stays_text() -> None:
     event = ev.NamelessCall(1, {"path": "x"}, '<tool_code>{"path":"x"}</tool_code>')
     tool = Tool(
         "read", {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
