@@ -4,6 +4,7 @@ to know of one event model.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Protocol
@@ -125,6 +126,22 @@ class Mutations:
     error: Place | None
     own: Mapping[str, Change | None] = field(default_factory=dict)
     unsent: frozenset[str] = frozenset()
+
+
+def lose_argument(holder: Any, key: Any) -> bool:
+    """Remove the last argument of a call, whose arguments are an object or the JSON text of one;
+    returns whether there was one.
+    """
+    value = holder[key]
+    try:
+        arguments = json.loads(value) if isinstance(value, str) else value
+    except ValueError:
+        return False
+    if not arguments or not isinstance(arguments, dict):
+        return False
+    arguments.popitem()
+    holder[key] = json.dumps(arguments) if isinstance(value, str) else arguments
+    return True
 
 
 class ContextError(ValueError):

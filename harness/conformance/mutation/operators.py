@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final, Literal
 
-from harness.dialects.dialect import CallPlace, Change, Dialect, Mutations, Place
+from harness.dialects.dialect import CallPlace, Change, Dialect, Mutations, Place, lose_argument
 
 Payloads = list[dict[str, Any]]
 
@@ -39,20 +39,17 @@ class MutationOperator:
         return mutations.own[self.name] if self.name in mutations.own else self.make(mutations)
 
 
-def _trim(texts: Place, payloads: Payloads) -> bool:
-    for holder, key in texts.find(payloads):
-        if holder[key].strip() != holder[key]:
-            holder[key] = holder[key].strip()
-            return True
-    return False
+def _shorten(shortened: Callable[[str], str]) -> Callable[[Place, Payloads], bool]:
+    """Shortens the first piece of text that this makes shorter."""
 
+    def change(texts: Place, payloads: Payloads) -> bool:
+        for holder, key in texts.find(payloads):
+            if (text := shortened(holder[key])) != holder[key]:
+                holder[key] = text
+                return True
+        return False
 
-def _lose_last_character(texts: Place, payloads: Payloads) -> bool:
-    for holder, key in texts.find(payloads):
-        if holder[key]:
-            holder[key] = holder[key][:-1]
-            return True
-    return False
+    return change
 
 
 def _double(texts: Place, payloads: Payloads) -> bool:
@@ -103,11 +100,7 @@ def _change_id(call: CallPlace, payloads: Payloads) -> bool:
 
 
 def _lose_argument(call: CallPlace, payloads: Payloads) -> bool:
-    arguments = call.holder[call.arguments]
-    if arguments and isinstance(arguments, dict):  # a text is no object and has no arguments
-        arguments.popitem()
-        return True
-    return False
+    return lose_argument(call.holder, call.arguments)
 
 
 def _lose_end(mutations: Mutations) -> Change:
@@ -186,9 +179,13 @@ def _only_own(mutations: Mutations) -> None:
 
 
 OPERATORS: Final = (
-    MutationOperator("text-trimmed", "blanks around a piece of text are missing", _on_texts(_trim)),
     MutationOperator(
-        "text-lost", "a piece of text lacks its last character", _on_texts(_lose_last_character)
+        "text-trimmed", "blanks around a piece of text are missing", _on_texts(_shorten(str.strip))
+    ),
+    MutationOperator(
+        "text-lost",
+        "a piece of text lacks its last character",
+        _on_texts(_shorten(lambda text: text[:-1])),
     ),
     MutationOperator("text-doubled", "a piece of text comes twice", _on_texts(_double)),
     MutationOperator("parts-merged", "two pieces of text come as one", _on_texts(_merge)),

@@ -7,12 +7,11 @@ first in which it finds something to change.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any, Final
 
-from harness.dialects.dialect import Change
+from harness.dialects.dialect import Change, lose_argument
 from harness.providers import PROVIDERS
 from harness.providers.request_places import RequestPlaces
 
@@ -54,20 +53,6 @@ def _empty(holder: Any, key: Any) -> bool:
     value = holder[key]
     holder[key] = type(value)()
     return bool(value)
-
-
-def _lose_argument(holder: Any, key: Any) -> bool:
-    """The last argument of a call, whose arguments are an object or the JSON text of one."""
-    value = holder[key]
-    try:
-        arguments = json.loads(value) if isinstance(value, str) else value
-    except ValueError:
-        return False
-    if not arguments or not isinstance(arguments, dict):
-        return False
-    arguments.popitem()
-    holder[key] = json.dumps(arguments) if isinstance(value, str) else arguments
-    return True
 
 
 def _swap(holder: Any, key: Any) -> bool:
@@ -141,9 +126,7 @@ REQUEST_OPERATORS: Final = (
     _operator("sent-role-wrong", "a content has the other role", _other_role),
     _operator("sent-call-lost", "a call is missing", _first("call", _lose)),
     _operator("sent-call-renamed", "a call has another name", _first("call-name", _alter)),
-    _operator(
-        "sent-argument-lost", "a call lacks an argument", _first("arguments", _lose_argument)
-    ),
+    _operator("sent-argument-lost", "a call lacks an argument", _first("arguments", lose_argument)),
     _operator("sent-id-wrong", "a call has another id", _first("call-id", _alter)),
     _operator("sent-signature-lost", "a signature is missing", _first("signature", _lose)),
     _operator("sent-signature-moved", "a signature stands at another part", _move_signature),

@@ -1,10 +1,9 @@
 """The places in events of the Messages stream that the mutation operators change."""
 
-import json
 from collections.abc import Iterator
 from typing import Any, Final
 
-from ..dialect import CallPlace, Mutations, Payload, Place
+from ..dialect import CallPlace, Mutations, Payload, Place, lose_argument
 
 
 def _calls(payloads: list[Payload]) -> Iterator[CallPlace]:
@@ -29,16 +28,8 @@ def _show_thoughts(payloads: list[Payload]) -> bool:
 
 def _lose_argument(payloads: list[Payload]) -> bool:
     """An argument is missing from the first piece that holds a whole object."""
-    for delta in _deltas(payloads, "input_json_delta"):
-        try:
-            arguments = json.loads(delta["partial_json"])
-        except ValueError:
-            continue
-        if arguments and isinstance(arguments, dict):
-            arguments.popitem()
-            delta["partial_json"] = json.dumps(arguments)
-            return True
-    return False
+    deltas = _deltas(payloads, "input_json_delta")
+    return any(lose_argument(delta, "partial_json") for delta in deltas)
 
 
 def _lose_signature(payloads: list[Payload]) -> bool:
