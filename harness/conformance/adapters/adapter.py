@@ -202,17 +202,21 @@ class Adapter:
         """The native events of a run; raises as `output` does."""
         return self.output(exchange).items
 
-    def outcome(self, exchange: Exchange) -> list[Any]:
-        """The native events, or one item with the error, which then differs from any event.
-
-        Raises `OutOfTime` only.
-        """
+    def attempt(self, exchange: Exchange) -> Output | AdapterError:
+        """The output of a run, or the error that it raised. Raises `OutOfTime` only."""
         try:
-            return self.items(exchange)
+            return self.output(exchange)
         except OutOfTime:
             raise
         except AdapterError as error:
-            return [{"fault": str(error)}]
+            return error
+
+    def outcome(self, exchange: Exchange) -> list[Any]:
+        """The native events, or one item with the error, which then differs from any event. Raises
+        `OutOfTime` only.
+        """
+        output = self.attempt(exchange)
+        return output.items if isinstance(output, Output) else [{"fault": str(output)}]
 
 
 def second_request(adapter: Adapter, exchange: Exchange) -> bytes | str:

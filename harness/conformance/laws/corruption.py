@@ -17,7 +17,7 @@ from harness.pipeline.replay import choose_provider
 from harness.providers import PROVIDERS
 from harness.stream.exchange import Exchange
 
-from ..adapters import Adapter, AdapterError, OutOfTime
+from ..adapters import Adapter, AdapterError
 from ..metamorphic.messages import with_reads
 from .law import Breach, Law, shown
 from .variants import plain, seeded
@@ -35,13 +35,11 @@ _GARBAGE = (
 def corruption_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
     """The first damaged form of the exchange that is answered badly."""
     for name, damaged in damaged_exchanges(exchange, adapter.name, adapter.effort.damages):
-        try:
-            items = adapter.items(damaged)
-            finding = "" if adapter.by_facts else silence(damaged, items, adapter.noun)
-        except OutOfTime:
-            raise
-        except AdapterError as error:
-            finding = str(error)
+        output = adapter.attempt(damaged)
+        if isinstance(output, AdapterError):
+            finding = str(output)
+        else:
+            finding = "" if adapter.by_facts else silence(damaged, output.items, adapter.noun)
         if finding:
             return [Breach(f"{name}: {finding}; body {shown(damaged.body)}", damaged)]
     return []

@@ -90,12 +90,9 @@ def _beginning_of_facts(exchange: Exchange, adapter: Adapter) -> Judge | str:
     loose = finds_tool_code(exchange, adapter) or provider.program
 
     def judge(short: Exchange) -> str:
-        try:
-            output = adapter.output(short)
-        except OutOfTime:
-            raise
-        except AdapterError as error:
-            return str(error)
+        output = adapter.attempt(short)
+        if isinstance(output, AdapterError):
+            return str(output)
         facts = facts_of(adapter, output)
         if isinstance(facts, str):
             return facts

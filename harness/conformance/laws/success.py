@@ -14,7 +14,7 @@ from typing import Final
 from harness.facts import CONTINUATION, Error, Facts, Finish, Transcript, finish_class
 from harness.stream.exchange import Exchange
 
-from ..adapters import Adapter, AdapterError, OutOfTime
+from ..adapters import Adapter, AdapterError
 from ..aspects import facts_of, read_raw_facts
 from ..metamorphic import chat, steps
 from ..metamorphic.content import with_finish
@@ -110,11 +110,8 @@ def _ends_well(answer: Exchange, adapter: Adapter, *, goes_on: bool) -> bool:
     """Whether the adapter tells a good end; an exception is none. Where the answer ``goes_on``, an
     adapter that states its facts may ask for the rest, and the end of the rest is not looked at.
     """
-    try:
-        output = adapter.output(answer)
-    except OutOfTime:
-        raise
-    except AdapterError:
+    output = adapter.attempt(answer)
+    if isinstance(output, AdapterError):
         return False
     if output.transcript is not None:
         asked_for_the_rest = goes_on and output.transcript.asked_again > 0
