@@ -18,7 +18,7 @@ from binascii import a2b_base64
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache, partial
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import Final
 
 Span = tuple[int, int]
@@ -30,12 +30,14 @@ WINDOW: Final = 2 << 20
 """The bytes of a long file that are read at once."""
 _BREAK: Final = re.compile(rb"[\x00\r\n][\x00\r\n \t]*+(?:#[ \t]*+)?")
 _BREAKS: Final = b"\x00\r\n"
-_AFTER_BREAK: Final = re.compile(rb"[\x00\r\n][ \t#]")
+_AS_LINE_FEEDS: Final = bytes.maketrans(b"\0\r", b"\n\n")
+_AFTER_BREAK: Final = re.compile(rb"\n[ \t#]")
 _WRAPPED: Final = re.compile(
-    rb"[\x00\r\n](?<=[0-9A-Za-z+/_-].)[\x00\r\n \t]*+(?:#[\x00\r\n \t]*+)*+[0-9A-Za-z+/_-]",
-    re.DOTALL,
+    rb"\n(?<=[0-9A-Za-z+/_-].)[\n \t]*+(?:#[\n \t]*+)*+[0-9A-Za-z+/_-]", re.DOTALL
 )
-"""A break that may be inside of base64."""
+"""A break that may be inside of base64. Both patterns are for a text in which every break is a line
+feed: `re` finds one literal byte fastest.
+"""
 _NAMES: Final = (
     b"text|stringValue|string_value|delta|code|output|data|content|arguments|thinking|partial_json"
 )
@@ -57,9 +59,17 @@ _BACKSLASH: Final = re.compile(
 _ESCAPES: Final = ((b"%", _PERCENT), (b"&", _ENTITY), (b"\\", _BACKSLASH))
 _CONTROLS: Final = b"0abefnrtvNLP_"
 _BASE64: Final = re.compile(rb"[0-9A-Za-z+/]{11,}")  # 11 characters hold 8 bytes
+_WORD: Final = re.compile(rb" ([^ ]{11,})")
+"""The same in a text in which every other character is a blank: in half the time."""
+_TOGETHER: Final = 4096
+"""The texts of a stream that are looked at together."""
 MAX_KEPT_RUN: Final = 128
 """A longer run of base64 is decoded anew each time."""
 _STANDARD: Final = bytes.maketrans(b"-_", b"+/")
+_WORDS: Final = bytes(
+    byte if _BASE64.fullmatch(bytes([byte]) * 11) else ord(" ")
+    for byte in bytes(range(256)).translate(_STANDARD)
+)
 
 
 class Reading:
@@ -133,15 +143,22 @@ def _joined_texts(data: bytes, pattern: re.Pattern[bytes], window: int) -> Itera
     plain, overlap = Reading(data), window // 8
     spans: list[Span] = []
     size = low = 0
-    for match in pattern.finditer(data):
-        start, stop = match.span(pattern.groups)
-        spans.append((start, min(stop, start + overlap)))
-        size += spans[-1][1] - start
-        if stop - start > overlap or size >= window:
-            if len(spans) > 1:
-                yield _cut_out(plain, spans, low, size - overlap + overlap // 4)
-            spans = [(stop - overlap, stop)] if stop - start > overlap else _tail(spans, overlap)
-            size, low = overlap, overlap // 4
+    matches = pattern.finditer(data)
+    while found := [match.span(pattern.groups) for match in islice(matches, _TOGETHER)]:
+        sizes = [stop - start for start, stop in found]
+        if max(sizes) <= overlap and size + sum(sizes) < window:
+            spans += found
+            size += sum(sizes)
+            continue
+        for start, stop in found:
+            spans.append((start, min(stop, start + overlap)))
+            size += spans[-1][1] - start
+            if stop - start > overlap or size >= window:
+                if len(spans) > 1:
+                    yield _cut_out(plain, spans, low, size - overlap + overlap // 4)
+                is_long = stop - start > overlap
+                spans = [(stop - overlap, stop)] if is_long else _tail(spans, overlap)
+                size, low = overlap, overlap // 4
     if len(spans) > 1:
         yield _cut_out(plain, spans, low, size)
 
@@ -218,9 +235,11 @@ def _of_pieces(pieces: Callable[[], Iterable[Piece]], spans: list[Span]) -> Iter
 
 
 def _cut_out(source: Reading, spans: list[Span], low: int, high: int) -> Reading:
+    def pieces() -> Iterator[Piece]:
+        return ((start, stop - start, stop - start) for start, stop in spans)
+
     text = b"".join([source.text[start:stop] for start, stop in spans])
-    pieces = [(start, stop - start, stop - start) for start, stop in spans]
-    sources = _within(low, high, partial(_of_pieces, lambda: pieces))
+    sources = _within(low, high, partial(_of_pieces, pieces))
     return Reading(text, source, sources, in_pieces=True)
 
 
@@ -228,12 +247,13 @@ def _with_joined(reading: Reading, *, is_new: bool) -> Iterator[Reading]:
     """The reading if it is new, the one without line breaks, and what their base64 holds."""
     if is_new:
         yield reading
-    runs = dict.fromkeys(_BASE64.findall(reading.text.translate(_STANDARD)))
+    runs = _runs(reading.text)
     yield _decoded(reading, runs)
     text = reading.text.translate(None, _BREAKS)
     if len(text) == len(reading.text):
         return
-    if _AFTER_BREAK.search(reading.text):
+    lines = reading.text.translate(_AS_LINE_FEEDS)
+    if _AFTER_BREAK.search(lines):
         text = b"".join(_BREAK.split(reading.text))
     joined = Reading(
         text,
@@ -242,10 +262,14 @@ def _with_joined(reading: Reading, *, is_new: bool) -> Iterator[Reading]:
         joined=True,
     )
     yield joined
-    if not _WRAPPED.search(reading.text):
+    if not _WRAPPED.search(lines):
         return
-    wrapped = dict.fromkeys(_BASE64.findall(joined.text.translate(_STANDARD)))
-    yield _decoded(joined, {run: None for run in wrapped if run not in runs})
+    yield _decoded(joined, {run: None for run in _runs(joined.text) if run not in runs})
+
+
+def _runs(text: bytes) -> dict[bytes, None]:
+    """The runs of base64 in a text, each once."""
+    return dict.fromkeys(_WORD.findall(b" " + text.translate(_WORDS)))
 
 
 def _unescaped(source: Reading) -> Reading:

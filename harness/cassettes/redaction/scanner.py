@@ -73,6 +73,8 @@ class Scanner:
         self, secrets: Mapping[str, str] | None = None, redactor: Redactor | None = None
     ) -> None:
         self._forms = dict(_forms(secrets or {}))
+        longest = max(map(len, self._forms), default=0)
+        self._window = max(WINDOW, 64 * longest)  # a secret with escapes fits in the overlap
         self._redactor = redactor or Redactor()
 
     def refuse(self, text: str, name: str, cassette: Cassette | None = None) -> str:
@@ -191,7 +193,7 @@ class Scanner:
         In a part of an exchange, a member that must be redacted is a secret also where the redactor
         does not look for it: in base64, and in escapes that no JSON writer makes.
         """
-        for reading in readings(data, WINDOW):
+        for reading in readings(data, self._window):
             seen: set[str] = set()
             found = self._find(reading.text)
             if is_part and not reading.is_plain:
