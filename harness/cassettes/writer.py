@@ -1,8 +1,8 @@
 """Writes the text of a cassette, line by line, then reads it back and compares.
 
-A long body that is one read is written in windows, each of which is read back at once. Then the
-whole is read back with only the last window of that body, because a text of 100 MB and what was
-read from it take several times that much memory.
+Exchanges are read back in groups. A long body that is one read is written in windows, each of
+which is read back at once; its exchange is then read back with only the last window. The reason:
+a text of 100 MB and what was read from it take several times that much memory.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ import operator
 import re
 import zlib
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from io import BytesIO
+from itertools import chain
 from typing import Final
 
 from harness.stream.exchange import Cassette, CassetteError, Exchange
@@ -31,6 +32,8 @@ _PREVIEW: Final = 400
 _INDENT: Final = b"        "
 _LINE: Final = re.compile(rb"\n(?=[^\n])")
 _END_OF_BLOCK: Final = re.compile(rb"\n(?! {8}|\n|\Z)")
+_TOGETHER: Final = 1 << 22
+"""Bytes of bodies after which a group of exchanges ends."""
 _OTHER: Final = "this cassette can't be written: its text reads as another cassette"
 
 
@@ -42,44 +45,69 @@ def dumps(cassette: Cassette) -> str:
 def encode(cassette: Cassette) -> bytes:
     """The text of a cassette in UTF-8; raises as `dumps`."""
     rounded = _rounded(cassette)
-    text = _text(rounded)
-    short = _shortened(rounded)
+    written = BytesIO()
+    _write(written, _head_lines(rounded))
+    head = written.getvalue()
+    for group in _groups(rounded.exchanges):
+        start = written.tell()
+        _write(written, chain.from_iterable(map(_exchange_lines, group)))
+        short = [_shortened(exchange) for exchange in group]
+        back = BytesIO(head)
+        back.seek(len(head))
+        if all(map(operator.is_, short, group)):
+            back.write(written.getbuffer()[start:])
+        else:
+            _write(back, chain.from_iterable(map(_exchange_lines, short)))
+        _check(back.getvalue(), replace(rounded, exchanges=tuple(short)))
+    return written.getvalue()
+
+
+def _check(text: bytes, cassette: Cassette) -> None:
+    """Raises `CassetteError` if a text does not read as this cassette."""
     try:
-        back = loads(text if short is rounded else _text(short))
+        back = loads(text)
     except CassetteError as error:
         raise CassetteError(f"this cassette can't be written: {error}") from None
-    bare = tuple(replace(exchange, provider=None, generates=False) for exchange in short.exchanges)
-    if back != replace(short, exchanges=bare):
+    bare = [replace(exchange, provider=None, generates=False) for exchange in cassette.exchanges]
+    if back != replace(cassette, exchanges=tuple(bare)):
         raise CassetteError(_OTHER)
-    return text
 
 
-def _text(cassette: Cassette) -> bytes:
-    written = BytesIO()
+def _write(file: BytesIO, lines: Iterable[str | bytes]) -> None:
     try:
-        for line in _write_file(cassette):
-            written.write(f"{line}\n".encode() if isinstance(line, str) else line)
+        for line in lines:
+            file.write(f"{line}\n".encode() if isinstance(line, str) else line)
     except UnicodeEncodeError as error:
         raise CassetteError(
             f"this cassette can't be written: {error.object[error.start]!a} is half of a"
             " surrogate pair, not a character"
         ) from None
-    return written.getvalue()
 
 
-def _shortened(cassette: Cassette) -> Cassette:
-    """The cassette with the end of its long bodies, as far as they are read back in windows."""
-    exchanges = []
-    for exchange in cassette.exchanges:
-        request = exchange.request
-        if request is not None and _is_read_in_windows(request.body):
-            exchange = replace(exchange, request=replace(request, body=_end(request.body)))
-        if len(exchange.reads) == 1 and _is_read_in_windows(exchange.reads[0][1]):
-            ((at, body),) = exchange.reads
-            exchange = replace(exchange, reads=((at, _end(body)),))
-        exchanges.append(exchange)
-    unchanged = all(map(operator.is_, exchanges, cassette.exchanges))
-    return cassette if unchanged else replace(cassette, exchanges=tuple(exchanges))
+def _groups(exchanges: Sequence[Exchange]) -> Iterator[list[Exchange]]:
+    """Exchanges that are read back together: at least one group, which may be empty."""
+    group: list[Exchange] = []
+    size = 0
+    for exchange in exchanges:
+        group.append(exchange)
+        size += sum(len(data) for _, data in exchange.reads)
+        size += len(exchange.request.body) if exchange.request else 0
+        if size > _TOGETHER:
+            yield group
+            group, size = [], 0
+    if group or not exchanges:
+        yield group
+
+
+def _shortened(exchange: Exchange) -> Exchange:
+    """The exchange with the end of its long bodies, as far as they are read back in windows."""
+    request = exchange.request
+    if request is not None and _is_read_in_windows(request.body):
+        exchange = replace(exchange, request=replace(request, body=_end(request.body)))
+    if len(exchange.reads) == 1 and _is_read_in_windows(exchange.reads[0][1]):
+        ((at, body),) = exchange.reads
+        exchange = replace(exchange, reads=((at, _end(body)),))
+    return exchange
 
 
 def _is_read_in_windows(body: bytes) -> bool:
@@ -108,8 +136,8 @@ def _rounded(cassette: Cassette) -> Cassette:
     return replace(cassette, exchanges=exchanges)
 
 
-def _write_file(cassette: Cassette) -> Iterator[str | bytes]:
-    """Lines without their ends, and the bytes of many lines."""
+def _head_lines(cassette: Cassette) -> Iterator[str]:
+    """The lines before the exchanges, without their ends."""
     yield "version: 1"
     yield "metadata:"
     yield f"  harness: {FORMAT}"
@@ -119,11 +147,10 @@ def _write_file(cassette: Cassette) -> Iterator[str | bytes]:
         if value is not None:
             yield f"  {name}: {_scalar(value)}"
     yield "interactions:" if cassette.exchanges else "interactions: []"
-    for exchange in cassette.exchanges:
-        yield from _write_exchange(exchange)
 
 
-def _write_exchange(exchange: Exchange) -> Iterator[str | bytes]:
+def _exchange_lines(exchange: Exchange) -> Iterator[str | bytes]:
+    """Lines without their ends, and the bytes of many lines."""
     request = exchange.request
     if request is None:
         yield "- request: null"
@@ -131,12 +158,12 @@ def _write_exchange(exchange: Exchange) -> Iterator[str | bytes]:
         yield "- request:"
         yield f"    method: {_scalar(request.method)}"
         yield f"    uri: {_scalar(request.url)}"
-        yield from _write_headers(request.headers)
+        yield from _head_linesers(request.headers)
         yield from _write_body(request.body)
     yield "  response:"
     phrase = f", message: {_quoted(exchange.reason_phrase)}" if exchange.reason_phrase else ""
     yield f"    status: {{code: {exchange.status}{phrase}}}"
-    yield from _write_headers(exchange.headers)
+    yield from _head_linesers(exchange.headers)
     yield from _write_body(exchange.body)
     if exchange.reads and (len(exchange.reads) > 1 or exchange.reads[0][0] is not None):
         yield "    reads: |"
@@ -148,7 +175,7 @@ def _write_exchange(exchange: Exchange) -> Iterator[str | bytes]:
     yield f"    end: {exchange.end}"
 
 
-def _write_headers(headers: dict[str, list[str]]) -> Iterator[str]:
+def _head_linesers(headers: dict[str, list[str]]) -> Iterator[str]:
     if headers:
         yield "    headers:"
     for name, values in headers.items():
