@@ -23,6 +23,7 @@ from .unsupported import UNREAD, describe
 FORMATS: Final[tuple[Format, ...]] = tuple(
     resolve_name(f"{__name__}.{place}")
     for place in (
+        "har:HAR",  # without reading the whole document
         "httprr:HTTPRR",
         "google_test_server:TEST_SERVER",
         "genai_replay:GENAI_REPLAY",
@@ -30,7 +31,6 @@ FORMATS: Final[tuple[Format, ...]] = tuple(
         "ruby_vcr:VCR",
         "vcrpy:VCRPY",
         "rig:RIG",
-        "har:HAR",
         "braintrust:BRAINTRUST",
         "nock:NOCK",
         "req_llm:REQ_LLM",

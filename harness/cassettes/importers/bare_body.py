@@ -80,11 +80,17 @@ def _is_lines(content: Content) -> bool:
     )
 
 
+def _read_events(content: Content) -> Cassette:
+    return _cassette(content, 200)
+
+
 def _read_body(content: Content) -> Cassette:
-    return build_cassette(
-        [build_exchange(None, _status(content), {}, content.data, end="unknown")],
-        note="a bare body",
-    )
+    return _cassette(content, _status(content))
+
+
+def _cassette(content: Content, status: int) -> Cassette:
+    exchange = build_exchange(None, status, {}, content.data, end="unknown")
+    return build_cassette([exchange], note="a bare body")
 
 
 def _read_lines(content: Content) -> Cassette:
@@ -104,7 +110,7 @@ def _status(content: Content) -> int:
     return 200
 
 
-BARE_SSE: Final = Format("sse", "bare SSE text", _is_sse, _read_body)
+BARE_SSE: Final = Format("sse", "bare SSE text", _is_sse, _read_events)
 BARE_ARRAY: Final = Format("json-array", "bare JSON array of responses", _is_array, _read_body)
 BARE_JSON: Final = Format("json", "bare JSON response", _is_single, _read_body)
 BARE_LINES: Final = Format("json-lines", "JSON lines of responses", _is_lines, _read_lines)

@@ -159,12 +159,14 @@ def body_bytes(value: Any) -> bytes:
 
 
 def decode_base64(text: Any, where: str) -> bytes:
-    """The bytes of base64, which may have line breaks. Raises `CassetteError`; ``where`` is the
-    place.
+    """The bytes of base64 as a string or as bytes, which may have line breaks. Raises
+    `CassetteError`; ``where`` is the place.
     """
-    word = as_shape(text, str, where)
+    word = text if isinstance(text, bytes) else re.sub(r"\s+", "", as_shape(text, str, where))
     try:
-        return base64.b64decode(re.sub(r"\s+", "", word), validate=True)
+        return base64.b64decode(
+            word.translate(None, b" \t\n\r") if isinstance(word, bytes) else word, validate=True
+        )
     except ValueError as error:
         raise CassetteError(f"{where}: not base64: {error}") from None
 

@@ -10,8 +10,11 @@ from __future__ import annotations
 
 import json
 import re
+from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import cached_property
+from io import BytesIO
 from itertools import islice
 from typing import Any, Final, TypeVar
 
@@ -30,6 +33,14 @@ _AFTER_ELEMENT: Final = re.compile(r"[ \t\n\r]*([,\]])[ \t\n\r]*")
 _TAGGED_KEY: Final = re.compile(
     r"^( *)\? !!python/object/apply:[\w.]*istr[ \t]*\n\1- (.+)\n\1: ", re.MULTILINE
 )
+_OBJECT: Final = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\n\r]*\{")
+_STRING: Final = re.compile(rb'"((?:[^"\\]++|\\.)*+)"(\s*+:)?', re.DOTALL)
+_WHOLE: Final = re.compile(
+    r"(?:[^\\]++|\\u[dD][89abAB]..\\u....|\\u(?![dD][89abAB])....|\\[^u])*+", re.DOTALL
+)
+"""The beginning of the inside of a JSON string that ends with a whole escape."""
+_LONG: Final = 1 << 20
+"""A longer array, and a longer text of a part, is decoded in windows of this size."""
 _SHORT_INT: Final = 18
 
 Shape = TypeVar("Shape")
@@ -53,10 +64,18 @@ class Content:
             return None
 
     @cached_property
+    def is_text(self) -> bool:
+        """Whether the file is UTF-8: as `text`, without keeping it."""
+        try:
+            return all(window is not None for window in _text_windows(self.data))
+        except UnicodeDecodeError:
+            return self.text is not None
+
+    @cached_property
     def first_character(self) -> str:
-        """The first character that is not white space; empty if there is none."""
-        match = re.search(r"\S", self.text or "")
-        return match[0] if match else ""
+        """The first character of a text that is not white space; empty if there is none."""
+        windows = _text_windows(self.data) if self.is_text else iter(())
+        return next((match[0] for window in windows if (match := re.search(r"\S", window))), "")
 
     @cached_property
     def document(self) -> Any:
@@ -133,18 +152,40 @@ class Content:
             return []
 
     def _elements(self) -> Iterator[Any]:
-        """The elements of a JSON array. Raises `CassetteError` where it is none."""
-        text = self.text or ""
+        """The elements of a JSON array. Raises `CassetteError` where it is none.
+
+        The file is decoded in windows; an element is read again where it goes on in the next one.
+        """
+        windows = _text_windows(self.data) if self.is_text else iter(())
+        text = next(windows, "")
         mark = _ARRAY.match(text)
         while mark and mark[1] != "]":
-            try:
-                element, position = _DECODER.raw_decode(text, mark.end())
-            except json.JSONDecodeError:
-                break
-            yield element
-            mark = _AFTER_ELEMENT.match(text, position)
-        if mark is None or mark[1] != "]" or mark.end() < len(text):
+            start, mark = mark.end(), None
+            with suppress(json.JSONDecodeError):
+                element, position = _DECODER.raw_decode(text, start)
+                mark = _AFTER_ELEMENT.match(text, position)
+            if mark and mark.end() < len(text):
+                yield element
+            elif more := "".join(islice(windows, 1 + (len(text) - start) // _LONG)):
+                text = "[" + text[start:] + more
+                mark = _ARRAY.match(text)
+            elif mark:
+                yield element
+        if mark is None or mark.end() < len(text) or next(windows, ""):
             raise CassetteError("not a JSON array")
+
+    def parts(self, shape: type[Shape]) -> Shape | None:
+        """The file as ``shape``, in which the parts that are `msgspec.Raw` are not read yet. None
+        for a file that is no such object, and for JSON that only `parse_json` reads.
+        """
+        if not _OBJECT.match(self.data):
+            return None
+        try:
+            return msgspec.json.decode(
+                memoryview(self.data)[len(_BOM) if self.data.startswith(_BOM) else 0 :], type=shape
+            )
+        except (msgspec.MsgspecError, RecursionError):
+            return None
 
     def shaped(self, shape: type[Shape]) -> Shape:
         """`document` as ``shape``; raises `CassetteError` with the place that does not fit."""
@@ -191,6 +232,55 @@ def parse_json(text: str) -> Any:
             f"not JSON at {line}column {error.colno}:"
             f" {error.msg.removesuffix(' at').removesuffix(' starting').lower()}"
         ) from None
+
+
+def parse_part(part: msgspec.Raw) -> Any:
+    """One of `Content.parts` as `parse_json` gives it. A long member ``text`` is its bytes in
+    UTF-8: as a string it may take four times as much memory, and its escaped form again so much.
+
+    Raises UnicodeDecodeError for a part that is not UTF-8.
+    """
+    data = memoryview(part)
+    if len(data) <= _LONG:
+        return parse_json(str(data, "utf-8"))
+    texts: list[bytes] = []
+    name = b""
+
+    def shorten(string: re.Match[bytes]) -> bytes:
+        nonlocal name
+        if string[2] is not None:
+            name = string[1]
+        elif name == b"text" and len(string[1]) > _LONG:
+            texts.append(_decoded(data[slice(*string.span(1))]))
+            return b"NaN"  # the part has none: msgspec has read it
+        return string[0]
+
+    short = _STRING.sub(shorten, data).decode()
+    waiting = iter(texts)
+    return json.JSONDecoder(
+        parse_float=_raw, parse_int=_integer, parse_constant=lambda _: next(waiting)
+    ).decode(short)
+
+
+def _text_windows(data: bytes) -> Iterator[str]:
+    """The text of a file in pieces, without a byte order mark. Raises UnicodeDecodeError."""
+    decoder = getincrementaldecoder("utf-8")()
+    for start in range(len(_BOM) if data.startswith(_BOM) else 0, len(data), _LONG):
+        yield decoder.decode(data[start : start + _LONG], start + _LONG >= len(data))
+
+
+def _decoded(inside: memoryview) -> bytes:
+    """The text of a JSON string, in UTF-8; ``inside`` is the bytes between its quotes."""
+    text, rest = BytesIO(), ""
+    decoder = getincrementaldecoder("utf-8")()
+    for start in range(0, len(inside), _LONG):
+        is_last = start + _LONG >= len(inside)
+        window = rest + decoder.decode(inside[start : start + _LONG], is_last)
+        whole = _WHOLE.match(window)
+        assert whole is not None, "it also matches nothing"
+        rest = window[whole.end() :]
+        text.write(json.loads(f'"{whole[0]}"').encode())
+    return text.getvalue()
 
 
 def compact_json(value: Any) -> bytes:

@@ -16,7 +16,7 @@ from .build import build_cassette, build_exchange
 from .content import Content
 from .format import Format
 
-_OPENS: Final = re.compile(r'\{\s*"(?:session_id|response|stats|error)"')
+_OPENS: Final = re.compile(rb'\{\s*"(?:session_id|response|stats|error)"')
 _LOOK: Final = 64 * 1024
 
 
@@ -24,10 +24,11 @@ def _document(content: Content) -> dict[str, Any] | None:
     """The document, also after other lines; None where there is none."""
     if content.mapping:
         return content.mapping
-    text = content.text or ""
-    start = _OPENS.search(text, 0, _LOOK)
+    start = _OPENS.search(content.data, 0, _LOOK)
+    if not start or not content.is_text:
+        return None
     try:
-        value = json.JSONDecoder().raw_decode(text, start.start())[0] if start else None
+        value, _ = json.JSONDecoder().raw_decode(content.data[start.start() :].decode())
     except ValueError:
         return None
     return value if isinstance(value, dict) else None

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any, Final
 from urllib.parse import urlencode
 
-from msgspec import Struct, field
+from msgspec import Raw, Struct, field
 
 from harness.stream.exchange import Cassette, CassetteError, Exchange
 
@@ -23,7 +23,7 @@ from .build import (
     build_request,
     decode_base64,
 )
-from .content import Content, as_shape, each, parse_json
+from .content import Content, as_shape, each, parse_json, parse_part
 from .format import Format
 
 
@@ -63,7 +63,17 @@ class _Entry(Struct, rename="camel"):
     started_date_time: str = ""
 
 
+class _Log(Struct):
+    entries: list[Raw]
+
+
+class _Archive(Struct):
+    log: _Log
+
+
 def _recognises(content: Content) -> bool:
+    if content.parts(_Archive):
+        return True
     match content.mapping:
         case {"log": {"entries": list()}}:
             return True
@@ -71,66 +81,76 @@ def _recognises(content: Content) -> bool:
 
 
 def _read(content: Content) -> Cassette:
-    entries = _by_start(
-        [entry for _, entry in each(content.mapping["log"]["entries"], _Entry, "entry")]
+    answered = _by_start(
+        [(entry.started_date_time, _exchange(entry, place)) for place, entry in _entries(content)]
     )
-    date = entries[0].started_date_time if entries else None
-    return build_cassette(_exchanges(entries), date=date, note="HTTP archive")
+    date = answered[0][0] if answered else None
+    return build_cassette((exchange for _, exchange in answered), date=date, note="HTTP archive")
 
 
-def _by_start(entries: list[_Entry]) -> list[_Entry]:
-    """The entries in start order; in file order if dates are missing or only some have a zone."""
+def _entries(content: Content) -> Iterator[tuple[str, _Entry]]:
+    """The entries, each with its place for errors; of a usual archive one after the other."""
+    archive = content.parts(_Archive)
+    if archive is None:
+        yield from each(content.mapping["log"]["entries"], _Entry, "entry")
+        return
+    for number, part in enumerate(archive.log.entries, 1):
+        place = f"entry {number}"
+        try:
+            value = parse_part(part)
+        except UnicodeDecodeError:
+            raise CassetteError(f"{place} is not UTF-8") from None
+        yield place, as_shape(value, _Entry, place)
+
+
+def _by_start(answered: list[tuple[str, Exchange]]) -> list[tuple[str, Exchange]]:
+    """The exchanges in start order; in file order if dates are missing or only some have a zone."""
     try:
-        return sorted(entries, key=lambda entry: datetime.fromisoformat(entry.started_date_time))
+        return sorted(answered, key=lambda started: datetime.fromisoformat(started[0]))
     except (ValueError, TypeError):
-        return entries
+        return answered
 
 
-def _exchanges(entries: list[_Entry]) -> Iterator[Exchange]:
-    for number, entry in enumerate(entries, 1):
-        sent, answer = entry.request, entry.response
-        request = build_request(
-            sent.method, sent.url, sent.headers, _posted(sent.post_data, number)
-        )
-        given = answer.content
-        body = _pieces(given, number) or [_text(given.text, given.encoding, number)]
-        # a browser may save the archive in the middle of a stream
-        yield build_exchange(
-            request,
-            answer.status,
-            answer.headers,
-            body,
-            reason=answer.status_text or "",
-            end="unknown",
-        )
+def _exchange(entry: _Entry, place: str) -> Exchange:
+    sent, answer = entry.request, entry.response
+    request = build_request(sent.method, sent.url, sent.headers, _posted(sent.post_data, place))
+    given = answer.content
+    body = _pieces(given, place) or [_text(given.text, given.encoding, place)]
+    # a browser may save the archive in the middle of a stream
+    return build_exchange(
+        request,
+        answer.status,
+        answer.headers,
+        body,
+        reason=answer.status_text or "",
+        end="unknown",
+    )
 
 
-def _posted(posted: _Posted | None, number: int) -> bytes:
+def _posted(posted: _Posted | None, place: str) -> bytes:
     if posted is None:
         return b""
     if not posted.text and posted.params:
         pairs = [(parameter.name, parameter.value) for parameter in posted.params]
         return body_bytes(urlencode(pairs))
-    return _text(posted.text, posted.encoding, number)
+    return _text(posted.text, posted.encoding, place)
 
 
-def _pieces(given: _Given, number: int) -> list[bytes]:
+def _pieces(given: _Given, place: str) -> list[bytes]:
     """The reads of a body that is a list of them; none for any other body."""
-    if given.encoding != "base64" or not isinstance(given.text, str):
+    if given.encoding != "base64" or not isinstance(given.text, str | bytes):
         return []
-    if not given.text.startswith("["):
+    if given.text[:1] != ("[" if isinstance(given.text, str) else b"["):
         return []
-    place = f"entry {number}"
-    return [
-        decode_base64(piece, place) for piece in as_shape(parse_json(given.text), list[str], place)
-    ]
+    text = given.text if isinstance(given.text, str) else given.text.decode()
+    return [decode_base64(piece, place) for piece in as_shape(parse_json(text), list[str], place)]
 
 
-def _text(text: Any, encoding: str | None, number: int) -> bytes:
+def _text(text: Any, encoding: str | None, place: str) -> bytes:
     if encoding == "base64":
-        return decode_base64(text or "", f"entry {number}")
+        return decode_base64(text or "", place)
     if encoding:
-        raise CassetteError(f"entry {number}: a body in encoding {encoding!r}; known is base64")
+        raise CassetteError(f"{place}: a body in encoding {encoding!r}; known is base64")
     return body_bytes(text)
 
 

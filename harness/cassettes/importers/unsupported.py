@@ -46,7 +46,7 @@ _MAGIC: Final = (
 
 def unread_kind(content: Content) -> str | None:
     """The kind in `UNREAD` that the content is, by its first message; None for another kind."""
-    if content.data.startswith(tuple(magic for magic, _ in _MAGIC)) or content.text is None:
+    if content.data.startswith(tuple(magic for magic, _ in _MAGIC)) or not content.is_text:
         return None
     if _LIVE_LOG.match(content.data):
         return _LIVE

@@ -203,8 +203,42 @@ def test_a_body_of_an_archive_may_be_a_list_of_reads() -> None:
     encoded = HAR.replace(json.dumps(text64(STREAM)).encode(), json.dumps(pieces).encode())
     stream = exchanges(encoded)[1]
     assert [data for _, data in stream.reads] == [PACKED[:9], PACKED[9:]]
-    with pytest.raises(CassetteError, match="entry 2: not base64"):
+    with pytest.raises(CassetteError, match="entry 1: not base64"):
         read(encoded.replace(b"H4s", b"!4s"))
+
+
+@pytest.mark.parametrize("size", [4, 7, 50])
+@pytest.mark.parametrize("ascii", [True, False])
+def test_long_texts_of_an_archive_are_decoded_in_windows(
+    size: int, ascii: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = 'data: {"a": "\\u00e9\\\\", "b": "\N{GRINNING FACE}é"}\r\n' * 9
+    entries = [
+        {
+            "text": "no body",
+            "request": {"method": "POST", "url": "https://e.com/", "postData": {"text": text}},
+            "response": {"status": 200, "content": {"text": content, "encoding": encoding}},
+        }
+        for content, encoding in ((text, None), (text64(PACKED * 9), "base64"), ("x", None))
+    ]
+    data = json.dumps({"log": {"entries": entries}}, ensure_ascii=ascii).encode()
+    monkeypatch.setattr("harness.cassettes.importers.content._LONG", size)
+    read = exchanges(data)
+    assert [exchange.body for exchange in read] == [text.encode(), PACKED * 9, b"x"]
+    assert {exchange.request and exchange.request.body for exchange in read} == {text.encode()}
+
+
+@pytest.mark.parametrize("size", [4, 7, 50])
+def test_a_long_array_is_read_in_windows(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    body = (
+        '\ufeff [ {"candidates": [{"a": "]\N{GRINNING FACE},"}]} ,\n{"candidates": [12.50]}\n] \n'
+    )
+    monkeypatch.setattr("harness.cassettes.importers.content._LONG", size)
+    (exchange,) = exchanges(body.encode())
+    assert exchange.body == body.encode()
+    for damaged in (body + "x", body.replace("\n] ", "\n "), body.replace(",\n", "\n")):
+        with pytest.raises(CassetteError):
+            read(damaged.encode())
 
 
 def test_httprr_messages_are_split() -> None:
