@@ -18,7 +18,7 @@ from harness.cassettes.importers import FORMATS
 from harness.cassettes.redaction.secrets import guard
 from harness.conformance.configuration import add_specs, project_of
 from harness.dialects import DEFAULT_DIALECT, DIALECTS
-from harness.pipeline.replay import DEFAULT_PROVIDER, ReplayError, is_answer, replay
+from harness.pipeline.replay import DEFAULT_PROVIDER, ReplayError, is_answer, replay_parts
 from harness.pipeline.request import request
 from harness.pipeline.show import list_exchanges, show_frames
 from harness.providers import PROVIDERS
@@ -32,6 +32,7 @@ from .output import note
 NOTHING: Final = 1
 """Exit status if a recording has no exchange to print."""
 
+_ENCODER: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _RECORDING: Final = "a recording in any known format"
 
 
@@ -168,20 +169,19 @@ def _replay(parsed: argparse.Namespace) -> int:
         if parsed.adapter:
             from .named_adapter import adapter_named, output_items  # start-up time
 
-            for item in output_items(adapter_named(parsed.adapter, parsed), exchange):
-                _print_json(item)
+            _print_json(*output_items(adapter_named(parsed.adapter, parsed), exchange))
             replayed = True
             continue
         with warnings.catch_warnings(action="ignore"):  # the note above says the same
-            payloads = replay(
+            parts = replay_parts(
                 exchange,
                 provider=parsed.provider,
                 dialect=parsed.dialect,
                 layer=parsed.layer,
                 cuts=parsed.cuts,
             )
-        for payload in payloads:
-            _print_json(payload)
+            for payloads in parts:
+                _print_json(*payloads)
         replayed = True
     if not replayed:
         note(
@@ -333,5 +333,6 @@ def _numbered(cassette: Cassette, parsed: argparse.Namespace) -> list[tuple[int,
     return numbered[wanted - 1 : wanted]
 
 
-def _print_json(value: Any) -> None:
-    print(printable(json.dumps(value, ensure_ascii=False, separators=(",", ":"))))
+def _print_json(*values: Any) -> None:
+    """Print each value in a line, all at once."""
+    sys.stdout.write(printable_lines("".join(f"{_ENCODER.encode(value)}\n" for value in values)))

@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from dataclasses import replace as replace_fields
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, Final, Literal, get_args
 
 from msgspec import to_builtins
@@ -70,18 +70,38 @@ def replay(
     an answer has no request and its body does not show its provider, ``provider`` must be given.
     Never raises for the content of the stream.
     """
+    parts = replay_parts(
+        exchange, provider, dialect, layer, cuts, session, tools, tool_code, max_frame
+    )
+    return list(chain.from_iterable(parts))
+
+
+def replay_parts(
+    exchange: Exchange,
+    provider: str | None = None,
+    dialect: str = DEFAULT_DIALECT,
+    layer: Layer = "payloads",
+    cuts: Cuts = "recorded",
+    session: Session | None = None,
+    tools: Sequence[Tool] | None = None,
+    tool_code: bool | None = None,
+    max_frame: int = MAX_FRAME,
+) -> Iterator[list[dict[str, Any]]]:
+    """`replay` as a list for each read, made when it is asked for; the first call checks the
+    arguments.
+    """
     check_known("layer", layer, _LAYERS)
     if isinstance(cuts, str):
         check_known("cuts", cuts, ("recorded", "whole", "bytes"))
     run = _Run.of(exchange, provider, cuts, tool_code, max_frame)
     if provider is None and run.exchange.provider is None:
         warnings.warn(
-            f"neither URL nor body tells the provider; replayed as {DEFAULT_PROVIDER}", stacklevel=2
+            f"neither URL nor body tells the provider; replayed as {DEFAULT_PROVIDER}", stacklevel=3
         )
     if layer == "frames":
-        return [plain_frame(frame) for frame in run.frames()]
+        return iter([[plain_frame(frame) for frame in run.frames()]])
     if layer == "events":
-        return [to_builtins(event) for _, events in run.steps() for event in events]
+        return ([to_builtins(event) for event in events] for _, events in run.steps())
     check_known("dialect", dialect, DIALECTS)
     return run.payloads(DIALECTS[dialect], Session() if session is None else session, tools)
 
@@ -137,7 +157,8 @@ def payloads_of(
     tool_code: bool | None,
 ) -> list[Payload]:
     """The payloads of an exchange alone; arguments and errors as in `replay`."""
-    return _Run.of(exchange, provider, tool_code=tool_code).payloads(dialect, session, None)
+    run = _Run.of(exchange, provider, tool_code=tool_code)
+    return list(chain.from_iterable(run.payloads(dialect, session, None)))
 
 
 class Normalized:
@@ -261,21 +282,25 @@ class _Run:
 
     def payloads(
         self, dialect: Dialect, session: Session, tools: Sequence[Tool] | None
-    ) -> list[Payload]:
-        """The payloads of the answer; the session's clock goes with the frames."""
+    ) -> Iterator[list[Payload]]:
+        """The payloads of each read, and those of the end; the session's clock goes with the
+        frames.
+        """
         frames, normalizer = _Frames(self), self.normalizer()
         translator = self.translator(dialect, session, tools)
-        payloads: list[Payload] = []
         read, translate = normalizer.feed, translator.feed
         for completed in frames:
+            payloads: list[Payload] = []
             for frame in completed:
                 if frame.at_ms is not None:
                     session.at_ms = frame.at_ms
                 for event in read(frame):
                     payloads += translate(event)
+            yield payloads
+        payloads = []
         for event in self.end(frames, normalizer):
             payloads += translate(event)
-        return payloads + translator.close()
+        yield payloads + translator.close()
 
     def translator(
         self, dialect: Dialect, session: Session, tools: Sequence[Tool] | None
