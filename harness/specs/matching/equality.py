@@ -6,6 +6,7 @@ walk.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Final
 
 import msgspec
@@ -27,6 +28,15 @@ def equal_if_plain(expected: Json, actual: Json) -> bool | None:
 def is_plain(expected: Json) -> bool:
     """Whether the value holds no operator: no mapping in it begins with a ``$`` key."""
     return not may_hold(expected, _OPERATOR)
+
+
+def hashable(value: Json) -> Hashable:
+    """A key that is equal for equal values only."""
+    if isinstance(value, dict):
+        return frozenset((name, hashable(item)) for name, item in value.items())
+    if isinstance(value, list):
+        return tuple(map(hashable, value))
+    return (bool, value) if isinstance(value, bool) else value
 
 
 def may_hold(value: Json, mark: bytes) -> bool:

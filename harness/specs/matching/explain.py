@@ -26,6 +26,7 @@ from .operators import (
     fault_of,
     fields,
     operator_of,
+    pair_equal,
     parse_json,
     read_pattern,
 )
@@ -198,9 +199,8 @@ class Explainer:
 
     def _explain_unordered(self, path: Path, wanted: list[Json], actual: list[Json]) -> None:
         """Add the items without a partner, on either side; two that are left over are compared."""
-        lost, left = [], list(range(len(actual)))
-        # Items without operators choose first, because others may take their partners.
-        for index in sorted(range(len(wanted)), key=lambda index: not is_plain(wanted[index])):
+        pairs, lost, left = pair_equal(wanted, actual)
+        for index in sorted({*range(len(wanted))} - pairs.keys() - {*lost}):
             place = self._first_match(wanted[index], actual, left)
             if place is None:
                 lost.append(index)

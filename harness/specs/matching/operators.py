@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from harness.stream.json_codec import Json, same_json
 
-from .equality import may_hold
+from .equality import hashable, is_plain, may_hold
 from .patterns import Pattern, PatternError
 
 TYPES: Final[dict[str, Callable[[Json], bool]]] = {
@@ -154,11 +154,39 @@ def read_pattern(source: str) -> Pattern | PatternError:
         return error
 
 
+def pair_equal(
+    wanted: list[Json], actual: list[Json]
+) -> tuple[dict[int, int], list[int], list[int]]:
+    """Pair each wanted item that has no operators with an equal item; all equal ones are alike.
+
+    Returns the pairs, the wanted items without operators that have no partner, and the actual items
+    that are left; all as indices.
+    """
+
+    free: dict[Any, list[int]] = {}
+    for place in range(len(actual) - 1, -1, -1):
+        free.setdefault(hashable(actual[place]), []).append(place)
+    pairs: dict[int, int] = {}
+    lost: list[int] = []
+    for index, item in enumerate(wanted):
+        if is_plain(item):
+            if partners := free.get(hashable(item)):
+                pairs[index] = partners.pop()
+            else:
+                lost.append(index)
+    return pairs, lost, sorted(place for places in free.values() for place in places)
+
+
 def _place_anywhere(wanted: list[Json], actual: list[Json], bindings: Bindings) -> bool:
     """Whether each wanted item has a partner of its own."""
-    if not bindings.loose and may_hold(wanted, b'{"$same"'):
-        return _try_places(wanted, actual, bindings, in_order=False)
-    return _pair_up(wanted, actual, bindings)
+    pairs, lost, places = pair_equal(wanted, actual)
+    if lost:
+        return False
+    left = [item for index, item in enumerate(wanted) if index not in pairs]
+    right = [actual[place] for place in places]
+    if not bindings.loose and may_hold(left, b'{"$same"'):
+        return _try_places(left, right, bindings, in_order=False)
+    return _pair_up(left, right, bindings)
 
 
 def _try_places(

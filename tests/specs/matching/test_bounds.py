@@ -84,3 +84,12 @@ def test_values_are_compared_to_a_depth_of_200_at_least(
         wrap(nested(100_000, 1, lists=lists)), around(nested(100_000, 2, lists=lists))
     )
     assert "too deeply" in mismatch.note
+
+
+def test_many_items_in_another_order_are_placed() -> None:
+    items = words(2000)
+    assert compare({"$unordered": items}, shuffled(items)) == []
+    (mismatch,) = compare(
+        {"$unordered": [*items[:-1], {"n": 1}]}, shuffled([*items[:-1], {"n": 2}])
+    )
+    assert (mismatch.path, mismatch.expected, mismatch.got) == ("$unordered[1999].n", 1, 2)
