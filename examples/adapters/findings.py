@@ -3,8 +3,8 @@
 usage: findings.py RESULTS.json…
 
 ``findings.yaml`` has the findings: the first one that fits explains a red. One that fits no red is
-listed too, and so is a cell whose adapter could not be judged. The exit status is 1 if anything is
-listed.
+listed too, and so are a cell whose adapter could not be judged, and a known defect that does not
+come out and has no reason. The exit status is 1 if anything is listed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import yaml
 
@@ -32,11 +32,26 @@ HEAD: Final = """\
 
 Public adapters, unpatched, each at the version of its lock in
 [`examples/adapters`](../examples/adapters/README.md), judged on all shipped recordings of a
-documented wire and in the second turn, by the rules of [what is judged](what-is-judged.md).
-`make peers` judges them again and writes this page.
+documented wire, with three cuts of the reads, and in the second turn, by the rules of
+[what is judged](what-is-judged.md). `make peers` judges them again and writes this page.
 
 Each finding has the sentence of its first cell, and the command that shows it, to be run in the
-folder of the adapter. *Thread*: a public report of the same; — where none is known.
+folder of the adapter; a gateway must run, as its folder says. *Thread*: a public report of the
+same; — where none is known.
+"""
+
+SEEN: Final = "seen: "
+"""Before the symptom of a finding that shows a known defect."""
+KNOWN: Final = """\
+## Known before
+
+{number} public threads were known before any adapter was judged: adapters that misread a stream of
+Gemini's, or events that the reads cut. Most are about adapters that are not judged here.
+"""
+PROTOTYPE: Final = """\
+The first prototype of this judge saw {number} pairs of an adapter and an aspect red, in eight of
+these adapters at the versions of then. It counted 17 known and 13 new defects, and did not list
+them, so that the pairs are compared here.
 """
 
 
@@ -75,7 +90,7 @@ def main(paths: Sequence[str]) -> int:
         for path in paths
         for adapter in decode_results(Path(path).read_bytes(), path).adapters
     ]
-    listed, threads, accepted = yaml.safe_load_all(
+    listed, threads, accepted, known, prototype = yaml.safe_load_all(
         (HERE / "findings.yaml").read_text(encoding="utf-8")
     )
     findings = [Finding(**entry) for entry in listed]
@@ -101,9 +116,46 @@ def main(paths: Sequence[str]) -> int:
         for finding in findings
         if not finding.shown and any(fnmatchcase(n, p) for n in names for p in finding.adapters)
     ]
-    PAGE.write_text(page_of(adapters, findings, threads, accepted), encoding="utf-8")
+    shown = [finding.symptom for finding in findings if finding.shown]
+    unseen += [
+        f"not seen: {thread}: {symptom}"
+        for thread, here in known.items()
+        for _, seen, symptom in [here.partition(SEEN)]
+        if seen and not any(other.startswith(symptom) for other in shown)
+    ]
+    before = prototype_rows(prototype, adapters)
+    unseen += [f"no reason: {aspect}" for aspect, row in before.items() if row.endswith("| ")]
+    page = page_of(adapters, findings)
+    page += [
+        table("No finding", "a plain comparison says", "here", accepted),
+        table("Public threads", "thread", "in these versions", threads),
+        KNOWN.format(number=sum(threads.count("#") for threads in known)),
+        rows("thread", "here", known),
+        PROTOTYPE.format(number=sum(len(row["red"]) for row in prototype.values())),
+        rows("aspect", "red then | of these still red | why not the others", before),
+    ]
+    PAGE.write_text("\n".join(page), encoding="utf-8")
     print("\n".join([*unexplained, *unseen, f"{PAGE}: {len(findings)} findings"]))
     return 1 if unexplained or unseen else 0
+
+
+def prototype_rows(
+    prototype: Mapping[str, Mapping[str, Any]], adapters: Sequence[AdapterResults]
+) -> dict[str, str]:
+    """For each aspect, the adapters in which the first prototype saw it red, those in which it is
+    red now, and why it is not in the others.
+    """
+    red = {
+        (adapter.name, aspect)
+        for adapter, _, aspect, second_turn in reds(adapters)
+        if not second_turn
+    }
+    found = {}
+    for aspect, row in prototype.items():
+        now = [name for name in row["red"] if (name, aspect) in red]
+        why = row.get("why", "") if len(now) < len(row["red"]) else "—"
+        found[aspect] = f"{', '.join(row['red'])} | {', '.join(now) or '—'} | {why}"
+    return found
 
 
 def reds(
@@ -117,15 +169,8 @@ def reds(
                     yield adapter, cell, aspect, second_turn
 
 
-def page_of(
-    adapters: Sequence[AdapterResults],
-    findings: Sequence[Finding],
-    threads: Mapping[str, str],
-    accepted: Mapping[str, str],
-) -> str:
-    """The page: a section for each adapter, the finding with the most cells first; then what is no
-    finding, and the public threads.
-    """
+def page_of(adapters: Sequence[AdapterResults], findings: Sequence[Finding]) -> list[str]:
+    """The head of the page, and a section for each adapter, most frequent findings first."""
     parts = [HEAD]
     for adapter in adapters:
         shown = [
@@ -150,17 +195,20 @@ def page_of(
             parts.append(
                 f"**{finding.symptom}** {cell.name}{others}. Thread: {finding.thread or '—'}\n\n"
                 f"    {' '.join(sentence.split())}\n"
-                f"    {command_of(adapter, cell)}\n"
+                f"    {command_of(adapter, cell, aspect)}\n"
             )
-    parts.append(table("No finding", "a plain comparison says", "here", accepted))
-    parts.append(table("Public threads", "thread", "in these versions", threads))
-    return "\n".join(parts)
+    return parts
 
 
-def table(title: str, left: str, right: str, rows: Mapping[str, str]) -> str:
-    """A section with a table of two columns."""
-    lines = [f"| {key} | {value} |\n" for key, value in rows.items()]
-    return f"## {title}\n\n| {left} | {right} |\n|---|---|\n{''.join(lines)}"
+def table(title: str, left: str, right: str, entries: Mapping[str, str]) -> str:
+    """A section with a table."""
+    return f"## {title}\n\n{rows(left, right, entries)}"
+
+
+def rows(left: str, right: str, entries: Mapping[str, str]) -> str:
+    """A table; ``right`` may have several columns."""
+    lines = [f"| {key} | {value} |\n" for key, value in entries.items()]
+    return f"| {left} | {right} |\n|---|---{'|---' * right.count('|')}|\n{''.join(lines)}"
 
 
 if __name__ == "__main__":

@@ -54,6 +54,8 @@ NODE: Final = "serve: node shim.mjs"
 PORT: Final = 4000
 PROXY: Final = ("litellm", "--config", "config.yaml", "--host", "127.0.0.1", "--port", str(PORT))
 OFFLINE: Final = {"LITELLM_LOCAL_MODEL_COST_MAP": "True"}  # else it asks the network for prices
+TIMEOUT_S: Final = "120"
+"""For one exchange: some import half of themselves with the first."""
 STARTS_S: Final = 300.0
 """The time in which a gateway must listen."""
 PEERS: Final = {
@@ -120,7 +122,8 @@ def judge(name: str, what: list[str], asked: int) -> bool:
     programs = environment(peer) / "bin"
     command = [
         str(programs / "harness"),
-        *("judge", f"{name} = {peer.target}", "--json", str(results), *what),
+        *("judge", f"{name} = {peer.target}", "--json", str(results), "--timeout", TIMEOUT_S),
+        *what,
     ]
     started, cpu = time.monotonic(), cpu_seconds()
     with log.open("wb") as output, running(peer, programs, output):
@@ -201,8 +204,9 @@ def one_certificate() -> dict[str, str]:
     exchange, which takes most of their time, and all exchanges are served without TLS.
     """
     trusted = ssl.create_default_context().get_ca_certs(binary_form=True)[:1]
-    file = BUILD / "certificate.pem"
-    file.write_text("".join(map(ssl.DER_cert_to_PEM_cert, trusted)))
+    file, text = BUILD / "certificate.pem", "".join(map(ssl.DER_cert_to_PEM_cert, trusted))
+    if not file.exists() or file.read_text() != text:
+        file.write_text(text)
     return {"SSL_CERT_FILE": str(file)} if trusted else {}
 
 
