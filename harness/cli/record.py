@@ -26,6 +26,7 @@ from harness.recording.part_file import left_behind
 from harness.recording.policy import status_of
 from harness.recording.run import Spent, record_requests
 from harness.recording.settings import Limits, Settings
+from harness.recording.tape import MAX_ANSWER_BYTES, MAX_ANSWER_S
 from harness.specs import Case
 from harness.stream.generation import TranslationError
 from harness.stream.printable import plural, printable
@@ -141,6 +142,20 @@ def add_asking(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--timeout", type=read_seconds, metavar="SECONDS", help=silence)
     parser.add_argument(
+        "--answer-bytes",
+        type=int,
+        default=MAX_ANSWER_BYTES,
+        metavar="N",
+        help="give up an answer over HTTP that has more bytes (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--answer-seconds",
+        type=read_seconds,
+        default=MAX_ANSWER_S,
+        metavar="SECONDS",
+        help="give up an answer over HTTP that takes longer (default: %(default)g)",
+    )
+    parser.add_argument(
         "--attempts",
         type=read_count,
         default=4,
@@ -196,6 +211,8 @@ def settings_of(parsed: argparse.Namespace) -> Settings:
         location=parsed.location,
         program=tuple(shlex.split(parsed.program)),
         timeout_s=parsed.timeout,
+        answer_bytes=parsed.answer_bytes,
+        answer_s=parsed.answer_seconds,
     )
 
 

@@ -145,7 +145,8 @@ def use_cassette(
     ``name``: the cassette's name in messages. ``allow_status``: statuses of errors that may be
     recorded. ``allow_end``: ends of incomplete answers that may be recorded (``cut``, ``reset``,
     ``aborted``). ``options``: vcrpy's (``before_record_request``, ``ignore_hosts`` …), and
-    ``before_record``, which gets whole exchanges (see `Redactor`). ``keys``: secrets that are
+    ``before_record``, which gets whole exchanges (see `Redactor`); ``answer_bytes`` and
+    ``answer_seconds``, the limits of an answer (see `Tape`). ``keys``: secrets that are
     neither in the environment nor in request headers. ``whole``: read answers to their end, even if
     the client stops early. ``recorded_by``: the test that recorded the cassette in this run, for
     the message about a request that it did not make.
@@ -160,6 +161,8 @@ def use_cassette(
     vcr_options = dict(options or {})
     redactor = Redactor(secrets.read_rules(path.parent), vcr_options.pop("before_record", None))
     tape = Recording(whole=whole)
+    tape.answer_bytes = vcr_options.pop("answer_bytes", tape.answer_bytes)
+    tape.answer_s = vcr_options.pop("answer_seconds", tape.answer_s)
 
     def guard() -> Guard:
         return _guard(redactor, [exchange.request for exchange in tape.in_flight], keys)

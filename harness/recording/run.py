@@ -113,6 +113,7 @@ def record_requests(
     ) as tape:
         if isinstance(tape, Recording):
             tape.silence_s = settings.silence_s
+            tape.answer_bytes, tape.answer_s = settings.answer_bytes, settings.answer_s
             spent.check(limits or Limits())
             driver = open_driver(provider, tape, settings)
             run = _Run(

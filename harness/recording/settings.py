@@ -8,6 +8,8 @@ from typing import Any, Final, Protocol
 
 from harness.pipeline.replay import ReplayError
 
+from .tape import MAX_ANSWER_BYTES, MAX_ANSWER_S
+
 SILENCE_S: Final = 300.0
 """Seconds without a byte after which an answer is given up. Models can think for minutes."""
 
@@ -35,7 +37,8 @@ class Settings:
 
     ``timeout_s``: seconds without a byte, or without a connection, after which a request is given
     up (None: `SILENCE_S`). A program is given up after so many seconds in all (None:
-    `gemini_cli.TIME_LIMIT_S`). ``program``: empty means the program of the provider.
+    `gemini_cli.TIME_LIMIT_S`). ``answer_bytes``, ``answer_s``: the limits of an answer over HTTP.
+    ``program``: empty means the program of the provider.
     """
 
     model: str | None = None
@@ -48,6 +51,8 @@ class Settings:
     program: tuple[str, ...] = ()
     arguments: tuple[str, ...] = ()
     timeout_s: float | None = None
+    answer_bytes: int = MAX_ANSWER_BYTES
+    answer_s: float = MAX_ANSWER_S
 
     @property
     def silence_s(self) -> float:

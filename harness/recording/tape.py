@@ -20,6 +20,11 @@ from harness.stream.events import End
 
 _LAST_MESSAGE: Final = re.compile(rb"(?:^|\n)data: ?\[DONE\]\s*\Z")
 
+MAX_ANSWER_BYTES: Final = 1 << 26
+"""The default limit of the bytes of an answer: 64 MB."""
+MAX_ANSWER_S: Final = 3600.0
+"""The default limit of the seconds that an answer takes. An answer may never end."""
+
 Clock = Callable[[], float]
 """A monotonic clock, in seconds."""
 
@@ -29,8 +34,9 @@ class Tape:
 
     ``listener``: called with every fact when it happens. ``whole``: answers are read to their end
     even if the client stops early. ``silence_s``: seconds for which an answer may be silent and a
-    connection may take (None: as the client says). ``origin``: fields of the `Origin` that no
-    request tells, for example of a program's output.
+    connection may take (None: as the client says). ``answer_bytes``, ``answer_s``: an answer that
+    is longer or takes more seconds is given up. ``origin``: fields of the `Origin` that no request
+    tells, for example of a program's output.
     """
 
     def __init__(
@@ -42,6 +48,8 @@ class Tape:
     ) -> None:
         self.whole = whole
         self.silence_s: float | None = None
+        self.answer_bytes = MAX_ANSWER_BYTES
+        self.answer_s = MAX_ANSWER_S
         self.live = True
         self.origin: dict[str, str] = {}
         self.in_flight: list[InFlightExchange] = []
@@ -96,6 +104,7 @@ class InFlightExchange:
         "reads",
         "reason_phrase",
         "request",
+        "size",
         "started",
         "status",
     )
@@ -108,6 +117,7 @@ class InFlightExchange:
         self.asked_headers: set[str] = set()  # response headers that the client asked for
         self.reason_phrase = ""
         self.reads: list[tuple[float, bytes]] = []
+        self.size = 0
         self.end: End | None = None
         self.dropped = False
         self.failure = ""  # why there is no answer, or only a part of one
@@ -129,7 +139,24 @@ class InFlightExchange:
         """Bytes of the body have arrived."""
         at_ms = (self._tape.clock() - self.started) * 1000
         self.reads.append((at_ms, data))
+        self.size += len(data)
         self._tape.tell(Read(self.number, at_ms, data))
+
+    @property
+    def excess(self) -> str:
+        """Why the rest of the answer is not read; empty within the limits of the tape."""
+        tape = self._tape
+        if self.size > tape.answer_bytes:
+            return (
+                f"the answer has more than {tape.answer_bytes} bytes; answer_bytes (--answer-bytes)"
+                " allows more"
+            )
+        if self.reads and self.reads[-1][0] > tape.answer_s * 1000:
+            return (
+                f"the answer did not end in {tape.answer_s:g} s; answer_seconds (--answer-seconds)"
+                " allows more"
+            )
+        return ""
 
     def ended(self, end: End) -> None:
         """The exchange is over. Only the first call counts: clients also close ended streams."""

@@ -282,7 +282,15 @@ def _last_end(response: Any, exchange: InFlightExchange) -> End:
     return "complete" if by_itself else "unknown"
 
 
+def _within_limits(http: Any, exchange: InFlightExchange) -> None:
+    """Raises the library's error for an answer that is too long, so that it is given up."""
+    if excess := exchange.excess:
+        raise http.TransportError(excess)
+
+
 class _Tee:
+    http: Any
+
     def __init__(
         self, response: Any, exchange: InFlightExchange, reason: Callable[[BaseException], str]
     ) -> None:
@@ -311,6 +319,7 @@ class _Tee:
         try:
             for data in self._reads:
                 self.exchange.read(data)
+                _within_limits(self.http, self.exchange)
                 yield data
         except GeneratorExit:
             raise
@@ -339,6 +348,8 @@ class _AsyncTee:
     task, which may be made when its loop has already stopped.
     """
 
+    http: Any
+
     def __init__(
         self, response: Any, exchange: InFlightExchange, reason: Callable[[BaseException], str]
     ) -> None:
@@ -356,6 +367,8 @@ class _AsyncTee:
         assert self._reads is not None, "__aiter__ comes first"
         try:
             data = await anext(self._reads)
+            self.exchange.read(data)
+            _within_limits(self.http, self.exchange)
         except StopAsyncIteration:
             self.exchange.ended(self.last)
             raise
@@ -363,7 +376,6 @@ class _AsyncTee:
             self.exchange.failure = self.reason(error)
             _broken(self.exchange, error)
             raise
-        self.exchange.read(data)
         return data
 
     async def aclose(self) -> None:
@@ -408,9 +420,9 @@ def _watched(http: Any) -> Any:
 
 @lru_cache
 def _tee(http: Any) -> Any:
-    return type("Tee", (_Tee, http.SyncByteStream), {})
+    return type("Tee", (_Tee, http.SyncByteStream), {"http": http})
 
 
 @lru_cache
 def _async_tee(http: Any) -> Any:
-    return type("AsyncTee", (_AsyncTee, http.AsyncByteStream), {})
+    return type("AsyncTee", (_AsyncTee, http.AsyncByteStream), {"http": http})

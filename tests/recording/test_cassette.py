@@ -44,6 +44,40 @@ def test_nothing_is_asked_while_secrets_are_unknown(
         pytest.fail("a client could ask now")
 
 
+@pytest.mark.parametrize("limit", ["answer_bytes", "answer_seconds"])
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_an_answer_that_does_not_end_is_given_up(
+    tmp_path: Path, limit: str, asynchronous: bool
+) -> None:
+    path = tmp_path / "a.yaml"
+    library = transports("httpx2")
+    options = {limit: 3 * len(EVENTS[0]) if limit == "answer_bytes" else 0.000001}
+
+    async def post(url: str, tape: Any) -> None:
+        async with httpx2.AsyncClient(transport=library.asynchronous(tape)) as caller:
+            await caller.post(url + PATH, json=BODY)
+
+    def ask(url: str, tape: Any) -> None:
+        if asynchronous:
+            asyncio.run(post(url, tape))
+            return
+        with httpx2.Client(transport=library.sync(tape)) as caller:
+            caller.post(url + PATH, json=BODY)
+
+    refused = pytest.raises(CassetteError, match=f"was given up.*the answer .*{limit}")
+    with (
+        raw_server(streaming(*EVENTS * 50)) as url,
+        refused,
+        use_cassette(path, mode="once", options=options) as tape,
+        pytest.raises(httpx2.TransportError, match=limit),
+    ):
+        ask(url, tape)
+    assert not path.exists()
+    kept = load(part_of(path)).exchanges[0]
+    assert kept.end == "aborted"
+    assert kept.body.startswith(EVENTS[0])
+
+
 @pytest.mark.parametrize("mode", ["once", "rewrite"])
 def test_a_failed_recording_changes_nothing(tmp_path: Path, mode: Any) -> None:
     path = tmp_path / "a.yaml"
