@@ -5,6 +5,10 @@ from __future__ import annotations
 from importlib import import_module
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("no deadline", deadline=None)  # a test must not depend on time
+settings.load_profile("no deadline")
 
 # A run of pytest inside a test forgets the modules that it was the first to import, and would
 # import these again each time.

@@ -19,7 +19,7 @@ from harness.providers import PROVIDERS
 from harness.providers.oracle import gather_body
 from harness.specs import read_spec
 
-FEW = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+FEW = settings(max_examples=25, suppress_health_check=list(HealthCheck))
 FAST = tuple(law for law in LAWS if law.id in (2, 3, 5, 8))
 
 
@@ -77,7 +77,6 @@ def test_every_spec_can_be_read(text: str) -> None:
 
 QUICK = settings(
     max_examples=500,
-    deadline=None,
     phases=[Phase.generate],
     suppress_health_check=list(HealthCheck),
 )

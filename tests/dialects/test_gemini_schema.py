@@ -522,7 +522,7 @@ ANYTHING = st.recursive(
 
 
 @pytest.mark.slow
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(ANYTHING)
 def test_any_input_becomes_a_schema_of_geminis_keywords(schema: Any) -> None:
     written, _ = to_gemini_schema(schema, place="P")
@@ -548,7 +548,7 @@ def test_any_input_becomes_a_schema_of_geminis_keywords(schema: Any) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(ANYTHING)
 def test_converting_twice_changes_nothing(schema: Any) -> None:
     written, _ = to_gemini_schema(schema, place="P")

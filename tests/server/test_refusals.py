@@ -412,7 +412,7 @@ ODD = st.recursive(
 
 
 @pytest.mark.slow
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.dictionaries(st.sampled_from(NAMES_OF_FIELDS), ODD))
 def test_no_request_breaks_the_rules_themselves(request: dict[str, Any]) -> None:
     identity = Identity("gemini-api", generates=True, model=NEW)
