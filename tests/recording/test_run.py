@@ -43,11 +43,11 @@ def test_a_limit_is_waited_out_as_long_as_the_provider_says(tmp_path: Path) -> N
     assert [exchange.body for exchange in cassette.exchanges] == [event("hello")]
     assert watching.told == [
         (1, 0),
-        (34.4, "429 a quota answer"),
+        (34.4, "a quota answer (429)"),
         (2, 0),
-        (2.0, "503 an overload answer"),
+        (2.0, "an overload answer (503)"),
         (3, 12),
-        (4.0, "503 an overload answer"),
+        (4.0, "an overload answer (503)"),
         (4, 24),
     ]
 
