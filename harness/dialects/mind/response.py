@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Any, Final
 
 from harness.stream import events as ev
@@ -70,7 +71,7 @@ class Translator:
         self._tools = tools
         self._session = session
         self._over = False
-        self._text = ""
+        self._texts: list[str] = []
         self._started: ev.CallStart | None = None
         self._waiting: dict[str, Payload] = {}  # the calls without a result, by id
         self._wire_ids: dict[str, str | None] = {}  # our id → the id on the wire
@@ -140,12 +141,12 @@ class Translator:
         self._over = True
         goes_on = finish is None or finish.reason == "continuation"
         incomplete = {"incomplete": True} if goes_on else {}
-        return [self._record("result", result=self._text, **incomplete)]
+        return [self._record("result", result="".join(self._texts), **incomplete)]
 
     def _assistant(self, text: str) -> list[Payload]:
         if not text:
             return []
-        self._text += text
+        self._texts.append(text)
         return [self._record("assistant", message={"content": [{"type": "text", "text": text}]})]
 
     def _tool_code(
@@ -194,6 +195,7 @@ def _result_of(event: ev.ToolResult) -> Payload:
     return event.response if isinstance(event.response, dict) else {"result": event.response}
 
 
+@lru_cache
 def timestamp(at_ms: float | None) -> str:
     """ISO 8601 in UTC, of milliseconds since 1970."""
     moment = _EPOCH + timedelta(milliseconds=min(max(at_ms or 0, 0), _LATEST_MS))
