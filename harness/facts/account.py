@@ -136,6 +136,20 @@ class Facts:
             return []
         return [text for text in (self.finish, self.finish_message) if text]
 
+    def add_text(self, piece: str) -> None:
+        """Append a piece of the answer's text, in linear time: CPython extends a string in place if
+        only the local variable refers to it.
+        """
+        text, self.text = self.text, ""
+        text += piece
+        self.text = text
+
+    def add_thought(self, piece: str) -> None:
+        """Append a piece of the thoughts, as `add_text` does."""
+        thoughts, self.thoughts = self.thoughts, ""
+        thoughts += piece
+        self.thoughts = thoughts
+
     def add_error(self, code: int | None, message: str, status: Json = None) -> None:
         """Note an error; the first one also keeps the facts up to it."""
         self.errors.append((code, message))

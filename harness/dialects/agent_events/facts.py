@@ -32,7 +32,7 @@ def read_facts(payloads: Iterable[Mapping[str, Json]], session: Session | None =
     for payload in payloads:
         match payload["type"]:
             case "text" if payload.get("role") != "system":
-                facts.text += payload["text"]
+                facts.add_text(payload["text"])
             case "tool.started":
                 facts.calls.append((payload["toolName"], payload["input"]))
             case "todo_list":

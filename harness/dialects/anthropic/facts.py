@@ -71,9 +71,9 @@ def read_facts(payloads: Iterable[Mapping[str, Json]], session: Session) -> Fact
 def _read_delta(facts: Facts, block: dict[str, Json], delta: Mapping[str, Json]) -> None:
     match delta["type"]:
         case "text_delta":
-            facts.text += delta["text"]
+            facts.add_text(delta["text"])
         case "thinking_delta":
-            facts.thoughts += delta["thinking"]
+            facts.add_thought(delta["thinking"])
             block["has_text"] = True
         case "signature_delta":
             facts.add_signature("thought" if block["has_text"] else "text", delta["signature"])

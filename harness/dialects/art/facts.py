@@ -48,9 +48,9 @@ def read_facts(payloads: Iterable[Mapping[str, Json]], session: Session | None =
         data = payload["data"]
         match payload["type"]:
             case "TOKEN" if payload["tokenType"].endswith("LLM_THINKING"):
-                facts.thoughts += data
+                facts.add_thought(data)
             case "TOKEN":
-                facts.text += data
+                facts.add_text(data)
             case "METADATA":
                 facts.finish = data.get("stopReason")
                 facts.ended_well = facts.finish not in (None, *CONTINUATION, *MALFORMED)

@@ -31,7 +31,9 @@ def read_facts(payloads: Iterable[Mapping[str, Json]], session: Session | None =
     for payload in payloads:
         match payload["type"]:
             case "assistant":
-                facts.text += "".join(content["text"] for content in payload["message"]["content"])
+                facts.add_text(
+                    "".join(content["text"] for content in payload["message"]["content"])
+                )
             case "tool_code":
                 facts.calls.append((payload["name"], payload["args"]))
             case "tool_result":

@@ -99,10 +99,10 @@ class _Run:
         elif kind == "agent_response":
             text = step.get("text_delta")
             if isinstance(text, str):
-                facts.text += text
+                facts.add_text(text)
                 self.answer = (self.answer or "") + text
             for name in ("thinking_delta", "thinking"):
-                facts.thoughts += step[name] if isinstance(step.get(name), str) else ""
+                facts.add_thought(step[name] if isinstance(step.get(name), str) else "")
         elif kind in ("tool", "subagent") and index not in self.calls:
             self.calls.add(index)
             facts.calls.append(_call(step))
@@ -124,7 +124,7 @@ class _Run:
         response, answer = result.get("response"), self.answer
         self.answer = None
         if isinstance(response, str) and response and answer is None:
-            facts.text += response
+            facts.add_text(response)
         elif isinstance(response, str) and response != (answer or ""):
             facts.others.add("response")
         facts.others |= {

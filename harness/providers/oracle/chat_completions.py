@@ -126,7 +126,7 @@ class ChatReader(MessageReader):
 
     def read_text(self, text: str, holder: dict[str, Json]) -> None:
         """Note a piece of the answer's text; ``holder`` is its delta or message."""
-        self.facts.text += text
+        self.facts.add_text(text)
 
     def end_text(self) -> None:
         """Text that comes later is not a part of the text so far."""
@@ -181,7 +181,7 @@ class ChatReader(MessageReader):
         for text in (holder.get("refusal"), audio.get("transcript")):
             if isinstance(text, str) and text:
                 self._close_calls()
-                self.facts.text += text
+                self.facts.add_text(text)
         if audio.get("data"):
             self._close_calls()
             self.facts.media += 1

@@ -61,10 +61,10 @@ class _EventReader:
             case "metadata" if event["name"] in _START:
                 facts.others.add(_START[event["name"]])
             case "text" if not event.get("role"):  # what another than the model says is no answer
-                facts.text += event["text"]
+                facts.add_text(event["text"])
                 signed_as = "text"
             case "reasoning":
-                facts.thoughts += event["text"]
+                facts.add_thought(event["text"])
                 signed_as = "thought"
             case (
                 "call_start"

@@ -86,7 +86,7 @@ def _read_line(facts: Facts, line: dict[str, Json]) -> None:
         case "message" if line.get("role") in ("assistant", "model", None) and isinstance(
             line.get("content"), str
         ):
-            facts.text += line["content"]
+            facts.add_text(line["content"])
         case "message":
             facts.others |= {"role"} if line.get("role") == "user" else set()
         case "tool_use":
@@ -138,7 +138,7 @@ def _read_document(facts: Facts, document: dict[str, Json]) -> None:
         )
         facts.others |= {"modelVersion"} if len(per_model) == 1 else set()
         count_stats(facts, stats)
-    facts.text += str(document.get("response") or "")
+    facts.add_text(str(document.get("response") or ""))
     warnings = document.get("warnings") or []
     facts.notices += [
         str(warning) for warning in (warnings if isinstance(warnings, list) else [warnings])

@@ -326,9 +326,9 @@ class _Reader(MessageReader):
         kind, text = content.get("type"), content.get("text")
         if kind == "text" and isinstance(text, str):
             if thought:
-                self.facts.thoughts += text
+                self.facts.add_thought(text)
             else:
-                self.facts.text += text
+                self.facts.add_text(text)
             self._read_annotations(content.get("annotations"))
             self._note_fields(content, {"type", "text", "annotations"})
         elif kind in _MEDIA:

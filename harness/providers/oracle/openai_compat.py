@@ -122,9 +122,9 @@ class _CompatReader(ChatReader):
         marked = self._pending[0][1]  # it counts before the first tag only
         kind = "thought" if self._inside or (marked and not self._tagged) else "text"
         if kind == "thought":
-            self.facts.thoughts += text
+            self.facts.add_thought(text)
         else:
-            self.facts.text += text
+            self.facts.add_text(text)
         if is_latest:
             self._last = kind
 
