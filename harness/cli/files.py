@@ -301,11 +301,16 @@ def _schema(parsed: argparse.Namespace) -> int:
 
 
 def _refuse_existing(target: Path | None) -> None:
-    """Raises `CassetteError` for a file that exists: reading a recording may take long, so this is
-    asked first.
+    """Raises `CassetteError` for a file that exists, or that has a file for a folder: reading a
+    recording may take long, so this is asked first.
     """
-    if target is not None and (target.exists() or target.is_symlink()):
+    if target is None:
+        return
+    if target.exists() or target.is_symlink():
         raise CassetteError(f"{target} already exists; name another file, or delete it first")
+    above = next((place for place in target.parents if place.exists()), None)
+    if above is not None and not above.is_dir():
+        raise CassetteError(f"{above} is a file, so {target} can't be written; name another file")
 
 
 def _write(data: bytes, target: Path | None) -> None:

@@ -29,6 +29,18 @@ def test_the_target_is_looked_at_before_the_recording(
     assert Path("there.yaml").read_text(encoding="utf-8") == "precious"
 
 
+@pytest.mark.parametrize("command", ["import", "export"])
+def test_a_file_above_the_target_is_found_before_the_recording(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("there.yaml").write_text("precious", encoding="utf-8")
+    assert main([command, "nowhere.yaml", "-o", "there.yaml/new/a.yaml"]) == 2
+    assert capsys.readouterr().err == (
+        "harness: there.yaml is a file, so there.yaml/new/a.yaml can't be written;"
+        " name another file\n"
+    )
+
+
 def test_import_keeps_no_secret_and_says_where_it_is_from(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
