@@ -153,7 +153,7 @@ def judge(
     adapter: Adapter | None = None,
     *,
     today: date | None = None,
-    normalize: Normalize = Normalized,
+    normalize: Normalize | None = None,
 ) -> Judgement:
     """Judge one cell.
 
@@ -299,7 +299,7 @@ def run_cell(
     cell: Cell,
     fixture: Fixture,
     adapter: Adapter | None = None,
-    normalize: Normalize = Normalized,
+    normalize: Normalize | None = None,
 ) -> Output:
     """Run the adapter of a cell, by default our own. Raises `AdapterError`."""
     if cell.layer == "requests":

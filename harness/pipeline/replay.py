@@ -149,18 +149,6 @@ def replay_layers(
     return normalized.translate(dialect, Session() if session is None else session)
 
 
-def payloads_of(
-    exchange: Exchange,
-    dialect: Dialect,
-    session: Session,
-    provider: str | None,
-    tool_code: bool | None,
-) -> list[Payload]:
-    """The payloads of an exchange alone; arguments and errors as in `replay`."""
-    run = _Run.of(exchange, provider, tool_code=tool_code)
-    return list(chain.from_iterable(run.payloads(dialect, session, None)))
-
-
 class Normalized:
     """The frames and events of one exchange, which every dialect can translate. Arguments and
     errors as in `replay`.

@@ -65,9 +65,9 @@ class Output:
     """The result of one run.
 
     ``items``: the native events, as JSON data. ``session``: what the adapter keeps beside them for
-    the next request. ``trace``: frames and events, where one of our adapters took a normalized
-    exchange. ``transcript``: the native events with their facts, where the adapter states its facts
-    itself; ``items`` are then the facts, merged and as JSON. ``exception``: the exception that the
+    the next request. ``trace``: frames and events, where the adapter is our own pipeline.
+    ``transcript``: the native events with their facts, where the adapter states its facts itself;
+    ``items`` are then the facts, merged and as JSON. ``exception``: the exception that the
     transcript says was raised, where it was raised in this process.
     """
 

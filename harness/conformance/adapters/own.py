@@ -12,7 +12,7 @@ from msgspec import to_builtins
 
 from harness.dialects import DIALECTS, Dialect
 from harness.facts import event_differences
-from harness.pipeline.replay import Normalized, payloads_of, plain_frame
+from harness.pipeline.replay import Normalized, plain_frame
 from harness.providers.oracle import gather_events, read_raw
 from harness.stream.events import ORDER
 from harness.stream.exchange import Exchange
@@ -27,11 +27,6 @@ BOUNDLESS: Final = 1 << 62
 def dialect_adapter(dialect: Dialect) -> Adapter:
     """A dialect as an adapter: the pipeline from an exchange to its payloads."""
 
-    def run(exchange: Exchange, options: RunOptions) -> Output:
-        session = Session(context=options.context, limit=BOUNDLESS)
-        payloads = payloads_of(exchange, dialect, session, options.provider, options.tool_code)
-        return Output(payloads, session)
-
     def translated(normalized: Normalized, options: RunOptions) -> Output:
         session = Session(context=options.context, limit=BOUNDLESS)
         trace = normalized.translate(dialect, session)
@@ -41,7 +36,7 @@ def dialect_adapter(dialect: Dialect) -> Adapter:
         Adapter(
             name=dialect.name,
             model=dialect.name,
-            run=run,
+            run=_run(translated),
             of_normalized=translated,
             request=dialect.request,
             version=partial(version, "gemini-conformance"),
