@@ -9,16 +9,26 @@ import re
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Final, NoReturn
 
+CERTIFICATE: Final = Path(__file__).with_name("no_server.pem")
+"""A certificate that no server has, in place of all that the system trusts. Many clients load those
+for each exchange, which takes most of their time.
+"""
 NO_KEY: Final = "no-key-in-a-replay"
 _KEY: Final = re.compile(r"API_?KEY|(?:ACCESS|AUTH|SESSION)_?TOKEN|SECRET|PASSWORD", re.IGNORECASE)
 _FILES: Final = ("GOOGLE_APPLICATION_CREDENTIALS",)
+_TRUSTED: Final = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 _LOCAL: Final = "127.0.0.1,localhost"
 
 
-def adapter_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """The environment for an adapter. Every key is a placeholder, and so is `GEMINI_API_KEY`."""
+def adapter_environment(environment: Mapping[str, str], *, served: bool) -> dict[str, str]:
+    """The environment for an adapter. Every key is a placeholder, and so is `GEMINI_API_KEY`.
+
+    ``served``: it asks an address without TLS, so it trusts `CERTIFICATE` alone, unless the
+    environment names other certificates.
+    """
     safe = {
         name: NO_KEY if _KEY.search(name) else value
         for name, value in environment.items()
@@ -26,6 +36,8 @@ def adapter_environment(environment: Mapping[str, str]) -> dict[str, str]:
     }
     for name in ("no_proxy", "NO_PROXY"):
         safe[name] = ",".join(filter(None, (environment.get(name), _LOCAL)))
+    if served and not any(environment.get(name) for name in _TRUSTED):
+        safe["SSL_CERT_FILE"] = str(CERTIFICATE)
     return {**safe, "GEMINI_API_KEY": NO_KEY}
 
 
@@ -67,12 +79,12 @@ def without_exit() -> Iterator[None]:
 
 
 @contextmanager
-def without_keys() -> Iterator[None]:
-    """Replaces the keys in the environment of this process while a function of a user runs. A value
-    that the function itself sets stays.
+def without_keys(*, served: bool) -> Iterator[None]:
+    """Gives this process the environment of `adapter_environment` while a function of a user runs.
+    A value that the function itself sets stays.
     """
     before = dict(os.environ)
-    safe = adapter_environment(before)
+    safe = adapter_environment(before, served=served)
     changed = {name for name in before.keys() | safe.keys() if before.get(name) != safe.get(name)}
     _put(changed, safe)
     try:

@@ -43,7 +43,7 @@ class Function:
         self.target = target
         self._level = level
         self._served = served
-        self._module, self._function = _find(target, folder)
+        self._module, self._function = _find(target, folder, served=served)
         self._forks = Forks()
         self._converse = getattr(self._module, "converse", None) if served else None
         self._providers = tuple(getattr(self._module, "PROVIDERS", PROVIDERS))
@@ -80,7 +80,7 @@ class Function:
             return
         self._forks.reap()
         try:
-            with without_keys(), without_exit():
+            with without_keys(served=self._served), without_exit():
                 self._gather(function, argument, reply, loop, silent=question.turn == 2)
         except (AdapterError, Expired):
             raise
@@ -184,7 +184,7 @@ class InProcess:
                 self._process.close()
 
 
-def _find(target: str, folder: Path) -> tuple[Any, Any]:
+def _find(target: str, folder: Path, *, served: bool) -> tuple[Any, Any]:
     """Module and function of a target; ``folder`` is put on the path, as `python -m pytest` does
     for the tests themselves.
     """
@@ -192,7 +192,7 @@ def _find(target: str, folder: Path) -> tuple[Any, Any]:
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))
     try:
-        with without_keys():
+        with without_keys(served=served):
             module = import_module(name)
         function: Any = module
         for part in path.split("."):

@@ -221,7 +221,7 @@ def _asker(
         case "gateway":
             return Gateway(*rest), offers_at(*upstream_address())
         case "run" | "serve":
-            return Program(rest, level, folder), offers
+            return Program(rest, level, folder, served=kind == "serve"), offers
     served = kind == "served function"
     function = Function(rest, level, folder, served=served)
 

@@ -45,7 +45,8 @@ class Program:
 
     ``with_exchange``: its lines have the recorded exchange even where it asks a served address;
     such a program writes its events as they come. ``function``: the function that it runs; messages
-    name that, and not the command. A program that can't be started is not started again.
+    name that, and not the command. ``served``: it asks a served address. A program that can't be
+    started is not started again.
     """
 
     def __init__(
@@ -56,8 +57,10 @@ class Program:
         *,
         with_exchange: bool = False,
         function: str = "",
+        served: bool,
     ) -> None:
         self._command = command
+        self._served = served
         self._function = function
         self._level = level
         self._folder = folder
@@ -112,7 +115,7 @@ class Program:
         if self._process is not None:
             return self._process
         try:
-            process = _Process(self._command, self._folder, self._function)
+            process = _Process(self._command, self._folder, self._function, served=self._served)
             try:
                 self._hello = _read_hello(process)
             except _Unusable:
@@ -204,12 +207,15 @@ def _raised(value: Any, name: str) -> Raised | None:
 class _Process:
     """One process of a program, and its four pipes."""
 
-    def __init__(self, command: Sequence[str], folder: Path, function: str) -> None:
+    def __init__(
+        self, command: Sequence[str], folder: Path, function: str, *, served: bool
+    ) -> None:
         self.name = function or command[0]
         self._runs_function = bool(function)
         mark = new_mark()
         read_end, write_end = os.pipe()
-        environment = adapter_environment(os.environ) | {MARK: mark, OUT: str(write_end)}
+        environment = adapter_environment(os.environ, served=served)
+        environment |= {MARK: mark, OUT: str(write_end)}
         try:
             self._process = subprocess.Popen(  # noqa: S603  # named by the user
                 command,

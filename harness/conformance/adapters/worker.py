@@ -27,7 +27,7 @@ def worker_program(target: str, level: Level, folder: Path, *, served: bool) -> 
     """The program that runs a function."""
     words = ["served" if served else "direct", level, str(folder), target]
     command = [sys.executable, "-m", __name__, *words]
-    return Program(command, level, folder, with_exchange=True, function=target)
+    return Program(command, level, folder, with_exchange=True, function=target, served=served)
 
 
 class _Writer:

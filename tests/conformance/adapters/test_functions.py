@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import ssl
 import time
 from importlib.metadata import version
 from pathlib import Path
@@ -11,8 +12,10 @@ from pathlib import Path
 import pytest
 
 from harness.conformance.adapters import AdapterError
+from harness.conformance.adapters.environment import CERTIFICATE
 from harness.facts import Call, Finish, Text
 from tests.conformance.adapters.shims import (
+    ASKS,
     EXCHANGE,
     facts_of,
     function_adapter,
@@ -276,6 +279,45 @@ def test_functions_and_programs_get_no_real_key(
     adapter = program_adapter(program, tmp_path)
     assert [entry.native for entry in transcript(adapter).entries] == [*masked, None]
     adapter.close()
+
+
+TRUSTED = """
+import os
+
+def trusted():
+    return {name: os.environ[name] for name in ("SSL_CERT_FILE", "SSL_CERT_DIR") if name in os.environ}
+
+AT_IMPORT = trusted()
+
+def replay(at):
+    list(ask(at.base_url, []))
+    return direct(at)
+
+def direct(exchange):
+    return [(AT_IMPORT, []), (trusted(), [])]
+"""
+
+
+@pytest.mark.parametrize("own", ["SSL_CERT_FILE", "SSL_CERT_DIR", ""])
+def test_served_shims_trust_one_certificate_unless_the_user_names_others(
+    own: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = ("SSL_CERT_FILE", "SSL_CERT_DIR")
+    for name in names:
+        monkeypatch.delenv(name, raising=False)
+    if own:
+        monkeypatch.setenv(own, "mine")
+    kept = {own: "mine"} if own else {}
+    served = kept or {"SSL_CERT_FILE": str(CERTIFICATE)}
+    ssl.create_default_context(cafile=str(CERTIFICATE))
+    code = ASKS + TRUSTED
+    for isolated in (False, True):
+        adapter = function_adapter(code, tmp_path, "serve: ", isolated=isolated)
+        assert [entry.native for entry in transcript(adapter).entries] == [served, served]
+        adapter.close()
+    adapter = function_adapter(code, tmp_path, name="direct")
+    assert [entry.native for entry in transcript(adapter).entries] == [kept, kept]
+    assert {name: os.environ[name] for name in names if name in os.environ} == kept
 
 
 def test_the_version_is_that_of_a_distribution(tmp_path: Path) -> None:
