@@ -2,32 +2,35 @@
 
 usage: run.py [NAME…] [--cassettes PATH…] [--cuts CUTS…] [--asked N] [--report DIR]
 
-Environments, results and logs are kept in ``build/peers``; the report has a page for all. A whole
-run writes ``docs/findings.md`` too. What an adapter loses is its own: the exit status is 1 only if
-an adapter could not be judged, or if a finding is missing or not seen (`findings.py`).
+Environments, results and logs are kept in ``build/peers``, so only one run at a time is possible;
+the report has a page for all. A whole run writes ``docs/findings.md`` too. What an adapter loses is
+its own: the exit status is 1 only if an adapter could not be judged, or if a finding is missing or
+not seen (`findings.py`).
 """
 
 from __future__ import annotations
 
 import argparse
+import fcntl
 import hashlib
 import json
 import os
 import resource
 import shutil
 import socket
-import ssl
 import subprocess
 import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Final, NamedTuple, get_args
 
 from findings import main as write_findings
 
+from harness.conformance.adapters.environment import CERTIFICATE
 from harness.conformance.aspect_results import decode_results
 from harness.conformance.aspect_run import Cuts
 
@@ -100,6 +103,17 @@ def main() -> int:
         parser.error(f"no adapter is called {', '.join(unknown)}; expected {', '.join(PEERS)}")
     names = options.names or list(PEERS)
     BUILD.mkdir(parents=True, exist_ok=True)
+    with (BUILD / "lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            parser.error(f"another run writes to {BUILD}; name all adapters in one run, or wait")
+        return judge_all(names, options)
+
+
+def judge_all(names: list[str], options: argparse.Namespace) -> int:
+    """Install and judge the adapters, and write the report. Returns the exit status."""
+    install({PEERS[name].lock for name in names})
     what = [
         *(["--cassettes", *options.cassettes] if options.cassettes else []),
         *("--cuts", *options.cuts),
@@ -119,7 +133,7 @@ def judge(name: str, what: list[str], asked: int) -> bool:
     whether it was judged.
     """
     peer, log, results = PEERS[name], BUILD / f"{name}.log", BUILD / f"{name}.json"
-    programs = environment(peer) / "bin"
+    programs = environment(peer.lock) / "bin"
     command = [
         str(programs / "harness"),
         *("judge", f"{name} = {peer.target}", "--json", str(results), "--timeout", TIMEOUT_S),
@@ -130,7 +144,6 @@ def judge(name: str, what: list[str], asked: int) -> bool:
         status = subprocess.run(  # noqa: S603
             command,
             cwd=HERE / peer.folder,
-            env={**os.environ, **one_certificate()},
             stdout=output,
             stderr=output,
             check=False,
@@ -163,7 +176,7 @@ def running(peer: Peer, programs: Path, output: IO[bytes]) -> Iterator[None]:
     service = subprocess.Popen(  # noqa: S603
         [str(programs / program), *arguments],
         cwd=HERE / peer.folder,
-        env={**os.environ, **one_certificate(), **OFFLINE},
+        env={**os.environ, **OFFLINE, "SSL_CERT_FILE": str(CERTIFICATE)},
         stdout=output,
         stderr=output,
     )
@@ -199,41 +212,49 @@ def name_version(peer: Peer, programs: Path, results: Path) -> None:
     results.write_text(json.dumps(document), encoding="utf-8")
 
 
-def one_certificate() -> dict[str, str]:
-    """A variable that lets clients load one trusted certificate, not all. They load them for each
-    exchange, which takes most of their time, and all exchanges are served without TLS.
-    """
-    trusted = ssl.create_default_context().get_ca_certs(binary_form=True)[:1]
-    file, text = BUILD / "certificate.pem", "".join(map(ssl.DER_cert_to_PEM_cert, trusted))
-    if not file.exists() or file.read_text() != text:
-        file.write_text(text)
-    return {"SSL_CERT_FILE": str(file)} if trusted else {}
-
-
 def cpu_seconds() -> float:
     """The CPU time of all processes that have ended, in seconds."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
-def environment(peer: Peer) -> Path:
-    """The environment with the adapter and ours, made anew where the lock has changed."""
-    lock = HERE / peer.lock
-    node = lock.suffix == ".json"
-    folder = lock.parent / "node_modules" if node else BUILD / f"{lock.parent.name}-{lock.stem}"
+def environment(path: str) -> Path:
+    """The folder of the programs for the adapter with this lock."""
+    lock = HERE / path
+    return Path(sys.prefix) if lock.suffix == ".json" else installed(lock)
+
+
+def installed(lock: Path) -> Path:
+    """The folder that is installed from a lock."""
+    if lock.suffix == ".json":
+        return lock.parent / "node_modules"
+    return BUILD / f"{lock.parent.name}-{lock.stem}"
+
+
+def install(paths: set[str]) -> None:
+    """Install from the locks that have changed, two at a time. Raises `CalledProcessError`."""
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(install_from, sorted(HERE / path for path in paths)))
+
+
+def install_from(lock: Path) -> None:
+    """Install from a lock if it has changed, with the harness if it is one of Python's. Raises
+    `CalledProcessError`.
+    """
+    folder = installed(lock)
     ready, digest = folder / ".ready", hashlib.sha256(lock.read_bytes()).hexdigest()
-    if not ready.exists() or ready.read_text() != digest:
-        shutil.rmtree(folder, ignore_errors=True)
-        print(f"installing {lock.relative_to(HERE)}", flush=True)
-        if node:
-            run("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", folder=lock.parent)
-        else:
-            run(sys.executable, "-m", "venv", str(folder))
-            pip = (str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet")
-            run(*pip, "--require-hashes", "-r", str(lock))
-            run(*pip, "--no-deps", "-e", str(ROOT))
-        ready.write_text(digest)
-    return Path(sys.prefix) if node else folder
+    if ready.exists() and ready.read_text() == digest:
+        return
+    shutil.rmtree(folder, ignore_errors=True)
+    print(f"installing {lock.relative_to(HERE)}", flush=True)
+    if lock.suffix == ".json":
+        run("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", folder=lock.parent)
+    else:
+        run(sys.executable, "-m", "venv", str(folder))
+        pip = (str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet")
+        run(*pip, "--require-hashes", "-r", str(lock))
+        run(*pip, "--no-deps", "-e", str(ROOT))
+    ready.write_text(digest)
 
 
 def run(*command: str, folder: Path = ROOT) -> None:
