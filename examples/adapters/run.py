@@ -57,6 +57,8 @@ NODE: Final = "serve: node shim.mjs"
 PORT: Final = 4000
 PROXY: Final = ("litellm", "--config", "config.yaml", "--host", "127.0.0.1", "--port", str(PORT))
 OFFLINE: Final = {"LITELLM_LOCAL_MODEL_COST_MAP": "True"}  # else it asks the network for prices
+TRUSTED: Final = {"SSL_CERT_FILE": str(CERTIFICATE)}
+"""As `harness judge` has it, also where the environment names other certificates."""
 TIMEOUT_S: Final = "120"
 """For one exchange: some import half of themselves with the first."""
 STARTS_S: Final = 300.0
@@ -144,6 +146,7 @@ def judge(name: str, what: list[str], asked: int) -> bool:
         status = subprocess.run(  # noqa: S603
             command,
             cwd=HERE / peer.folder,
+            env={**os.environ, **TRUSTED},
             stdout=output,
             stderr=output,
             check=False,
@@ -176,7 +179,7 @@ def running(peer: Peer, programs: Path, output: IO[bytes]) -> Iterator[None]:
     service = subprocess.Popen(  # noqa: S603
         [str(programs / program), *arguments],
         cwd=HERE / peer.folder,
-        env={**os.environ, **OFFLINE, "SSL_CERT_FILE": str(CERTIFICATE)},
+        env={**os.environ, **TRUSTED, **OFFLINE},
         stdout=output,
         stderr=output,
     )
