@@ -17,7 +17,7 @@ import re
 import shlex
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
@@ -34,7 +34,7 @@ from .adapter import (
     Output,
     RunOptions,
 )
-from .at import Question, Skipped
+from .at import MODEL, Question, Skipped
 from .function import Function, InProcess
 from .gateway import WIRES, Gateway, upstream_address
 from .offers import SHARED, Offers, offers_at, second_body, transcript_of
@@ -162,7 +162,8 @@ def make_adapter(
 @dataclass(frozen=True, slots=True)
 class _Run:
     """One adapter, asked for one exchange after the other; ``offers`` is None where it reads the
-    exchange itself.
+    exchange itself. ``other_wires``: why a gateway asks another wire than the exchange's, by the
+    provider of the exchange and the model.
     """
 
     name: str
@@ -170,15 +171,21 @@ class _Run:
     asker: Asker
     offers: Offers | None
     timeout: float
+    other_wires: dict[tuple[str | None, str], str] = field(default_factory=dict)
 
     def output(self, exchange: Exchange, options: RunOptions) -> Output:
         """The output of one run. Raises `AdapterError`."""
         reply = Reply.empty()
+        wire = exchange.provider, exchange.model or MODEL
         try:
+            if wire in self.other_wires:
+                raise Skipped(self.other_wires[wire])
             with self._offer(exchange) as offer:
                 question = Question(exchange, options, offer.base_url if offer else "")
                 reply = self.asker.ask(question, self.timeout)
                 transcript = transcript_of(reply, offer)
+            if transcript.skipped and isinstance(self.asker, Gateway) and not reply.skipped:
+                self.other_wires[wire] = transcript.skipped
         except Skipped as skipped:
             transcript = Transcript(skipped=str(skipped))
         except AdapterError as error:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import socket
 import threading
+import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -233,6 +234,33 @@ def test_a_gateway_that_is_not_there_or_never_asks_is_an_error(
 
     with gateway(cached) as (url, _), pytest.raises(AdapterError, match="never asked the served"):
         run("gemini", url, tmp_path)
+
+
+def test_a_gateway_is_asked_once_for_each_model_of_a_wire_that_it_can_not_ask(
+    upstream: str, tmp_path: Path
+) -> None:
+    def answer(handler: BaseHTTPRequestHandler, body: dict[str, Any]) -> bytes:
+        with suppress(urllib.error.HTTPError):
+            ask(upstream)
+        handler.send_response(404)
+        handler.end_headers()
+        return b"{}"
+
+    def recorded(model: str) -> Exchange:
+        content = json.dumps({"model": model, "request": json.loads(HI)}).encode()
+        url = "https://cloudcode-pa.googleapis.com/v1internal:streamGenerateContent?alt=sse"
+        return with_provider(
+            Exchange(Request("POST", url, {}, content), 200, {}, EXCHANGE.reads, "complete")
+        )
+
+    with gateway(answer) as (url, asked):
+        line = read_line(f"proxy: facts = gateway gemini: {url}")
+        adapter = make_adapter(line, tmp_path, timeout=20.0)
+        reasons = [transcript(adapter, recorded(model)).skipped for model in "aabb"]
+    assert len(asked) == 2
+    (reason,) = {*reasons}
+    assert reason.startswith("path /v1beta/models/gemini-x:streamGenerateContent asks gemini-api,")
+    assert "the offered exchange is from code-assist" in reason
 
 
 def test_a_gateway_has_no_second_turn(tmp_path: Path) -> None:
