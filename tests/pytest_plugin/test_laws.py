@@ -9,18 +9,17 @@ from typing import Any
 import pytest
 
 from harness.cassettes import Cassette, Origin, dumps
+from harness.conformance.adapters import ADAPTERS, EVENTS
 from harness.conformance.laws import LAWS, Breach, Law, judge
-from harness.dialects import DIALECTS
 from tests.support.grammars import draw, grammars
+from tests.support.law_outcomes import outcomes
 from tests.support.signed_call import EXCHANGE
 
 pytest_plugins = ["pytester"]
 
 ROOT = Path(__file__).parents[2]
 Items = list[dict[str, Any]]
-PER_EXCHANGE = sum(len(DIALECTS) + ("events" in law.layers) for law in LAWS)
-SENDS_NOTHING = 2
-"""Event models of which no call goes back: art and agent-events."""
+OUTCOMES = outcomes(EXCHANGE, EVENTS, *ADAPTERS.values())
 
 
 @pytest.fixture
@@ -44,7 +43,7 @@ def test_every_law_exchange_and_adapter_is_an_item(
     project: pytest.Pytester,
 ) -> None:
     result = run(project, "--harness-laws", "-v", "test_own.py")
-    result.assert_outcomes(passed=PER_EXCHANGE - SENDS_NOTHING + 1, skipped=SENDS_NOTHING)
+    result.assert_outcomes(**OUTCOMES | {"passed": OUTCOMES["passed"] + 1})
     result.stdout.fnmatch_lines(
         ["*cassettes/hello.yaml::law-3-nothing-lost-nothing-invented-1[[]mind[]] PASSED*"]
     )
@@ -65,7 +64,7 @@ def test_items_are_selected_by_name_dialect_and_provider(
         passed=1
     )
     run(project, "cassettes", "--harness-laws", "--harness-dialect", "anthropic").assert_outcomes(
-        passed=len(LAWS)
+        **outcomes(EXCHANGE, ADAPTERS["anthropic"])
     )
     run(project, "cassettes", "--harness-laws", "--harness-provider", "vertex-ai").assert_outcomes()
 
@@ -76,7 +75,7 @@ def test_workers_give_the_same_results(project: pytest.Pytester) -> None:
         result = project.runpytest_subprocess(
             "cassettes", "--harness-laws", "-n", workers, "--harness-report", name
         )
-        result.assert_outcomes(passed=PER_EXCHANGE - SENDS_NOTHING, skipped=SENDS_NOTHING)
+        result.assert_outcomes(**OUTCOMES)
     folders = [
         sorted(path for path in (project.path / name).rglob("*.html")) for name in ("one", "two")
     ]

@@ -1,0 +1,19 @@
+"""The outcomes of all laws for an exchange and adapters that keep them, counted from the table of
+laws.
+"""
+
+from __future__ import annotations
+
+from harness.conformance.adapters import Adapter
+from harness.conformance.laws.judge import cells
+from harness.stream.exchange import Exchange
+
+
+def outcomes(exchange: Exchange, *adapters: Adapter) -> dict[str, int]:
+    """How many items pass, and how many are skipped since their law is not asked."""
+    reasons = [
+        cell.law.unasked(cell.exchange, cell.adapter)
+        for cell in cells("counted", (exchange,), adapters)
+    ]
+    asked = reasons.count("")
+    return {"passed": asked, "skipped": len(reasons) - asked}
