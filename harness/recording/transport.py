@@ -20,7 +20,6 @@ from pathlib import Path
 from types import AsyncGeneratorType
 from typing import Any, Final, Protocol
 from urllib.request import getproxies, proxy_bypass
-from weakref import WeakKeyDictionary
 
 from harness.cassettes import Exchange, Request
 from harness.stream.events import End
@@ -96,6 +95,7 @@ class _SyncTransport:
     def __init__(self, source: Source) -> None:
         self.source = source
         self._inner: dict[str | None, Any] = {}
+        self._proxies = getproxies()
         if source.live:
             _tls(self.http)  # takes long, so not while the client waits for its first answer
 
@@ -103,7 +103,7 @@ class _SyncTransport:
         return handle(self.http, self.source, self._send, request)
 
     def _send(self, request: Any) -> Any:
-        proxy = _proxy(request.url)
+        proxy = _proxy(self._proxies, request.url)
         if proxy not in self._inner:
             self._inner[proxy] = self.http.HTTPTransport(verify=_tls(self.http), proxy=proxy)
         return self._inner[proxy].handle_request(request)
@@ -118,9 +118,9 @@ class _AsyncTransport:
 
     def __init__(self, source: Source) -> None:
         self.source = source
-        self._inner: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str | None, Any]] = (
-            WeakKeyDictionary()
-        )  # a pool belongs to one loop
+        # a pool belongs to one loop
+        self._inner: dict[asyncio.AbstractEventLoop, dict[str | None, Any]] = {}
+        self._proxies = getproxies()
         if source.live:
             _tls(self.http)
 
@@ -128,8 +128,13 @@ class _AsyncTransport:
         return await handle_async(self.http, self.source, self._send, request)
 
     async def _send(self, request: Any) -> Any:
-        inner = self._inner.setdefault(asyncio.get_running_loop(), {})
-        proxy = _proxy(request.url)
+        loop = asyncio.get_running_loop()
+        if loop not in self._inner:
+            for other in list(self._inner):
+                if other.is_closed():  # its pool refers to it, and cannot be closed any more
+                    self._inner.pop(other, None)
+        inner = self._inner.setdefault(loop, {})
+        proxy = _proxy(self._proxies, request.url)
         if proxy not in inner:
             inner[proxy] = self.http.AsyncHTTPTransport(verify=_tls(self.http), proxy=proxy)
         return await inner[proxy].handle_async_request(request)
@@ -145,12 +150,10 @@ def _tls(http: Any) -> Any:
     return http.create_ssl_context()
 
 
-def _proxy(url: Any) -> str | None:
+def _proxy(proxies: dict[str, str], url: Any) -> str | None:
     """The proxy that the environment names for a URL. Clients leave this to a custom transport."""
-    if proxy_bypass(url.host):
-        return None
-    proxies = getproxies()
-    return proxies.get(url.scheme) or proxies.get("all")
+    proxy = proxies.get(url.scheme) or proxies.get("all")
+    return None if proxy is None or proxy_bypass(url.host) else proxy
 
 
 def handle(http: Any, source: Source, send: Callable[[Any], Any], request: Any) -> Any:

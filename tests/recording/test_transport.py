@@ -8,6 +8,8 @@ import gzip
 import json
 import socket
 import threading
+import warnings
+import weakref
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
@@ -299,6 +301,25 @@ def test_one_client_serves_several_event_loops() -> None:
 
     with raw_server(plain("200 OK", b"x")) as url:
         assert [asyncio.run(run(url)) for _ in range(2)] == [b"x", b"x"]
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_a_transport_keeps_nothing_of_a_loop_that_was_closed(library: str) -> None:
+    need(library, _installed(library), f"{library} is not installed")
+    made, loops = transports(library), []
+    transport = made.asynchronous(Recording())
+
+    async def run(url: str) -> None:
+        loops.append(weakref.ref(asyncio.get_running_loop()))
+        await made.http.AsyncClient(transport=transport).post(url)  # is never closed
+
+    with raw_server(plain("200 OK", b"x")) as url, warnings.catch_warnings(action="ignore"):
+        for _ in range(3):
+            asyncio.run(run(url))
+        gc.collect()  # the sockets of a closed loop are closed with a warning
+        assert [loop() is None for loop in loops] == [True, True, False]
+        transport = None
+        gc.collect()
 
 
 @pytest.mark.parametrize(
