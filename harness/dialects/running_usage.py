@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Any, Final
 
 from harness.stream import events as ev
 
 _COUNTS: Final = tuple(name for name in ev.Usage.__struct_fields__ if name != "wire")
+_counts_of: Final = attrgetter(*_COUNTS)
 
 
 class RunningUsage:
@@ -41,8 +43,7 @@ class RunningUsage:
         return self._raw
 
     def _read(self, event: ev.Usage) -> None:
-        for name in _COUNTS:
-            count = getattr(event, name)
+        for name, count in zip(_COUNTS, _counts_of(event), strict=True):
             if count is not None:
                 self._counts[name] = count
         self._raw.update(event.raw)

@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, Final, Protocol
 
 from harness.facts import Facts
@@ -173,19 +174,14 @@ class Provider:
         """The facts about an exchange that its frames do not hold; ``tool_code`` None: as the
         provider's models are known to write.
         """
-        headers: dict[str, str] = {}
-        stderr: list[str] = []
-        for name, values in exchange.headers.items():
-            if values:
-                headers[lower := name.lower()] = values[0]
-                if lower == STDERR:
-                    stderr = values
+        headers = {name.lower(): values[0] for name, values in exchange.headers.items() if values}
+        lines = (values for name, values in exchange.headers.items() if name.lower() == STDERR)
         return Answer(
             status=exchange.status,
             headers=headers,
             model=model,
             tool_code=self.tool_code if tool_code is None else tool_code,
-            stderr=tuple(stderr),
+            stderr=tuple(chain.from_iterable(lines)) if STDERR in headers else (),
             asked=exchange.request.body if exchange.request else b"",
         )
 

@@ -79,10 +79,10 @@ class Exchange:
     def header(self, name: str) -> str | None:
         """The first value of a response header, in any case."""
         wanted = name.lower()
-        return next(
-            (values[0] for key, values in self.headers.items() if key.lower() == wanted and values),
-            None,
-        )
+        for key, values in self.headers.items():
+            if values and key.lower() == wanted:
+                return values[0]
+        return None
 
 
 @dataclass(frozen=True, slots=True)

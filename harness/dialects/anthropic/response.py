@@ -77,6 +77,9 @@ class Translator:
     def feed(self, event: ev.Event) -> list[Payload]:
         """The payloads that this event completes, perhaps none."""
         message = self._message
+        if type(event) is ev.Usage and self._reactions is OPENED:
+            self._usage.add(event)
+            return []
         if (  # the usual text: a piece of the open block; this is the hot path
             type(event) is ev.Text
             and message.block == "text"

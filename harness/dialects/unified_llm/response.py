@@ -46,9 +46,11 @@ class UnifiedLlmTranslator:
         self.blocked = False  # the prompt is blocked; later reasons do not count
         self.understanding = Understanding()
         self.settled = False  # the answer has content
-        self.reactions = _UNSETTLED
 
     def feed(self, event: ev.Event) -> list[Payload]:
+        if type(event) is ev.Usage:
+            self.usage.add(event)
+            return []
         if type(event) is ev.Text and self.settled:
             block, text = self.block, event.text
             if (  # the usual text: a piece of the open block; this is the hot path
@@ -62,16 +64,12 @@ class UnifiedLlmTranslator:
             ):
                 block.pieces.append(text)
                 return [{"type": "TEXT_DELTA", "delta": text, "text_id": block.id}]
-        return self.reactions[type(event)](self, event)
-
-    def _feed_any(self, event: ev.Event) -> list[Payload]:
         kind = type(event)
         if self.state == "over":
             return []
         if kind in self.understanding.watched:
             self.understanding.note(event)
-            if self.understanding.content:
-                self.settled, self.reactions = True, _SETTLED
+            self.settled = self.understanding.content
         if kind in _SCOPED and (
             event.call in self.other_calls  # type: ignore[attr-defined]  # all kinds of this set have it
             if kind in _OF_A_CALL
@@ -274,10 +272,6 @@ class UnifiedLlmTranslator:
 
     # ---------------------------------------------------------------- ends
 
-    def _usage(self, event: ev.Usage) -> list[Payload]:
-        self.usage.add(event)
-        return []
-
     def _finish(self, event: ev.Finish) -> list[Payload]:
         if not self.blocked:
             message = {} if event.message is None else {"message": event.message}
@@ -337,7 +331,6 @@ _Reactions = Mapping[type[ev.Event], Callable[[UnifiedLlmTranslator, Any], list[
 
 _HANDLERS: Final[_Reactions] = {
     ev.Text: UnifiedLlmTranslator._text,
-    ev.Usage: UnifiedLlmTranslator._usage,
     ev.Reasoning: UnifiedLlmTranslator._reasoning,
     ev.Start: UnifiedLlmTranslator._start,
     ev.CallStart: UnifiedLlmTranslator._call_start,
@@ -364,12 +357,6 @@ _HANDLERS: Final[_Reactions] = {
     ev.BlockEnd: UnifiedLlmTranslator._boundary,
     ev.Mark: UnifiedLlmTranslator._mark,
 }
-_UNSETTLED: Final[_Reactions] = dict.fromkeys(_HANDLERS, UnifiedLlmTranslator._feed_any)
-_SETTLED: Final[_Reactions] = {
-    **_UNSETTLED,
-    ev.Usage: UnifiedLlmTranslator._usage,
-}
-"""The reactions once the answer has content."""
 _OF_A_CALL: Final = frozenset({ev.CallPiece, ev.CallText, ev.CallEnd, ev.CallInvalid})
 _SCOPED: Final = _OF_A_CALL | {kind for kind in _HANDLERS if "candidate" in kind.__struct_fields__}
 _REFUSAL: Final = {"refusal": True}

@@ -69,10 +69,11 @@ class GeminiNormalizer(AnswerReader):
     def __init__(self, answer: Answer) -> None:
         super().__init__(answer)
         self._candidates = Candidates(answer.tool_code)
-        self._continuation: Callable[[bytes], Any] | None = None  # for the next message
+        self._expected: tuple[bool, tuple[str, ...]] | None = None  # the form of the next message
+        self._continuation: Callable[[bytes], Any] | None = None  # its decoder, once one came
         self._decoder: Callable[[bytes], Any] | None = None  # for messages of this form:
+        self._form: tuple[bool, tuple[str, ...]] | None = None  # in an envelope, names of counts
         self._wrapped = False
-        self._counts: tuple[str, ...] | None = None
         self._counted = False  # whether any of them is a count
         self._forms = 0
         self._names: tuple[Json, ...] | None = None  # of the latest message
@@ -83,7 +84,9 @@ class GeminiNormalizer(AnswerReader):
         if type(data) is not bytes:
             return super().feed(frame)
         if decode is None:
-            return self._feed_message(frame, data)
+            decode = self._expected and self._expected_decoder(*self._expected)
+            if decode is None:
+                return self._feed_message(frame, data)
         try:
             usual = decode(data)
         except REFUSED:
@@ -192,14 +195,24 @@ class GeminiNormalizer(AnswerReader):
 
     def _expect_same(self, wrapped: bool, counts: tuple[str, ...]) -> None:
         """Expect that the next message has the same form as this one."""
-        if (wrapped, counts) != (self._wrapped, self._counts) and self._forms < MAX_FORMS:
-            self._forms += 1
-            self._wrapped, self._counts = wrapped, counts
-            self._decoder = continuation(wrapped, counts)
-            self._counted = any(name in COUNTED for name in counts)
         self._repeated = self._names[:3] if self._names else ()
         usual = self._names is not None and self._names[4] is None and self._candidates.parts.idle
-        self._continuation = self._decoder if usual else None
+        self._expected = (wrapped, counts) if usual else None
+        self._continuation = None
+
+    def _expected_decoder(
+        self, wrapped: bool, counts: tuple[str, ...]
+    ) -> Callable[[bytes], Any] | None:
+        """The decoder of the expected form, or of an earlier one where there were too many. It is
+        made when the next message comes, because most answers have one message.
+        """
+        if (wrapped, counts) != self._form and self._forms < MAX_FORMS:
+            self._forms += 1
+            self._form, self._wrapped = (wrapped, counts), wrapped
+            self._decoder = continuation(wrapped, counts)
+            self._counted = any(name in COUNTED for name in counts)
+        self._expected, self._continuation = None, self._decoder
+        return self._decoder
 
     def _read_metadata(self, fields: Fields, out: list[Event]) -> None:
         fresh: dict[str, Event] = {}

@@ -85,7 +85,9 @@ class SseFramer:
 
     def close(self) -> list[Frame]:
         frames: list[Frame] = []
-        if self.line.held:
+        if not (self.line_held or self.data or self.bare_held):
+            return frames
+        if self.line_held:
             line = self.line.take()
             if self.bare.pieces.held or not _is_field(line):
                 self._end_event(None, frames, partial=True)
@@ -111,20 +113,19 @@ class SseFramer:
 
     def _take_whole(self, data: bytes, at_ms: float | None, frames: list[Frame]) -> bool:
         """Read whole events of one line each, with one kind of line end."""
-        lines, offset, taken = BytesIO(data).readlines(), self.offset, []
-        blank = b"\r\n" if data.endswith(b"\r\n") else b"\n"
-        if lines[1::2].count(blank) * 2 != len(lines):
+        end = b"\r\n\r\n" if data.endswith(b"\r\n\r\n") else b"\n\n"
+        if not data.endswith(end):
             return False
-        around, limit = 6 + len(blank), self.usual_size
-        for line in lines[::2]:
-            message, size = line.removeprefix(b"data: ").removesuffix(blank), len(line)
-            if len(message) != size - around or 13 in message or size > limit:
+        offset, around, taken = self.offset, 6 + len(end), []
+        longest = self.usual_size - around
+        for message in data[6 : -len(end)].split(end + b"data: "):
+            size = len(message)
+            if size > longest or 10 in message or 13 in message:
                 return False
             taken.append(Frame(offset, message, None, at_ms))
-            offset += size + around - 6
+            offset += size + around
         frames += taken
-        self.opening, self.end = b"data: ", 2 * blank
-        self.name_size, self.around = 0, 2 * around - 6
+        self.opening, self.end, self.name_size, self.around = b"data: ", end, 0, around
         self.after_cr = False
         self.offset = offset
         return True
