@@ -45,9 +45,12 @@ class Gaps:
 
 
 class Assembly:
-    """One object under construction. ``gaps`` is shared by the objects of an answer."""
+    """One object under construction. ``gaps`` is shared by the objects of an answer. ``too_far``:
+    the last piece was refused because it leaves out too many elements.
+    """
 
     def __init__(self, gaps: Gaps | None = None) -> None:
+        self.too_far = False
         self._gaps = gaps or Gaps()
         self._root: dict[str, Json] = {}
         self._steps: dict[str, Steps | None] = {}
@@ -60,6 +63,7 @@ class Assembly:
 
         ``more`` (the string goes on in a later piece) changes nothing: some peers leave it out.
         """
+        self.too_far = False
         if path not in self._steps:
             self._steps[path] = read_path(path)
         steps = self._steps[path]
@@ -108,6 +112,7 @@ class Assembly:
         if type(first) is int:
             gap += max(0, first - len(holder))
         if gap > min(self._gap, self._gaps.left):
+            self.too_far = True
             return False
         self._gap -= gap
         self._gaps.left -= gap

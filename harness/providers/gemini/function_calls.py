@@ -4,11 +4,13 @@ A whole call has a name and no ``willContinue``. A streamed call (``partialArgs`
 https://cloud.google.com/vertex-ai/generative-ai/docs/multimodal/function-calling#streaming-fc)
 continues in parts without name and id. It ends with ``{}``, with a part without ``willContinue``,
 with another name, or when other content or a finish reason follows. Its arguments are assembled by
-JSON path; a piece without a place becomes an `Unknown` event.
+JSON path; a piece without a place becomes an `Unknown` event. Pieces beyond the limits of
+`harness.stream.json_path` become one such event, which says how many they are.
 """
 
 from __future__ import annotations
 
+import json
 from typing import Final
 
 from harness.stream.events import CallEnd, CallPiece, CallStart, Event, Text, Unknown
@@ -44,6 +46,8 @@ class Calls:
     def __init__(self) -> None:
         self._count = 0
         self._gaps: Gaps | None = None
+        self._too_far = 0
+        self._too_far_bytes = 0
         self.open_call: _OpenCall | None = None
 
     def next_number(self) -> int:
@@ -72,6 +76,13 @@ class Calls:
         if call is not None:
             out.append(CallEnd(call.number, call.arguments.value()))
             out += [Text("", signature, call.candidate) for signature in call.signatures]
+
+    def report_too_far(self, out: list[Event]) -> None:
+        """Give one event for all pieces that left out too many elements."""
+        if self._too_far:
+            counts: Json = {"count": self._too_far, "bytes": self._too_far_bytes}
+            out.append(Unknown("call pieces beyond the limit", {"partialArgs": counts}))
+            self._too_far = self._too_far_bytes = 0
 
     def read(
         self,
@@ -126,6 +137,12 @@ class Calls:
         for wire in fields.pieces or ():
             read, left = _read_piece(call.number, wire)
             placed = read is not None and call.arguments.add(read.path, read.value, read.more)
+            if read is not None and call.arguments.too_far:
+                self._too_far += 1
+                self._too_far_bytes += len(
+                    json.dumps(wire, ensure_ascii=False).encode("utf-8", "replace")
+                )
+                continue
             out.append(
                 read if read is not None and placed else Unknown("call piece", wire, call.candidate)
             )
@@ -178,6 +195,11 @@ def _parse_arguments(arguments: Json) -> dict[str, Json] | None:
         except ValueError:
             return None
     return arguments if type(arguments) is dict else None
+
+
+def _byte_count(wire: Json) -> int:
+    """The length of the JSON text of a piece."""
+    return len(json.dumps(wire, ensure_ascii=False).encode("utf-8", "replace"))
 
 
 def _read_piece(number: int, wire: Json) -> tuple[CallPiece | None, list[tuple[str, Json]]]:

@@ -131,9 +131,12 @@ class Parts:
             self.calls.end(out)
 
     def release_all(self, out: list[Event]) -> None:
-        """Release the text of every candidate."""
+        """Give what was held back: the text of every candidate, and the account of the pieces of
+        arguments that had no place.
+        """
         for candidate in self._splitters or ():
             self.release(candidate, out)
+        self.calls.report_too_far(out)
 
     def _read_text(
         self,

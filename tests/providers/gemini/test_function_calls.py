@@ -157,7 +157,6 @@ def test_pieces_of_every_type_find_their_place() -> None:
     [
         {"jsonPath": "$.a.b", "stringValue": "x"},
         {"jsonPath": "$.a", "numberValue": 1},
-        {"jsonPath": "$.list[10001]", "numberValue": 1},
         {"jsonPath": "$.*", "numberValue": 1},
         {"jsonPath": "$", "numberValue": 1},
         {"jsonPath": "a", "stringValue": "x"},
@@ -389,16 +388,75 @@ def test_candidates_are_searched_each_by_itself() -> None:
     ]
 
 
+FAR = {"jsonPath": "$.a[9999]", "stringValue": "x"}
+FARTHER = {"jsonPath": "$.b[10001]", "stringValue": "é"}
+BEYOND = {
+    "kind": "unknown",
+    "where": "call pieces beyond the limit",
+    "raw": {"partialArgs": {"count": 2, "bytes": 94}},
+}
+
+
+@pytest.mark.parametrize(
+    ("last", "end", "following"),
+    [
+        (candidate(finishReason="STOP"), "complete", None),
+        (parts({"functionCall": {}}), "cut", {"kind": "incomplete", "end": "cut"}),
+        ({"error": {"message": "m"}}, "complete", {"kind": "error", "message": "m"}),
+    ],
+)
+def test_pieces_beyond_the_limit_are_one_event_of_the_answer(
+    last: Json, end: End, following: Json
+) -> None:
+    events = content(
+        OPENING,
+        parts({"functionCall": {"partialArgs": [FARTHER], "willContinue": True}}),
+        parts({"functionCall": {"partialArgs": [FAR, FARTHER], "willContinue": True}}),
+        last,
+        end=end,
+    )
+    (place,) = [at for at, event in enumerate(events) if event["kind"] == "unknown"]
+    assert events[place] == BEYOND
+    after = [{key: event[key] for key in following or ()} for event in events[place + 1 :]]
+    assert after == ([following] if following else [])
+
+
+def many_pieces(count: int, per_call: int, per_frame: int) -> bytes:
+    """Pieces that each leave out 9999 elements, as calls of so many pieces in frames of so many
+    calls.
+    """
+    calls = [
+        {
+            "functionCall": {
+                "name": "f",
+                "partialArgs": [
+                    {"jsonPath": f"$.a{at}[9999]", "stringValue": "x"} for at in range(per_call)
+                ],
+            }
+        }
+    ] * (count // per_call)
+    frames = [calls[at : at + per_frame] for at in range(0, len(calls), per_frame)]
+    return b"".join(
+        b"data: " + json.dumps({"candidates": [{"content": {"parts": parts}}]}).encode() + b"\n\n"
+        for parts in frames
+    )
+
+
 @pytest.mark.slow
-def test_the_gaps_of_all_calls_of_an_answer_are_bounded() -> None:
-    piece_far_out = {"jsonPath": "$.a[9999]", "stringValue": "x"}
-    calls = [{"functionCall": {"name": "f", "partialArgs": [piece_far_out]}}] * 10_000
-    message = {"candidates": [{"content": {"parts": calls}, "finishReason": "STOP"}]}
-    body = b"data: " + json.dumps(message).encode() + b"\n\n"
+@pytest.mark.parametrize(
+    ("per_call", "per_frame", "placed"),
+    [(1, 10_000, 50), (1, 1, 50), (10_000, 1, 1), (100, 10, 50)],
+)
+def test_the_gaps_of_all_calls_of_an_answer_are_bounded(
+    per_call: int, per_frame: int, placed: int
+) -> None:
+    body = many_pieces(10_000, per_call, per_frame)
+    body += b'data: {"candidates": [{"finishReason": "STOP"}]}\n\n'
     exchange = Exchange(None, 200, {}, ((None, body),), "complete")
     events = replay(exchange, layer="events", provider="vertex-ai")
+    (unknown,) = [event["raw"] for event in events if event["kind"] == "unknown"]
+    assert unknown["partialArgs"]["count"] == 10_000 - placed
     assert len(json.dumps(events)) < 20_000_000
-    assert sum(event["kind"] == "unknown" for event in events) == 10_000 - 500_000 // 9999
     for dialect in DIALECTS:
         payloads = replay(exchange, dialect=dialect, provider="vertex-ai")
         assert len(json.dumps(payloads)) < 20_000_000
