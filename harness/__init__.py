@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from harness.cassettes import Cassette, CassetteError, Exchange, Origin, Request
     from harness.cassettes.load import load
-    from harness.pipeline.replay import ReplayError, replay
+    from harness.pipeline.replay import ReplayError, replay, replay_parts
     from harness.pipeline.request import request
     from harness.stream.generation import ToolOutcome, TranslationError, TranslationWarning
     from harness.stream.session import Session, Tool
@@ -31,6 +31,7 @@ __all__ = [
     "TranslationWarning",
     "load",
     "replay",
+    "replay_parts",
     "request",
 ]
 
@@ -42,6 +43,7 @@ _HOMES = {
     "Request": "cassettes",
     "load": "cassettes.load",
     "replay": "pipeline.replay",
+    "replay_parts": "pipeline.replay",
     "ReplayError": "pipeline.replay",
     "request": "pipeline.request",
     "ToolOutcome": "stream.generation",

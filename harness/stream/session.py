@@ -8,15 +8,19 @@ oldest entry is dropped first.
 
 from __future__ import annotations
 
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 SignedPart = Literal["empty thought", "lost part"]
 """A part whose signature stands alone in an event model: the thought is empty, or the part itself
 has no place there.
 """
+
+
+_Value = TypeVar("_Value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,22 +69,26 @@ class Session:
     ) -> None:
         self._ids = ids or counted_ids()
         self._limit = limit
-        self._given: dict[str, None] = {}
-        self.invented: set[str] = set()
-        self.calls: dict[str, RememberedCall] = {}
-        self.signed: dict[str, SignedPart] = {}
+        # id → whether it was invented; an OrderedDict finds its oldest entry in constant time
+        self._given: OrderedDict[str, bool] = OrderedDict()
+        self.calls: OrderedDict[str, RememberedCall] = OrderedDict()
+        self.signed: OrderedDict[str, SignedPart] = OrderedDict()
         self.context: Mapping[str, Any] = context or {}
         self.own_names: Mapping[str, str] = {}
         self.at_ms: float | None = None
         self.streamed = True
+
+    @property
+    def invented(self) -> set[str]:
+        """The latest ids that no wire gave; as many as there are ids that can't be given again."""
+        return {given for given, invented in self._given.items() if invented}
 
     def next_id(self, prefix: str) -> str:
         """A new id that this session has not given out before."""
         fresh = self._ids(prefix)
         while fresh in self._given:
             fresh = self._ids(prefix)
-        self.invented.add(fresh)
-        return self._give(fresh)
+        return self._give(fresh, invented=True)
 
     def call_id(self, wire_id: str | None, prefix: str) -> str:
         """The wire's id; a counted one if there is none or another call of this session has it."""
@@ -98,28 +106,29 @@ class Session:
     ) -> None:
         """Keep name, signature and wire id of a call for later turns."""
         self.calls.pop(call_id, None)
-        self.calls[call_id] = RememberedCall(name, signature, wire_id)
-        if len(self.calls) > self._limit:
-            del self.calls[next(iter(self.calls))]
+        _add(self.calls, call_id, RememberedCall(name, signature, wire_id), self._limit)
 
     def remember_signature(self, signature: str, part: SignedPart) -> None:
         """Keep which part a signature is of, where the event model does not tell it."""
-        self.signed[signature] = part
-        if len(self.signed) > self._limit:
-            del self.signed[next(iter(self.signed))]
+        _add(self.signed, signature, part, self._limit)
 
-    def _give(self, given: str) -> str:
-        self._given[given] = None
-        if len(self._given) > 10 * self._limit:
-            del self._given[next(iter(self._given))]
+    def _give(self, given: str, invented: bool = False) -> str:
+        _add(self._given, given, invented, 10 * self._limit)
         return given
+
+
+def _add(entries: OrderedDict[str, _Value], key: str, value: _Value, limit: int) -> None:
+    """Add an entry; beyond the limit, drop the oldest."""
+    entries[key] = value
+    if len(entries) > limit:
+        entries.popitem(last=False)
 
 
 def counted_ids() -> Callable[[str], str]:
     """Ids that are the same in every run: every prefix counts from 1."""
-    counters: dict[str, count[int]] = {}
+    counters: dict[str, count[int]] = defaultdict(lambda: count(1))
 
     def next_id(prefix: str) -> str:
-        return f"{prefix}_{next(counters.setdefault(prefix, count(1)))}"
+        return f"{prefix}_{next(counters[prefix])}"
 
     return next_id

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from harness.cassettes import Exchange, Request
-from harness.pipeline.replay import replay
+from harness.dialects import DIALECTS
+from harness.pipeline.replay import replay, replay_parts
 from harness.stream.framing import sse
 
 URL = (
@@ -54,3 +55,17 @@ def test_a_long_read_without_the_end_of_an_event_stays_whole(fed: list[int]) -> 
     data = b'data: {"text": "' + b"x" * 3 * MEGABYTE + b'"}\n\n'
     assert len(frames(data)) == 1
     assert fed == [len(data)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_long_read_is_translated_in_parts(dialect: str, fed: list[int]) -> None:
+    message = b'data: {"candidates": [{"content": {"parts": [{"text": "%b"}]}}]}\n\n' % TEXT
+    exchange = Exchange(None, 200, {}, ((5.0, message * 2500),), "complete")
+    parts = replay_parts(exchange, "gemini-api", dialect)
+    fed.clear()  # the provider was detected
+    first = next(parts)
+    assert len(fed) == 1
+    assert [*first, *(payload for part in parts for payload in part)] == replay(
+        exchange, provider="gemini-api", dialect=dialect
+    )

@@ -103,7 +103,10 @@ class AgentEventsTranslator:
             "teamMetadata": self.team,
             "timestamp": int(self.session.at_ms or 0),
         }
-        return payload | {name: value for name, value in fields.items() if value is not None}
+        for name, value in fields.items():
+            if value is not None:
+                payload[name] = value
+        return payload
 
     def _start(self, event: ev.Start) -> list[Payload]:
         return [] if event.implied else [self.make("session.started")]
