@@ -32,7 +32,7 @@ imports: $(READY) ## import contracts: which package may import which
 	$(BIN)/lint-imports
 
 fast: $(READY) ## the unit tests that are not marked slow: each takes less than about 0.1 s, all of them less than a minute
-	$(BIN)/python -m pytest tests -q -n 2 -m "not slow" --ignore tests/browser
+	$(BIN)/python -m pytest tests -q -n 2 -m "not slow"
 
 unit: $(READY) ## unit tests and specs
 	$(BIN)/python -m pytest -q -n 2 --ignore tests/browser

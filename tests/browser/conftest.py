@@ -22,6 +22,11 @@ from tests.support.report_samples import (
 )
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Every test of this folder opens a browser, so it is slow."""
+    item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
     path = shutil.which("chromium")

@@ -37,7 +37,6 @@ def test_a_link_to_a_count_opens_its_cells(reader: Reader, page_file: Path) -> N
     assert page.locator("details[open]").count() == 1
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_axe_finds_no_violation_on_any_width(
     reader: Reader, page_file: Path, *, dark: bool

@@ -98,7 +98,6 @@ def test_text_that_tries_to_break_out_of_every_field_stays_text(
         assert (visit.said, len(visit.asked)) == ([], 1)
 
 
-@pytest.mark.slow
 def test_a_page_of_ten_thousand_cells_opens_and_is_searched(reader: Reader, tmp_path: Path) -> None:
     columns = tuple(adapter.name for adapter in FIVE.adapters)
     cells = run_of(2000, "data: " + "x" * 1500, columns=columns)

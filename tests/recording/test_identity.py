@@ -336,6 +336,7 @@ if os.environ.get("END") != "complete":
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in NAMES if name.partition("/")[0] in PROGRAMS])
 def test_what_a_program_writes_is_recorded_as_it_was(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -23,7 +23,13 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, ENVIRONMENT)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind",
+    [
+        kind if kind == "Google API key" else pytest.param(kind, marks=pytest.mark.slow)
+        for kind in KINDS
+    ],
+)
 @pytest.mark.parametrize("place", RECORDED)
 def test_a_cassette_shows_no_secret(place: str, kind: str) -> None:
     cassette = RECORDED[place](KINDS[kind])

@@ -234,6 +234,7 @@ def explanations(
     return unexplained, shown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [one.id for one in SHIPPED])
 def test_the_sdk_gives_the_events_of_the_wire_less_its_losses(name: str, both_ways: Read) -> None:
     unexplained, _ = explanations(*both_ways[name])
