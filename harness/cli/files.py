@@ -172,16 +172,10 @@ def _replay(parsed: argparse.Namespace) -> int:
             _print_json(*output_items(adapter_named(parsed.adapter, parsed), exchange))
             replayed = True
             continue
-        with warnings.catch_warnings(action="ignore"):  # the note above says the same
-            parts = replay_parts(
-                exchange,
-                provider=parsed.provider,
-                dialect=parsed.dialect,
-                layer=parsed.layer,
-                cuts=parsed.cuts,
-            )
-            for payloads in parts:
-                _print_json(*payloads)
+        for payloads in replay_parts(
+            exchange, parsed.provider, parsed.dialect, parsed.layer, parsed.cuts
+        ):
+            _print_json(*payloads)
         replayed = True
     if not replayed:
         note(

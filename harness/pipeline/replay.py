@@ -70,40 +70,21 @@ def replay(
     an answer has no request and its body does not show its provider, ``provider`` must be given.
     Never raises for the content of the stream.
     """
-    parts = replay_parts(
-        exchange, provider, dialect, layer, cuts, session, tools, tool_code, max_frame
-    )
-    return list(chain.from_iterable(parts))
-
-
-def replay_parts(
-    exchange: Exchange,
-    provider: str | None = None,
-    dialect: str = DEFAULT_DIALECT,
-    layer: Layer = "payloads",
-    cuts: Cuts = "recorded",
-    session: Session | None = None,
-    tools: Sequence[Tool] | None = None,
-    tool_code: bool | None = None,
-    max_frame: int = MAX_FRAME,
-) -> Iterator[list[dict[str, Any]]]:
-    """`replay` as a list for each read, made when it is asked for; the first call checks the
-    arguments.
-    """
-    check_known("layer", layer, _LAYERS)
-    if isinstance(cuts, str):
-        check_known("cuts", cuts, ("recorded", "whole", "bytes"))
     run = _Run.of(exchange, provider, cuts, tool_code, max_frame)
     if provider is None and run.exchange.provider is None:
         warnings.warn(
-            f"neither URL nor body tells the provider; replayed as {DEFAULT_PROVIDER}", stacklevel=3
+            f"neither URL nor body tells the provider; replayed as {DEFAULT_PROVIDER}", stacklevel=2
         )
-    if layer == "frames":
-        return iter([[plain_frame(frame) for frame in run.frames()]])
-    if layer == "events":
-        return ([to_builtins(event) for event in events] for _, events in run.steps())
-    check_known("dialect", dialect, DIALECTS)
-    return run.payloads(DIALECTS[dialect], Session() if session is None else session, tools)
+    return list(chain.from_iterable(run.parts(layer, dialect, session, tools)))
+
+
+def replay_parts(
+    exchange: Exchange, provider: str | None, dialect: str, layer: Layer, cuts: Cuts
+) -> Iterator[list[dict[str, Any]]]:
+    """`replay` as a list for each read, made when it is asked for, without its warning. The call
+    checks the arguments.
+    """
+    return _Run.of(exchange, provider, cuts).parts(layer, dialect)
 
 
 @dataclass(slots=True)
@@ -158,26 +139,27 @@ class Normalized:
         run = self._run = _Run.of(exchange, provider, tool_code=tool_code)
         trace = self.trace = Trace()
         frames, normalizer = _Frames(run), run.normalizer()
-        add, feed = trace.steps.append, normalizer.feed  # this is the hot path
+        add, note = trace.steps.append, trace.reads.append
+        feed = normalizer.feed  # this is the hot path
         for completed in frames:
             for frame in completed:
                 add((frame, feed(frame)))
-            trace.reads += [frames.read] * len(completed)
+                note(frames.read)
         add((None, run.end(frames, normalizer)))
         trace.fault = frames.last_frame()
 
     def translate(self, dialect: Dialect, session: Session) -> Trace:
         """The trace with the payloads of a dialect; the session's clock goes with the frames."""
         translator = self._run.translator(dialect, session, None)
-        feed = translator.feed
         payloads: list[Payload] = []
         made: list[int] = []
+        feed, note = translator.feed, made.append
         for frame, events in self.trace.steps:
             if frame is not None and frame.at_ms is not None:
                 session.at_ms = frame.at_ms
             for event in events:
                 payloads += feed(event)
-                made.append(len(payloads))
+                note(len(payloads))
         payloads += translator.close()
         trace = self.trace
         return Trace(trace.steps, trace.reads, trace.fault, payloads, made)
@@ -239,6 +221,8 @@ class _Run:
         """Detect the provider where that has not been done; raises `ReplayError` for an exchange
         that does not generate.
         """
+        if isinstance(cuts, str):
+            check_known("cuts", cuts, ("recorded", "whole", "bytes"))
         exchange = _with_identity(exchange)
         if not is_answer(exchange, provider):
             place = (
@@ -252,6 +236,24 @@ class _Run:
             )
         chosen = PROVIDERS[choose_provider(exchange, provider)]
         return cls(exchange, chosen, cuts, tool_code, max_frame)
+
+    def parts(
+        self,
+        layer: Layer,
+        dialect: str,
+        session: Session | None = None,
+        tools: Sequence[Tool] | None = None,
+    ) -> Iterator[list[dict[str, Any]]]:
+        """The output of a layer as a list for each read, made when it is asked for; the call
+        checks the arguments.
+        """
+        check_known("layer", layer, _LAYERS)
+        if layer == "frames":
+            return iter([[plain_frame(frame) for frame in self.frames()]])
+        if layer == "events":
+            return ([to_builtins(event) for event in events] for _, events in self.steps())
+        check_known("dialect", dialect, DIALECTS)
+        return self.payloads(DIALECTS[dialect], Session() if session is None else session, tools)
 
     def frames(self) -> list[Frame]:
         """All frames, and a last raw one for a body that cannot be framed to its end."""
@@ -332,8 +334,9 @@ class _Frames:
 
     def last_frame(self) -> Frame | None:
         """A raw frame with the fault, behind all bytes; None without a fault."""
-        size = sum(len(data) for _, data in self.exchange.reads)
-        return Frame(size, None, self.fault) if self.fault else None
+        if not self.fault:
+            return None
+        return Frame(sum(len(data) for _, data in self.exchange.reads), None, self.fault)
 
     def __iter__(self) -> Iterator[list[Frame]]:
         encoding = self.exchange.header("content-encoding")
