@@ -57,6 +57,7 @@ _OPAQUE: Final[tuple[Aspect, ...]] = (
     "citations",
     "urls",
 )
+_COUNTS: Final = ("input", "output", "thoughts", "total")
 FIRST_WORDS: Final = 30
 """Characters of an error's message by which it is recognized."""
 
@@ -209,7 +210,7 @@ def _carried(wire: WireAnswer | None, transcript: Transcript) -> _Carried:
                     pass  # a piece of a call that is still streaming
                 case Call():
                     arguments = _arguments(fact.arguments)
-                    call = replace(fact, id=fact.id or None, arguments=arguments)
+                    call = Call(fact.id or None, fact.name, arguments)
                     if call.id is None or ids[call.id] > 1 or call.id not in at_id:
                         at_id[call.id or ""] = len(calls)
                         calls.append(call)
@@ -222,11 +223,9 @@ def _carried(wire: WireAnswer | None, transcript: Transcript) -> _Carried:
                     finish, finish_event = fact.raw, entry.native
                     reasons.append(fact.raw or "")
                 case Usage():
-                    counts = (
-                        (name, getattr(fact, name))
-                        for name in ("input", "output", "thoughts", "total")
-                    )
-                    usage |= {name: count for name, count in counts if count is not None}
+                    for name in _COUNTS:
+                        if (count := getattr(fact, name)) is not None:
+                            usage[name] = count
                 case Error():
                     errors.append(fact)
                 case _:
@@ -506,9 +505,9 @@ class _Judge:
         self._look_for("signatures", [value for _, value in account.signatures], binary=True)
 
     def _opaque(self) -> None:
-        account = self._accounts[-1]
-        for aspect in _OPAQUE:
-            values = account.opaque.get(aspect, [])
+        opaque = self._accounts[-1].opaque
+        for aspect in _OPAQUE if opaque else ():
+            values = opaque.get(aspect, [])
             self._look_for(aspect, values, binary=aspect == "media", each=aspect == "media")
 
     def _look_for(
@@ -582,14 +581,11 @@ class _Judge:
         counts = wire.facts.usage
         cached_apart = counts.get("cacheReadTokens") or 0  # agy's name, counted beside the input
         prompt, output, thoughts, total, tool_use = (
-            counts.get(name) or 0
-            for name in (
-                "promptTokenCount",
-                "candidatesTokenCount",
-                "thoughtsTokenCount",
-                "totalTokenCount",
-                "toolUsePromptTokenCount",
-            )
+            counts.get("promptTokenCount") or 0,
+            counts.get("candidatesTokenCount") or 0,
+            counts.get("thoughtsTokenCount") or 0,
+            counts.get("totalTokenCount") or 0,
+            counts.get("toolUsePromptTokenCount") or 0,
         )
         if not any((prompt, output, thoughts, total)):
             if any(got.values()):
@@ -599,22 +595,16 @@ class _Judge:
             note = "the adapter asked again after an answer that goes on"
             self._findings["usage"] = AspectFinding("not_asked", note)
             return
-        sums = {
-            prompt + output,
-            prompt + output + thoughts,
-            prompt + tool_use + output + thoughts,
+        made = output + thoughts
+        sums = (prompt + output, prompt + made, prompt + tool_use + made)
+        accepted = {
+            "input": (prompt, prompt + tool_use, prompt - cached_apart),
+            "output": (output, made),
+            "thoughts": (0, thoughts),
+            "total": (0, total) if total else (0, *sums),
         }
-        here = {name: got.get(name) or 0 for name in ("input", "output", "thoughts", "total")}
-        wrong = [
-            name
-            for name, accepted in (
-                ("input", {prompt, prompt + tool_use, prompt - cached_apart}),
-                ("output", {output, output + thoughts}),
-                ("thoughts", {0, thoughts}),
-                ("total", {0, total} if total else {0} | sums),
-            )
-            if here[name] not in accepted
-        ]
+        here = {name: got.get(name) or 0 for name in _COUNTS}
+        wrong = [name for name in _COUNTS if here[name] not in accepted[name]]
         if thoughts and not here["thoughts"] and here["output"] == output:
             wrong.append("thoughts")
         note = (

@@ -70,7 +70,7 @@ class NativeSearch:
             for value in holder:
                 if isinstance(value, str):
                     strings.append(value)
-                elif isinstance(value, dict | list):
+                elif isinstance(value, (dict, list)):
                     pending.append(value)
         return Counter(strings)
 

@@ -37,13 +37,12 @@ def read_body(body: bytes) -> Iterator[str | tuple[Json]]:
     start = 0
     while body.startswith(b"data: ", start):  # most bodies are events of one line
         end = body.find(b"\n", start)
-        line, blank = body[start + 6 : end], b"\n"
-        if line.endswith(b"\r"):
-            line, blank = line[:-1], b"\r\n"
-        if end < 0 or b"\r" in line or not body.startswith(blank, end + 1):
+        carriage_return = body.find(b"\r", start, end)
+        blank = b"\n" if carriage_return < 0 else b"\r\n"
+        if end < 0 or 0 <= carriage_return < end - 1 or not body.startswith(blank, end + 1):
             break
         try:
-            value = _decode(line)
+            value = _decode(body[start + 6 : end])
         except (ValueError, RecursionError):
             break
         yield (value,)

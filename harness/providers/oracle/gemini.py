@@ -123,7 +123,8 @@ def _objects(value: Json) -> list[dict[str, Json]]:
 
 class _Reader(MessageReader):
     """Its state: the call whose arguments are streamed; the pieces of text and thoughts that the
-    facts do not have yet (`settled` adds them); the fields of messages that are read or noted.
+    facts do not have yet (`settled` adds them); the fields of a usual message, as far as they are
+    known.
     """
 
     def __init__(self, status: int) -> None:
@@ -131,9 +132,12 @@ class _Reader(MessageReader):
         self._streamed: StreamedArguments | None = None
         self._texts: list[str] = []
         self._thoughts: list[str] = []
-        self._noted = set(_READ)
+        self._noted = _READ - _SELDOM
 
     def _read_object(self, message: dict[str, Json]) -> None:
+        if message.keys() <= self._noted:
+            self._read_response(message)
+            return
         seldom = not _SELDOM.isdisjoint(message)
         if seldom:
             if message.get("error") is not None:
@@ -143,10 +147,9 @@ class _Reader(MessageReader):
                 self.facts.others |= present({name: message.get(name) for name in _ENVELOPE}, set())
                 self._read_object(inner)
                 return
-        if not message.keys() <= self._noted:
-            others = present(message, _READ)
-            self.facts.others |= others
-            self._noted |= others
+        others = present(message, _READ)
+        self.facts.others |= others
+        self._noted |= others
         self._read_response(message, seldom)
 
     def settled(self) -> Facts:
@@ -169,7 +172,7 @@ class _Reader(MessageReader):
             view.blocks = find_blocks(view.text)
         return facts
 
-    def _read_response(self, message: dict[str, Json], seldom: bool) -> None:
+    def _read_response(self, message: dict[str, Json], seldom: bool = False) -> None:
         if seldom:
             self._read_feedback(pick(message, "promptFeedback"))
         usage = pick(message, "usageMetadata")
