@@ -6,8 +6,9 @@ import argparse
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from tqdm import tqdm
 
@@ -30,6 +31,7 @@ from harness.report.sweep_page import PAGE, most_frequent, sweep_page
 from harness.stream.printable import printable
 
 from .judge import declared_of, line_of
+from .output import note
 from .record import read_count, read_seconds
 
 RED: Final = 1
@@ -122,49 +124,42 @@ def _sweep(parsed: argparse.Namespace) -> int:
     )
     engine = engine_named(parsed.engine, parsed.jobs)
     sweep = plan_sweep(parsed.inputs, settings, Folder(parsed.output), default_format())
-    with _Bar(sweep) as bar:
+    with _progress(sweep) as bar:
         try:
-            summary = run_sweep(sweep, engine, bar.add)
+            summary = run_sweep(sweep, engine, partial(_count, bar))
         except KeyboardInterrupt:
-            _say(f"interrupted; the same command goes on: {parsed.output} has what is finished")
+            note(f"interrupted; the same command goes on: {parsed.output} has what is finished")
             return INTERRUPTED
     page = sweep_page(masked(summary, mask()), settings, parsed.inputs)
     sweep.folder.write(PAGE, page.encode())
     for line in _lines(summary, settings):
         print(printable(line))
     files = "1 file" if len(sweep.parts) == 1 else f"{len(sweep.parts):,} files"
-    _say(f"{files} of verdicts, and {sweep.folder.at(PAGE)}")
+    note(f"{files} of verdicts, and {sweep.folder.at(PAGE)}")
     return RED if summary.red else 0
 
 
-class _Bar:
+def _progress(sweep: Sweep) -> Any:
     """A progress bar with the streams a second and the time left."""
+    return tqdm(
+        total=sum(part.rows for part in sweep.parts),
+        unit=" streams",
+        file=sys.stderr,
+        leave=False,
+        disable=None,
+        smoothing=0.05,
+        miniters=1,  # a part is much work, so each is shown
+        mininterval=0,
+    )
 
-    def __init__(self, sweep: Sweep) -> None:
-        self._bar = tqdm(
-            total=sum(part.rows for part in sweep.parts),
-            unit=" streams",
-            file=sys.stderr,
-            leave=False,
-            disable=None,
-            smoothing=0.05,
-            miniters=1,  # a part is much work, so each is shown
-            mininterval=0,
-        )
 
-    def __enter__(self) -> _Bar:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._bar.close()
-
-    def add(self, part: Part, now: bool) -> None:
-        """Count a part. One that was finished before is no work, so it does not change the rate."""
-        if now:
-            self._bar.update(part.rows)
-        else:
-            self._bar.total -= part.rows
-            self._bar.refresh()
+def _count(bar: Any, part: Part, now: bool) -> None:
+    """Count a part. One that was finished before is no work, so it does not change the rate."""
+    if now:
+        bar.update(part.rows)
+    else:
+        bar.total -= part.rows
+        bar.refresh()
 
 
 def _target(text: str, declared: Mapping[str, Sequence[DeclaredLoss]], timeout: float) -> Target:
@@ -242,7 +237,3 @@ def _diff_lines(found: SweepDifferences) -> list[str]:
         lines.append(f"{found.new_errors:,} streams that only A could judge")
         lines += [f"  {error.id}: {error.sentence}" for error in found.errors]
     return lines
-
-
-def _say(message: str) -> None:
-    print(f"harness: {printable(message)}", file=sys.stderr, flush=True)
