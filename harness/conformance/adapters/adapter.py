@@ -187,11 +187,17 @@ class Adapter:
         reference = self.reference and replace(self.reference, options=options)
         return replace(self, options=options, reference=reference)
 
-    def output(self, exchange: Exchange, normalize: Normalize | None = None) -> Output:
-        """Run the adapter; one of ours takes what ``normalize`` gives, where that is given. Raises
-        `AdapterError` for every exception that it raises.
+    def output(
+        self,
+        exchange: Exchange,
+        normalize: Normalize | None = None,
+        options: RunOptions | None = None,
+    ) -> Output:
+        """Run the adapter, with its own options where no others are given; one of ours takes what
+        ``normalize`` gives, where that is given. Raises `AdapterError` for every exception that it
+        raises.
         """
-        options = self.options
+        options = options or self.options
         with _adapter_errors():
             if normalize and self.of_normalized:
                 normalized = normalize(exchange, options.provider, options.tool_code)

@@ -167,9 +167,10 @@ def _description(exchange: Exchange) -> Mapping[str, object]:
 
 
 def _findings(name: str, exchange: Exchange, adapter: Adapter) -> ExchangeJudgement:
-    adapter = adapter.with_options(RunOptions(cassette=name, provider=exchange.provider))
+    options = RunOptions(cassette=name, provider=exchange.provider)
     try:
-        return compare_output(exchange, adapter, adapter.output(exchange), cassette=name)
+        output = adapter.output(exchange, options=options)
+        return compare_output(exchange, adapter, output, cassette=name)
     except AdapterError as error:
         return ExchangeJudgement(name, 1, error=str(error))
 
