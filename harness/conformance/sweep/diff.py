@@ -11,6 +11,7 @@ from harness.facts import ASPECTS
 
 from .files import EXTRA, file_system, is_url
 from .stream import SweepError
+from .summary import Example
 
 PAIRS: Final = """\
 CREATE TEMP TABLE pairs AS
@@ -61,15 +62,6 @@ FROM pairs
 
 
 @dataclass(frozen=True, slots=True)
-class DiffExample:
-    """A row as an example."""
-
-    id: str
-    source: str
-    sentence: str
-
-
-@dataclass(frozen=True, slots=True)
 class Difference:
     """Rows in which one aspect that A kept has the same other verdict in B."""
 
@@ -78,7 +70,7 @@ class Difference:
     model: str
     verdict: str
     rows: int
-    examples: tuple[DiffExample, ...]
+    examples: tuple[Example, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +80,7 @@ class SweepDifferences:
     """
 
     losses: tuple[Difference, ...]
-    errors: tuple[DiffExample, ...]
+    errors: tuple[Example, ...]
     both: int
     only_a: int
     only_b: int
@@ -118,10 +110,17 @@ def compare_sweeps(a: str, b: str) -> SweepDifferences:
                 raise SweepError(f"{path}: no output of a sweep: {reason}") from None
         connection.execute(PAIRS)
         losses = [
-            Difference(aspect, provider or "", model or "", verdict, rows, _examples(examples))
+            Difference(
+                aspect,
+                provider or "",
+                model or "",
+                verdict,
+                rows,
+                tuple(Example(**example) for example in examples),
+            )
             for aspect, provider, model, verdict, rows, examples in _all(connection, LOSSES)
         ]
-        errors = tuple(DiffExample(*row) for row in _all(connection, ERRORS))
+        errors = tuple(Example(*row) for row in _all(connection, ERRORS))
         (counts,) = _all(connection, COUNTS)
     return SweepDifferences(tuple(losses), errors, *counts)
 
@@ -129,10 +128,6 @@ def compare_sweeps(a: str, b: str) -> SweepDifferences:
 def _all(connection: Any, query: str) -> Sequence[tuple[Any, ...]]:
     rows: list[tuple[Any, ...]] = connection.execute(query).fetchall()
     return rows
-
-
-def _examples(examples: Sequence[dict[str, str]]) -> tuple[DiffExample, ...]:
-    return tuple(DiffExample(**example) for example in examples)
 
 
 def _view(path: str) -> str:

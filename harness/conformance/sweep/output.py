@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib.util import find_spec
 from io import BytesIO
+from itertools import islice
 from typing import Any, Final, Literal
 
 import msgspec
@@ -50,19 +51,13 @@ def _lines(rows: Iterable[Verdict]) -> bytes:
     return b"".join(encode(row) + b"\n" for row in rows)
 
 
-def _parquet(rows: Iterable[Verdict], summary: Summary) -> bytes:
+def _parquet(rows: Iterator[Verdict], summary: Summary) -> bytes:
     from pyarrow import parquet  # the extra
 
     buffer = BytesIO()
-    waiting: list[Verdict] = []
     with parquet.ParquetWriter(buffer, schema(), compression="zstd") as writer:
-        for row in rows:
-            waiting.append(row)
-            if len(waiting) == BLOCK:
-                writer.write_table(table_of(waiting))
-                waiting = []
-        if waiting:
-            writer.write_table(table_of(waiting))
+        while block := list(islice(rows, BLOCK)):
+            writer.write_table(table_of(block))
         writer.add_key_value_metadata({SUMMARY_KEY: msgspec.json.encode(summary)})
     return buffer.getvalue()
 
