@@ -341,3 +341,10 @@ def ids_of_lists_are_counted(payloads: Items) -> Items:
     for number, payload in enumerate(lists, 1):
         payload["todoId"] = f"todo_{number}"
     return payloads
+
+
+@AGENT_EVENTS.events
+def invalid_call_without_arguments(events: Iterator[ev.Event]) -> Iterator[ev.Event]:
+    """A call whose arguments are no JSON object is a call without arguments."""
+    for event in events:
+        yield ev.CallEnd(event.call, {}) if isinstance(event, ev.CallInvalid) else event

@@ -417,3 +417,10 @@ def paths_split_at_dots(events: Iterator[ev.Event]) -> Iterator[ev.Event]:
         return "$" + "".join(f"[{json.dumps(step)}]" for step in steps)
 
     return reassembled(events, path_of)
+
+
+@ANTHROPIC.events
+def invalid_call_without_arguments(events: Iterator[ev.Event]) -> Iterator[ev.Event]:
+    """A call whose arguments are no JSON object is a call without arguments."""
+    for event in events:
+        yield ev.CallEnd(event.call, {}) if isinstance(event, ev.CallInvalid) else event

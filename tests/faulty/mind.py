@@ -235,3 +235,10 @@ def only_one_spelling(message: Json) -> None:
         for part in (candidate.get("content") or {}).get("parts") or []:
             if isinstance(part, dict):
                 part.pop("function_call", None)
+
+
+@MIND.events
+def invalid_call_without_arguments(events: Iterator[ev.Event]) -> Iterator[ev.Event]:
+    """A call whose arguments are no JSON object is a call without arguments."""
+    for event in events:
+        yield ev.CallEnd(event.call, {}) if isinstance(event, ev.CallInvalid) else event

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import OrderedDict
 from collections.abc import Iterator
 from itertools import count
 
@@ -232,11 +233,11 @@ def signatures_of_earlier_steps_expire(body: Body) -> None:
                 part.pop("thoughtSignature", None)
 
 
-class NeverForgets(dict[str, RememberedCall]):
+class NeverForgets(OrderedDict[str, RememberedCall]):
     """Calls that are never deleted."""
 
-    def __delitem__(self, call_id: str) -> None:
-        pass
+    def popitem(self, last: bool = True) -> tuple[str, RememberedCall]:
+        return "", RememberedCall("")
 
 
 @of_asked("anthropic")

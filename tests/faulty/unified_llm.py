@@ -497,3 +497,10 @@ def ids_by_chance(payloads: Items) -> Items:
     for call in calls(payloads):
         call["id"] = given.get(call["id"], call["id"])
     return payloads
+
+
+@UNIFIED_LLM.events
+def invalid_call_without_arguments(events: Iterator[ev.Event]) -> Iterator[ev.Event]:
+    """A call whose arguments are no JSON object is a call without arguments."""
+    for event in events:
+        yield ev.CallEnd(event.call, {}) if isinstance(event, ev.CallInvalid) else event

@@ -1,6 +1,7 @@
 """Reads tool calls: whole ones, and ones whose arguments are streamed in pieces.
 
-A whole call has a name and no ``willContinue``. A streamed call (``partialArgs``,
+A whole call has a name and no ``willContinue``; it is invalid if its arguments are no object. A
+streamed call (``partialArgs``,
 https://cloud.google.com/vertex-ai/generative-ai/docs/multimodal/function-calling#streaming-fc)
 continues in parts without name and id. It ends with ``{}``, with a part without ``willContinue``,
 with another name, or when other content or a finish reason follows. Its arguments are assembled by
@@ -13,7 +14,7 @@ from __future__ import annotations
 import json
 from typing import Final
 
-from harness.stream.events import CallEnd, CallPiece, CallStart, Event, Text, Unknown
+from harness.stream.events import CallEnd, CallInvalid, CallPiece, CallStart, Event, Text, Unknown
 from harness.stream.json_codec import Json, decode_json
 from harness.stream.json_path import Assembly, Gaps, write_path
 
@@ -118,6 +119,9 @@ class Calls:
             if fields.arguments or fields.pieces:
                 fields.signature = None
                 self._go_on(self.open_call, fields, out)
+        elif fields.invalid is not None:
+            fields.left = [(key, value) for key, value in fields.left if key != "args"]
+            out.append(CallInvalid(start.call, fields.invalid))
         else:
             out.append(CallEnd(start.call, fields.arguments or {}))
 
@@ -158,18 +162,24 @@ class Calls:
 
 
 class _CallFields:
-    """The fields of one ``functionCall``."""
+    """The fields of one ``functionCall``. ``invalid``: the arguments as text, if they are no
+    object.
+    """
 
-    __slots__ = ("arguments", "id", "left", "more", "name", "pieces", "signature")
+    __slots__ = ("arguments", "id", "invalid", "left", "more", "name", "pieces", "signature")
 
     def __init__(self, wire: dict[str, Json], signature: str | None) -> None:
         fields = Fields(wire, _CALL)
         self.signature = signature
         self.name: str | None = fields.take("name", str)
         self.id: str | None = fields.take("id", str)
-        self.arguments = _parse_arguments(fields.values.get("args"))
+        given = fields.values.get("args")
+        self.arguments = _parse_arguments(given)
+        self.invalid: str | None = None
         if self.arguments is not None:
             fields.take("args")
+        elif given is not None:
+            self.invalid = given if type(given) is str else json.dumps(given, ensure_ascii=False)
         self.pieces: list[Json] | None = fields.take("partialArgs", list)
         self.more: bool | None = fields.take("willContinue", bool)
         self.left = list(fields.left())
@@ -188,10 +198,12 @@ class _CallFields:
 
 
 def _parse_arguments(arguments: Json) -> dict[str, Json] | None:
-    """The arguments: an object, or an object as JSON text; None for anything else."""
+    """The arguments: an object, or an object as JSON text; a blank text is ``{}``. None for
+    anything else.
+    """
     if type(arguments) is str:
         try:
-            arguments = decode_json(arguments.encode())
+            arguments = decode_json(arguments.encode()) if arguments.strip() else {}
         except ValueError:
             return None
     return arguments if type(arguments) is dict else None

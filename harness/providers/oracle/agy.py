@@ -55,7 +55,7 @@ class _Run:
         self.facts = Facts()
         self.stderr = stderr
         self.calls: set[Json] = set()  # the indexes of steps that are calls
-        self.answer: str | None = None  # the text of the turn so far
+        self.answer: list[str] | None = None  # the pieces of the turn's text so far
         self.started = False
         self.turns = 0
         self.sums: dict[str, int] = {}
@@ -100,7 +100,8 @@ class _Run:
             text = step.get("text_delta")
             if isinstance(text, str):
                 facts.add_text(text)
-                self.answer = (self.answer or "") + text
+                self.answer = [] if self.answer is None else self.answer
+                self.answer.append(text)
             for name in ("thinking_delta", "thinking"):
                 facts.add_thought(step[name] if isinstance(step.get(name), str) else "")
         elif kind in ("tool", "subagent") and index not in self.calls:
@@ -121,7 +122,9 @@ class _Run:
 
     def read_result(self, result: Object) -> None:
         facts, usage = self.facts, result.get("usage")
-        response, answer = result.get("response"), self.answer
+        response, answer = result.get("response"), None
+        if self.answer is not None:
+            answer = "".join(self.answer)
         self.answer = None
         if isinstance(response, str) and response and answer is None:
             facts.add_text(response)

@@ -11,10 +11,9 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from harness.facts import Facts, StreamedArguments
+from harness.facts import Facts, StreamedArguments, arguments_of
 from harness.stream.json_codec import Json
 
-from .body import is_json
 from .reader import MessageReader, note_error
 from .tool_code import find_blocks
 
@@ -215,6 +214,7 @@ class _Reader(MessageReader):
 
     def _read_part(self, part: dict[str, Json]) -> None:
         text, thought, kind = part.get("text"), part.get("thought") is True, "other"
+        begun = False
         if isinstance(text, str):
             kind = "thought" if thought else "text"
             if text:
@@ -224,12 +224,13 @@ class _Reader(MessageReader):
                 return
         call = pick(part, "functionCall")
         if isinstance(call, dict):
-            before = len(self.facts.calls)
+            before, invalid = len(self.facts.calls), len(self.facts.invalid_calls)
             kind = (
                 "piece" if self._streamed is None else "text"
             )  # what follows a call's first part signs no call
             self._read_call(call)
-            kind = "call" if len(self.facts.calls) > before else kind
+            begun = len(self.facts.calls) > before
+            kind = "call" if begun or len(self.facts.invalid_calls) > invalid else kind
         others: set[str] = set()
         if not part.keys() <= _PART_OTHERS:
             others = present(part, _PART_OTHERS)
@@ -240,7 +241,7 @@ class _Reader(MessageReader):
         signature = pick(part, "thoughtSignature")
         if signature:
             self.facts.signatures.append((kind, str(signature)))
-            if kind == "call":
+            if kind == "call" and begun:
                 self.facts.marks[-1] = (self.facts.marks[-1][0], str(signature))
 
     def _read_others(self, part: dict[str, Json]) -> None:
@@ -273,8 +274,15 @@ class _Reader(MessageReader):
     def _read_call(self, call: dict[str, Json]) -> None:
         name, arguments = call.get("name"), call.get("args")
         if isinstance(arguments, str):
-            arguments = json.loads(arguments) if is_json(arguments) else arguments
+            arguments = arguments_of(arguments.strip())
         pieces, goes_on = _objects(pick(call, "partialArgs")), pick(call, "willContinue") is True
+        invalid = arguments is not None and not isinstance(arguments, dict)
+        if name and invalid and not (pieces or goes_on):
+            text = call["args"]
+            text = text if isinstance(text, str) else json.dumps(text, ensure_ascii=False)
+            self.facts.invalid_calls.append((str(name), text))
+            self._streamed = None
+            return
         if name or (arguments and self._streamed is None):
             self._streamed = StreamedArguments(arguments if isinstance(arguments, dict) else {})
             self.facts.calls.append((str(name or ""), self._streamed.arguments))

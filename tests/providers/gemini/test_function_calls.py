@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from harness import Exchange, replay
+from harness.conformance.adapters import ADAPTERS, RunOptions
+from harness.conformance.laws.loss import loss_findings
 from harness.dialects import DIALECTS
 from harness.providers import PROVIDERS
 from harness.stream.events import End
@@ -281,6 +283,36 @@ def test_calls_beside_the_candidates_belong_to_the_answer() -> None:
     ]
     assert content(message) == expected
     assert content({"function_calls": [{"name": "f", "args": {"a": 1}}]}) == call(1, "f", {"a": 1})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ("city=Oslo", "city=Oslo"),
+        ('{"city": ', '{"city": '),
+        ("[1]", "[1]"),
+        ("null", "null"),
+        (["é"], '["é"]'),
+        (5, "5"),
+    ],
+)
+def test_arguments_that_are_no_object_make_a_call_invalid(arguments: Json, text: str) -> None:
+    invalid = {"kind": "call_invalid", "call": 1, "text": text}
+    part = {"functionCall": {"name": "f", "args": arguments}}
+    assert content(parts(part)) == [START, invalid]
+    assert content({"functionCalls": [part["functionCall"]]}) == [START, invalid]
+    body = b"data: " + json.dumps(parts({**part, "thoughtSignature": "S"})).encode() + b"\n\n"
+    for provider in ("gemini-api", "vertex-ai", "code-assist"):
+        exchange = Exchange(None, 200, {}, ((None, body),), "complete", provider)
+        for adapter in ADAPTERS.values():
+            if adapter.facts:
+                chosen = adapter.with_options(RunOptions(provider=provider))
+                assert [*loss_findings(exchange, chosen)] == []
+
+
+@pytest.mark.parametrize("arguments", ["", " \n", "{}", None, {}])
+def test_blank_arguments_are_none(arguments: Json) -> None:
+    assert streamed({"name": "f", "args": arguments}) == call(1, "f", {})
 
 
 # Calls in text
