@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import selectors
+import shlex
 import subprocess
 import threading
 import time
@@ -153,9 +154,14 @@ class Program:
 
     def _add(self, answer: Mapping[str, Any], reply: Reply) -> None:
         facts = [] if self._level == "payloads" else answer.get("facts") or []
-        name = self._function or self._command[0]
+        name = self._function or _name(self._command)
         for entry in entries_of_json(answer.get("native") or [], facts, name):
             reply.add(entry, answer.get("at_s"))
+
+
+def _name(command: Sequence[str]) -> str:
+    """The command, as messages name it."""
+    return shorten(shlex.join(command), 60)
 
 
 class _Unusable(Exception):
@@ -178,7 +184,10 @@ def _object(name: str, data: bytes) -> Mapping[str, Any]:
         value = decode_json(data)
     except ValueError as error:
         shown = data[:80].decode("utf-8", "backslashreplace")
-        raise _Unusable(f"a line that {name} wrote is no JSON ({error}): {shown}") from None
+        raise _Unusable(
+            f"a line that {name} wrote is no JSON ({error}): {shown}; expected"
+            f" one line of JSON on the descriptor of {OUT} for each line that it gets"
+        ) from None
     if not isinstance(value, dict):
         raise _Unusable(
             f"a line that {name} wrote is {shorten(str(value), 80)}; expected an object"
@@ -210,7 +219,7 @@ class _Process:
     def __init__(
         self, command: Sequence[str], folder: Path, function: str, *, served: bool
     ) -> None:
-        self.name = function or command[0]
+        self.name = function or _name(command)
         self._runs_function = bool(function)
         mark = new_mark()
         read_end, write_end = os.pipe()
