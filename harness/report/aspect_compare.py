@@ -12,7 +12,7 @@ from typing import Final
 
 from harness.conformance.aspect_results import AdapterResults, AspectCell, JudgeResults
 from harness.facts import RED
-from harness.stream.printable import printable
+from harness.stream.printable import plural, printable
 
 from .aspect_counts import command_of
 from .layout import ReportError
@@ -41,13 +41,16 @@ class AspectChange:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """One adapter in two runs. ``new``: the number of cells that the baseline does not have."""
+    """One adapter in two runs. ``new``: the number of cells that the baseline does not have;
+    ``left_out``: of those that it alone has.
+    """
 
     base: AdapterResults
     head: AdapterResults
     worse: list[AspectChange]
     better: list[AspectChange]
     new: int
+    left_out: int
 
 
 def compare_results(base: JudgeResults, head: JudgeResults) -> list[Comparison]:
@@ -77,7 +80,9 @@ def comparison_text(comparison: Comparison) -> str:
         f" {len(comparison.worse)} worse, {len(comparison.better)} better"
     ]
     if comparison.new:
-        lines.append(f"{comparison.new} cells are not in the baseline and were not compared")
+        lines.append(f"{plural(comparison.new, 'cell')} not in the baseline: not compared")
+    if comparison.left_out:
+        lines.append(f"{plural(comparison.left_out, 'cell')} of the baseline: not judged now")
     for title, changes in (("worse", comparison.worse), ("better", comparison.better)):
         lines += ["", f"{title}:"] if changes else []
         for change in changes:
@@ -103,6 +108,7 @@ def _compare(base: AdapterResults, head: AdapterResults) -> Comparison:
         [change for change in changes if _is_red(change.after)],
         [change for change in changes if not _is_red(change.after)],
         len(after.keys() - before.keys()),
+        len(before.keys() - after.keys()),
     )
 
 

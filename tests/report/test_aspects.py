@@ -18,7 +18,7 @@ from harness.conformance.aspect_results import (
 )
 from harness.conformance.results import encode_item
 from harness.report import ReportError
-from harness.report.aspect_compare import compare_results
+from harness.report.aspect_compare import compare_results, comparison_text
 from harness.report.aspect_counts import command_of, losses_of
 from harness.report.aspect_pages import aspects_page, merge_results
 from harness.report.aspect_text import results_text
@@ -165,7 +165,11 @@ def test_a_comparison_lists_what_became_red_or_was_red() -> None:
     assert [(change.aspect, change.before, change.after) for change in comparison.better] == [
         ("finish", "lost", "kept")
     ]
-    assert comparison.new == 1
+    assert (comparison.new, comparison.left_out) == (1, 1)
+    assert comparison_text(comparison).splitlines()[1:3] == [
+        "1 cell not in the baseline: not compared",
+        "1 cell of the baseline: not judged now",
+    ]
 
 
 def test_a_request_has_a_line_for_each_content() -> None:
