@@ -17,6 +17,11 @@ def pytest_configure(config: pytest.Config) -> None:
     """Add the cassettes to the arguments of a run that asks the laws."""
     if config.getoption("--harness-laws"):
         folder = cassette_folder(config)
+        if not folder.exists():
+            raise pytest.UsageError(
+                f"--harness-laws: there is no folder {folder}; name the folder of your recordings"
+                " in pytest's configuration: harness_cassettes = FOLDER"
+            )
         named = [
             Path(os.path.normpath(config.invocation_params.dir / argument.partition("::")[0]))
             for argument in config.args

@@ -52,6 +52,13 @@ def test_every_law_exchange_and_adapter_is_an_item(
     )
 
 
+def test_a_folder_of_recordings_that_is_not_there_is_named(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(test_own="def test_own() -> None: pass")
+    result = run(pytester, "--harness-laws", "test_own.py")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*there is no folder */cassettes; * harness_cassettes = FOLDER"])
+
+
 def test_without_the_option_no_law_is_run(project: pytest.Pytester) -> None:
     run(project).assert_outcomes(passed=1)
 
