@@ -62,7 +62,7 @@ def test_a_long_read_without_the_end_of_an_event_stays_whole(fed: list[int]) -> 
 def test_a_long_read_is_translated_in_parts(dialect: str, fed: list[int]) -> None:
     message = b'data: {"candidates": [{"content": {"parts": [{"text": "%b"}]}}]}\n\n' % TEXT
     exchange = Exchange(None, 200, {}, ((5.0, message * 2500),), "complete")
-    parts = replay_parts(exchange, "gemini-api", dialect)
+    parts = replay_parts(exchange, "gemini-api", dialect, layer="payloads", cuts="recorded")
     fed.clear()  # the provider was detected
     first = next(parts)
     assert len(fed) == 1
