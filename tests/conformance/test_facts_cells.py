@@ -138,10 +138,10 @@ def test_an_adapter_that_cannot_be_run_is_an_error() -> None:
 
 
 def test_every_stream_case_has_a_cell_for_a_facts_adapter() -> None:
-    project = Project([ROOT / "specs"], ROOT / "cassettes", ["plain: facts = json:loads"])
+    project = Project([ROOT / "specs"], ROOT / "cassettes", ["neutral: facts = json:loads"])
     path = ROOT / "specs" / "gemini-api" / "text.yaml"
     streams = [case.case for case in project.cases(path) if case.kind == "stream"]
-    columns = [cell for cell in project.cells(path) if cell.column == "plain"]
+    columns = [cell for cell in project.cells(path) if cell.column == "neutral"]
     assert streams == [cell.case.case for cell in columns]
     assert {cell.layer for cell in columns} == {"facts"}
 
@@ -174,8 +174,8 @@ def test_declarations_are_read_for_each_adapter() -> None:
 
 
 def test_a_declaration_for_an_unknown_adapter_is_an_error() -> None:
-    with pytest.raises(AdapterError, match="other is none of the configured adapters: plain"):
-        Project([], ROOT, ["plain: facts = json:loads"], losses=["other: text"])
+    with pytest.raises(AdapterError, match="other is none of the configured adapters: neutral"):
+        Project([], ROOT, ["neutral: facts = json:loads"], losses=["other: text"])
 
 
 def test_an_error_that_is_swallowed_fails_a_case_about_errors() -> None:

@@ -76,7 +76,7 @@ def test_cuts_change_nothing_but_times(cuts: Any) -> None:
 REFUSED: list[tuple[dict[str, Any], str]] = [
     (
         {"dialect": "klingon"},
-        "unknown dialect 'klingon'; known are agent-events, art, unified-llm, anthropic, mind",
+        f"unknown dialect 'klingon'; known are {', '.join(DIALECTS)}",
     ),
     (
         {"provider": "aol"},

@@ -16,7 +16,7 @@ def test_a_provider_without_an_oracle_is_refused_by_name() -> None:
 
 
 def test_reports_show_the_providers_in_the_order_of_the_table() -> None:
-    assert list(PROVIDERS) == [
+    shipped = [
         "gemini-api",
         "vertex-ai",
         "code-assist",
@@ -25,6 +25,7 @@ def test_reports_show_the_providers_in_the_order_of_the_table() -> None:
         "gemini-cli",
         "agy",
     ]
+    assert [name for name in PROVIDERS if name in shipped] == shipped
 
 
 @pytest.mark.parametrize(("name", "calls"), [("gemini-api", 0), ("code-assist", 1)])
