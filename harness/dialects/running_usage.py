@@ -18,14 +18,15 @@ class RunningUsage:
         self._counts: dict[str, int] = {}
         self._raw: dict[str, Any] = {}
         self._unread: ev.Usage | None = None
+        self._fields: type | None = None  # the struct of the unread event, which names its fields
 
     def add(self, event: ev.Usage) -> None:
         """Note the next event."""
-        unread = self._unread
-        if unread is not None:
-            kind = type(event.wire)
-            if kind is dict or type(unread.wire) is not kind:
-                self._read(unread)
+        kind = type(event.wire)
+        if kind is not self._fields:
+            if self._unread is not None:
+                self._read(self._unread)
+            self._fields = None if kind is dict else kind
         self._unread = event
 
     @property
