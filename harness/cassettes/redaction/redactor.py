@@ -258,9 +258,12 @@ class Redactor:
     def shown(self, text: bytes) -> Iterator[tuple[int, int]]:
         """The secret values of members in a text without escapes."""
         for members in self._members_in(text):
-            for start, stop in members.find(text).strings:
+            found = members.find(text)
+            for start, stop in found.strings:
                 if text[start:stop].replace(REDACTED.encode(), b""):
                     yield start, stop
+            if members is self._members:
+                yield from (span for span in found.numbers if text[slice(*span)] != b"0")
 
     def _members_in(self, body: bytes) -> Iterator[Members]:
         """What is to be searched for in a body; most bodies have none of the names."""
@@ -280,7 +283,7 @@ class Redactor:
         for members in self._members_in(body):
             found = members.find(body)
             spans += [(start, stop, REDACTED.encode()) for start, stop in found.strings]
-            if members is self._own_members:
+            if members in (self._members, self._own_members):
                 spans += [(start, stop, b"0") for start, stop in found.numbers]
         return _outer(spans)
 

@@ -100,7 +100,7 @@ BODIES = [
     (b'{"access_token": "cut in an escape\\', b'{"access_token": "REDACTED\\'),
     (
         b'{"id_token": ["a", {"b": "c", "d": 7}], "x": ["y"]}',
-        b'{"id_token": ["REDACTED", {"b": "REDACTED", "d": 7}], "x": ["y"]}',
+        b'{"id_token": ["REDACTED", {"b": "REDACTED", "d": 0}], "x": ["y"]}',
     ),
     (b'{"api_key": {"a": ["}", "b"', b'{"api_key": {"a": ["REDACTED", "REDACTED"'),
     (
@@ -150,7 +150,7 @@ KEPT = [
     b'{"type":"thought","signature":"QUJDREVGRw=="}',
     b'{"id":"v1_Chd","previous_interaction_id":"v1_Abc","continuation_token":"tok","event_id":"e1"}',
     b'{"extra_content":{"google":{"thought_signature":"QUJD"}},"id":"call_297140"}',
-    b'{"access_token": "", "refresh_token": null, "id_token": 7}',
+    b'{"access_token": "", "refresh_token": null, "id_token": 0}',
     b'{"access_token": "REDACTED"}',
     b"\x1f\x8b\x08\x00\xff\xfe",
 ]
@@ -407,3 +407,18 @@ def test_a_live_request_finds_a_redacted_recording() -> None:
     live = body.replace(b"old", b"longer than the old one").replace(b"c-1", b"c-22")
     assert index.find("POST", f"{URL}?key=new&alt=sse", live.replace(b'"a"', b'"b"')) is None
     assert index.find("POST", f"{URL}?key=new&alt=sse", live) == 0
+
+
+@pytest.mark.parametrize(
+    ("body", "redacted"),
+    [
+        (b'{"api_key": 12345678}', b'{"api_key": 0}'),
+        (b'{"a": "{\\"apiKey\\": -1.5e9}"}', b'{"a": "{\\"apiKey\\": 0}"}'),
+        (b'{"private_key": [7, {"n": 8}]}', b'{"private_key": [0, {"n": 0}]}'),
+        (b'{"totalTokens": 9, "maxOutputTokens": 8}', b'{"totalTokens": 9, "maxOutputTokens": 8}'),
+    ],
+)
+def test_numbers_under_a_secret_name_are_redacted(body: bytes, redacted: bytes) -> None:
+    assert [*Redactor().shown(b'{"api_key": 0}')] == []
+    assert Redactor().body(body) == redacted
+    assert bool([*Redactor().shown(body.replace(b"\\", b""))]) == (body != redacted)
