@@ -54,7 +54,7 @@ from harness.conformance.project import SUFFIXES, yaml_files
 from harness.conformance.results import encode_item
 from harness.conformance.suite import CASSETTES
 from harness.facts import DeclaredLoss, read_losses
-from harness.pipeline.replay import is_answer
+from harness.pipeline.replay import choose_provider, is_answer
 from harness.report import ReportError
 from harness.report.aspect_compare import compare_results, comparison_text
 from harness.report.aspect_pages import JSON, PAGE, aspects_page, merge_results
@@ -216,9 +216,31 @@ def _judge_one(
         second_turn.append(cell)
     unused = unused_losses(use)
     file.end(unused)
+    if unread := _unread_wires(items, cells):
+        wires = ", ".join(f"{wire} ({number})" for wire, number in unread.items())
+        note(
+            f"{first.name}: no text is kept of any answer of {wires}; if the adapter does not read"
+            ' these wires, name those that it reads: PROVIDERS = ("gemini-api", …) in its module;'
+            " for a program, name the folders of its wires with --cassettes"
+        )
     return with_fields(
         blank, cells=tuple(cells), second_turn=tuple(second_turn), unused_losses=unused
     )
+
+
+def _unread_wires(items: Sequence[Item], cells: Sequence[AspectCell]) -> Mapping[str, int]:
+    """The wires of which no text is kept, though that of another wire is, with the number of their
+    answers with text.
+    """
+    verdicts: dict[str, list[str]] = {}
+    of_item = {(item.cassette, item.number): item.exchange for item in items}
+    for cell in cells:
+        verdict = "lost" if cell.error else cell.aspects.get("text")
+        if verdict in ("kept", "lost", "wrong", "raised"):
+            exchange = of_item[cell.cassette, cell.exchange]
+            verdicts.setdefault(choose_provider(exchange, exchange.provider), []).append(verdict)
+    unread = {wire: len(given) for wire, given in verdicts.items() if "kept" not in given}
+    return unread if len(unread) < len(verdicts) else {}
 
 
 def _folder() -> str:

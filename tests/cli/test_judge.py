@@ -111,6 +111,22 @@ def replay(exchange):
 """
 
 
+def test_a_wire_that_the_adapter_does_not_read_is_named(
+    answers: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = shim('{"MAX_TOKENS": "length"}.get(candidate["finishReason"], "stop")')
+    module = Path(f"{target.partition(':')[0]}.py")
+    given = ["judge", target, "--cassettes", str(answers), "agy/runs"]
+    assert main(given) == 1
+    said = capsys.readouterr().err
+    assert "no text is kept of any answer of agy (" in said
+    assert "gemini-api (" not in said
+    module.write_text('PROVIDERS = ("gemini-api",)\n' + module.read_text())
+    sys.modules.pop(module.stem, None)
+    assert main(given) == 0
+    assert "no text" not in capsys.readouterr().err
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_other_cuts_show_what_they_lose(answers: Path, jobs: str) -> None:
