@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 
 from harness.dialects.anthropic import DIALECT as ANTHROPIC
 from harness.stream import events as ev
@@ -69,8 +69,13 @@ def test_payloads_of_legal_events_walk_the_order_table(events: list[ev.Event]) -
         assert payloads[-1]["type"] == "message_stop"
 
 
+AFTER_AN_ERROR = [ev.CallStart(1, ""), ev.Error("", None), ev.CallInvalid(1, "")]
+"""A call that turns out to be invalid when its answer has already ended."""
+
+
 @pytest.mark.slow
 @given(legal_events())
+@example(AFTER_AN_ERROR)
 @settings(max_examples=300, deadline=None)
 def test_everything_of_legal_events_is_carried(
     events: list[ev.Event],
@@ -79,7 +84,7 @@ def test_everything_of_legal_events_is_carried(
     payloads = translate(*events, session=session)
     answer = carried(events)
     texts, signatures, names = [], [], []
-    invalid = invalid_calls(events)
+    invalid = invalid_calls(answer)
     for event in answer:
         match event:
             case ev.Text(text=piece):
