@@ -47,7 +47,6 @@ CALL_OR_TEXT = "`<tool_code>` may stay text or become a call"
 NO_ASPECT = (
     "no aspect has it: names in results, to-do lists, times, candidates, marks, ids of answers"
 )
-VARIANT = "no documented server sends it, so that it is never red"
 
 OPEN: dict[str, tuple[str, int | None]] = {
     "agent-events: empty_text_dropped": (JOINED, None),
@@ -120,7 +119,6 @@ OPEN: dict[str, tuple[str, int | None]] = {
     "unified-llm: end_mark_skipped": (NO_ASPECT, None),
     "unified-llm: id_at_the_top": (NO_ASPECT, None),
     "unified-llm: other_candidates_vanish": (NO_ASPECT, None),
-    "anthropic: broken_arguments_are_empty": (VARIANT, None),
 }
 """Faults that the facts leave open on purpose → the rule of docs/what-is-judged.md that does so, and
 the law that finds them in the payloads of their event model, None where only a golden case does.
