@@ -96,10 +96,10 @@ PARTS: list[tuple[Json, list[Json]]] = [
     (
         {"functionCall": {"name": "f", "args": "{x", "id": 5, "odd": {}}},
         [
-            *call(1, "f", {}),
+            {"kind": "call_start", "call": 1, "name": "f"},
+            {"kind": "call_invalid", "call": 1, "text": "{x"},
             {"kind": "unknown", "where": "call field odd", "raw": {"odd": {}}},
             {"kind": "unknown", "where": "call field id", "raw": {"id": 5}},
-            {"kind": "unknown", "where": "call field args", "raw": {"args": "{x"}},
         ],
     ),
     (
