@@ -143,9 +143,7 @@ class Calls:
             placed = read is not None and call.arguments.add(read.path, read.value, read.more)
             if read is not None and call.arguments.too_far:
                 self._too_far += 1
-                self._too_far_bytes += len(
-                    json.dumps(wire, ensure_ascii=False).encode("utf-8", "replace")
-                )
+                self._too_far_bytes += _byte_count(wire)
                 continue
             out.append(
                 read if read is not None and placed else Unknown("call piece", wire, call.candidate)
