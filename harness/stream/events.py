@@ -134,8 +134,8 @@ class CallEnd(Event, tag="call_end"):
 
 
 class CallInvalid(Event, tag="call_invalid"):
-    """Call ``call`` is whole, and its arguments are no JSON object. ``text`` is what the wire sent.
-    It stands in the place of `CallEnd`.
+    """Call ``call`` is whole, and its arguments are no JSON object. ``text`` is what the wire sent,
+    after the JSON text of arguments that came in pieces. It stands in the place of `CallEnd`.
     """
 
     call: int

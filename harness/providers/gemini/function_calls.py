@@ -1,10 +1,10 @@
 """Reads tool calls: whole ones, and ones whose arguments are streamed in pieces.
 
-A whole call has a name and no ``willContinue``; it is invalid if its arguments are no object. A
-streamed call (``partialArgs``,
+A whole call has a name and no ``willContinue``. A streamed call (``partialArgs``,
 https://cloud.google.com/vertex-ai/generative-ai/docs/multimodal/function-calling#streaming-fc)
 continues in parts without name and id. It ends with ``{}``, with a part without ``willContinue``,
-with another name, or when other content or a finish reason follows. Its arguments are assembled by
+with another name, or when other content or a finish reason follows. A part whose ``args`` are no
+object ends a call of either kind as an invalid one. Streamed arguments are assembled by
 JSON path; a piece without a place becomes an `Unknown` event. Pieces beyond the limits of
 `harness.stream.json_path` become one such event, which says how many they are.
 """
@@ -113,17 +113,25 @@ class Calls:
             self.next_number(), fields.name or "", fields.id, fields.signature, candidate
         )
         out.append(start)
-        if fields.more or fields.pieces:
+        if fields.invalid is not None:
+            self._invalid(start.call, fields.invalid, fields, out)
+        elif fields.more or fields.pieces:
             self._gaps = self._gaps or Gaps()  # one for all calls of the answer
             self.open_call = _OpenCall(start, self._gaps)
             if fields.arguments or fields.pieces:
                 fields.signature = None
                 self._go_on(self.open_call, fields, out)
-        elif fields.invalid is not None:
-            fields.left = [(key, value) for key, value in fields.left if key != "args"]
-            out.append(CallInvalid(start.call, fields.invalid))
         else:
             out.append(CallEnd(start.call, fields.arguments or {}))
+
+    def _invalid(self, call: int, text: str, fields: _CallFields, out: list[Event]) -> None:
+        """End a call at arguments that are no object; ``text`` is all that came. Pieces beside them
+        have no place.
+        """
+        out.append(CallInvalid(call, text))
+        fields.left = [(key, value) for key, value in fields.left if key != "args"]
+        if fields.pieces:
+            fields.left.append(("partialArgs", fields.pieces))
 
     def _go_on(self, call: _OpenCall, fields: _CallFields, out: list[Event]) -> None:
         """Read a part of a streamed call. A part that only says ``willContinue`` opens a new array
@@ -131,6 +139,12 @@ class Calls:
         """
         if fields.signature is not None:
             call.signatures.append(fields.signature)
+        if fields.invalid is not None:
+            self.open_call, so_far = None, call.arguments.value()
+            before = json.dumps(so_far, ensure_ascii=False) if so_far else ""
+            self._invalid(call.number, before + fields.invalid, fields, out)
+            out += [Text("", signature, call.candidate) for signature in call.signatures]
+            return
         for key, value in (fields.arguments or {}).items():
             piece = CallPiece(call.number, write_path(key), value)
             out.append(

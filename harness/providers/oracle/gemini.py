@@ -29,6 +29,7 @@ _SELDOM = {
 }
 _USUAL_CANDIDATE = {"content", "index"}
 _PART_OTHERS = {"text", "thought", "thoughtSignature", "functionCall"}
+_CALL = {"name", "id", "args", "willContinue", "will_continue"}
 _NOTHING: tuple[Json, ...] = (None, {}, [], "")
 _ENUM_WORD = re.compile("[A-Z_]+")
 _OPAQUE_PARTS = (
@@ -230,7 +231,8 @@ class _Reader(MessageReader):
             )  # what follows a call's first part signs no call
             self._read_call(call)
             begun = len(self.facts.calls) > before
-            kind = "call" if begun or len(self.facts.invalid_calls) > invalid else kind
+            refused = kind == "piece" and len(self.facts.invalid_calls) > invalid
+            kind = "call" if begun or refused else kind
         others: set[str] = set()
         if not part.keys() <= _PART_OTHERS:
             others = present(part, _PART_OTHERS)
@@ -277,11 +279,8 @@ class _Reader(MessageReader):
             arguments = arguments_of(arguments.strip())
         pieces, goes_on = _objects(pick(call, "partialArgs")), pick(call, "willContinue") is True
         invalid = arguments is not None and not isinstance(arguments, dict)
-        if name and invalid and not (pieces or goes_on):
-            text = call["args"]
-            text = text if isinstance(text, str) else json.dumps(text, ensure_ascii=False)
-            self.facts.invalid_calls.append((str(name), text))
-            self._streamed = None
+        if invalid:
+            self._read_invalid(call)
             return
         if name or (arguments and self._streamed is None):
             self._streamed = StreamedArguments(arguments if isinstance(arguments, dict) else {})
@@ -294,6 +293,22 @@ class _Reader(MessageReader):
             self._put(piece)
         if not goes_on:
             self._streamed = None
+
+    def _read_invalid(self, call: dict[str, Json]) -> None:
+        """Note a call whose arguments are no object; without a name it is the streamed one."""
+        name, text, before = call.get("name"), call["args"], ""
+        if not name and self._streamed is not None:
+            name, so_far = self.facts.calls.pop()
+            before = json.dumps(so_far, ensure_ascii=False) if so_far else ""
+            self.facts.places.pop()
+            self.facts.marks.pop()
+        elif not name:
+            self.facts.others |= present(call, set())
+            return
+        text = text if isinstance(text, str) else json.dumps(text, ensure_ascii=False)
+        self.facts.invalid_calls.append((str(name), before + text))
+        self.facts.others |= present(call, _CALL)
+        self._streamed = None
 
     def _put(self, piece: dict[str, Json]) -> None:
         values = [

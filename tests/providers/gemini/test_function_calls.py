@@ -12,6 +12,7 @@ import pytest
 from harness import Exchange, replay
 from harness.conformance.adapters import ADAPTERS, RunOptions
 from harness.conformance.laws.loss import loss_findings
+from harness.conformance.laws.success import success_findings
 from harness.dialects import DIALECTS
 from harness.providers import PROVIDERS
 from harness.stream.events import End
@@ -308,6 +309,51 @@ def test_arguments_that_are_no_object_make_a_call_invalid(arguments: Json, text:
             if adapter.facts:
                 chosen = adapter.with_options(RunOptions(provider=provider))
                 assert [*loss_findings(exchange, chosen)] == []
+
+
+TEXT = {"args": "city=Oslo", "willContinue": True}
+
+
+@pytest.mark.parametrize(
+    ("calls", "text", "after"),
+    [
+        ([{"name": "f", **TEXT}], "city=Oslo", []),
+        ([{"name": "f", **TEXT}, {}], "city=Oslo", []),
+        ([{"name": "f", "args": [1], "willContinue": True}, {}], "[1]", []),
+        ([{"name": "f", "willContinue": True}, TEXT, {}], "city=Oslo", []),
+        (
+            [{"name": "f", **text_piece("$.a", "é")}, {"args": "}"}],
+            '{"a": "é"}}',
+            [],
+        ),
+        (
+            [{"name": "f", "args": "x", **text_piece("$.a", "y")}],
+            "x",
+            [{"kind": "unknown", "where": "call field partialArgs"}],
+        ),
+        (
+            [{"name": "f", **TEXT}, {"args": "more"}],
+            "city=Oslo",
+            [{"kind": "unknown", "where": "call without a beginning"}],
+        ),
+        ([{"name": "f", **TEXT}, {"name": "g"}], "city=Oslo", call(2, "g", {})),
+    ],
+)
+def test_a_streamed_call_with_text_for_arguments_is_invalid(
+    calls: list[Json], text: str, after: list[Json]
+) -> None:
+    invalid = {"kind": "call_invalid", "call": 1, "text": text}
+    events = [event for event in streamed(*calls) if event["kind"] != "call_piece"]
+    assert [{**event, "raw": 0} for event in events] == [
+        {**event, "raw": 0} for event in [START, invalid, *after]
+    ]
+    messages = [parts({"functionCall": one}) for one in calls]
+    messages.append(candidate(finishReason="STOP"))
+    body = b"".join(b"data: " + json.dumps(message).encode() + b"\n\n" for message in messages)
+    exchange = Exchange(None, 200, {}, ((None, body),), "complete", provider="vertex-ai")
+    for adapter in (adapter for adapter in ADAPTERS.values() if adapter.facts):
+        chosen = adapter.with_options(RunOptions(provider="vertex-ai"))
+        assert [*loss_findings(exchange, chosen), *success_findings(exchange, chosen)] == []
 
 
 @pytest.mark.parametrize("arguments", ["", " \n", "{}", None, {}])
