@@ -77,7 +77,8 @@ def parts() -> st.SearchStrategy[dict[str, Json]]:
 def messages() -> st.SearchStrategy[list[dict[str, Json]]]:
     """The messages of one whole answer.
 
-    The last message has a finish reason; the last or all messages have counts.
+    The last message has a finish reason; the last or all messages have counts. No two parts have
+    the same signature, as each of Google's signs its own part.
     """
 
     def answer(
@@ -97,7 +98,9 @@ def messages() -> st.SearchStrategy[list[dict[str, Json]]]:
             message["usageMetadata"] = usage
         return result
 
-    contents = st.lists(st.lists(parts(), min_size=1, max_size=3), min_size=1, max_size=5)
+    contents = st.lists(st.lists(parts(), min_size=1, max_size=3), min_size=1, max_size=5).filter(
+        _signed_apart
+    )
     return st.builds(
         answer,
         contents,
@@ -105,6 +108,16 @@ def messages() -> st.SearchStrategy[list[dict[str, Json]]]:
         st.lists(st.integers(0, 10**6), min_size=3, max_size=3),
         st.booleans(),
     )
+
+
+def _signed_apart(contents: list[list[dict[str, Json]]]) -> bool:
+    signatures = [
+        part["thoughtSignature"]
+        for parts in contents
+        for part in parts
+        if "thoughtSignature" in part
+    ]
+    return len(signatures) == len(set(signatures))
 
 
 def bodies() -> st.SearchStrategy[bytes]:
