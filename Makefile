@@ -5,6 +5,9 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
+# Every process of the tests imports the package: without bytecode, each compiles it again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 PEER_SAMPLE := $(addprefix gemini-api/,text thoughts tool-calls parallel-calls signatures-calls finish-reasons stream-errors usage)
 
