@@ -60,8 +60,8 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A feature in one column: its most urgent verdict, the word for that, the number of cells with
-    it and of all cells.
+    """A feature in one column: its most urgent verdict, the word for that, the number of cells that
+    the word counts, and of all cells. *In part* counts those that passed.
     """
 
     name: Verdict
@@ -255,7 +255,9 @@ def _mark(verdicts: Sequence[Verdict]) -> Mark | None:
     if not verdicts:
         return None
     most_urgent = worst(verdicts)
-    word = IN_PART if in_part(verdicts) else VERDICTS[most_urgent].word
+    if in_part(verdicts):
+        return Mark(most_urgent, IN_PART, verdicts.count("passed"), len(verdicts))
+    word = VERDICTS[most_urgent].word
     return Mark(most_urgent, word, verdicts.count(most_urgent), len(verdicts))
 
 

@@ -312,7 +312,7 @@ def test_a_feature_can_be_carried_in_part() -> None:
     other = result("not-carried", "d", line=12, features=("usage.totals",))
     index = Page(pages(*cells, other)["index.html"]).text
     assert "Gemini API → anthropic: 0 of 2 features, 1 in part, 1 not carried" in index
-    assert "Parallel calls in part 2 of 3" in index
+    assert "Parallel calls in part 1 of 3" in index
     assert "Usage not carried" in index
     broken = Page(pages(*cells, result("failed", "e", line=13))["index.html"]).text
     assert "Gemini API → anthropic: 0 of 1 feature, 1 failed" in broken

@@ -137,7 +137,8 @@ function mark(feature, column, found) {
   const inPart = worst === "not-carried" && verdicts.includes("passed");
   const word = make("i", inPart ? "{{ IN_PART }}" : worst.replace("-", " "), worst === "passed" ? "" : worst);
   const one = [link(`#${alike[0].id}`, word, "mark")];
-  return make("td", alike.length < found.length ? [...one, " ", make("small", `${number(alike.length)} of ${number(found.length)}`)] : one);
+  const count = inPart ? verdicts.filter((verdict) => verdict === "passed").length : alike.length;
+  return make("td", count < found.length ? [...one, " ", make("small", `${number(count)} of ${number(found.length)}`)] : one);
 }
 if (articles.length) checklist();
 
