@@ -255,7 +255,7 @@ def install_from(lock: Path) -> None:
     else:
         run(sys.executable, "-m", "venv", str(folder))
         pip = (str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet")
-        run(*pip, "--require-hashes", "-r", str(lock))
+        run(*pip, "--no-deps", "--require-hashes", "-r", str(lock))
         run(*pip, "--no-deps", "-e", str(ROOT))
     ready.write_text(digest)
 
