@@ -197,7 +197,10 @@ class CliNormalizer(RunReader):
             for name, value in left.items()
             if value is not None
         ]
-        out.append(Finish("stop", "") if error is None else _read_error(error, {"error": error}))
+        if error is not None:
+            out.append(_read_error(error, {"error": error}))
+        elif left.get("response") is None:  # another one is the answer of a server
+            out.append(Finish("stop", ""))
 
 
 _READERS: Final[

@@ -58,6 +58,17 @@ def is_removed(message: dict[str, Json]) -> bool:
     return (type(kind) is str and kind in REMOVED) or type(message.get("outputs")) is list
 
 
+def is_interaction(message: dict[str, Json]) -> bool:
+    """Whether a message without an event type is an interaction: its object says so, or in its
+    place steps or a status of the API. Lines of programs and objects of other APIs have a status
+    too.
+    """
+    kind, status = message.get("object"), message.get("status")
+    if type(kind) is str:
+        return kind == "interaction"
+    return "steps" in message or (type(status) is str and (status in FINISHES or status in WAITING))
+
+
 def detect(first: FirstMessages) -> Identity | None:
     """Recognize a body by any of its messages, so that also the rest of a stream is recognized."""
     if any(map(_is_own, first.messages)):

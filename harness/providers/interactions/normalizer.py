@@ -26,7 +26,7 @@ from harness.stream.json_codec import Json
 
 from ..answer_reader import AnswerReader
 from ..provider import Answer
-from .messages import FINISHES, REMOVED_SCHEMA, WAITING, is_removed
+from .messages import FINISHES, REMOVED_SCHEMA, WAITING, is_interaction, is_removed
 from .steps import Steps, give_others, is_empty
 from .usual import REFUSED, decode_text
 
@@ -126,7 +126,7 @@ class InteractionsNormalizer(AnswerReader):
             self._start(out)
             self._read_beside(message, out)
             out.append(Unknown(f"event {kind}", message))
-        elif not message.keys().isdisjoint(("status", "steps", "object")):
+        elif is_interaction(message):
             self._read_interaction(message, out)
         elif self._answer.failed and not self._has_error():
             self._steps.fail(message, out)

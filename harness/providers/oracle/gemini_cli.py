@@ -138,15 +138,17 @@ def _read_document(facts: Facts, document: dict[str, Json]) -> None:
         )
         facts.others |= {"modelVersion"} if len(per_model) == 1 else set()
         count_stats(facts, stats)
-    facts.add_text(str(document.get("response") or ""))
+    response = document.get("response")
+    if isinstance(response, str):
+        facts.add_text(response)
     warnings = document.get("warnings") or []
     facts.notices += [
         str(warning) for warning in (warnings if isinstance(warnings, list) else [warnings])
     ]
-    if document.get("error") is None:
-        facts.finish, facts.ended_well = "", True
-    else:
+    if document.get("error") is not None:
         note_error(facts, document["error"])
+    elif response is None or isinstance(response, str):
+        facts.finish, facts.ended_well = "", True
 
 
 def count_stats(facts: Facts, stats: dict[str, Json]) -> None:

@@ -28,6 +28,10 @@ COUNTS: Final = {
 
 _WAITING: Final = ("in_progress", "queued")
 """The statuses of an answer that has not ended."""
+_STATUSES: Final = (
+    *("completed", "requires_action", "incomplete", "budget_exceeded", "failed", "cancelled"),
+    *("requires_continuation", *_WAITING),
+)
 _REMOVED: Final = (
     *("interaction.start", "interaction.complete"),
     *("content.start", "content.delta", "content.stop"),
@@ -105,7 +109,7 @@ class _Reader(MessageReader):
             self._read_event(message)
         elif message.get("error") is not None and "steps" not in message:
             self._read_error(message)
-        elif {"status", "steps", "object"} & message.keys():
+        elif _is_interaction(message):
             self._read_interaction(message)
         else:
             self.facts.others |= names_in(message)
@@ -382,6 +386,14 @@ class _Reader(MessageReader):
         self.facts.open_call = self._call is not None
         self._show_call()
         note_error(self.facts, holder.get("error", holder), self._status)
+
+
+def _is_interaction(message: dict[str, Json]) -> bool:
+    """Whether an object without an event type is an interaction, and not that of another API."""
+    kind = message.get("object")
+    if isinstance(kind, str):
+        return kind == "interaction"
+    return "steps" in message or message.get("status") in _STATUSES
 
 
 def _named(interaction: dict[str, Json]) -> Json:

@@ -1,0 +1,110 @@
+"""Law 9 without the oracle: a body that is no answer of the wire is no good end in any dialect."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import harness
+from harness import Exchange
+from harness.conformance.adapters import ADAPTERS, RunOptions
+from harness.conformance.aspects import facts_of
+from harness.dialects import DIALECTS
+from harness.facts import Facts
+from harness.providers import PROVIDERS
+
+CASSETTES = Path(__file__).parents[3] / "cassettes"
+GEMINI = {name for name, provider in PROVIDERS.items() if provider.gemini_messages}
+
+
+def body_of(name: str, number: int = 1) -> bytes:
+    return harness.load(CASSETTES / f"{name}.yaml").exchanges[number - 1].body
+
+
+def sse(*messages: object) -> bytes:
+    return b"".join(b"data: %s\n\n" % json.dumps(message).encode() for message in messages)
+
+
+GOOD = {
+    name: body_of(cassette)
+    for name, cassette in {
+        "gemini-api": "gemini-api/text",
+        "vertex-ai": "vertex-ai/text",
+        "code-assist": "code-assist/text",
+        "interactions": "interactions/text",
+        "openai-compat": "openai-compat/text",
+        "gemini-cli": "gemini-cli/runs",
+        "agy": "agy/text",
+    }.items()
+}
+"""A whole stream of each wire."""
+
+NOTHING = {
+    "a page": b"<!DOCTYPE html>\n<html><body>Sign in</body></html>\n",
+    "nothing": b"",
+    "line ends": b"\r\n\r\n\r\n",
+    "null": b"null",
+    "a number": b"5",
+    "an array of nothing": b"[{}, {}, null]",
+    "an empty object": b"{}",
+    "comments": b": ping\n\n: ping\n\n",
+    "an end mark alone": b"data: [DONE]\n\n",
+    "an event without data": b"data:\n\n",
+    "an event with null": b"data: null\n\n",
+    "an event with a string": b'data: "Hi"\n\n',
+    "bytes as Python prints them": b"data: b'data: {\"candidates\": []}'\n\n",
+    "every byte": bytes(range(256)),
+    "a response of OpenAI": json.dumps(
+        {"id": "r", "object": "response", "status": "completed", "output": [{"text": "Hi"}]}
+    ).encode(),
+    "a stream of OpenAI's responses": sse(
+        {"type": "response.output_text.delta", "delta": "Hi"},
+        {"type": "response.completed", "response": {"status": "completed"}},
+    ),
+    "a stream of Anthropic": sse(
+        {"type": "message_start", "message": {"id": "m", "content": []}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "Hi"}},
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}},
+        {"type": "message_stop"},
+    ),
+    "a line of another program": b'{"status": "ok", "text": "Hi"}\n',
+    "a list of answers of a model": b'[{"generated_text": "Hi"}]',
+}
+"""Bodies that no wire has for an answer."""
+
+
+def good_ends(wire: str, body: bytes) -> list[str]:
+    """The dialects that take a body for a good answer of a wire."""
+    exchange = Exchange(None, 200, {}, ((None, body),), "complete")
+    found = []
+    for name in DIALECTS:
+        adapter = ADAPTERS[name].with_options(RunOptions(provider=wire))
+        facts = facts_of(adapter, adapter.output(exchange))
+        assert isinstance(facts, Facts)
+        found += [name] if facts.ended_well else []
+    return found
+
+
+@pytest.mark.parametrize("wire", PROVIDERS)
+def test_the_own_stream_of_a_wire_ends_well(wire: str) -> None:
+    assert good_ends(wire, GOOD[wire]) == list(DIALECTS)
+
+
+@pytest.mark.parametrize("body", NOTHING)
+@pytest.mark.parametrize("wire", PROVIDERS)
+def test_a_body_that_says_nothing_is_no_good_end(wire: str, body: str) -> None:
+    assert good_ends(wire, NOTHING[body]) == []
+
+
+@pytest.mark.parametrize("other", PROVIDERS)
+@pytest.mark.parametrize("wire", PROVIDERS)
+def test_the_stream_of_another_wire_is_no_good_end(wire: str, other: str) -> None:
+    if wire == other or {wire, other} <= GEMINI:
+        pytest.skip("the wires have the same messages")
+    assert good_ends(wire, GOOD[other]) == []
+
+
+def test_a_document_whose_answer_is_no_text_is_no_good_end() -> None:
+    assert good_ends("gemini-cli", body_of("code-assist/text", 3)) == []
