@@ -209,7 +209,7 @@ class _Reader(MessageReader):
                 for name in names:
                     self.facts.add_opaque(aspect, *_uris(pick(candidate, name)))
         finish = pick(candidate, "finishReason")
-        if finish is not None:
+        if finish not in (None, ""):
             self.facts.finish = _word(finish, _NUMBERED)
             self.facts.finish_message = pick(candidate, "finishMessage")
 

@@ -1,4 +1,6 @@
-"""Law 9 without the oracle: a body that is no answer of the wire is no good end in any dialect."""
+"""Law 9 body by body: one that is no answer of the wire, or has no good reason, is no good end in
+any dialect, and the oracle says so too.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +13,7 @@ import harness
 from harness import Exchange
 from harness.conformance.adapters import ADAPTERS, RunOptions
 from harness.conformance.aspects import facts_of
+from harness.conformance.laws.success import no_good_end
 from harness.dialects import DIALECTS
 from harness.facts import Facts
 from harness.providers import PROVIDERS
@@ -75,10 +78,40 @@ NOTHING = {
 """Bodies that no wire has for an answer."""
 
 
+def candidate(*parts: object, **more: object) -> dict[str, object]:
+    return {"candidates": [{"content": {"parts": parts}, **more}]}
+
+
+TEXT = {"text": "Hi"}
+NO_GOOD_END = {
+    "no reason": sse(candidate(TEXT)),
+    "a reason that is null": sse(candidate(TEXT, finishReason=None)),
+    "an empty reason": sse(candidate(TEXT, finishReason="")),
+    "a thought and no reason": sse(candidate({"text": "Hm", "thought": True})),
+    "a part of an unknown kind and no reason": sse(candidate({"hologram": {}})),
+    "a malformed call": sse(candidate(TEXT), candidate(finishReason="MALFORMED_FUNCTION_CALL")),
+    "a signature and a malformed call": sse(
+        candidate({"thoughtSignature": "QUJD"}, finishReason="MALFORMED_FUNCTION_CALL")
+    ),
+    "too many calls": sse(candidate(TEXT, finishReason="TOO_MANY_TOOL_CALLS")),
+    "text for arguments": sse(
+        candidate({"functionCall": {"name": "f", "args": "x"}}, finishReason="STOP")
+    ),
+    "text for streamed arguments": sse(
+        candidate({"functionCall": {"name": "f", "willContinue": True, "args": "x"}}),
+        candidate({"functionCall": {}}, finishReason="STOP"),
+    ),
+    "a list for arguments": sse(
+        candidate({"functionCall": {"name": "f", "args": [1]}}, finishReason="STOP")
+    ),
+}
+"""Answers of generateContent that must not end like good ones."""
+
+
 def good_ends(wire: str, body: bytes) -> list[str]:
-    """The dialects that take a body for a good answer of a wire."""
-    exchange = Exchange(None, 200, {}, ((None, body),), "complete")
-    found = []
+    """The dialects that take a body for a good answer of a wire, and the oracle if it does."""
+    exchange = Exchange(None, 200, {}, ((None, body),), "complete", provider=wire)
+    found = [] if no_good_end(PROVIDERS[wire].facts(exchange)) else ["oracle"]
     for name in DIALECTS:
         adapter = ADAPTERS[name].with_options(RunOptions(provider=wire))
         facts = facts_of(adapter, adapter.output(exchange))
@@ -89,7 +122,7 @@ def good_ends(wire: str, body: bytes) -> list[str]:
 
 @pytest.mark.parametrize("wire", PROVIDERS)
 def test_the_own_stream_of_a_wire_ends_well(wire: str) -> None:
-    assert good_ends(wire, GOOD[wire]) == list(DIALECTS)
+    assert good_ends(wire, GOOD[wire]) == ["oracle", *DIALECTS]
 
 
 @pytest.mark.parametrize("body", NOTHING)
@@ -104,6 +137,12 @@ def test_the_stream_of_another_wire_is_no_good_end(wire: str, other: str) -> Non
     if wire == other or {wire, other} <= GEMINI:
         pytest.skip("the wires have the same messages")
     assert good_ends(wire, GOOD[other]) == []
+
+
+@pytest.mark.parametrize("body", NO_GOOD_END)
+@pytest.mark.parametrize("wire", sorted(GEMINI))
+def test_an_answer_without_a_good_reason_is_no_good_end(wire: str, body: str) -> None:
+    assert good_ends(wire, NO_GOOD_END[body]) == []
 
 
 def test_a_document_whose_answer_is_no_text_is_no_good_end() -> None:
