@@ -1,4 +1,6 @@
-"""A recording that breaks off: cut at every byte by the provider, or killed at any moment."""
+"""A recording that breaks off: cut at every byte by the provider, killed at any moment, or on a full
+disk.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +24,7 @@ from harness.recording.part_file import part_of
 from harness.recording.relay import relay
 from harness.recording.tape import Tape
 from tests.recording.clients import EVENTS, PATH, wait_for
+from tests.recording.test_part_file import RECORDS as RECORDS_ONCE
 from tests.security.hostile_answers import block, sends
 from tests.security.test_hostile_providers import PATIENCE_S, through
 from tests.security.test_hostile_providers import block as ask
@@ -146,3 +149,34 @@ def test_a_killed_recording_leaves_the_old_or_the_new_cassette(
             assert [data for _, data in exchange.reads] == EVENTS[:came]
             assert exchange.end == "cut" or moment >= len(EVENTS)
         program.stdin.close()
+
+
+FULL = """
+import resource, signal, sys
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+"""
+
+
+def test_a_full_disk_keeps_what_was_written(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text("version: 1\n", encoding="utf-8")
+    limited = RECORDS_ONCE.replace("import sys\n", FULL, 1)
+    many = [b'data: {"n": %d}\r\n\r\n' % number for number in range(500)]
+    with raw_server(streaming(*many)) as url:
+        finished = subprocess.run(
+            [sys.executable, "-c", limited, url + PATH, str(path)],
+            input="\n",
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert finished.returncode == 1
+    assert f"{path}: can't be written: File too large; the old file is as it was" in finished.stderr
+    assert f"what had arrived is kept in {part_of(path)}" in finished.stderr
+    assert path.read_text(encoding="utf-8") == "version: 1\n"
+    assert part_of(path).stat().st_size <= 4096
+    (exchange,) = load(part_of(path)).exchanges
+    assert len(exchange.reads) > 20
+    assert [data for _, data in exchange.reads] == many[: len(exchange.reads)]
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["a.yaml", "a.yaml.part"]
