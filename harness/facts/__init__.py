@@ -43,7 +43,7 @@ from .fact import (
     fact_of_json,
     json_of_fact,
 )
-from .finish import CONTINUATION, MALFORMED, FinishClass, ends_in_call, finish_class
+from .finish import CONTINUATION, FinishClass, ends_in_call, finish_class, is_malformed
 from .losses import ASPECTS, CONDITIONS, DeclaredLoss, read_losses
 from .native import plain_base64
 from .statements import account_of_facts, facts_of_account
@@ -53,7 +53,6 @@ __all__ = [
     "ASPECTS",
     "CONDITIONS",
     "CONTINUATION",
-    "MALFORMED",
     "RED",
     "Aspect",
     "AspectFinding",
@@ -88,6 +87,7 @@ __all__ = [
     "facts_of_account",
     "field_findings",
     "finish_class",
+    "is_malformed",
     "json_of_fact",
     "judge_answer",
     "merged_facts",

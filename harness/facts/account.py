@@ -16,7 +16,7 @@ from itertools import pairwise
 
 from harness.stream.json_codec import Json
 
-from .finish import MALFORMED
+from .finish import is_malformed
 
 WIDEST_ARRAY = 10_000
 """A JSON path to an element beyond this is read as damage."""
@@ -124,7 +124,7 @@ class Facts:
         """Whether a call of the answer was malformed: its arguments are no JSON object, or the
         finish reason says so and there is no call.
         """
-        return bool(self.invalid_calls) or (self.finish in MALFORMED and not self.calls)
+        return bool(self.invalid_calls) or (is_malformed(self.finish) and not self.calls)
 
     def malformed_reasons(self, calls: Sequence[tuple[str, Json]]) -> list[str]:
         """The texts that the error of an answer with a malformed call must say; none where the

@@ -53,6 +53,13 @@ def finish_class(raw: str | None) -> FinishClass | None:
     return None if word in _NONE else _CLASSES.get(word, "other")
 
 
+def is_malformed(raw: str | None) -> bool:
+    """Whether the reason says that a call or a text came out wrong. The OpenAI-compatible endpoint
+    puts ``function_call_filter: `` before the word.
+    """
+    return (raw or "").rpartition(": ")[2] in MALFORMED
+
+
 def ends_in_call(raw: str | None) -> bool:
     """Whether the reason says that the answer ended in order to call a tool."""
     return _word(raw) in _CALLS

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping
 
 from harness.facts import (
     CONTINUATION,
-    MALFORMED,
     Facts,
     error_findings,
     field_findings,
+    is_malformed,
     message_findings,
     text_findings,
     text_without_calls,
@@ -53,7 +53,9 @@ def read_facts(payloads: Iterable[Mapping[str, Json]], session: Session | None =
                 facts.add_text(data)
             case "METADATA":
                 facts.finish = data.get("stopReason")
-                facts.ended_well = facts.finish not in (None, *CONTINUATION, *MALFORMED)
+                facts.ended_well = not (
+                    facts.finish in (None, *CONTINUATION) or is_malformed(facts.finish)
+                )
                 facts.add_usage(data, _COUNTS, data.get("providerRawUsage"))
             case "ERROR" if data["message"].startswith(_BLOCKED):
                 facts.block_reason = data["message"].removeprefix(_BLOCKED)

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping
 
 from harness.facts import (
     CONTINUATION,
-    MALFORMED,
     Facts,
     call_findings,
     error_findings,
+    is_malformed,
     message_findings,
     result_findings,
     text_and_calls,
@@ -77,7 +77,9 @@ def differences(wire: Facts, carried: Facts, interrupted: bool) -> list[str]:
 
 def _run_failed(wire: Facts) -> bool:
     """Whether the Gemini CLI says that its run failed."""
-    return not (wire.ended_well or wire.finish in (None, *CONTINUATION, *MALFORMED))
+    return not (
+        wire.ended_well or wire.finish in (None, *CONTINUATION) or is_malformed(wire.finish)
+    )
 
 
 def _end(wire: Facts, calls: int, failed: bool) -> str | None:

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from harness.facts import (
-    MALFORMED,
     Facts,
     arguments_of,
     compare_answers,
     field_findings,
     finish_class,
+    is_malformed,
     part_findings,
     signature_findings,
     usage_findings,
@@ -105,7 +105,7 @@ def _read_end(facts: Facts, payload: Mapping[str, Json]) -> None:
     expected = _REASONS.get(finish_class(facts.finish) or "")
     if facts.calls:
         expected = "tool_calls"
-    elif facts.finish in MALFORMED:
+    elif is_malformed(facts.finish):
         expected = "error"
     if facts.invalid_calls:
         expected = "error"

@@ -78,11 +78,13 @@ class GeminiChoices(Choices):
 
     def finish_class(self, reason: str) -> FinishClass:
         """The class of a reason of Chat Completions, also with more behind it, or of one of
-        Gemini's own words.
+        Gemini's own words, also behind the filter that found it.
         """
         if reason.startswith("content_filter"):
             return "content_filter"
-        return FINISH_REASONS.get(reason) or finish_reasons.FINISH_REASONS.get(reason, "other")
+        return FINISH_REASONS.get(reason) or finish_reasons.FINISH_REASONS.get(
+            reason.rpartition(": ")[2], "other"
+        )
 
     def release(self, index: int, out: list[Event]) -> None:
         splitter = self._splitters.get(index)

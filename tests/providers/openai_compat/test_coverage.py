@@ -70,8 +70,8 @@ VOCABULARY: Final[Vocabulary] = {
         CHAT,
         [
             *("stop", "length", "tool_calls", "function_call", "content_filter"),
-            *("content_filter and more", "a word in capitals", "an unknown word", "none"),
-            *("stop beside a call", "no content"),
+            *("content_filter and more", "function_call_filter and more", "a word in capitals"),
+            *("an unknown word", "none", "stop beside a call", "no content"),
         ],
     ),
     "usage": (CHAT, ["three counts", "details", "beside a choice", "without choices", "none"]),
@@ -240,7 +240,8 @@ def note_ends(words: Words, exchange: Exchange, messages: list[dict[str, Any]], 
     for reason in reasons:
         known = re.fullmatch("stop|length|tool_calls|function_call|content_filter", reason)
         other = "a word in capitals" if reason.isupper() else "an unknown word"
-        more = "content_filter and more" if reason.startswith("content_filter") else other
+        filtered = re.match("(content|function_call)_filter", reason)
+        more = f"{filtered[0]} and more" if filtered else other
         words["finish reason"].add(reason if known else more)
     if reasons == ["stop"] and called:
         words["finish reason"].add("stop beside a call")

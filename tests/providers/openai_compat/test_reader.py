@@ -36,7 +36,8 @@ TEXTS = (
     "é",
 )
 ARGUMENTS = ("{}", '{"a":1}', '{"a":', " 1}", "1", "x", "", " ", '{"b":{"c":"}"}}', {"o": 1})
-REASONS = ("stop", "tool_calls", "length", "content_filter", "SAFETY", "weird", None)
+FILTERED = "function_call_filter: MALFORMED_FUNCTION_CALL"
+REASONS = ("stop", "tool_calls", "length", "content_filter", "SAFETY", FILTERED, "weird", None)
 
 
 def maybe(chance: Random, share: float, **fields: Any) -> dict[str, Any]:
