@@ -97,6 +97,16 @@ class Project:
         """The adapters that the laws are asked of: the events, the dialects, the user's."""
         return [EVENTS, *ADAPTERS.values(), *self._users.values()]
 
+    def fills(self, column: str, key: str) -> bool:
+        """Whether the output of a column fills empty expectations of that key: the column of that
+        name, or the first of the user's adapters that has this event model.
+        """
+        if column == key or key in DIALECTS or key in LAYERS or key in self.adapters:
+            return column == key
+        return column == next(
+            (named.name for named in self.adapters.values() if named.dialect == key), None
+        )
+
     def root_of(self, path: Path) -> Path | None:
         """The folder of specs that contains ``path``, or None."""
         return next((root for root in self.specs if _below(path, root)), None)

@@ -31,6 +31,24 @@ def test_what_was_filled_in_is_said_at_the_end(
 
 
 @pytest.mark.slow
+def test_an_adapter_fills_the_event_model_that_it_names(project: pytest.Pytester) -> None:
+    project.makeini(
+        "[pytest]\nharness_adapters =\n    said: facts = shop:replay\n"
+        "    one: shop-events = shop:payloads\n    two: shop-events = shop:payloads\n"
+    )
+    write(
+        project,
+        "shop.py",
+        "from harness.facts import Finish, Text\n\n\n"
+        "def replay(exchange):\n    yield {}, [Text('Hello'), Finish('STOP')]\n\n\n"
+        "def payloads(exchange):\n    return [{'say': 'Hel'}]\n",
+    )
+    path = write(project, "specs/hello.yaml", CASE + "    shop-events:\n")
+    run(project, "--harness-accept").assert_outcomes(passed=3, skipped=2)
+    assert '{"say": "Hel"}' in path.read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
 def test_accept_fills_what_is_empty_and_waits_for_review(project: pytest.Pytester) -> None:
     path = write(
         project,
