@@ -132,8 +132,11 @@ def _judge_second_turn(item: Item, adapter: Adapter) -> AspectCell:
     )
     try:
         if _answer(item, adapter).facts.pieces:  # Vertex AI only
-            transcript = adapter.with_options(item.options).output(item.exchange).transcript
-            answer = wire_answer(item.exchange, adapter, transcript or Transcript())
+            transcript = _first_turn(item, adapter)
+            if transcript is None:
+                note = "the first turn is an error"
+                return replace(blank, aspects={"calls": "not_asked"}, notes={"calls": note})
+            answer = wire_answer(item.exchange, adapter, transcript)
             if answer.unavailable:
                 note = "the wire that the adapter asked does not have it"
                 return replace(blank, aspects={"calls": "not_asked"}, notes={"calls": note})
@@ -153,6 +156,15 @@ def _judge_second_turn(item: Item, adapter: Adapter) -> AspectCell:
         return replace(blank, error="the second request is no JSON object")
     findings = judge_second_turn(_answer(item, adapter).facts, request)
     return second_turn_cell(blank, findings, item.exchange, request)
+
+
+def _first_turn(item: Item, adapter: Adapter) -> Transcript | None:
+    """The transcript of the answer; None where the adapter gave none that can be judged."""
+    try:
+        output = adapter.with_options(item.options).output(item.exchange)
+    except AdapterError:
+        return None
+    return output.transcript or Transcript()
 
 
 def _answer(item: Item, adapter: Adapter) -> WireAnswer:

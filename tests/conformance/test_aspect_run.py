@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from harness.conformance.adapters import RunOptions
+from harness.conformance.adapters import AdapterError, RunOptions
 from harness.conformance.adapters.adapter import Output
 from harness.conformance.aspect_run import Item, judge_items, judge_second_turns
 from harness.stream.exchange import Exchange
@@ -16,6 +16,11 @@ from tests.support.facts_adapters import facts_adapter
 CALL = (
     b'data: {"candidates": [{"content": {"parts": [{"functionCall": {%b"args": {"a": 1}}}]},'
     b' "finishReason": "STOP"}]}\n\n'
+)
+STREAMED = (
+    b'data: {"candidates": [{"content": {"parts": [{"functionCall": {"name": "f", "partialArgs":'
+    b' [{"jsonPath": "$.a", "stringValue": "b"}], "willContinue": true}},'
+    b' {"functionCall": {"name": "f"}}]}, "finishReason": "STOP"}]}\n\n'
 )
 
 
@@ -34,6 +39,17 @@ def test_an_answer_with_a_nameless_call_has_no_second_turn(
     adapter = replace(facts_adapter(), second_request=ask_again)
     [cell] = judge_second_turns([Item("calls", 1, exchange(CALL % name))], [adapter])
     assert (cell.aspects["calls"], requests) == (verdict, asked)
+
+
+def test_an_error_of_the_first_turn_is_no_error_of_the_second() -> None:
+    def fail(answer: Exchange, options: RunOptions) -> Output:
+        raise AdapterError("no fact")
+
+    adapter = replace(
+        facts_adapter(), run=fail, second_request=lambda answer, options: "it has no second turn"
+    )
+    [cell] = judge_second_turns([Item("calls", 1, exchange(STREAMED))], [adapter])
+    assert (cell.error, cell.aspects) == ("", {"calls": "not_asked"})
 
 
 @pytest.mark.parametrize(
