@@ -136,4 +136,6 @@ def test_the_debugger_opens_the_frames_of_the_shim(project: pytest.Pytester) -> 
 @pytest.mark.slow
 def test_the_stderr_of_a_program_keeps_its_line_ends(project: pytest.Pytester) -> None:
     result = run(project, "p")
-    result.stdout.fnmatch_lines(["error: adapter p: * ended with status 3:", "one", "  two"])
+    result.stdout.fnmatch_lines(
+        ["error: adapter p: * ended with status 3 before it answered:", "one", "  two"]
+    )

@@ -299,14 +299,20 @@ class _Process:
             elif key.fd == self._stderr:
                 self._errors = (self._errors + data)[-TAIL:]
         if self._received > MAX_OUTPUT:
-            raise _Unusable(f"{self.name} wrote more than {MAX_OUTPUT:,} bytes for one exchange")
+            raise _Unusable(
+                f"{self.name} wrote more than {MAX_OUTPUT:,} bytes for one exchange; expected the"
+                " events of one answer"
+            )
         open_ends = {key.fd for key in selector.get_map().values()}
         if not ready and self._process.poll() is not None:
             raise _Unusable(
-                f"{self.name} ended with status {self._process.returncode}{self._said()}"
+                f"{self.name} ended with status {self._process.returncode} before it"
+                f" {'said hello' if first else 'answered'}{self._said()}"
             )
         if self._out not in open_ends and self._process.poll() is None and not ready:
-            raise _Unusable(f"{self.name} closed the descriptor of {OUT}{self._said()}")
+            raise _Unusable(
+                f"{self.name} closed the descriptor of {OUT} before it answered{self._said()}"
+            )
         if time.monotonic() > until:
             missing = f"wrote no {'hello line' if first else 'answer'} to the descriptor of {OUT}"
             if self._runs_function:

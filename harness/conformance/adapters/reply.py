@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from harness.facts import Entry, Fact, NoFact, Raised, check_fact, fact_of_json
 from harness.stream.json_codec import Json
-from harness.stream.printable import short_json
+from harness.stream.printable import plural, short_json
 
 from .adapter import AdapterError
 
@@ -60,16 +60,18 @@ def checked_facts(facts: Any, place: str) -> tuple[Fact, ...]:
             f"{place}: the facts are a {type(facts).__name__}; expected a list of facts, such as"
             ' [Text("Hi")]'
         )
-    return tuple(
-        _fact(check_fact, fact, f"{place}: fact {number}") for number, fact in enumerate(facts, 1)
-    )
+    return _read(check_fact, facts, place)
 
 
-def _fact(read: Callable[[Any], Fact], given: Any, place: str) -> Fact:
-    try:
-        return read(given)
-    except NoFact as error:
-        raise AdapterError(f"{place}: {error}") from None
+def _read(read: Callable[[Any], Fact], facts: Sequence[Any], place: str) -> tuple[Fact, ...]:
+    """The facts of one event. Raises `AdapterError`."""
+    given: list[Fact] = []
+    for fact in facts:
+        try:
+            given.append(read(fact))
+        except NoFact as error:
+            raise AdapterError(f"{place}: fact {len(given) + 1}: {error}") from None
+    return tuple(given)
 
 
 def entries_of_json(native: Json, facts: Json, place: str) -> list[Entry]:
@@ -81,9 +83,15 @@ def entries_of_json(native: Json, facts: Json, place: str) -> list[Entry]:
         if not isinstance(value, list):
             raise AdapterError(f"{place}: {name} is {short_json(value)}; expected a list")
     paired = len(facts) == len(native) and all(isinstance(some, list) for some in facts)
+    if not paired and any(isinstance(some, list) for some in facts):
+        raise AdapterError(
+            f"{place}: facts has {plural(len(facts), 'item')} for"
+            f" {plural(len(native), 'event')} in native; expected a list for each event, or one"
+            " list of facts for all"
+        )
     lists = facts if paired else [*([[]] * (len(native) - 1)), facts]
     events = native if native or not facts else [None]
     return [
-        Entry(event, tuple(_fact(fact_of_json, fact, place) for fact in some))
-        for event, some in zip(events, lists, strict=False)
+        Entry(event, _read(fact_of_json, some, f"{place}: event {number}"))
+        for number, (event, some) in enumerate(zip(events, lists, strict=False), 1)
     ]

@@ -93,16 +93,17 @@ MISBEHAVIOUR = {
     "floods": ("while True: os.write(int(os.environ['HARNESS_OUT']), b'1' * 60_000)", r"more than 1,000,000 bytes"),
     "floods its lines": ("while True: out(id=id, native=['x' * 9_000] * 100, more=True)", r"more than 1,000,000 bytes"),
     "floods stdout": ("while True: print('x' * 60_000)", "more than 1,000,000 bytes"),
-    "crashes": ("print('one\\n  two', file=sys.stderr, flush=True); os.abort()", "ended with status -6:\none\n  two$"),
-    "fails": ("raise SystemExit('no such model')", "ended with status 1: no such model$"),
-    "ends after its answer": ("out(id=id); raise SystemExit", "ended with status 0"),
+    "crashes": ("print('one\\n  two', file=sys.stderr, flush=True); os.abort()", "ended with status -6 before it answered:\none\n  two$"),
+    "fails": ("raise SystemExit('no such model')", "ended with status 1 before it answered: no such model$"),
+    "ends after its answer": ("out(id=id); raise SystemExit", "ended with status 0 before it answered$"),
     "answers another line": ("out(id=id + 7)", 'answered 8; expected a line with "id": 1, one for each'),
     "writes no JSON": ("os.write(int(os.environ['HARNESS_OUT']), b'oops \\x1b[2J\\n')", r"a line that .* wrote is no JSON .*: oops"),
     "writes no object": ("os.write(int(os.environ['HARNESS_OUT']), b'[1]\\n')", r"wrote is \[1\]; expected an object"),
-    "gives no fact": ("out(id=id, facts=[{'txt': 'a'}])", r'\{"txt": "a"\} is no fact; expected an object with one of'),
+    "gives no fact": ("out(id=id, facts=[{'text': 'a'}, {'txt': 'a'}])", r'event 1: fact 2: \{"txt": "a"\} is no fact; expected an object with one of'),
+    "gives too many lists": ("out(id=id, native=[1], facts=[[], []])", "facts has 2 items for 1 event in native; expected a list for each event, or one"),
     "gives no list": ("out(id=id, facts={'text': 'a'})", r'facts is \{"text": "a"\}; expected a list'),
     "closes its output": ("os.close(int(os.environ['HARNESS_OUT'])); time.sleep(60)", "closed the descriptor of HARNESS_OUT"),
-    "forks and ends": ("os.fork() or time.sleep(60); raise SystemExit(4)", "ended with status 4"),
+    "forks and ends": ("os.fork() or time.sleep(60); raise SystemExit(4)", "ended with status 4 before it answered$"),
 }  # fmt: skip
 
 
@@ -134,7 +135,7 @@ BAD_STARTS = {
     "no such program": ("", "nowhere-at-all can't be run: No such file"),
     "no hello": ("out(id=0)", r'the first line that .* wrote is \{"id": 0\}; expected \{"hello": 1'),
     "no JSON": ("print('x', file=sys.stderr)\nos.write(int(os.environ['HARNESS_OUT']), b'hello\\n')", "is no JSON"),
-    "an end": ("raise ImportError('no module x')", "(?s)ended with status 1:\nTraceback.*ImportError: no module x$"),
+    "an end": ("raise ImportError('no module x')", "(?s)ended with status 1 before it said hello:\nTraceback.*ImportError: no module x$"),
 }  # fmt: skip
 
 
