@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,6 +30,7 @@ BLOCK_MEANINGS: Final = {
         "The request that the adapter sends after the answer, with the results of its calls."
     ),
 }
+_NUMBERED: Final = re.compile(r"\b(event|fact) [0-9]+")
 VERDICTS: Final = ("kept", "lost", "wrong", "raised", "not_carried", "not_asked")
 """The verdicts of an aspect, in the order of columns."""
 MEANINGS: Final = {
@@ -116,12 +118,14 @@ def losses_of(cells: Iterable[AspectCell]) -> list[Loss]:
 
 
 def errors_of(cells: Iterable[AspectCell]) -> dict[str, list[AspectCell]]:
-    """The cells that could not be judged, by the reason."""
+    """The cells that could not be judged, by the reason. Reasons that differ in nothing but the
+    number of an event or fact are one.
+    """
     errors: dict[str, list[AspectCell]] = {}
     for cell in cells:
         if cell.error:
-            errors.setdefault(cell.error, []).append(cell)
-    return errors
+            errors.setdefault(_NUMBERED.sub(r"\1", cell.error), []).append(cell)
+    return {alike[0].error: alike for alike in errors.values()}
 
 
 def count_words(cells: Sequence[AspectCell]) -> str:

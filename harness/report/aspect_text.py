@@ -29,7 +29,7 @@ def results_text(adapter: AdapterResults, *, with_losses: bool = True) -> str:
     """The matrices of an adapter, then each loss with its evidence and a command."""
     lines = [title_of(adapter)]
     for block, cells in adapter.sections.items():
-        if cells:
+        if cells and (block != "second_turn" or any(cell.verdict != "skipped" for cell in cells)):
             lines += ["", f"{BLOCKS[block]}: {count_words(cells)}", *matrix_lines(cells)]
     for block in ("documented", "second_turn") if with_losses else ():
         lines += _losses(adapter, block)

@@ -19,7 +19,7 @@ from harness.conformance.aspect_results import (
 from harness.conformance.results import encode_item
 from harness.report import ReportError
 from harness.report.aspect_compare import compare_results, comparison_text
-from harness.report.aspect_counts import command_of, losses_of
+from harness.report.aspect_counts import command_of, errors_of, losses_of
 from harness.report.aspect_pages import aspects_page, merge_results
 from harness.report.aspect_text import results_text
 from tests.report.page_reader import Page
@@ -64,6 +64,23 @@ def test_an_error_keeps_the_line_ends_of_stderr() -> None:
         "- error: node ended with status 1:\n    Error: no model\n      at shim.mjs:3\n  cassette"
     )
     assert shown in results_text(adapter)
+
+
+def test_errors_that_differ_in_the_number_of_an_event_are_one_finding() -> None:
+    errors = ("event 3 of f: fact 1: no fact", "event 12 of f: fact 1: no fact", "event 3: other")
+    cells = tuple(
+        replace(SHOP.cells[3], exchange=number, error=error)
+        for number, error in enumerate(errors, 1)
+    )
+    assert [[cell.exchange for cell in alike] for alike in errors_of(cells).values()] == [
+        [1, 2],
+        [3],
+    ]
+
+
+def test_a_second_turn_that_nobody_was_asked_for_is_not_shown() -> None:
+    cell = replace(SHOP.cells[3], error="", aspects={"results": "not_asked"})
+    assert "Second turn" not in results_text(replace(SHOP, second_turn=(cell,)))
 
 
 def test_a_command_names_the_adapter_as_the_user_did() -> None:
