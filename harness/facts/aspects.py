@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final, Literal
@@ -20,7 +20,7 @@ from harness.stream.printable import excerpt, short_json
 from .account import Facts
 from .differences import take_call
 from .fact import Call, Error, Fact, Finish, Text, Thought, Usage
-from .finish import FinishClass, ends_in_call, finish_class
+from .finish import FinishClass, ends_in_call, ends_without_call, finish_class
 from .native import NativeSearch, word_pattern
 from .transcript import Transcript
 
@@ -58,6 +58,10 @@ _OPAQUE: Final[tuple[Aspect, ...]] = (
     "urls",
 )
 _COUNTS: Final = ("input", "output", "thoughts", "total")
+_BLOCKED: Final = re.compile(
+    r"block|filter|safe|prohibit|polic|refus|reject|feedback", re.IGNORECASE
+)
+"""A word by which an error says that a prompt was blocked."""
 FIRST_WORDS: Final = 30
 """Characters of an error's message by which it is recognized."""
 
@@ -123,14 +127,16 @@ class WireAnswer:
 class _Carried:
     """The facts that an adapter states, put together.
 
-    ``finish``: the last of the ``reasons``; ``finish_event``: the native event with it.
-    ``errors``: what it says of errors, the exception included.
+    ``repeated``: a call that is given twice; ``replaced``: one whose id a later call with other
+    arguments has. ``finish``: the last of the ``reasons``; ``finish_event``: the native event with
+    it. ``errors``: what it says of errors, the exception included.
     """
 
     text: str
     thoughts: str
     calls: list[Call]
     repeated: Call | None
+    replaced: list[Call]
     finish: str | None
     reasons: list[str]
     finish_event: Json
@@ -195,6 +201,7 @@ def _carried(wire: WireAnswer | None, transcript: Transcript) -> _Carried:
     calls: list[Call] = []
     at_id: dict[str, int] = {}
     repeated = None
+    replaced: list[Call] = []
     finish, finish_event = None, None
     reasons: list[str] = []
     usage: dict[str, int] = {}
@@ -218,6 +225,8 @@ def _carried(wire: WireAnswer | None, transcript: Transcript) -> _Carried:
                         before = calls[at_id[call.id]]
                         if before.name == call.name and same_json(before.arguments, call.arguments):
                             repeated = call
+                        else:
+                            replaced.append(before)
                         calls[at_id[call.id]] = call
                 case Finish() if finish_class(fact.raw) is not None:
                     finish, finish_event = fact.raw, entry.native
@@ -238,6 +247,7 @@ def _carried(wire: WireAnswer | None, transcript: Transcript) -> _Carried:
         "".join(thoughts),
         calls,
         repeated,
+        replaced,
         finish,
         reasons,
         finish_event,
@@ -422,7 +432,10 @@ class _Judge:
         elif missing and not extra:
             name, arguments = missing[0]
             note = f"{len(missing)} of {len(expected[0])} calls lost: {name}"
-            self._set("calls", "lost", f"{note}({short_json(arguments)})")
+            note += f"({short_json(arguments)})"
+            if missing[0] in [(call.name, call.arguments) for call in carried.replaced]:
+                note += "; a later call has its id, and the last call of an id counts"
+            self._set("calls", "lost", note)
         else:
             note = f"the wire calls {_shown_calls(expected[0])}, the adapter {_shown_calls(mine)}"
             self._set("calls", "wrong", note)
@@ -558,6 +571,9 @@ class _Judge:
     ) -> tuple[AspectVerdict, str]:
         wire, carried = self._wire, self._carried
         whole_call = bool(wire.facts.calls) and not wire.facts.open_call
+        if carried.calls and not wire.program and ends_without_call(carried.finish):
+            note = f"the adapter gives a call and says {carried.finish}, so nobody runs the tool"
+            return "wrong", f"{note}; expected tool_use"
         if got == expected:
             return "kept", ""
         if whole_call and got == "stop":
@@ -589,7 +605,11 @@ class _Judge:
         )
         if not any((prompt, output, thoughts, total)):
             if any(got.values()):
-                self._set("usage", "wrong", f"the wire has no counts; the adapter says {got}")
+                self._set(
+                    "usage",
+                    "wrong",
+                    f"the wire has no counts; the adapter says {_shown_counts(got)}",
+                )
             return
         if self._again:
             note = "the adapter asked again after an answer that goes on"
@@ -603,15 +623,17 @@ class _Judge:
             "thoughts": (0, thoughts),
             "total": (0, total) if total else (0, *sums),
         }
+        there = dict(zip(_COUNTS, (prompt, output, thoughts, total), strict=True))
         here = {name: got.get(name) or 0 for name in _COUNTS}
         wrong = [name for name in _COUNTS if here[name] not in accepted[name]]
         if thoughts and not here["thoughts"] and here["output"] == output:
             wrong.append("thoughts")
-        note = (
-            f"the wire has input {prompt}, output {output}, thoughts {thoughts}, total {total};"
-            f" the adapter says {here}"
-        )
-        if not wrong:
+        cached = counts.get("cachedContentTokenCount") or cached_apart
+        cached_lost = cached and not self._carried.search.has_leaf(str(cached))
+        note = f"the wire has {_shown_counts(there)}; the adapter says {_shown_counts(here)}"
+        if not wrong and cached_lost:
+            self._set("usage", "lost", f"the wire has {cached} cached tokens, which are nowhere")
+        elif not wrong:
             self._set("usage", "kept")
         elif not any(here[name] for name in wrong):
             self._set("usage", "lost", note)
@@ -623,11 +645,19 @@ class _Judge:
         if reason is None:
             return
         kind = finish_class(self._carried.finish)
-        named = reason in self._carried.reasons or (
-            self._carried.search.has_leaf(reason) and kind not in ("stop", "length")
+        named = (
+            reason in self._carried.reasons
+            or bool(word_pattern(reason).search(self._carried.words))
+            or (self._carried.search.has_leaf(reason) and kind not in ("stop", "length"))
         )
-        if self._carried.loud or kind == "filter" or named:
+        if kind == "filter" or named or _BLOCKED.search(self._carried.words):
             self._set("blocked", "kept")
+        elif self._carried.loud:
+            note = (
+                f"the prompt is blocked ({reason}); the adapter reports"
+                f" {excerpt(self._carried.words, 200)}, which does not say so"
+            )
+            self._set("blocked", "wrong", note)
         else:
             note = f"the prompt is blocked ({reason}); the adapter says {self._carried.finish}"
             self._set("blocked", "lost", note)
@@ -707,6 +737,10 @@ def _equal_calls(
 def _holds(carried: str | None, wired: str | None) -> bool:
     """Whether an id is the wire's, or holds it between characters that are no letters or digits."""
     return bool(carried and wired and (carried == wired or word_pattern(wired).search(carried)))
+
+
+def _shown_counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in counts.items())
 
 
 def _shown_calls(calls: list[tuple[str, Json]]) -> str:

@@ -65,5 +65,12 @@ def ends_in_call(raw: str | None) -> bool:
     return _word(raw) in _CALLS
 
 
+def ends_without_call(raw: str | None) -> bool:
+    """Whether the reason says that no call waits: Anthropic's event model has ``tool_use`` for an
+    answer with a call, and its clients run tools only then.
+    """
+    return _word(raw) == "END_TURN"
+
+
 def _word(raw: str | None) -> str:
     return (raw or "").rpartition(".")[2].upper().translate(_JOINED)

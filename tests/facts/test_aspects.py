@@ -200,6 +200,16 @@ def test_a_call_stated_again_with_more_arguments_is_one_call() -> None:
     assert not red(WIRE, transcript)
 
 
+def test_a_call_whose_id_a_later_call_has_is_lost_and_the_note_says_so() -> None:
+    wire = answer(frame(call_part("f", None, x=1), call_part("f", "call_1", x=2)))
+    facts = (Call("call_1", "f", {"x": 1}), Call("call_1", "f", {"x": 2}))
+    finding = judge_answer(wire, Transcript((Entry(None, facts),)))["calls"]
+    assert (finding.verdict, finding.note) == (
+        "lost",
+        '1 of 2 calls lost: f({"x": 1}); a later call has its id, and the last call of an id counts',
+    )
+
+
 def test_an_id_may_stand_inside_the_adapters_own() -> None:
     transcript = changed(Call, Call("a1__thought__SIG", "f", {"x": 1, "on": True}))
     assert not red(WIRE, transcript)
@@ -269,6 +279,10 @@ ENDS: list[tuple[str | None, str | None, bool, dict[Aspect, AspectVerdict]]] = [
     ("MAX_TOKENS", "end_turn", False, {"finish": "wrong"}),
     ("MAX_TOKENS", "tool_calls", True, {"finish": "wrong"}),
     ("STOP", "tool_calls", True, {}),
+    ("STOP", "stop", True, {}),
+    ("STOP", "tool_use", True, {}),
+    ("STOP", "end_turn", True, {"finish": "wrong"}),
+    ("STOP", "end_turn", False, {}),
     ("SAFETY", "content_filter", False, {}),
     ("SAFETY", "stop", False, {"finish": "wrong"}),
     ("LANGUAGE", "error", False, {}),
@@ -458,7 +472,15 @@ def test_cache_reads_that_are_counted_beside_the_input_may_be_in_it() -> None:
     wire = WireAnswer(gather_agy(body.encode()), "complete", program=True)
     for counted, expected in ((900, {}), (1000, {}), (800, {"usage": "wrong"})):
         facts = (Text("a"), Finish("SUCCESS"), Usage(input=counted, output=4, total=904))
-        assert red(wire, Transcript((Entry(None, facts),))) == expected
+        assert red(wire, Transcript((Entry({"cached": 100}, facts),))) == expected
+
+
+def test_cached_tokens_are_looked_for_in_native_events() -> None:
+    counts = {"promptTokenCount": 900, "cachedContentTokenCount": 640, "totalTokenCount": 900}
+    wire = answer({**frame({"text": "a"}, finishReason="STOP"), "usageMetadata": counts})
+    facts = (Text("a"), Finish("STOP"), Usage(input=900, total=900))
+    assert not red(wire, Transcript((Entry({"details": {"cached_tokens": 640}}, facts),)))
+    assert red(wire, Transcript((Entry({"prompt_tokens": 900}, facts),))) == {"usage": "lost"}
 
 
 def test_a_skipped_exchange_is_not_asked() -> None:
@@ -491,6 +513,21 @@ def test_a_block_reason_before_a_good_reason_is_kept() -> None:
     facts = (Finish("PROHIBITED_CONTENT"), Finish("STOP"))
     assert not red(wire, Transcript((Entry({}, facts),)))
     assert red(wire, Transcript((Entry({}, facts[1:]),))) == {"blocked": "lost"}
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("'NoneType' object is not subscriptable", {"blocked": "wrong"}),
+        ("The prompt was blocked.", {}),
+        ("no answer: OTHER", {}),
+    ],
+)
+def test_an_error_in_place_of_a_blocked_prompt_says_so(
+    words: str, expected: dict[Aspect, AspectVerdict]
+) -> None:
+    wire = answer({"promptFeedback": {"blockReason": "OTHER"}})
+    assert red(wire, Transcript(raised=Raised("TypeError", words))) == expected
 
 
 def test_an_adapter_that_asked_again_has_understood_the_error() -> None:

@@ -32,7 +32,7 @@ def replay(at):
     reasons = [candidate.get("finishReason") for candidate in last.get("candidates", ())[:1]]
     reasons.append(last.get("promptFeedback", {}).get("blockReason"))
     yield (
-        last,
+        {**last, "usage": usage},
         [
             *(Finish(str(reason)) for reason in reasons if reason is not None),
             Usage(
