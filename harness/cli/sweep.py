@@ -17,7 +17,6 @@ from harness.conformance.adapters import ADAPTERS, FACTS, Adapter
 from harness.conformance.adapters.named import TIMEOUT_S, adapter_of_target, make_adapter
 from harness.conformance.configuration import adapters_of
 from harness.conformance.laws import LAWS
-from harness.conformance.masked import masked
 from harness.conformance.sweep.contract import Settings, Target
 from harness.conformance.sweep.diff import SweepDifferences, compare_sweeps
 from harness.conformance.sweep.engines import engine_named
@@ -130,8 +129,8 @@ def _sweep(parsed: argparse.Namespace) -> int:
         except KeyboardInterrupt:
             note(f"interrupted; the same command goes on: {parsed.output} has what is finished")
             return INTERRUPTED
-    page = sweep_page(masked(summary, mask()), settings, parsed.inputs)
-    sweep.folder.write(PAGE, page.encode())
+    page = sweep_page(summary, settings, parsed.inputs)
+    sweep.folder.write(PAGE, mask().text(page).encode())
     for line in _lines(summary, settings):
         print(printable(line))
     files = "1 file" if len(sweep.parts) == 1 else f"{len(sweep.parts):,} files"

@@ -1,13 +1,15 @@
-"""Replaces secrets in the test reports of our items, which are what the terminal, ``--junitxml``
-and other plugins show.
+"""Replaces secrets in the ids, the test reports and the warnings of our items, which are what the
+terminal, ``--junitxml`` and other plugins show.
 
-An item is ours if it is a cell or a law, or if it uses our fixtures or marker. The reports of all
-other tests stay as they are.
+An item is ours if it is a cell or a law, or if it uses our fixtures or marker. All other tests stay
+as they are.
 """
 
 from __future__ import annotations
 
+import linecache
 from copy import copy
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -42,14 +44,62 @@ def pytest_make_collect_report(
     report = yield
     if type(collector).__module__.startswith("harness."):
         _mask_report(report)
+        if report.failed:
+            report.nodeid = masked(report.nodeid)
     return report
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Masks the ids when the items are selected; ``request.node.name`` stays as it is."""
+    ours = [item for item in items if is_ours(item)]
+    if not ours:
+        return
+    from harness.cassettes.redaction.secrets import mask
+
+    if not mask().is_clean(item.nodeid for item in ours):
+        for item in ours:
+            _mask_id(item)
+    config.pluginmanager.register(_Warnings(frozenset(item.nodeid for item in ours)))
+
+
+def _mask_id(item: Any) -> None:
+    """Masks the id of an item and its location, for which pytest has no public way."""
+    path, line, name = item.location
+    vars(item)["location"] = masked(path), line, masked(name)
+    shown = masked(item.nodeid)
+    if hasattr(item, "_id"):  # since pytest 9.2
+        item._id = type(item._id).parse(shown)
+    else:
+        item._nodeid = shown
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_warning_recorded(warning_message: warnings.WarningMessage) -> None:
-    warning = warning_message.message
-    if isinstance(warning, Warning) and type(warning).__module__.startswith("harness."):
-        warning.args = tuple(masked(str(text)) for text in warning.args)
+    if warning_message.category.__module__.startswith("harness."):
+        _mask_warning(warning_message)
+
+
+@dataclass(frozen=True)
+class _Warnings:
+    """Masks the warnings of the items with these ids."""
+
+    ours: frozenset[str]
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_warning_recorded(
+        self, warning_message: warnings.WarningMessage, nodeid: str
+    ) -> None:
+        if nodeid in self.ours:
+            _mask_warning(warning_message)
+
+
+def _mask_warning(warning: warnings.WarningMessage) -> None:
+    """Masks the text of a warning, and the line of the source that is shown below it."""
+    text, line = str(warning.message), linecache.getline(warning.filename, warning.lineno)
+    if (shown := masked(text)) != text:
+        warning.message = Warning(shown)
+    warning.line = masked(line)
 
 
 def masked(text: str) -> str:

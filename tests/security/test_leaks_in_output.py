@@ -216,3 +216,46 @@ def test_the_traceback_of_a_command_shows_no_secret(
     printed = "".join(capsys.readouterr())
     assert "RuntimeError: it is REDACTED there" in printed
     assert not shown(printed)
+
+
+SHIM = """
+import sys
+from harness.facts import Text
+
+TEXT = {text!r}
+
+def replay(exchange):
+    print(TEXT)
+    print(TEXT, file=sys.stderr)
+    yield {{"text": TEXT}}, [Text(TEXT)]
+"""
+"""An adapter that has a key since its import. When it runs, the environment has none."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["judge", "leaking_shim:replay", "--cassettes", "a.yaml", "--report", "out"],
+        ["replay", "a.yaml", "--adapter", "leaking_shim:replay"],
+        ["sweep", "a.yaml", "it is LEAK.yaml", "-o", "out", "--jobs", "1"],
+    ],
+    ids=lambda command: command[0],
+)
+def test_an_adapter_shows_no_secret(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, command: list[str]
+) -> None:
+    monkeypatch.setenv("MY_API_KEY", ENVIRONMENT)  # which is withheld from the adapter
+    monkeypatch.delenv(VARIABLE)
+    text = f"it is {ENVIRONMENT} there"
+    named = f"{KINDS['Google API key']}.yaml"
+    for name in "a.yaml", named:
+        Path(name).write_text(recorded("Hi"), encoding="utf-8")
+    pytester.makepyfile(leaking_shim=SHIM.format(text=text))
+    words = [named if word == "it is LEAK.yaml" else word for word in command]
+    run = pytester.run(str(Path(sys.executable).with_name("harness")), *words)
+    printed = run.stdout.str() + run.stderr.str()
+    files = [path.read_bytes() for path in Path("out").rglob("*") if path.is_file()]
+    assert any(b"REDACTED" in text for text in [printed.encode(), *files])
+    assert not shown(printed)
+    assert not any(map(shown, files))

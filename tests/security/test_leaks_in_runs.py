@@ -24,9 +24,11 @@ PLACES = (
     "expected failure",
     "setup",
     "teardown",
+    "id",
+    "warning",
 )
 TESTS = """
-import logging, sys
+import logging, sys, warnings
 import pytest
 from places import TEXT
 
@@ -61,6 +63,11 @@ def test_skip():
 def test_expected_failure():
     pytest.xfail("expected failure: " + TEXT)
 
+@pytest.mark.parametrize("n", [1], ids=["id: " + TEXT])
+def test_id(n):
+    warnings.warn("warning: " + TEXT)
+    raise ValueError
+
 def test_setup(broken_setup): pass
 def test_teardown(broken_teardown): pass
 """
@@ -74,7 +81,7 @@ def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def output(pytester: pytest.Pytester) -> str:
     """The terminal and the JUnit file of a run."""
-    options = ("-rA", "-l", "-p", "no:cacheprovider", "-W", "default", "--junitxml=junit.xml")
+    options = ("-v", "-rA", "-l", "-p", "no:cacheprovider", "-W", "default", "--junitxml=junit.xml")
     run = pytester.runpytest_inprocess(
         *options, "-o", "junit_logging=all", "-o", "junit_family=xunit1"
     )
@@ -89,7 +96,49 @@ def test_a_test_run_shows_no_secret(
     assert not shown(masked)
     assert [place for place in PLACES if f"{place}: it is" not in masked] == []
     monkeypatch.setattr(Mask, "texts", lambda self, texts: list(texts))
+    monkeypatch.setattr(Mask, "is_clean", lambda self, texts: True)
+    monkeypatch.setattr("harness.pytest_plugin.masking.masked", str)
     plain = output(pytester)
     assert len(shown(plain)) >= len(KINDS)
     for place in PLACES:
         assert shown(plain[plain.index(f"{place}: it is") :][:400])
+
+
+KEY = "AIzaSyLEAK-456789-0123456789_0123456789"
+CASE = """\
+harness: 1
+cases:
+- case: a
+  requirement: Text is said.
+  features: [text.streaming]
+  source: https://ai.google.dev/api/generate-content
+  cassette: none
+  expect: {events: []}
+"""
+
+
+@pytest.mark.parametrize("text", [CASE, "harness: 1\ncases: 7\n"], ids=["read", "not read"])
+def test_the_name_of_a_spec_shows_no_secret(pytester: pytest.Pytester, text: str) -> None:
+    specs = pytester.mkdir("specs")
+    (specs / f"a-{KEY}.yaml").write_text(text, encoding="utf-8")
+    masked = output(pytester)
+    assert "specs/a-REDACTED" in masked
+    assert not shown(masked)
+
+
+@pytest.mark.slow
+def test_a_masked_id_is_still_selected(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        test_ids=f"""
+        import pytest
+
+        @pytest.mark.parametrize("key", ["{KEY}", "other"])
+        def test_key(key, harness_replay):
+            assert key == "other"
+        """
+    )
+    run = pytester.runpytest_inprocess(f"test_ids.py::test_key[{KEY}]", "test_ids.py")
+    run.assert_outcomes(failed=1, passed=1)
+    run = pytester.runpytest_inprocess("--lf", "test_ids.py")
+    run.assert_outcomes(failed=1)
+    assert not shown(run.stdout.str())
