@@ -37,6 +37,10 @@ def array(size: int) -> str:
     return "[" + ",\r\n".join(messages(size)) + "]"
 
 
+def lines(size: int) -> str:
+    return "\n".join(messages(size))
+
+
 def emoji(size: int) -> str:
     return array(size).replace("piece 7 ", "piece \N{GRINNING FACE} ")
 
@@ -61,6 +65,7 @@ def har_of_one(size: int) -> str:
 FORMATS: dict[str, Callable[[int], str]] = {
     "sse": sse,
     "array": array,
+    "lines": lines,
     "emoji": emoji,
     "har": har,
     "har_of_one": har_of_one,

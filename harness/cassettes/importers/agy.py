@@ -8,6 +8,7 @@ stderr with the time before each, and the exit code.
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import Final
 
 from harness.providers import EXIT_CODE, PROGRAM, STDERR, detect_provider
@@ -68,7 +69,7 @@ AGY: Final = Format("agy", "Antigravity CLI output", _recognises, _read)
 
 
 def _recognises_script(content: Content) -> bool:
-    lines = content.lines[:3] if content.first_character in "seor" else []
+    lines = list(islice(content.lines, 3)) if content.first_character in "seor" else []
     return bool(lines) and all(_SCRIPT_LINE.match(line) for _, line in lines)
 
 

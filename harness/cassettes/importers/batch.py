@@ -7,7 +7,7 @@ https://ai.google.dev/gemini-api/docs/batch-api
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from harness.stream.exchange import Cassette, CassetteError, Exchange
@@ -50,7 +50,7 @@ def _is_result(line: Any) -> bool:
     return False
 
 
-def _from_lines(lines: list[tuple[int, str]]) -> Iterator[Exchange]:
+def _from_lines(lines: Iterable[tuple[int, str]]) -> Iterator[Exchange]:
     for number, line in lines:
         try:
             yield _exchange(parse_json(line))

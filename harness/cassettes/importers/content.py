@@ -91,7 +91,8 @@ class Content:
             except CassetteError as error:
                 self.problem = str(error)
                 return None
-            self.__dict__.pop("text")  # of a long file; it is decoded again if somebody asks
+            finally:
+                self.__dict__.pop("text")  # of a long file; it is decoded again if somebody asks
             return document
         if _EVENT_STREAM.match(self.text) or not _RECORDED_YAML.search(self.text):
             return None
@@ -105,11 +106,15 @@ class Content:
             raise CassetteError(f"with aliases expanded, the YAML has more than {MAX_BYTES} bytes")
         return document
 
-    @cached_property
-    def lines(self) -> list[tuple[int, str]]:
+    @property
+    def lines(self) -> Iterator[tuple[int, str]]:
         """The lines that are not blank, each with its number from 1."""
-        numbered = enumerate((self.text or "").split("\n"), 1)
-        return [(number, line) for number, line in numbered if line and not line.isspace()]
+        place, number = len(_BOM) if self.data.startswith(_BOM) else 0, 0
+        while self.is_text and place < len(self.data):
+            end = self.data.find(b"\n", place) % (len(self.data) + 1)  # the last line may have none
+            line, place, number = self.data[place:end].decode(), end + 1, number + 1
+            if line and not line.isspace():
+                yield number, line
 
     @cached_property
     def first_line(self) -> Any:
@@ -117,7 +122,7 @@ class Content:
         if self.first_character != "{":
             return None
         try:
-            return parse_json(self.lines[0][1])
+            return parse_json(next(self.lines)[1])
         except CassetteError:
             return None
 

@@ -7,7 +7,7 @@ type of what it is. https://github.com/google-gemini/gemini-cli, ``recordingCont
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from msgspec import Struct
@@ -41,7 +41,7 @@ def _read(content: Content) -> Cassette:
     )
 
 
-def _exchanges(lines: list[tuple[int, str]]) -> Iterator[Exchange]:
+def _exchanges(lines: Iterable[tuple[int, str]]) -> Iterator[Exchange]:
     for number, line in lines:
         try:
             call = as_shape(parse_json(line), _Call)
