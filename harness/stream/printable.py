@@ -19,6 +19,8 @@ _INVISIBLE: Final = (
 )
 _IN_LINE: Final = re.compile(f"[\x00-\x1f{_INVISIBLE}]")
 _IN_TEXT: Final = re.compile(f"[\x00-\x08\x0b-\x1f{_INVISIBLE}]")
+_CONTROLS: Final = bytes([*range(0x09), *range(0x0B, 0x20), 0x7F])
+"""What `_IN_TEXT` finds in ASCII."""
 _SHORT_ESCAPES: Final = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
@@ -32,6 +34,8 @@ def printable(text: str) -> str:
 
 def printable_lines(text: str) -> str:
     """As `printable`, but line feeds and tabs stay."""
+    if text.isascii() and len(text.encode().translate(None, _CONTROLS)) == len(text):
+        return text  # in a tenth of the time of the pattern
     return _IN_TEXT.sub(_escape, text)
 
 

@@ -24,6 +24,17 @@ def test_replay_prints_compact_json_lines_of_what_generates(
     assert err == ""
 
 
+@pytest.mark.parametrize("value", ["\ud83d", 2**70, -(2**64), "\x7f", 0.1, None, [True]])
+def test_replay_prints_any_json_value(
+    here: Path, capsys: pytest.CaptureFixture[str], value: object
+) -> None:
+    call = {"functionCall": {"name": "f", "args": {"a": value}}}
+    answer = {"candidates": [{"content": {"parts": [call]}, "finishReason": "STOP"}]}
+    (here / "any.json").write_text(json.dumps([answer]))
+    assert main(["replay", "any.json", "--dialect", "mind"]) == 0
+    assert json.loads(capsys.readouterr().out)["args"] == {"a": value}
+
+
 def test_replay_takes_dialect_layer_cuts_provider_and_exchange(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -25,6 +25,13 @@ def test_invisible_characters_are_escaped(text: str, shown: str) -> None:
     assert printable(text) == printable_lines(text) == shown
 
 
+@pytest.mark.parametrize("number", range(0x21))
+def test_a_control_character_is_escaped_in_ascii_as_in_other_text(number: int) -> None:
+    text = chr(number or 0x7F)
+    assert printable_lines(f"é{text}") == f"é{printable_lines(text)}"
+    assert (printable_lines(text) == text) == (text in "\t\n ")
+
+
 def test_line_feeds_and_tabs_stay_only_where_lines_are_shown() -> None:
     assert printable("a\tb\r\nc") == r"a\tb\r\nc"
     assert printable_lines("a\tb\r\nc") == "a\tb\\r\nc"

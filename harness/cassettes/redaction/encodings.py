@@ -372,8 +372,11 @@ def _decode(run: bytes) -> bytes:
     padded = run + b"AAA"  # so that the last group is whole
     size = len(padded)
     decoded = [a2b_base64(padded[first : size - (size - first) % 4]) for first in range(4)]
+    parts = b"\n".join([*decoded, b""])
+    if not (b"%" in parts or b"&" in parts or b"\\" in parts):  # most have no escapes
+        return parts
     plain = [text for part in decoded if (text := unescape(part)) != part]
-    return b"".join(part + b"\n" for part in (*decoded, *plain))
+    return parts + b"".join(part + b"\n" for part in plain)
 
 
 _decode_once: Final = lru_cache(4096)(_decode)  # texts repeat most of their words

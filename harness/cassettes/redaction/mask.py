@@ -21,9 +21,9 @@ MAX_ROUNDS: Final = 3
 """A replacement may join the halves of another secret."""
 MAX_REMEMBERED: Final = 1 << 16
 """Characters of a text whose result is remembered; the output of a command can be much longer."""
-_NAMES: Final = "|".join(map(re.escape, SECRET_KEYS))
+_NAMES: Final = sorted(set(map(str.lower, SECRET_KEYS)))
 _QUOTED: Final = re.compile(
-    rf"(?i:(['\"])(?:{_NAMES})\1\s*+[:=]\s*+)[bru]?(['\"])"
+    rf"(?i:(['\"])(?:{'|'.join(map(re.escape, _NAMES))})\1\s*+[:=]\s*+)[bru]?(['\"])"
     r"((?:\\.|(?!\2\s*+(?:[,}\])\n]|\Z))[^\\\n])*+)"
 )
 """A member as Python prints it: a quote with text after it does not end the value."""
@@ -82,6 +82,9 @@ class Mask:
 
     def _redact(self, text: str) -> str:
         text = self._redactor.prose(text)
+        lowered = text.lower()
+        if not any(name in lowered for name in _NAMES):  # takes a tenth of the time of the pattern
+            return text
         spans = [(match.start(3), match.end(3)) for match in _QUOTED.finditer(text)]
         return "".join(_without(spans, text))
 

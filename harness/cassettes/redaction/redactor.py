@@ -343,7 +343,8 @@ class Redactor:
         """A text that may quote a body, such as the stderr of a program. An address to sign in at
         loses its query.
         """
-        text = _SIGN_IN.sub(rf"\1{REDACTED}", text)
+        if "://" in text:
+            text = _SIGN_IN.sub(rf"\1{REDACTED}", text)
         redacted = self.body(text.encode("utf-8", "surrogatepass"))
         return self.text(redacted.decode("utf-8", "surrogatepass"))
 
