@@ -114,6 +114,9 @@ _JSON: Final = re.compile(
     rb'[\s\xef\xbb\xbf]*[\[{"]|[\s\xef\xbb\xbf]*(?::|data:|event:|id:|retry:)'
 )
 
+_PYTHON: Final = re.compile(rb"[\[({\s]*+'")
+"""The beginning of a list or a dictionary as Python prints it."""
+
 
 class Redactor:
     """Redacts exchanges by the built-in names and the user's ``rules``.
@@ -164,6 +167,8 @@ class Redactor:
         }
         self._words: Final = (*self._names, *self._beside)
         self._assigned: Final = _assignments(names | own, self._parameters)
+        self._printed: Final = _printed(names | own, rb"\"", rb"")
+        self._printed_in_json: Final = _printed(names | own, rb"\\++\"", rb"\"")
         self._parts: Final = _parts(self._parameters)
 
     def cassette(self, cassette: Cassette) -> Cassette:
@@ -240,6 +245,10 @@ class Redactor:
         reads, body = _replaced(reads, body, self._member_spans(body))
         if b"=" in body or ((b"%" in body or b"u00" in body) and _ESCAPED_EQUALS.search(body)):
             reads, body = _replaced(reads, body, _spans(self._assigned, body))
+        if b"'" in body:
+            in_json = _JSON.match(body) and not _PYTHON.match(body)
+            printed = self._printed_in_json if in_json else self._printed
+            reads, body = _replaced(reads, body, _spans(printed, body))
         if b"\n--" in body:
             reads, body = _replaced(reads, body, _spans(self._parts, body))
         if self._patterns:
@@ -394,6 +403,17 @@ def _assignments(names: Iterable[str], parameters: Iterable[str]) -> re.Pattern[
         rb"(?:=|%%(?:25)*+3d|\\++u003d)"
         rb"((?:[^&\s\"'<>\\%%]|%%(?!(?:25)*+26)|\\++u(?!00(?:26|22))[0-9a-f]{4}|\\++/)++)"
         % (_alternatives(parameters), _alternatives(names))
+    )
+
+
+def _printed(names: Iterable[str], quote: bytes, end: bytes) -> re.Pattern[bytes]:
+    """A pattern of members as Python prints them, in a text in lower case; its last group is the
+    value. ``quote``: a double quote around it. ``end``: what it has only behind a backslash.
+    """
+    return re.compile(
+        rb"'(?:%b)' *+: *+[bru]*+('|%b)"
+        rb"((?:(?!\1)(?:\\++[^\\\n\"]|(?:\\\\)*+\\\"|[^\\\n%b]))++)"
+        % (_alternatives(names), quote, end)
     )
 
 

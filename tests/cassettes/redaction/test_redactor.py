@@ -422,3 +422,31 @@ def test_numbers_under_a_secret_name_are_redacted(body: bytes, redacted: bytes) 
     assert [*Redactor().shown(b'{"api_key": 0}')] == []
     assert Redactor().body(body) == redacted
     assert bool([*Redactor().shown(body.replace(b"\\", b""))]) == (body != redacted)
+
+
+PRINTED = ["x", "it's", 'say "x', 'it\'s "x"', "x\\", "x\\'", "x\ny", "é", "a', 'b"]
+
+
+@pytest.mark.parametrize("value", PRINTED)
+def test_a_member_as_python_prints_it_is_redacted(value: str) -> None:
+    printed = f"{ {'api_key': value + 'tail', 'b': 'kept'} } 'kept'"
+    redacted = f"{ {'api_key': 'REDACTED', 'b': 'kept'} } 'kept'"
+    plain = Redactor().body(printed.encode()).decode()
+    assert plain.replace('"', "'") == redacted
+    for depth in range(1, 4):
+        body = printed
+        for _ in range(depth):
+            body = json.dumps({"t": body, "u": "it's"})
+        found = Redactor().body(body.encode())
+        for _ in range(depth):
+            found = json.loads(found)["t"]
+        assert isinstance(found, str)
+        assert found.replace('"', "'") == redacted
+
+
+@pytest.mark.parametrize("value", PRINTED)
+def test_json_with_a_cut_member_of_python_stays_json(value: str) -> None:
+    printed = str({"api_key": value, "b": "kept"})
+    for size in range(len(printed)):
+        body = json.dumps({"t": printed[:size], "u": "it's"}).encode()
+        assert json.loads(Redactor().body(body))["u"] == "it's"
