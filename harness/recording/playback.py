@@ -27,12 +27,15 @@ def played(http: Any, exchange: Exchange) -> Any:
 
 
 class _Player:
-    """The body of a recorded exchange, for blocking and for awaiting clients."""
+    """The body of a recorded exchange, for blocking and for awaiting clients. No asynchronous
+    generator, for the reason of `transport._Tee`.
+    """
 
     http: Any
 
     def __init__(self, exchange: Exchange) -> None:
         self.exchange = exchange
+        self._reads: Iterator[bytes] = iter(())
 
     def __iter__(self) -> Iterator[bytes]:
         for _, data in self.exchange.reads:
@@ -40,7 +43,13 @@ class _Player:
         self._end()
 
     def __aiter__(self) -> AsyncIterator[bytes]:
-        return _Awaited(iter(self))
+        self._reads = iter(self)
+        return self
+
+    async def __anext__(self) -> bytes:
+        for data in self._reads:
+            return data
+        raise StopAsyncIteration
 
     def _end(self) -> None:
         match self.exchange.end:
@@ -50,27 +59,6 @@ class _Player:
                 raise self.http.ReadError("[Errno 104] Connection reset by peer")
             case "aborted":
                 raise self.http.ReadError(LEFT)
-
-    def close(self) -> None:
-        pass
-
-    async def aclose(self) -> None:
-        pass
-
-
-class _Awaited:
-    """Reads for a client that awaits; no generator, for the reason of `transport._AsyncTee`."""
-
-    def __init__(self, reads: Iterator[bytes]) -> None:
-        self._reads = reads
-
-    def __aiter__(self) -> AsyncIterator[bytes]:
-        return self
-
-    async def __anext__(self) -> bytes:
-        for data in self._reads:
-            return data
-        raise StopAsyncIteration
 
 
 @lru_cache

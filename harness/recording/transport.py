@@ -55,15 +55,9 @@ class Transports:
 
     def __init__(self, library: str) -> None:
         self.http: Any = import_module(library)
-        named = {"__module__": __name__}
-        self.sync: Any = type(
-            "SyncTransport", (_SyncTransport, self.http.BaseTransport), {**named, "http": self.http}
-        )
-        self.asynchronous: Any = type(
-            "AsyncTransport",
-            (_AsyncTransport, self.http.AsyncBaseTransport),
-            {**named, "http": self.http},
-        )
+        kinds = (_Transport, self.http.BaseTransport, self.http.AsyncBaseTransport)
+        self.sync: Any = type("Transport", kinds, {"__module__": __name__, "http": self.http})
+        self.asynchronous: Any = self.sync
 
 
 def http_library() -> str:
@@ -89,12 +83,15 @@ def transports(library: str) -> Transports:
     return Transports(library)
 
 
-class _SyncTransport:
+class _Transport:
+    """A transport for blocking and for awaiting clients."""
+
     http: Any
 
     def __init__(self, source: Source) -> None:
         self.source = source
-        self._inner: dict[str | None, Any] = {}
+        # A pool belongs to one loop; that of blocking clients to none.
+        self._pools: dict[asyncio.AbstractEventLoop | None, dict[str | None, Any]] = {}
         self._proxies = getproxies()
         if source.live:
             _tls(self.http)  # takes long, so not while the client waits for its first answer
@@ -102,45 +99,35 @@ class _SyncTransport:
     def handle_request(self, request: Any) -> Any:
         return handle(self.http, self.source, self._send, request)
 
+    async def handle_async_request(self, request: Any) -> Any:
+        return await handle_async(self.http, self.source, self._send_async, request)
+
     def _send(self, request: Any) -> Any:
+        return self._inner(None, self.http.HTTPTransport, request).handle_request(request)
+
+    async def _send_async(self, request: Any) -> Any:
+        for other in list(self._pools):
+            if other and other.is_closed():  # its pool refers to it, and cannot be closed any more
+                self._pools.pop(other, None)
+        inner = self._inner(asyncio.get_running_loop(), self.http.AsyncHTTPTransport, request)
+        return await inner.handle_async_request(request)
+
+    def _inner(
+        self, loop: asyncio.AbstractEventLoop | None, kind: Callable[..., Any], request: Any
+    ) -> Any:
+        """The library's own transport for a request, made by ``kind``."""
+        pool = self._pools.setdefault(loop, {})
         proxy = _proxy(self._proxies, request.url)
-        if proxy not in self._inner:
-            self._inner[proxy] = self.http.HTTPTransport(verify=_tls(self.http), proxy=proxy)
-        return self._inner[proxy].handle_request(request)
+        if proxy not in pool:
+            pool[proxy] = kind(verify=_tls(self.http), proxy=proxy)
+        return pool[proxy]
 
     def close(self) -> None:
-        for inner in self._inner.values():
+        for inner in self._pools.pop(None, {}).values():
             inner.close()
 
-
-class _AsyncTransport:
-    http: Any
-
-    def __init__(self, source: Source) -> None:
-        self.source = source
-        # a pool belongs to one loop
-        self._inner: dict[asyncio.AbstractEventLoop, dict[str | None, Any]] = {}
-        self._proxies = getproxies()
-        if source.live:
-            _tls(self.http)
-
-    async def handle_async_request(self, request: Any) -> Any:
-        return await handle_async(self.http, self.source, self._send, request)
-
-    async def _send(self, request: Any) -> Any:
-        loop = asyncio.get_running_loop()
-        if loop not in self._inner:
-            for other in list(self._inner):
-                if other.is_closed():  # its pool refers to it, and cannot be closed any more
-                    self._inner.pop(other, None)
-        inner = self._inner.setdefault(loop, {})
-        proxy = _proxy(self._proxies, request.url)
-        if proxy not in inner:
-            inner[proxy] = self.http.AsyncHTTPTransport(verify=_tls(self.http), proxy=proxy)
-        return await inner[proxy].handle_async_request(request)
-
     async def aclose(self) -> None:
-        for inner in self._inner.pop(asyncio.get_running_loop(), {}).values():
+        for inner in self._pools.pop(asyncio.get_running_loop(), {}).values():
             await inner.aclose()
 
 
@@ -160,33 +147,38 @@ def handle(http: Any, source: Source, send: Callable[[Any], Any], request: Any) 
     """The library's response: the source's answer, or the network's (``send``), which is recorded
     while the client reads it.
     """
-    asked = _request(request, request.read())
+    request.read()
+    asked = _request(request)
     answer = source.answer(asked)
     if answer is not None:
         return played(http, answer)
     exchange = source.begin(asked)
     with _failures(http, source, exchange):
         response = send(_limited(http, source, request))
-    _answered(exchange, response)
-    response.headers = _watched(http)(response.headers, exchange)
-    response.stream = _tee(http)(response, exchange, partial(_reason, http, source))
-    return response
+    return _recorded(http, source, exchange, response)
 
 
 async def handle_async(
     http: Any, source: Source, send: Callable[[Any], Awaitable[Any]], request: Any
 ) -> Any:
     """`handle` for a client that awaits."""
-    asked = _request(request, await request.aread())
+    await request.aread()
+    asked = _request(request)
     answer = source.answer(asked)
     if answer is not None:
         return played(http, answer)
     exchange = source.begin(asked)
     with _failures(http, source, exchange):
         response = await send(_limited(http, source, request))
-    _answered(exchange, response)
+    return _recorded(http, source, exchange, response)
+
+
+def _recorded(http: Any, source: Source, exchange: InFlightExchange, response: Any) -> Any:
+    """The network's response, which is recorded while the client reads it."""
+    phrase = response.extensions.get("reason_phrase", b"").decode("ascii", "replace")
+    exchange.answered(response.status_code, headers_by_name(response.headers.raw), phrase)
     response.headers = _watched(http)(response.headers, exchange)
-    response.stream = _async_tee(http)(response, exchange, partial(_reason, http, source))
+    response.stream = _tee(http)(response, exchange, partial(_reason, http, source))
     return response
 
 
@@ -239,13 +231,9 @@ def patches(library: str, source: Source) -> list[tuple[Any, str, Callable[..., 
     ]
 
 
-def _request(request: Any, body: bytes) -> Request:
-    return Request(request.method, str(request.url), headers_by_name(request.headers.raw), body)
-
-
-def _answered(exchange: InFlightExchange, response: Any) -> None:
-    phrase = response.extensions.get("reason_phrase", b"").decode("ascii", "replace")
-    exchange.answered(response.status_code, headers_by_name(response.headers.raw), phrase)
+def _request(request: Any) -> Request:
+    headers = headers_by_name(request.headers.raw)
+    return Request(request.method, str(request.url), headers, request.content)
 
 
 def headers_by_name(raw: list[tuple[bytes, bytes]]) -> dict[str, list[str]]:
@@ -285,69 +273,11 @@ def _last_end(response: Any, exchange: InFlightExchange) -> End:
     return "complete" if by_itself else "unknown"
 
 
-def _within_limits(http: Any, exchange: InFlightExchange) -> None:
-    """Raises the library's error for an answer that is too long, so that it is given up."""
-    if excess := exchange.excess:
-        raise http.TransportError(excess)
-
-
 class _Tee:
-    http: Any
+    """The body of an answer, for blocking and for awaiting clients; each read is recorded before
+    the client gets it.
 
-    def __init__(
-        self, response: Any, exchange: InFlightExchange, reason: Callable[[BaseException], str]
-    ) -> None:
-        self.inner = response.stream
-        self.last = _last_end(response, exchange)
-        self.exchange = exchange
-        self.reason = reason
-        self._reads: Iterator[bytes] | None = None
-        if exchange.whole:
-            exchange.finish = self._finish
-
-    def __iter__(self) -> Iterator[bytes]:
-        try:
-            yield from self._recorded()
-        except GeneratorExit:
-            if self.exchange.whole:
-                self._finish()
-            else:
-                self.exchange.left()
-            raise
-
-    def _recorded(self) -> Iterator[bytes]:
-        """Record and yield the reads that are left."""
-        if self._reads is None:
-            self._reads = iter(self.inner)
-        try:
-            for data in self._reads:
-                self.exchange.read(data)
-                _within_limits(self.http, self.exchange)
-                yield data
-        except GeneratorExit:
-            raise
-        except BaseException as error:
-            self.exchange.failure = self.reason(error)
-            _broken(self.exchange, error)
-            raise
-        self.exchange.ended(self.last)
-
-    def _finish(self) -> None:
-        """Read the rest, for the recording alone."""
-        if self.exchange.end is None:
-            with suppress(Exception):  # the failure is recorded
-                for _ in self._recorded():
-                    pass
-
-    def close(self) -> None:
-        if self.exchange.whole:
-            self._finish()
-        self.exchange.left()
-        self.inner.close()
-
-
-class _AsyncTee:
-    """An iterator, not a generator: an asynchronous generator that a client leaves is closed by a
+    An iterator, not a generator: an asynchronous generator that a client leaves is closed by a
     task, which may be made when its loop has already stopped.
     """
 
@@ -360,26 +290,59 @@ class _AsyncTee:
         self.last = _last_end(response, exchange)
         self.exchange = exchange
         self.reason = reason
-        self._reads: AsyncIterator[bytes] | None = None
+        self._reads: Any = None
+        if exchange.whole:
+            exchange.finish = self._finish
+
+    def __iter__(self) -> Iterator[bytes]:
+        self._reads = self._reads or iter(self.inner)
+        return self
+
+    def __next__(self) -> bytes:
+        try:
+            return self._read(next(self._reads))
+        except BaseException as error:
+            self._stopped(error)
+            raise
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         self._reads = aiter(self.inner)
         return self
 
     async def __anext__(self) -> bytes:
-        assert self._reads is not None, "__aiter__ comes first"
         try:
-            data = await anext(self._reads)
-            self.exchange.read(data)
-            _within_limits(self.http, self.exchange)
-        except StopAsyncIteration:
-            self.exchange.ended(self.last)
-            raise
+            return self._read(await anext(self._reads))
         except BaseException as error:
+            self._stopped(error)
+            raise
+
+    def _read(self, data: bytes) -> bytes:
+        """Record a read. An answer that is too long is given up with the library's error."""
+        self.exchange.read(data)
+        if excess := self.exchange.excess:
+            raise self.http.TransportError(excess)
+        return data
+
+    def _stopped(self, error: BaseException) -> None:
+        """Record how the answer ended."""
+        if isinstance(error, StopIteration | StopAsyncIteration):
+            self.exchange.ended(self.last)
+        else:
             self.exchange.failure = self.reason(error)
             _broken(self.exchange, error)
-            raise
-        return data
+
+    def _finish(self) -> None:
+        """Read the rest, for the recording alone."""
+        if self.exchange.end is None:
+            with suppress(Exception):  # the failure is recorded
+                for _ in self:
+                    pass
+
+    def close(self) -> None:
+        if self.exchange.whole:
+            self._finish()
+        self.exchange.left()
+        self.inner.close()
 
     async def aclose(self) -> None:
         self.exchange.left()
@@ -423,9 +386,4 @@ def _watched(http: Any) -> Any:
 
 @lru_cache
 def _tee(http: Any) -> Any:
-    return type("Tee", (_Tee, http.SyncByteStream), {"http": http})
-
-
-@lru_cache
-def _async_tee(http: Any) -> Any:
-    return type("AsyncTee", (_AsyncTee, http.AsyncByteStream), {"http": http})
+    return type("Tee", (_Tee, http.SyncByteStream, http.AsyncByteStream), {"http": http})
