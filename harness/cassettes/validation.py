@@ -184,7 +184,8 @@ def _unknown_key(path: Path, owner: Any, inside: int = 0) -> Fault:
 
 def _fields(shape: Any) -> dict[str, tuple[Any, bool]]:
     """The keys of a Struct or a pydantic model: the type of each, and whether it is required."""
-    if isinstance(shape, type) and issubclass(shape, msgspec.Struct):
+    kind = get_origin(shape) or shape  # a Struct may be generic
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
         fields = msgspec.structs.fields(shape)
         return {field.encode_name: (field.type, field.required) for field in fields}
     model_fields = getattr(shape, "model_fields", {})

@@ -15,7 +15,17 @@ from msgspec import Struct, field
 from harness.stream.events import End
 from harness.stream.exchange import Cassette, CassetteError, Exchange
 
-from .build import EVENT_END, StatusCode, body_bytes, build_cassette, build_exchange, build_request
+from .build import (
+    EVENT_END,
+    Interaction,
+    Received,
+    Sent,
+    StatusCode,
+    body_bytes,
+    build_cassette,
+    build_exchange,
+    build_request,
+)
 from .content import Content, each
 from .format import Format
 
@@ -26,23 +36,18 @@ class _Body(Struct):
     events: list[str] = field(default_factory=list, name="chunks")
 
 
-class _Request(Struct):
-    method: str
+class _Request(Sent, kw_only=True):
     url: str
-    headers: Any = None
     body: _Body | None = None
 
 
-class _Response(Struct, rename="camel"):
+class _Response(Received, kw_only=True, rename="camel"):
     status: StatusCode
     status_text: str | None = ""
-    headers: Any = None
     body: _Body | None = None
 
 
-class _Entry(Struct, rename="camel"):
-    request: _Request
-    response: _Response
+class _Entry(Interaction[_Request, _Response], rename="camel"):
     recorded_at: str | None = None
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Iterable, Sequence
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Generic, TypeVar
 from urllib.parse import unquote
 
 import msgspec
@@ -37,6 +37,32 @@ _HEAD: Final = 4096  # bytes of a body that tell text from a coding without a ma
 
 Headers = dict[str, list[str]]
 StatusCode = Annotated[int, msgspec.Meta(ge=0, le=999)]
+
+
+class Sent(msgspec.Struct, kw_only=True):
+    """The fields of a request that most recorders have; a format adds its own."""
+
+    method: str
+    headers: Any = None
+    body: Any = None
+
+
+class Received(msgspec.Struct, kw_only=True):
+    """The fields of a response that most recorders have."""
+
+    headers: Any = None
+    body: Any = None
+
+
+_Sent = TypeVar("_Sent", bound=Sent)
+_Received = TypeVar("_Received", bound=Received)
+
+
+class Interaction(msgspec.Struct, Generic[_Sent, _Received]):
+    """A request and its response."""
+
+    request: _Sent
+    response: _Received
 
 
 class Status(msgspec.Struct):

@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from msgspec import Struct
-
 from harness.stream.exchange import Cassette, Exchange
 
 from .build import (
+    Interaction,
+    Received,
+    Sent,
     StatusCode,
     build_cassette,
     build_exchange,
@@ -35,23 +36,18 @@ location are not recorded.
 """
 
 
-class _Request(Struct):
-    method: str
+class _Request(Sent, kw_only=True):
     url: str
-    headers: Any = None
     body_segments: list[Any] | None = None
 
 
-class _Response(Struct):
+class _Response(Received):
     status_code: StatusCode = 200
-    headers: Any = None
     body_segments: list[Any] | None = None
     byte_segments: list[Any] | None = None
 
 
-class _Interaction(Struct):
-    request: _Request
-    response: _Response
+_Interaction = Interaction[_Request, _Response]
 
 
 def _recognises(content: Content) -> bool:

@@ -9,33 +9,33 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from msgspec import Struct
-
 from harness.stream.exchange import Cassette, Exchange
 
-from .build import StatusCode, body_bytes, build_cassette, build_exchange, build_request
+from .build import (
+    Interaction,
+    Received,
+    Sent,
+    StatusCode,
+    body_bytes,
+    build_cassette,
+    build_exchange,
+    build_request,
+)
 from .content import Content, each
 from .format import Format
 
 
-class _Request(Struct):
-    method: str
+class _Request(Sent, kw_only=True):
     url: str
     host: str = ""
-    headers: Any = None
-    body: Any = None
 
 
-class _Response(Struct):
+class _Response(Received, kw_only=True):
     code: StatusCode
     status: Any = ""
-    headers: Any = None
-    body: Any = None
 
 
-class _Interaction(Struct):
-    request: _Request
-    response: _Response
+_Interaction = Interaction[_Request, _Response]
 
 
 def _recognises(content: Content) -> bool:

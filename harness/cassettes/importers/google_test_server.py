@@ -8,34 +8,37 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from msgspec import Struct, field
-
 from harness.stream.exchange import Cassette, Exchange
 
-from .build import StatusCode, build_cassette, build_exchange, build_request, join_responses
+from .build import (
+    Interaction,
+    Received,
+    Sent,
+    StatusCode,
+    build_cassette,
+    build_exchange,
+    build_request,
+    join_responses,
+    read_headers,
+)
 from .content import Content, each
 from .format import Format
 
 
-class _Request(Struct, rename="camel"):
-    method: str
+class _Request(Sent, kw_only=True, rename="camel"):
     url: str
-    headers: Any = None
     body_segments: list[Any] | None = None
     server_address: str = ""
     port: int = 443
     protocol: str = "https"
 
 
-class _Response(Struct, rename="camel"):
+class _Response(Received, rename="camel"):
     status_code: StatusCode = 200
-    headers: dict[str, Any] = field(default_factory=dict)
     body_segments: list[Any] | None = None
 
 
-class _Interaction(Struct):
-    request: _Request
-    response: _Response
+_Interaction = Interaction[_Request, _Response]
 
 
 def _recognises(content: Content) -> bool:
@@ -60,9 +63,9 @@ def _exchanges(content: Content) -> Iterator[Exchange]:
         request = build_request(
             sent.method, url, sent.headers, join_responses(sent.body_segments or [], sse=False)
         )
+        headers = read_headers(answer.headers)
         kind = next(
-            (value for name, value in answer.headers.items() if name.lower() == "content-type"),
-            "",
+            (values for name, values in headers.items() if name.lower() == "content-type"), []
         )
         # an error before the stream is plain JSON even under the stream's content type
         streamed = "event-stream" in str(kind) and answer.status_code < 400

@@ -16,6 +16,9 @@ from msgspec import Raw, Struct, field
 from harness.stream.exchange import Cassette, CassetteError, Exchange
 
 from .build import (
+    Interaction,
+    Received,
+    Sent,
     StatusCode,
     body_bytes,
     build_cassette,
@@ -38,10 +41,8 @@ class _Posted(Struct):
     encoding: str | None = None
 
 
-class _Request(Struct, rename="camel"):
-    method: str
+class _Request(Sent, kw_only=True, rename="camel"):
     url: str
-    headers: Any = None
     post_data: _Posted | None = None
 
 
@@ -50,16 +51,13 @@ class _Given(Struct):
     encoding: str | None = None
 
 
-class _Response(Struct, rename="camel"):
+class _Response(Received, kw_only=True, rename="camel"):
     status: StatusCode
     status_text: str | None = ""
-    headers: Any = None
     content: _Given = field(default_factory=_Given)
 
 
-class _Entry(Struct, rename="camel"):
-    request: _Request
-    response: _Response
+class _Entry(Interaction[_Request, _Response], rename="camel"):
     started_date_time: str = ""
 
 

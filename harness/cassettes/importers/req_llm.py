@@ -14,6 +14,9 @@ from msgspec import Struct, field
 from harness.stream.exchange import Cassette, Exchange
 
 from .build import (
+    Interaction,
+    Received,
+    Sent,
     StatusCode,
     build_cassette,
     build_exchange,
@@ -25,18 +28,13 @@ from .content import Content
 from .format import Format
 
 
-class _Request(Struct):
-    method: str
+class _Request(Sent, kw_only=True):
     url: str
-    headers: Any = None
-    body: Any = None
     canonical_json: Any = None
 
 
-class _Response(Struct):
+class _Response(Received):
     status: StatusCode = 200
-    headers: Any = None
-    body: Any = None
 
 
 class _Read(Struct):
@@ -49,9 +47,7 @@ class _Event(Struct):
     b64: str = ""
 
 
-class _Recording(Struct):
-    request: _Request
-    response: _Response
+class _Recording(Interaction[_Request, _Response]):
     reads: list[_Read] | None = field(default=None, name="chunks")
     events: list[_Event] | None = None
     captured_at: str | None = None

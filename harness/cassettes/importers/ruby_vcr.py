@@ -11,13 +11,14 @@ import zlib
 from collections.abc import Iterator
 from typing import Any, Final
 
-from msgspec import Struct
-
 from harness.stream.decompression import MAX_RATIO, UNSUSPICIOUS
 from harness.stream.exchange import Cassette, CassetteError, Exchange
 
 from ..yaml import MAX_BYTES
 from .build import (
+    Interaction,
+    Received,
+    Sent,
     Status,
     body_bytes,
     build_cassette,
@@ -29,23 +30,15 @@ from .content import Content, as_shape, each
 from .format import Format
 
 
-class _Request(Struct):
-    method: str
+class _Request(Sent, kw_only=True):
     uri: str
-    headers: Any = None
-    body: Any = None
 
 
-class _Response(Struct):
+class _Response(Received, kw_only=True):
     status: Any
-    headers: Any = None
-    body: Any = None
 
 
-class _Interaction(Struct):
-    request: _Request
-    response: _Response
-    recorded_at: Any = None
+_Interaction = Interaction[_Request, _Response]
 
 
 def _recognises(content: Content) -> bool:

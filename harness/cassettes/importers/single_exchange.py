@@ -10,11 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from msgspec import Struct, field
+from msgspec import field
 
 from harness.stream.exchange import Cassette, Exchange
 
 from .build import (
+    Interaction,
+    Received,
+    Sent,
     Status,
     StatusCode,
     body_bytes,
@@ -27,25 +30,19 @@ from .content import Content, as_shape
 from .format import Format
 
 
-class _Request(Struct):
+class _Request(Sent):
+    method: str = "POST"
     url: str | None = None
     uri: str | None = None
-    method: str = "POST"
-    headers: Any = None
-    body: Any = None
 
 
-class _Response(Struct):
+class _Response(Received):
     status: Any = None
     status_code: StatusCode | None = None
     http_status: StatusCode | None = field(default=None, name="statusCode")
-    headers: Any = None
-    body: Any = None
 
 
-class _Recording(Struct):
-    request: _Request
-    response: _Response
+class _Recording(Interaction[_Request, _Response]):
     reads: list[str] | None = field(default=None, name="chunks")
 
 

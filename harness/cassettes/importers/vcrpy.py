@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from msgspec import Struct
-
 from harness.stream.exchange import Cassette, Exchange
 
 from .build import (
+    Interaction,
+    Received,
+    Sent,
     Status,
     StatusCode,
     body_bytes,
@@ -27,26 +28,19 @@ from .content import Content, as_shape, each
 from .format import Format
 
 
-class _Request(Struct):
-    method: str
+class _Request(Sent, kw_only=True):
     uri: str
-    headers: Any = None
-    body: Any = None
     parsed_body: Any = None
 
 
-class _Response(Struct):
+class _Response(Received):
     status: Status | None = None
     status_code: StatusCode | None = None
-    headers: Any = None
-    body: Any = None
     content: Any = None
     parsed_body: Any = None
 
 
-class _Interaction(Struct):
-    request: _Request
-    response: _Response
+_Interaction = Interaction[_Request, _Response]
 
 
 def _recognises(content: Content) -> bool:
