@@ -13,6 +13,7 @@ from harness.providers.gemini.finish_reasons import FINISH_REASONS
 from harness.stream.events import FinishClass
 from harness.stream.exchange import Cassette, Exchange
 
+from ..policy import events_of
 from .severity import ENDS, FINISH, KINDS, SEVERITIES, SIGNED, Severity, place_of
 from .shape import Presence, Shape, collapse, shape_of
 
@@ -53,7 +54,8 @@ def compare_cassettes(recorded: Cassette, now: Cassette) -> list[Drift]:
 
 def _shape(exchange: Exchange) -> Shape:
     with warnings.catch_warnings(action="ignore"):  # an unknown provider does not matter here
-        return shape_of(exchange, frames_of(exchange, provider=exchange.provider))
+        frames = frames_of(exchange, provider=exchange.provider)
+    return shape_of(exchange, frames, events_of(exchange))
 
 
 _Difference = tuple[Severity, str, str, str]

@@ -1,9 +1,10 @@
 """The shape of an exchange: its form without its text.
 
-It is made from the raw messages, not from events, because it must contain fields that our providers
-do not read. A path is as on the wire: ``candidates[].content.parts[].text``, ``delta.text``. A line
-of the Gemini CLI is under its type, ``lines[result].status``; an object with an ``@type`` is under
-its last word in its list. Data (arguments, results, names of models) is not walked.
+The fields are those of the raw messages, because the shape must contain fields that our providers
+do not read; the order of parts is that of the events. A path is as on the wire:
+``candidates[].content.parts[].text``, ``delta.text``. A line of the Gemini CLI is under its type,
+``lines[result].status``; an object with an ``@type`` is under its last word in its list. Data
+(arguments, results, names of models) is not walked.
 """
 
 from __future__ import annotations
@@ -11,10 +12,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from harness.providers import EXIT_CODE
-from harness.providers.gemini.fields import spellings
 from harness.stream.events import End
 from harness.stream.exchange import Exchange
 from harness.stream.framing import Frame
@@ -51,23 +51,19 @@ _FINISH: Final = re.compile(
 )
 _RUNNING: Final = frozenset({"in_progress", "queued"})
 """Statuses of an interaction that has not finished."""
-_ASIDE: Final = frozenset(
-    spellings("thought thoughtSignature videoMetadata partMetadata mediaResolution")
-)
-"""Fields of a part beside its content."""
-_LINES: Final = {"tool_use": "call", "tool_result": "tool result", "error": "notice"}
-_STEPS: Final = {
-    "thought": "thought",
-    "model_output": "text",
-    "function_call": "call",
-    "function_result": "tool result",
-}
 _KINDS: Final = {
-    "functionCall": "call",
-    "function_call": "call",
-    "functionResponse": "tool result",
-    "function_response": "tool result",
+    "text": "text",
+    "reasoning": "thought",
+    "call_start": "call",
+    "nameless_call": "call",
+    "tool_result": "tool result",
+    "media": "media",
+    "code": "code",
+    "code_result": "code result",
+    "server_call": "server call",
+    "server_result": "server result",
 }
+"""Kind of an event → kind of a part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +86,10 @@ class Shape:
     finish_at: Presence
 
 
-def shape_of(exchange: Exchange, frames: Sequence[Frame]) -> Shape:
-    """The shape of an answer; ``frames`` are its messages."""
+def shape_of(
+    exchange: Exchange, frames: Sequence[Frame], events: Iterable[dict[str, Any]] = ()
+) -> Shape:
+    """The shape of an answer; ``frames`` are its messages, which give ``events``."""
     messages = [frame.json for frame in frames if frame.raw is None]
     walked = [_Walk(message) for message in messages]
     types: dict[str, set[str]] = {}
@@ -119,7 +117,7 @@ def shape_of(exchange: Exchange, frames: Sequence[Frame]) -> Shape:
         words={
             path: frozenset(values) for path, values in words.items() if not _FINISH.search(path)
         },
-        parts=collapse(kind for message in messages for kind in _parts(message)),
+        parts=collapse(kind for event in events for kind in _kinds(event)),
         counts=counts,
         finish=next((finish for finish in reversed(finishes) if finish), None),
         finish_at=presence_of([bool(finish) for finish in finishes]),
@@ -215,75 +213,15 @@ def _is_line(message: Json) -> bool:
     return type(message) is dict and type(message.get("type")) is str and "timestamp" in message
 
 
-def _parts(message: Json) -> list[str]:
-    if type(message) is not dict:
-        return []
-    if _is_line(message):
-        spoken = "text" if message["type"] == "message" and message.get("role") != "user" else None
-        kind = _LINES.get(message["type"], spoken)
-        return [kind] if kind else []
-    if "choices" in message:
-        return _choice(message["choices"])
-    if type(message.get("step")) is dict or type(message.get("steps")) is list:
-        return _steps(message.get("steps") or [message.get("step")])
-    if type(message.get("delta")) is dict:
-        return ["signature"] if message["delta"].get("signature") else []
-    message = message["response"] if type(message.get("response")) is dict else message
-    candidates = message.get("candidates")
-    first = candidates[0] if type(candidates) is list and candidates else None
-    content = first.get("content") if type(first) is dict else None
-    parts = content.get("parts") if type(content) is dict else None
-    return [
-        kind
-        for part in (parts if type(parts) is list else [])
-        if type(part) is dict
-        for kind in _part(part)
-    ]
-
-
-def _steps(steps: list[Json]) -> list[str]:
-    """The kinds of the steps of an interaction."""
-    kinds: list[str] = []
-    for step in steps:
-        kind = step.get("type") if type(step) is dict else None
-        if type(kind) is str:
-            kinds.append(_STEPS.get(kind, shown_word(kind)))
-            kinds += ["signature"] if step.get("signature") else []
-    return kinds
-
-
-def _choice(choices: Json) -> list[str]:
-    """The kinds of what the first choice of a chat completion has."""
-    first = choices[0] if type(choices) is list and choices else None
-    held = (first.get("delta") or first.get("message")) if type(first) is dict else None
-    if type(held) is not dict:
-        return []
-    calls = held.get("tool_calls")
-    holders = [held, *(call for call in (calls if type(calls) is list else []))]
-    kinds = ["text"] if held.get("content") else []
-    for holder in holders:
-        kinds += ["call"] if holder is not held else []
-        extra = holder.get("extra_content") if type(holder) is dict else None
-        vendors = extra.values() if type(extra) is dict else ()
-        if any(type(own) is dict and own.get("thought_signature") for own in vendors):
-            kinds.append("signature")
-    return kinds
-
-
-def _part(part: dict[str, Json]) -> list[str]:
-    """The kinds of a part. A signature is a kind of its own, because text that is cut elsewhere is
-    signed in other pieces.
+def _kinds(event: dict[str, Any]) -> list[str]:
+    """The kinds of the part of an event. A signature is a kind of its own, because text that is cut
+    elsewhere is signed in other pieces.
     """
-    held = [_KINDS.get(name, shown_key(name)) for name in part if name not in _ASIDE]
-    if held == ["text"]:
-        held = ["thought"] if part.get("thought") is True else ["text"]
-        if part["text"] == "":
-            held = []
-    return (
-        [*held, "signature"]
-        if part.get("thoughtSignature") or part.get("thought_signature")
-        else held
-    )
+    kind = _KINDS.get(event["kind"])
+    if kind is None or event.get("candidate"):
+        return []
+    held = [kind] if event.get("text", True) else []
+    return [*held, "signature"] if event.get("signature") else held
 
 
 def _line_end(body: bytes) -> str:
