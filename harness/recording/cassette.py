@@ -21,7 +21,7 @@ from harness.cassettes import CassetteError, Exchange, Request, is_cassette
 from harness.cassettes.redaction import secrets
 from harness.cassettes.redaction.guard import Guard
 from harness.cassettes.redaction.redactor import Redactor
-from harness.cassettes.redaction.scanner import SECRET_HEADERS, Scanner, SecretFound
+from harness.cassettes.redaction.scanner import SECRET_HEADERS, Scanner
 from harness.pipeline.replay import ReplayError, check_known
 from harness.pipeline.request_index import RequestIndex
 from harness.specs.matching import Mismatch, sides
@@ -200,10 +200,8 @@ def use_cassette(
                 refuse_changed(path, before)
                 append(tape.exchanges(), cassette, tape.origin)
     except BaseException as error:
-        if journal and isinstance(error, SecretFound):
-            journal.discard()
-        elif journal and (note := journal.kept()):
-            error.add_note(note)
+        if journal:
+            journal.failed(error)
         raise
     if journal and tape.in_flight:
         journal.complete()

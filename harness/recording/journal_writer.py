@@ -121,13 +121,16 @@ class JournalWriter:
         self.discard()
         delete_left(self._path)
 
-    def kept(self) -> str | None:
-        """A message about the journal of a recording that failed; None if there is none. Closes
-        the journal.
+    def failed(self, error: BaseException) -> None:
+        """Close the journal of a recording that failed: it is named in a note of the error, or
+        deleted if it must not be kept.
         """
+        if isinstance(error, SecretFound):
+            self.discard()
         self.close()
         self._file.close()
-        return kept(self._file.path, self._path) if self._file.path else None
+        if self._file.path:
+            error.add_note(kept(self._file.path, self._path))
 
     def _run(self) -> None:
         file = self._file

@@ -24,7 +24,6 @@ from vcr.errors import CannotOverwriteExistingCassetteException
 from harness.cassettes import Exchange, Request
 from harness.cassettes.redaction import secrets
 from harness.cassettes.redaction.guard import Guard
-from harness.cassettes.redaction.scanner import SecretFound
 from harness.cassettes.vcrpy import body_bytes
 
 from .journal_writer import JournalWriter
@@ -61,8 +60,8 @@ class _Context(CassetteContextDecorator):  # type: ignore[misc]  # vcrpy has no 
 
     def __exit__(self, *raised: Any) -> None:
         super().__exit__(*raised)
-        if raised[1] is not None:
-            self._cassette.name_journal(raised[1])
+        if raised[1] is not None and self._cassette.journal:
+            self._cassette.journal.failed(raised[1])
 
 
 class StreamingCassette(VcrCassette):  # type: ignore[misc]  # vcrpy has no types
@@ -74,7 +73,7 @@ class StreamingCassette(VcrCassette):  # type: ignore[misc]  # vcrpy has no type
         super().__init__(path, skip_patchers=(*skipped, *ours), **options)
         self.tape: Final = _VcrTape(self)
         self.failure: Exception | None = None
-        self._journal: JournalWriter | None = None
+        self.journal: JournalWriter | None = None
         self._stamp: Stamp = None
         self.custom_patches = (
             *options.get("custom_patches", ()),
@@ -119,11 +118,11 @@ class StreamingCassette(VcrCassette):  # type: ignore[misc]  # vcrpy has no type
         if message := left_behind(path):
             warnings.warn(message, stacklevel=2)
         guard = self._serializer.guard
-        self._journal = JournalWriter(
+        self.journal = JournalWriter(
             path, lambda request: (origin_of([request], {}), guard()), partial(filtered, self)
         )
-        self.tape.listener = self._journal.put
-        self._journal.start()
+        self.tape.listener = self.journal.put
+        self.journal.start()
 
     def _save(self, force: bool = False) -> None:
         """Add the recorded exchanges, in start order, and let vcrpy write the file; an error is
@@ -132,26 +131,17 @@ class StreamingCassette(VcrCassette):  # type: ignore[misc]  # vcrpy has no type
         answered, recorded = self.tape.answered(), self.tape.exchanges()
         self.tape.in_flight = []
         try:
-            if recorded and self._journal:
+            if recorded and self.journal:
                 refuse_changed(Path(self._path), self._stamp)
                 refuse_unread(answered, self._serializer.guard().redactor.kept_headers)
             append(recorded, self)
             super()._save(force=force)
         except Exception as error:  # noqa: BLE001  # `_Context` raises it
             self.failure = error
-        if not self._journal:
-            return
-        if isinstance(self.failure, SecretFound):
-            self._journal.discard()
-        elif self.failure:
-            self.name_journal(self.failure)
-        elif recorded:
-            self._journal.complete()
-
-    def name_journal(self, error: BaseException) -> None:
-        """Close the journal; if there is one, the error names it."""
-        if self._journal and (note := self._journal.kept()):
-            error.add_note(note)
+        if self.journal and self.failure:
+            self.journal.failed(self.failure)
+        elif self.journal and recorded:
+            self.journal.complete()
 
 
 class _VcrTape(Tape):
