@@ -22,8 +22,9 @@ from harness.pipeline.request import ask
 from harness.providers import Identity
 from harness.server.refusals import find_broken_rules, given_by
 from harness.server.refusals.tools import TOOL_RULES
-from harness.server.whole_answers import chat_message_of, interaction_of
+from harness.server.whole_answers import interaction_of
 from harness.stream.generation import ToolOutcome
+from tests.server.chat_message import chat_message_of
 
 ROOT = Path(__file__).parents[2]
 PROJECT = Project([ROOT / "specs"], ROOT / "cassettes")

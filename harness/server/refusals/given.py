@@ -9,16 +9,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from harness.pipeline.replay import frames_of
+from harness.pipeline.replay import frames_of, replay
 from harness.providers.gemini.canonical_request import canonical_request
 from harness.stream.exchange import Exchange
 from harness.stream.json_codec import decode_object
 
-from ..whole_answers import chat_message_of, interaction_of
+from ..whole_answers import interaction_of
 from .histories import (
     Content,
     Stored,
-    chat_contents,
     chat_request,
     interaction_request,
     step_contents,
@@ -89,9 +88,19 @@ def _answered(exchange: Exchange) -> dict[str, Any]:
             whole = interaction_of(exchange) or {}
             return {"id": whole.get("id"), "contents": step_contents(whole.get("steps", ()))}
         case "openai-compat":
-            message = chat_message_of(exchange)
-            return {"contents": chat_contents([message] if message else [])}
+            return {"contents": [*_chat_parts(exchange)]}
     return {"contents": [frame.json for frame in frames_of(exchange)]}
+
+
+def _chat_parts(exchange: Exchange) -> Iterator[dict[str, Any]]:
+    """The signed parts of a chat completion: its calls, and the text of its message."""
+    for event in replay(exchange, provider=exchange.provider, layer="events"):
+        if signature := event.get("signature"):
+            name = event.get("name")
+            part = (
+                {"functionCall": {"name": name}} if event["kind"] == "call_start" else {"text": ""}
+            )
+            yield {**part, "thoughtSignature": signature}
 
 
 def _asked(exchange: Exchange) -> dict[str, Any]:
