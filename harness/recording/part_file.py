@@ -95,11 +95,6 @@ class PartFile:
             self._handle = None
 
 
-def part_of(path: Path) -> Path:
-    """The journal of the cassette at ``path``, if one process records it."""
-    return _part(path, 1)
-
-
 def left_behind(path: Path) -> str | None:
     """A message about the journals that earlier recordings left; None if there are none."""
     parts = list(_left(path))

@@ -409,14 +409,3 @@ ORDER: Final[dict[str, dict[str, str]]] = {
 """The legal order: state → kind → next state, from ``fresh``. A stream may end in any state;
 ``calling``: a call is open.
 """
-
-
-def out_of_order(kinds: list[str]) -> int | None:
-    """Walk `ORDER`; the index of the first kind that may not stand where it stands, or None."""
-    state = "fresh"
-    for index, kind in enumerate(kinds):
-        following = ORDER[state].get(kind)
-        if following is None:
-            return index
-        state = following
-    return None

@@ -17,9 +17,10 @@ from harness.cassettes import CassetteError, dumps, importers, loads
 from harness.dialects import DIALECTS
 from harness.providers import PROVIDERS, Answer
 from harness.specs import SpecError, is_features, read_features, read_spec
-from harness.stream.events import Event, out_of_order
+from harness.stream.events import Event
 from harness.stream.framing import Frame, FramingError, frame_by_content
 from harness.stream.tool_code import Block, Splitter, parse_body
+from tests.support.event_order import out_of_order
 
 ROOT = Path(__file__).parent.parent.parent
 CUT = 7

@@ -19,8 +19,8 @@ from harness.providers.interactions.order import ORDER, is_in_order
 from harness.providers.interactions.steps import STEPS
 from harness.providers.interactions.usual import REFUSED, decode_text
 from harness.providers.oracle import gather_events, gather_interactions
-from harness.stream.events import out_of_order
 from harness.stream.framing import Frame
+from tests.support.event_order import out_of_order
 
 ROOT = Path(__file__).parents[2]
 CASSETTES = sorted((ROOT / "cassettes" / "interactions").glob("*.yaml"))

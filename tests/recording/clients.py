@@ -26,6 +26,11 @@ EVENTS = [
 ]
 
 
+def part_of(path: Path) -> Path:
+    """The journal of the cassette at ``path``, if one process records it."""
+    return path.with_name(f"{path.name}.part")
+
+
 PATH = "/v1beta/models/gemini-x:streamGenerateContent?alt=sse"
 
 

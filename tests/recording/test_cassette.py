@@ -15,7 +15,6 @@ import pytest
 from harness import load
 from harness.cassettes import Cassette, CassetteError, Exchange, Origin, Request, dumps
 from harness.recording.cassette import Playback, UnknownRequest, use_cassette
-from harness.recording.part_file import part_of
 from harness.recording.persister import save
 from harness.recording.transport import transports
 from tests.recording.clients import (
@@ -26,6 +25,7 @@ from tests.recording.clients import (
     _installed,
     ask_and_fail,
     client,
+    part_of,
     stream,
 )
 from tests.support.need import need

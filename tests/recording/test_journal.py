@@ -31,8 +31,8 @@ from harness.recording.journal_writer import (
     LineBuffer,
     _last_line_end,
 )
-from harness.recording.part_file import part_of
 from harness.recording.transport import transports
+from tests.recording.clients import part_of
 from tests.support.raw_server import Connection, raw_server
 
 PATH = "/v1beta/models/gemini-x:streamGenerateContent?alt=sse"

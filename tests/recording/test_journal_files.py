@@ -15,8 +15,17 @@ import pytest
 from harness import load
 from harness.cassettes import Cassette, Origin, dumps
 from harness.recording.cassette import use_cassette
-from harness.recording.part_file import left_behind, part_of
-from tests.recording.clients import EVENTS, PATH, UNFINISHED, ask_and_fail, client, stream, wait_for
+from harness.recording.part_file import left_behind
+from tests.recording.clients import (
+    EVENTS,
+    PATH,
+    UNFINISHED,
+    ask_and_fail,
+    client,
+    part_of,
+    stream,
+    wait_for,
+)
 from tests.support.raw_server import plain, raw_server, streaming
 
 

@@ -15,8 +15,16 @@ from harness import load
 from harness.cassettes import CassetteError
 from harness.recording import register
 from harness.recording.cassette import use_cassette
-from harness.recording.part_file import left_behind, part_of
-from tests.recording.clients import EVENTS, PATH, UNFINISHED, ask_and_fail, stream, wait_for
+from harness.recording.part_file import left_behind
+from tests.recording.clients import (
+    EVENTS,
+    PATH,
+    UNFINISHED,
+    ask_and_fail,
+    part_of,
+    stream,
+    wait_for,
+)
 from tests.support.raw_server import raw_server, streaming
 
 RECORDS = """

@@ -16,8 +16,7 @@ import vcr
 from harness import load
 from harness.cassettes.vcrpy import export
 from harness.recording import register
-from harness.recording.part_file import part_of
-from tests.recording.clients import BODY, EVENTS, PATH, wait_for
+from tests.recording.clients import BODY, EVENTS, PATH, part_of, wait_for
 from tests.support.raw_server import plain, raw_server, streaming
 
 

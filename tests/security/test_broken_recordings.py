@@ -20,10 +20,9 @@ from harness.cassettes import Cassette, Exchange, Origin, dumps
 from harness.conformance.adapters import ADAPTERS
 from harness.conformance.aspects import facts_of
 from harness.facts import Facts
-from harness.recording.part_file import part_of
 from harness.recording.relay import relay
 from harness.recording.tape import Tape
-from tests.recording.clients import EVENTS, PATH, wait_for
+from tests.recording.clients import EVENTS, PATH, part_of, wait_for
 from tests.recording.test_part_file import RECORDS as RECORDS_ONCE
 from tests.security.hostile_answers import block, sends
 from tests.security.test_hostile_providers import PATIENCE_S, through

@@ -8,8 +8,9 @@ from typing import Any
 from msgspec import to_builtins
 
 from harness.providers import PROVIDERS, Answer, Normalizer
-from harness.stream.events import End, Event, out_of_order
+from harness.stream.events import End, Event
 from harness.stream.framing import Frame
+from tests.support.event_order import out_of_order
 
 Json = Any
 

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from msgspec import to_builtins
 
 from harness.providers import PROVIDERS, Answer
-from harness.stream.events import INTERRUPTED, End, out_of_order
+from harness.stream.events import INTERRUPTED, End
 from harness.stream.framing import Frame
+from tests.support.event_order import out_of_order
 
 Json = Any
 

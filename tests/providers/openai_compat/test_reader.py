@@ -17,9 +17,10 @@ from harness.providers import PROVIDERS, Answer
 from harness.providers.openai_compat import thought_tag
 from harness.providers.openai_compat.thoughts import ThoughtSplitter
 from harness.providers.oracle import gather_events, read_raw
-from harness.stream.events import INTERRUPTED, out_of_order
+from harness.stream.events import INTERRUPTED
 from harness.stream.exchange import Exchange
 from harness.stream.session import Session
+from tests.support.event_order import out_of_order
 
 PROVIDER = PROVIDERS["openai-compat"]
 SEEDS = 300
