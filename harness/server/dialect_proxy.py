@@ -10,7 +10,7 @@ turn can be repeated or changed, and conversations do not mix.
 from __future__ import annotations
 
 import json
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -176,7 +176,7 @@ class DialectProxy:
             of_model, _ = turns[place]
             if of_model and (session := self._sessions.get(_key(turns[:place]))):
                 return deepcopy(session)
-        return Session(ids=_Ids())
+        return Session()
 
     def _remember(self, prompt: Any, session: Session) -> None:
         key = _key(self._api.turns(prompt))
@@ -184,17 +184,6 @@ class DialectProxy:
         self._sessions.move_to_end(key)
         if len(self._sessions) > MAX_CONVERSATIONS:
             self._sessions.popitem(last=False)
-
-
-class _Ids:
-    """Makes counted ids; the copy of a session has its own count."""
-
-    def __init__(self) -> None:
-        self._counts: Counter[str] = Counter()
-
-    def __call__(self, prefix: str) -> str:
-        self._counts[prefix] += 1
-        return f"{prefix}_{self._counts[prefix]}"
 
 
 def _key(turns: Sequence[tuple[bool, Any]]) -> bytes:

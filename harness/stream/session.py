@@ -8,10 +8,9 @@ oldest entry is dropped first.
 
 from __future__ import annotations
 
-from collections import OrderedDict, defaultdict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from itertools import count
 from typing import Any, Literal, TypeVar
 
 SignedPart = Literal["empty thought", "lost part"]
@@ -67,7 +66,7 @@ class Session:
         context: Mapping[str, Any] | None = None,
         limit: int = 1000,
     ) -> None:
-        self._ids = ids or counted_ids()
+        self._ids = ids or CountedIds()
         self._limit = limit
         # id → whether it was invented; an OrderedDict finds its oldest entry in constant time
         self._given: OrderedDict[str, bool] = OrderedDict()
@@ -124,11 +123,14 @@ def _add(entries: OrderedDict[str, _Value], key: str, value: _Value, limit: int)
         entries.popitem(last=False)
 
 
-def counted_ids() -> Callable[[str], str]:
-    """Ids that are the same in every run: every prefix counts from 1."""
-    counters: dict[str, count[int]] = defaultdict(lambda: count(1))
+class CountedIds:
+    """Makes ids that are the same in every run: every prefix counts from 1. A copy goes on with a
+    count of its own.
+    """
 
-    def next_id(prefix: str) -> str:
-        return f"{prefix}_{next(counters[prefix])}"
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
 
-    return next_id
+    def __call__(self, prefix: str) -> str:
+        self._counts[prefix] += 1
+        return f"{prefix}_{self._counts[prefix]}"

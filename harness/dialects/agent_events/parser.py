@@ -13,7 +13,7 @@ from typing import Any
 from harness.providers import PROVIDERS, Answer
 from harness.stream.events import Error, Event, Finish
 from harness.stream.framing import MAX_FRAME, Frame
-from harness.stream.session import Session, counted_ids
+from harness.stream.session import CountedIds, Session
 
 from .. import DIALECTS, Payload
 
@@ -35,7 +35,7 @@ class GeminiParser:
         clock: Callable[[], float] | None = None,
     ) -> None:
         self._context = {"agentId": agent_id, "teamMetadata": {} if team is None else team}
-        self._ids = ids or counted_ids()
+        self._ids = ids or CountedIds()
         self._clock = clock
         self.reset()
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from harness.dialects.unified_llm import DIALECT as UNIFIED_LLM
 from harness.dialects.unified_llm.protocol import FINISH_REASONS, classify
 from harness.stream import events as ev
-from harness.stream.session import Session, Tool, counted_ids
+from harness.stream.session import CountedIds, Session, Tool
 
 START = ev.Start("gemini-x", "r1")
 STOP = ev.Finish("stop", "STOP")
@@ -169,7 +169,7 @@ def test_two_calls_never_share_an_id() -> None:
 
 
 def test_ids_come_from_the_callers_generator() -> None:
-    own = counted_ids()
+    own = CountedIds()
     session = Session(ids=lambda prefix: f"mine-{own(prefix)}")
     payloads = translate(START, ev.CallStart(1, "f", None, "S"), ev.CallEnd(1, {}), session=session)
     assert payloads[2]["tool_call"]["id"] == "mine-call_1"
