@@ -9,27 +9,31 @@ program that takes a prompt on its command line. Exit code and stderr are stored
 from __future__ import annotations
 
 import os
+import selectors
 import signal
 import subprocess
-import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
-from typing import IO, Final
+from typing import Final
 
 from harness.pipeline.replay import ReplayError
 from harness.providers import EXIT_CODE, STDERR
-from harness.stream.events import End
 
 from ..endpoints import VARIABLES, environment_for
 from ..settings import GenerateAsk, Settings
-from ..tape import InFlightExchange, Tape
+from ..tape import Tape
 from ..vcr_values import is_loopback
 
 TIME_LIMIT_S: Final = 600.0
 MAX_STDERR_LINES: Final = 200
 _READ: Final = 1 << 16
+_PAUSE_S: Final = 0.05
+"""Seconds between two looks at the clock."""
+
+Take = Callable[[bytes], object]
 
 
 class ProgramDriver:
@@ -111,77 +115,58 @@ def run_program(
     after ``time_limit_s``. Raises OSError if the program does not start.
     """
     exchange = tape.begin(None)
-    process = _start(command, environ)
-    assert process.stderr is not None
-    stderr: list[bytes] = []
-    reader = threading.Thread(target=_drain, args=(process.stderr, stderr), daemon=True)
-    reader.start()
-    with _ending(process, time_limit_s) as late:
-        exchange.answered(200, {})
-        code = _read_all(process, exchange)
-    reader.join()
-    lines = b"".join(stderr).decode("utf-8", "replace").splitlines()[:MAX_STDERR_LINES]
+    process = subprocess.Popen(  # noqa: S603  # the command is the user's own
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environ,
+        start_new_session=True,
+    )
+    exchange.answered(200, {})
+    stderr = bytearray()
+    code, late = _read_all(process, exchange.read, stderr.extend, time_limit_s)
+    lines = stderr.decode("utf-8", "replace").splitlines()[:MAX_STDERR_LINES]
     exchange.headers = {
         **headers,
         EXIT_CODE: [str(code)],
         **({STDERR: lines} if lines else {}),
     }
-    if late.is_set():
+    if late:
         exchange.failure = f"it ran for {time_limit_s:g} s; --timeout waits longer"
-    end: End = "aborted" if late.is_set() else "cut" if code < 0 else "complete"
-    exchange.ended(end)
+    exchange.ended("aborted" if late else "cut" if code < 0 else "complete")
     return code
 
 
-def _start(command: list[str], environ: Mapping[str, str] | None) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(  # noqa: S603  # the command is the user's own
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        bufsize=0,
-        env=environ,
-        start_new_session=True,
-    )
-
-
-@contextmanager
-def _ending(process: subprocess.Popen[bytes], time_limit_s: float) -> Iterator[threading.Event]:
-    """Kill the process when its time is over, which sets the event, or when the block raises. All
-    processes that it started are killed too, because they hold its pipes open.
+def _read_all(
+    process: subprocess.Popen[bytes], stdout: Take, stderr: Take, time_limit_s: float
+) -> tuple[int, bool]:
+    """The exit code of a process whose output is taken read by read, and whether it ran too long.
+    Then it is killed, with all processes that it started, because they hold its pipes open.
     """
-    late = threading.Event()
-
-    def end_it() -> None:
-        late.set()
-        _kill(process)
-
-    timer = threading.Timer(time_limit_s, end_it)
-    timer.start()
-    try:
-        yield late
-    except BaseException:
-        _kill(process)
-        process.wait()
-        raise
-    finally:
-        timer.cancel()
+    assert process.stdout is not None
+    assert process.stderr is not None
+    deadline, late = time.monotonic() + time_limit_s, False
+    with process, selectors.DefaultSelector() as selector:
+        selector.register(process.stdout, selectors.EVENT_READ, stdout)
+        selector.register(process.stderr, selectors.EVENT_READ, stderr)
+        try:
+            while selector.get_map() or process.poll() is None:
+                ready = selector.select(_PAUSE_S)
+                if not late and time.monotonic() > deadline:
+                    late = True
+                    _kill(process)
+                for key, _ in ready:
+                    if data := os.read(key.fd, _READ):
+                        key.data(data)
+                    else:
+                        selector.unregister(key.fileobj)
+        except BaseException:
+            _kill(process)
+            raise
+    return process.returncode, late
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
     with suppress(ProcessLookupError):  # it has ended already
         os.killpg(process.pid, signal.SIGKILL)
-
-
-def _read_all(process: subprocess.Popen[bytes], exchange: InFlightExchange) -> int:
-    assert process.stdout is not None
-    with process.stdout as output:
-        while data := output.read(_READ):
-            exchange.read(data)
-        return process.wait()
-
-
-def _drain(pipe: IO[bytes], into: list[bytes]) -> None:
-    with pipe:
-        while data := pipe.read(_READ):
-            into.append(data)
