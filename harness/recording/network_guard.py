@@ -9,8 +9,9 @@ from __future__ import annotations
 import ipaddress
 import socket
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any, Final
+from unittest.mock import patch
 
 from harness.pipeline.replay import ReplayError
 
@@ -45,20 +46,12 @@ def refuse_network(why: str) -> Iterator[None]:
             raise NetworkRefused(f"looking up {name} was refused: {why}")
         return look_up(host, *arguments, **options)
 
-    kind = socket.socket
-    own = {name: vars(kind)[name] for name in _METHODS if name in vars(kind)}
-    for name in _METHODS:
-        setattr(kind, name, guarded(getattr(kind, name)))
-    socket.getaddrinfo = look_up_here
-    try:
-        yield
-    finally:
-        socket.getaddrinfo = look_up
+    with ExitStack() as patches:
         for name in _METHODS:
-            if name in own:
-                setattr(kind, name, own[name])
-            else:  # inherited
-                delattr(kind, name)
+            method = guarded(getattr(socket.socket, name))
+            patches.enter_context(patch.object(socket.socket, name, method))
+        patches.enter_context(patch.object(socket, "getaddrinfo", look_up_here))
+        yield
 
 
 _METHODS: Final = ("connect", "connect_ex", "sendto")
