@@ -71,13 +71,17 @@ def _response_dict(exchange: Exchange) -> dict[str, Any]:
     }
 
 
-def exchange_of(sent: dict[str, Any], response: dict[str, Any]) -> Exchange:
-    """The exchange of vcrpy's request and response. A response that vcrpy recorded itself is one
+def request_of(sent: Any) -> Request:
+    """Our form of vcrpy's request."""
+    return Request(
+        sent.method.upper(), sent.uri, _headers(dict(sent.headers)), body_bytes(sent.body)
+    )
+
+
+def exchange_of(request: Request, response: dict[str, Any]) -> Exchange:
+    """The exchange of a request and vcrpy's response. A response that vcrpy recorded itself is one
     read, and its end is unknown. Raises `CassetteError` if the reads do not add up to the body.
     """
-    request = Request(
-        sent["method"].upper(), sent["uri"], _headers(sent["headers"]), body_bytes(sent["body"])
-    )
     body = body_bytes(response["body"]["string"])
     lengths = response.get("reads") or [[None, len(body)]]
     reads: list[tuple[float | None, bytes]] = []

@@ -33,7 +33,7 @@ from .persister import Persister, refuse_changed, stamp_of, use_format
 from .policy import refuse_broken, refuse_errors, refuse_unread
 from .stock_cassettes import is_stock
 from .tape import Tape
-from .vcr_values import append, filtered, from_vcr, origin_of, to_vcr_request
+from .vcr_values import append, filtered, from_vcr, origin_of
 
 Mode = Literal["none", "once", "rewrite"]
 MODES: Final[tuple[Mode, ...]] = get_args(Mode)
@@ -72,13 +72,12 @@ class Playback(Tape):
         """The recorded exchange; None for a request that vcrpy's filters drop, which then goes to
         the network. Raises `UnknownRequest`.
         """
-        asked = self._cassette.filter_request(to_vcr_request(request))
+        asked = filtered(self._cassette, request)
         if asked is None:
             return None
-        body = asked.body or b""
-        index = self._index.find(asked.method, asked.uri, body)
+        index = self._index.find(asked.method, asked.url, asked.body)
         if index is None:
-            self.unknown.append(self._explain(asked.method, asked.uri, body))
+            self.unknown.append(self._explain(asked))
             raise UnknownRequest(self.unknown[-1])
         self.used.append(index)
         return self.recorded[index]
@@ -94,9 +93,10 @@ class Playback(Tape):
             problems.append(f"{self.name}: the exchanges were asked for in the order {order}")
         return problems
 
-    def _explain(self, method: str, url: str, body: bytes) -> str:
-        lines = [f"{method} {urlsplit(url).path}: no unused exchange of {self.name} answers this"]
-        nearest = self._index.nearest(method, url, body)
+    def _explain(self, asked: Request) -> str:
+        path = urlsplit(asked.url).path
+        lines = [f"{asked.method} {path}: no unused exchange of {self.name} answers this"]
+        nearest = self._index.nearest(asked.method, asked.url, asked.body)
         if nearest is None:
             lines.append("no request is recorded in it")
         else:

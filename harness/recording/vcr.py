@@ -24,7 +24,7 @@ from vcr.errors import CannotOverwriteExistingCassetteException
 from harness.cassettes import Exchange, Request
 from harness.cassettes.redaction import secrets
 from harness.cassettes.redaction.guard import Guard
-from harness.cassettes.vcrpy import body_bytes
+from harness.cassettes.vcrpy import request_of
 
 from .journal_writer import JournalWriter
 from .part_file import left_behind
@@ -99,14 +99,8 @@ class StreamingCassette(VcrCassette):  # type: ignore[misc]  # vcrpy has no type
         """vcrpy's request as a cassette would hold it."""
         if not isinstance(self._serializer, CassetteFormat):
             return request
-        body = body_bytes(request.body)
-        headers = {
-            name: [value] if isinstance(value, str) else list(map(str, value))
-            for name, value in request.headers.items()
-        }
-        redactor = self._serializer.guard().redactor
-        kept = redactor.request(Request(request.method.upper(), request.uri, headers, body))
-        return to_vcr_request(kept if body else replace(kept, body=request.body))
+        kept = self._serializer.guard().redactor.request(request_of(request))
+        return to_vcr_request(kept if kept.body else replace(kept, body=request.body))
 
     def _load(self) -> None:
         super()._load()

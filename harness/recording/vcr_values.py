@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from vcr.request import Request as VcrRequest
 
 from harness.cassettes import Exchange, Origin, Request
-from harness.cassettes.vcrpy import exchange_of, interaction_of
+from harness.cassettes.vcrpy import exchange_of, interaction_of, request_of
 from harness.providers import detect_provider
 
 from .endpoints import LOOPBACK
@@ -32,18 +32,7 @@ def from_vcr(pairs: Iterable[tuple[VcrRequest, dict[str, Any]]]) -> tuple[Exchan
     """The exchanges of vcrpy's requests and responses. Raises `CassetteError` for a body whose
     length was changed after it was recorded.
     """
-    return tuple(
-        exchange_of(
-            {
-                "method": request.method,
-                "uri": request.uri,
-                "headers": dict(request.headers),
-                "body": request.body,
-            },
-            response,
-        )
-        for request, response in pairs
-    )
+    return tuple(exchange_of(request_of(request), response) for request, response in pairs)
 
 
 def append(
@@ -68,12 +57,7 @@ def origin_fields(origin: Origin) -> dict[str, str]:
 def filtered(cassette: Any, request: Request) -> Request | None:
     """A request after vcrpy's filters; None if they drop it."""
     kept = cassette.filter_request(to_vcr_request(request))
-    if kept is None:
-        return None
-    headers = {
-        name: value if isinstance(value, list) else [value] for name, value in kept.headers.items()
-    }
-    return Request(kept.method, kept.uri, headers, kept.body or b"")
+    return None if kept is None else request_of(kept)
 
 
 def origin_of(requests: Iterable[Request | None], known: Mapping[str, Any]) -> Origin:

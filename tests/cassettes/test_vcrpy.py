@@ -13,8 +13,9 @@ import vcr
 
 from harness import load
 from harness.cassettes import Cassette, CassetteError, Exchange, Origin, Request, dumps
-from harness.cassettes.vcrpy import exchange_of, export, interaction_of
+from harness.cassettes.vcrpy import export
 from harness.recording import register
+from harness.recording.vcr_values import from_vcr, to_vcr
 
 BODY = 'data: {"a":"\u2028é"}\r\n\r\n'.encode()
 URL = "http://127.0.0.1:9/v1beta/models/m:streamGenerateContent?alt=sse"
@@ -91,8 +92,7 @@ def test_vcrpy_replays_our_cassettes(tmp_path: Path) -> None:
     "exchange", [EXCHANGE, Exchange(None, 200, {}, READS, "reset")], ids=["request", "no request"]
 )
 def test_an_interaction_keeps_reads_and_end(exchange: Exchange) -> None:
-    item = interaction_of(exchange)
-    assert exchange_of(item["request"], item["response"]) == exchange
+    assert from_vcr([to_vcr(exchange)]) == (exchange,)
 
 
 def test_stock_vcrpy_replays_an_export(tmp_path: Path) -> None:
