@@ -20,7 +20,7 @@ from urllib.parse import quote_plus, unquote_plus, urlsplit, urlunsplit
 
 from harness.stream.exchange import Cassette, CassetteError, Exchange, Origin, Request
 
-from .encodings import WINDOW, unescape, unquote
+from .encodings import WINDOW, merged, unescape, unquote
 from .members import Members
 
 KEPT_HEADERS: Final = frozenset(
@@ -308,8 +308,8 @@ class Redactor:
             text = string[1].decode()
             escaped = string.re is _STRING and "\\" in text
             read = _ESCAPE.sub(_unescape, text) if escaped else text
-            hits = _merged(
-                [hit.span() for pattern in self._patterns for hit in pattern.finditer(read)]
+            hits = merged(
+                hit.span() for pattern in self._patterns for hit in pattern.finditer(read)
             )
             places = _places(text, escaped=escaped) if hits else ()
             for start, stop in hits:
@@ -459,17 +459,6 @@ def _places(text: str, *, escaped: bool) -> Sequence[int]:
     pattern = _ESCAPE.pattern + "|." if escaped else "."
     characters = re.finditer(pattern, text, re.DOTALL)
     return list(accumulate((len(match[0].encode()) for match in characters), initial=0))
-
-
-def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The spans in order, overlapping ones joined, without empty ones."""
-    merged: list[tuple[int, int]] = []
-    for start, stop in sorted(spans):
-        if merged and start < merged[-1][1]:
-            merged[-1] = merged[-1][0], max(stop, merged[-1][1])
-        elif start < stop:
-            merged.append((start, stop))
-    return merged
 
 
 def _replaced(reads: Reads, body: bytes, spans: Sequence[Span]) -> tuple[Reads, bytes]:
