@@ -158,12 +158,12 @@ def _exchange_lines(exchange: Exchange) -> Iterator[str | bytes]:
         yield "- request:"
         yield f"    method: {_scalar(request.method)}"
         yield f"    uri: {_scalar(request.url)}"
-        yield from _head_linesers(request.headers)
+        yield from _header_lines(request.headers)
         yield from _write_body(request.body)
     yield "  response:"
     phrase = f", message: {_quoted(exchange.reason_phrase)}" if exchange.reason_phrase else ""
     yield f"    status: {{code: {exchange.status}{phrase}}}"
-    yield from _head_linesers(exchange.headers)
+    yield from _header_lines(exchange.headers)
     yield from _write_body(exchange.body)
     if exchange.reads and (len(exchange.reads) > 1 or exchange.reads[0][0] is not None):
         yield "    reads: |"
@@ -175,7 +175,7 @@ def _exchange_lines(exchange: Exchange) -> Iterator[str | bytes]:
     yield f"    end: {exchange.end}"
 
 
-def _head_linesers(headers: dict[str, list[str]]) -> Iterator[str]:
+def _header_lines(headers: dict[str, list[str]]) -> Iterator[str]:
     if headers:
         yield "    headers:"
     for name, values in headers.items():

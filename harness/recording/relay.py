@@ -26,7 +26,8 @@ from harness.server.options import Options
 from harness.server.response import CROSS_ORIGIN, HOP_BY_HOP, made_answer, moved, recorded_answer
 
 from .endpoints import Upstream, upstream_by_path
-from .transport import Source, headers_by_name, http_library, transports
+from .tape import Tape
+from .transport import headers_by_name, http_library, transports
 
 _READ: Final = 1 << 16
 _AT_ONCE: Final = Options(pace="instant")
@@ -34,7 +35,7 @@ _AT_ONCE: Final = Options(pace="instant")
 
 @contextmanager
 def relay(
-    source: Source,
+    source: Tape,
     upstream: str | Upstream | None = None,
     *,
     allowed_hosts: Collection[str] = (),
@@ -52,7 +53,7 @@ def relay(
 
 
 class _Relay(Listener):
-    def __init__(self, source: Source, route: Upstream, allowed_hosts: Collection[str]) -> None:
+    def __init__(self, source: Tape, route: Upstream, allowed_hosts: Collection[str]) -> None:
         super().__init__(allowed_hosts=allowed_hosts)
         self.source = source
         self.route = route

@@ -32,11 +32,11 @@ Clock = Callable[[], float]
 class Tape:
     """Recorded exchanges, in start order.
 
-    ``listener``: called with every fact when it happens. ``whole``: answers are read to their end
-    even if the client stops early. ``silence_s``: seconds for which an answer may be silent and a
-    connection may take (None: as the client says). ``answer_bytes``, ``answer_s``: an answer that
-    is longer or takes more seconds is given up. ``origin``: fields of the `Origin` that no request
-    tells, for example of a program's output.
+    ``listener``: called with every fact when it happens. ``live``: whether the network is asked at
+    all. ``whole``: answers are read to their end even if the client stops early. ``silence_s``:
+    seconds for which an answer may be silent and a connection may take (None: as the client says).
+    ``answer_bytes``, ``answer_s``: an answer that is longer or takes more seconds is given up.
+    ``origin``: fields of the `Origin` that no request tells, for example of a program's output.
     """
 
     def __init__(
@@ -58,7 +58,9 @@ class Tape:
         self._lock = threading.Lock()
 
     def answer(self, request: Request) -> Exchange | None:
-        """The exchange that answers a request; None: ask the network."""
+        """The exchange that answers a request; None: ask the network. Raises if the request must
+        not be sent.
+        """
         return None
 
     def begin(self, request: Request | None) -> InFlightExchange:

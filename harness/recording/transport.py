@@ -2,7 +2,7 @@
 (https://www.python-httpx.org/advanced/transports/).
 
 The two libraries have the same interface and share no classes, so the classes here are made for
-each. A `Source` answers a request (replay), or returns None: then the real transport asks the
+each. A `Tape` answers a request (replay), or returns None: then the real transport asks the
 network, and an `InFlightExchange` records the answer.
 """
 
@@ -18,15 +18,15 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from types import AsyncGeneratorType
-from typing import Any, Final, Protocol
+from typing import Any, Final
 from urllib.request import getproxies, proxy_bypass
 
-from harness.cassettes import Exchange, Request
+from harness.cassettes import Request
 from harness.stream.events import End
 
 from .playback import played
 from .settings import MissingLibrary
-from .tape import InFlightExchange
+from .tape import InFlightExchange, Tape
 
 ENDS: Final[dict[str, End]] = {"RemoteProtocolError": "cut", "ReadError": "reset"}
 """Name of the library's exception → how the answer ended. With any other, the client left."""
@@ -34,20 +34,6 @@ ENDS: Final[dict[str, End]] = {"RemoteProtocolError": "cut", "ReadError": "reset
 
 _INSTALLED: Final = frozenset({"site-packages", "dist-packages"})
 _PYTHON: Final = Path(os.__file__).parent
-
-
-class Source(Protocol):
-    """Answers requests or records them. ``live``: whether the network is asked at all;
-    ``silence_s``: see `Tape`.
-    """
-
-    live: bool
-    silence_s: float | None
-
-    def answer(self, request: Request) -> Exchange | None:
-        """A recorded answer; None: ask the network. Raises if the request must not be sent."""
-
-    def begin(self, request: Request | None) -> InFlightExchange: ...
 
 
 class Transports:
@@ -88,7 +74,7 @@ class _Transport:
 
     http: Any
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Tape) -> None:
         self.source = source
         # A pool belongs to one loop; that of blocking clients to none.
         self._pools: dict[asyncio.AbstractEventLoop | None, dict[str | None, Any]] = {}
@@ -143,7 +129,7 @@ def _proxy(proxies: dict[str, str], url: Any) -> str | None:
     return None if proxy is None or proxy_bypass(url.host) else proxy
 
 
-def handle(http: Any, source: Source, send: Callable[[Any], Any], request: Any) -> Any:
+def handle(http: Any, source: Tape, send: Callable[[Any], Any], request: Any) -> Any:
     """The library's response: the source's answer, or the network's (``send``), which is recorded
     while the client reads it.
     """
@@ -159,7 +145,7 @@ def handle(http: Any, source: Source, send: Callable[[Any], Any], request: Any) 
 
 
 async def handle_async(
-    http: Any, source: Source, send: Callable[[Any], Awaitable[Any]], request: Any
+    http: Any, source: Tape, send: Callable[[Any], Awaitable[Any]], request: Any
 ) -> Any:
     """`handle` for a client that awaits."""
     await request.aread()
@@ -173,7 +159,7 @@ async def handle_async(
     return _recorded(http, source, exchange, response)
 
 
-def _recorded(http: Any, source: Source, exchange: InFlightExchange, response: Any) -> Any:
+def _recorded(http: Any, source: Tape, exchange: InFlightExchange, response: Any) -> Any:
     """The network's response, which is recorded while the client reads it."""
     phrase = response.extensions.get("reason_phrase", b"").decode("ascii", "replace")
     exchange.answered(response.status_code, headers_by_name(response.headers.raw), phrase)
@@ -182,7 +168,7 @@ def _recorded(http: Any, source: Source, exchange: InFlightExchange, response: A
     return response
 
 
-def _limited(http: Any, source: Source, request: Any) -> Any:
+def _limited(http: Any, source: Tape, request: Any) -> Any:
     """The request with the source's time limit. The client's own limit might add a header."""
     if source.silence_s is not None:
         request.extensions = {
@@ -193,7 +179,7 @@ def _limited(http: Any, source: Source, request: Any) -> Any:
 
 
 @contextmanager
-def _failures(http: Any, source: Source, exchange: InFlightExchange) -> Iterator[None]:
+def _failures(http: Any, source: Tape, exchange: InFlightExchange) -> Iterator[None]:
     """Records why a request gets no answer."""
     try:
         yield
@@ -202,7 +188,7 @@ def _failures(http: Any, source: Source, exchange: InFlightExchange) -> Iterator
         raise
 
 
-def _reason(http: Any, source: Source, error: BaseException) -> str:
+def _reason(http: Any, source: Tape, error: BaseException) -> str:
     """Why the network gave no more; empty if the client left."""
     if not isinstance(error, http.TransportError):
         return ""
@@ -211,7 +197,7 @@ def _reason(http: Any, source: Source, error: BaseException) -> str:
     return str(error) or type(error).__name__
 
 
-def patches(library: str, source: Source) -> list[tuple[Any, str, Callable[..., Any]]]:
+def patches(library: str, source: Tape) -> list[tuple[Any, str, Callable[..., Any]]]:
     """Patches of a library's own transports for a vcrpy cassette: class, method, replacement."""
     http = transports(library).http
     send, send_async = (

@@ -97,13 +97,7 @@ def sdk_client(vertex: bool, project: str, location: str) -> tuple[Any, list[Tap
     """
     current: list[Tape] = [Recorder()]
 
-    class Current:
-        live = True
-        silence_s: float | None = None
-
-        def answer(self, _: Request) -> None:
-            return None
-
+    class Current(Tape):
         def begin(self, request: Request | None) -> Any:
             return current[0].begin(request)
 

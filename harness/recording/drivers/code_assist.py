@@ -18,7 +18,8 @@ from urllib.parse import urlsplit
 from ..endpoints import ENDPOINTS
 from ..policy import RecordingRefused
 from ..settings import GenerateAsk, MissingCredentials, MissingLibrary, Settings
-from ..transport import Source, http_library, transports
+from ..tape import Tape
+from ..transport import http_library, transports
 from .genai import MISSING, model_of
 
 TOKENS: Final = ("CODE_ASSIST_ACCESS_TOKEN", "GOOGLE_CLOUD_ACCESS_TOKEN")
@@ -40,7 +41,7 @@ _METADATA: Final = {
 class CodeAssistDriver:
     """Asks with the login of the Gemini CLI, or with a token from the environment."""
 
-    def __init__(self, source: Source, settings: Settings) -> None:
+    def __init__(self, source: Tape, settings: Settings) -> None:
         library = transports(http_library())
         self._http = library.http
         endpoint = ENDPOINTS["code-assist"]

@@ -17,7 +17,7 @@ from harness.pipeline.replay import ReplayError
 
 from ..settings import GenerateAsk, MissingCredentials, MissingLibrary, Settings
 from ..tape import Tape
-from ..transport import Source, http_library, transports
+from ..transport import http_library, transports
 
 if TYPE_CHECKING:
     from google.genai.types import HttpOptions
@@ -40,7 +40,7 @@ def import_genai() -> Any:
     return genai
 
 
-def http_options(source: Source, **options: Any) -> tuple[HttpOptions, Callable[[], None]]:
+def http_options(source: Tape, **options: Any) -> tuple[HttpOptions, Callable[[], None]]:
     """``HttpOptions`` with ``options``, whose transports record or answer by ``source``; and a
     function that closes the connections of the blocking transport. Raises `MissingLibrary`.
     """
