@@ -134,12 +134,8 @@ class Endpoint:
 
     @cached_property
     def _models(self) -> frozenset[str]:
-        identities = [
-            detect_provider(request.method, request.url, request.body, b"")
-            for placed in self.placed
-            if (request := placed.exchange.request)
-        ]
-        return frozenset(identity.model for identity in identities if identity.model)
+        recorded = [placed.exchange for placed in self.placed if placed.exchange.request]
+        return frozenset(exchange.model for exchange in recorded if exchange.model)
 
 
 def refused(request: HttpRequest, broken: BrokenRule) -> Answer:

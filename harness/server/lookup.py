@@ -52,15 +52,18 @@ class Finder:
         self, placed: Sequence[PlacedExchange], match: Match, provider: str | None
     ) -> None:
         self._placed = placed
-        self._index = RequestIndex([recorded.exchange for recorded in placed], again=True)
+        self._index = RequestIndex([item.exchange for item in placed], again=True)
         self._by_request = match == "request"
         self._queues: dict[_Key, list[int]] = {}
         self._last: dict[_Key, int] = {}
         for place in reversed(range(len(placed))):
             exchange = placed[place].exchange
-            key = _bare_key(exchange, provider) if exchange.request is None else None
-            if not self._by_request and exchange.request is not None:
-                key = _path_key(exchange.request.method, exchange.request.url, _identity(exchange))
+            key, recorded = None, exchange.request
+            if recorded is None:
+                key = _bare_key(exchange, provider)
+            elif not self._by_request:
+                identity = detect_provider(recorded.method, recorded.url, recorded.body, b"")
+                key = _path_key(recorded.method, recorded.url, identity)
             if key is not None:
                 self._queues.setdefault(key, []).append(place)
         self._unused = set(range(len(placed)))
@@ -134,7 +137,7 @@ def _is_address(mismatch: Mismatch) -> bool:
 def _other_mode(request: HttpRequest, recorded: Exchange) -> str | None:
     """The difference in mode of two requests that generate."""
     asked = detect_provider(request.method, request.url, request.body, b"")
-    if not asked.generates or asked.streamed == _identity(recorded).streamed:
+    if not asked.generates or asked.streamed == recorded.streamed:
         return None
     names = {True: "streamed", False: "unary"}
     return f"mode: recorded {names[not asked.streamed]}, here {names[asked.streamed]}"
@@ -175,9 +178,3 @@ def _path_key(method: str, url: str, identity: Identity) -> _Key:
             alt,
         )
     return ("other", method.upper(), split.path, alt)
-
-
-def _identity(exchange: Exchange) -> Identity:
-    request = exchange.request
-    assert request is not None  # its callers look
-    return detect_provider(request.method, request.url, request.body, b"")
