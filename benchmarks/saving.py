@@ -22,12 +22,14 @@ def saving(folder: Path) -> dict[str, float]:
     exchange = exchange_of(READS, short_message)
     origin = Origin("recorded", date="2026-11-21")
     started = process_time()
-    with JournalWriter(folder / "journal.yaml", lambda _: (origin, guard())) as journal:
-        journal.put(Asked(1, exchange.request))
-        journal.put(Answered(1, exchange.status, exchange.reason_phrase, exchange.headers))
-        for at_ms, data in exchange.reads:
-            journal.put(Read(1, at_ms, data))
-        journal.put(Ended(1, exchange.end))
+    journal = JournalWriter(folder / "journal.yaml", lambda _: (origin, guard()))
+    journal.start()
+    journal.put(Asked(1, exchange.request))
+    journal.put(Answered(1, exchange.status, exchange.reason_phrase, exchange.headers))
+    for at_ms, data in exchange.reads:
+        journal.put(Read(1, at_ms, data))
+    journal.put(Ended(1, exchange.end))
+    journal.close()
     written = process_time()
     journal.discard()
     guard().encode(Cassette((exchange,), origin), "cassette.yaml")

@@ -192,13 +192,14 @@ def use_cassette(
                 partial(filtered, cassette),
             )
             tape.listener = journal.put
-            with journal:
-                yield tape
-                refuse_errors(tape.exchanges(), allow_status)
-                refuse_broken(tape.answered(), allow_end)
-                refuse_unread(tape.answered(), redactor.kept_headers)
-                refuse_changed(path, before)
-                append(tape.exchanges(), cassette, tape.origin)
+            journal.start()
+            yield tape
+            refuse_errors(tape.exchanges(), allow_status)
+            refuse_broken(tape.answered(), allow_end)
+            refuse_unread(tape.answered(), redactor.kept_headers)
+            refuse_changed(path, before)
+            append(tape.exchanges(), cassette, tape.origin)
+            journal.close()
     except BaseException as error:
         if journal:
             journal.failed(error)

@@ -18,8 +18,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from pathlib import Path
 from queue import SimpleQueue
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
 from harness.cassettes import Cassette, Exchange, Origin, Request
 from harness.cassettes.journal import (
@@ -87,18 +86,6 @@ class JournalWriter:
         """Start the thread before there are facts: starting takes longer than a client may wait."""
         self._thread = threading.Thread(target=self._run, name="harness-journal", daemon=True)
         self._thread.start()
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Write the facts that are left; the file stays, and stays locked."""

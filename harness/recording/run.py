@@ -198,7 +198,7 @@ class _Run:
                 return exchanges[-1]
             self._wait(refusal, exchanges[-1], attempt)
             for in_flight in answered:
-                in_flight.drop()
+                in_flight.dropped = True  # the request is sent again
         raise AssertionError("the last attempt returns or raises")
 
     def _count(self, tokens: int) -> None:

@@ -121,7 +121,7 @@ class InFlightExchange:
         self.reads: list[tuple[float, bytes]] = []
         self.size = 0
         self.end: End | None = None
-        self.dropped = False
+        self.dropped = False  # left out of the recording
         self.failure = ""  # why there is no answer, or only a part of one
         self.finish: Callable[[], None] = lambda: None
         self._tape: Final = tape
@@ -182,10 +182,6 @@ class InFlightExchange:
         )
         body, _ = unpack_before_fault(b"".join(data for _, data in self.reads), encoding)
         self.ended("complete" if _LAST_MESSAGE.search(body) else end)
-
-    def drop(self) -> None:
-        """Leave this exchange out of the recording, because the request is retried."""
-        self.dropped = True
 
     def exchange(self) -> Exchange:
         """The recorded exchange; ValueError if it has no answer yet."""

@@ -155,7 +155,6 @@ def made_answer(
     status: int,
     content: Any,
     *,
-    headers: Sequence[tuple[str, str]] = (),
     note: str = "not recorded",
     indent: int | None = 2,
 ) -> Answer:
@@ -165,12 +164,12 @@ def made_answer(
     separators = None if indent else (",", ":")
     text = json.dumps(content, indent=indent, separators=separators, ensure_ascii=False)
     body = (text + "\n" * bool(indent)).encode("utf-8", "backslashreplace")
-    fixed = [
+    headers = [
         ("Content-Type", "application/json; charset=UTF-8"),
         ("Content-Length", str(len(body))),
         (MADE, note),
     ]
-    return Answer(status, phrase_of(status), [*fixed, *headers], [(None, body)])
+    return Answer(status, phrase_of(status), headers, [(None, body)])
 
 
 def phrase_of(status: int) -> str:

@@ -307,8 +307,8 @@ def test_reads_that_wait_are_written_together(
     for at_ms, data in reads:
         written.put(Read(1, at_ms, data))
     written.put(Ended(1, "complete"))
-    with written:
-        pass
+    written.start()
+    written.close()
     journal = next(tmp_path.glob("*.part"))
     (exchange,) = read_journal(journal.read_bytes(), "c").exchanges
     assert list(exchange.reads) == reads

@@ -81,9 +81,11 @@ def test_a_recording_is_not_written_through_a_link(project: Path) -> None:
     for name in ("new.yaml", "new.yaml.part"):
         precious.write_text("precious", encoding="utf-8")
         (project / name).symlink_to(precious)
-    with JournalWriter(cassette, lambda request: (Origin("recorded"), guard())) as journal:
-        journal.put(Asked(0, None))
-        journal.put(Answered(0, 200, "OK", {}))
+    journal = JournalWriter(cassette, lambda request: (Origin("recorded"), guard()))
+    journal.put(Asked(0, None))
+    journal.put(Answered(0, 200, "OK", {}))
+    journal.start()
+    journal.close()
     assert not (project / "new.yaml.part").is_symlink()
     save(cassette, b"text\n")
     assert not cassette.is_symlink()
