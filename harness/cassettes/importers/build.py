@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, Any, Final, Generic, TypeVar
 from urllib.parse import unquote
 
@@ -19,7 +19,7 @@ from harness.stream.events import End
 from harness.stream.exchange import Cassette, CassetteError, Exchange, Origin, Request
 
 from ..yaml import MAX_BYTES
-from .content import as_shape, compact_json
+from .content import Content, as_shape, compact_json
 
 _BASE64: Final = "base64:"
 EVENT_END: Final = b"\r\n\r\n"
@@ -134,6 +134,15 @@ def build_cassette(
         note=note,
     )
     return Cassette(tuple(taken), origin)
+
+
+def read_with(
+    exchanges: Callable[[Content], Iterable[Exchange]], note: str
+) -> Callable[[Content], Cassette]:
+    """The ``read`` of a format whose files say nothing about themselves; ``note`` says what they
+    are.
+    """
+    return lambda content: build_cassette(exchanges(content), note=note)
 
 
 def read_headers(value: Any) -> Headers:

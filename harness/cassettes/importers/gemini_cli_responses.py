@@ -7,14 +7,14 @@ type of what it is. https://github.com/google-gemini/gemini-cli, ``recordingCont
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, Final
 
 from msgspec import Struct
 
-from harness.stream.exchange import Cassette, CassetteError, Exchange
+from harness.stream.exchange import CassetteError, Exchange
 
-from .build import build_cassette, build_exchange, join_responses
+from .build import build_exchange, join_responses, read_with
 from .content import Content, as_shape, parse_json
 from .format import Format
 
@@ -35,14 +35,8 @@ def _recognises(content: Content) -> bool:
     return False
 
 
-def _read(content: Content) -> Cassette:
-    return build_cassette(
-        _exchanges(content.lines), note="Gemini CLI recorded responses, bodies rebuilt"
-    )
-
-
-def _exchanges(lines: Iterable[tuple[int, str]]) -> Iterator[Exchange]:
-    for number, line in lines:
+def _exchanges(content: Content) -> Iterator[Exchange]:
+    for number, line in content.lines:
         try:
             call = as_shape(parse_json(line), _Call)
         except CassetteError as error:
@@ -54,5 +48,8 @@ def _exchanges(lines: Iterable[tuple[int, str]]) -> Iterator[Exchange]:
 
 
 CLI_RESPONSES: Final = Format(
-    "gemini-cli-responses", "Gemini CLI --record-responses file", _recognises, _read
+    "gemini-cli-responses",
+    "Gemini CLI --record-responses file",
+    _recognises,
+    read_with(_exchanges, "Gemini CLI recorded responses, bodies rebuilt"),
 )

@@ -11,18 +11,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from harness.stream.exchange import Cassette, Exchange
+from harness.stream.exchange import Exchange
 
 from .build import (
     Interaction,
     Received,
     Sent,
     StatusCode,
-    build_cassette,
     build_exchange,
     build_request,
     decode_base64,
     join_responses,
+    read_with,
 )
 from .content import Content, each
 from .format import Format
@@ -57,10 +57,6 @@ def _recognises(content: Content) -> bool:
         case {"interactions": [{"request": {"body_segments": _}}, *_]}:
             return True
     return False
-
-
-def _read(content: Content) -> Cassette:
-    return build_cassette(_exchanges(content), note="google-genai replay file, bodies rebuilt")
 
 
 def _exchanges(content: Content) -> Iterator[Exchange]:
@@ -101,4 +97,9 @@ def _wrapped(segment: Any) -> Any:
     return {"error": segment} if isinstance(segment, dict) and "error" not in segment else segment
 
 
-GENAI_REPLAY: Final = Format("genai-replay", "google-genai replay file", _recognises, _read)
+GENAI_REPLAY: Final = Format(
+    "genai-replay",
+    "google-genai replay file",
+    _recognises,
+    read_with(_exchanges, "google-genai replay file, bodies rebuilt"),
+)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from harness.stream.exchange import Cassette, Exchange
+from harness.stream.exchange import Exchange
 
 from .build import (
     Interaction,
@@ -17,9 +17,9 @@ from .build import (
     Sent,
     StatusCode,
     body_bytes,
-    build_cassette,
     build_exchange,
     build_request,
+    read_with,
 )
 from .content import Content, each
 from .format import Format
@@ -47,10 +47,6 @@ def _recognises(content: Content) -> bool:
     return False
 
 
-def _read(content: Content) -> Cassette:
-    return build_cassette(_exchanges(content), note="go-vcr cassette")
-
-
 def _exchanges(content: Content) -> Iterator[Exchange]:
     for _, interaction in each(content.mapping["interactions"], _Interaction, "interaction"):
         sent, answer = interaction.request, interaction.response
@@ -62,4 +58,6 @@ def _exchanges(content: Content) -> Iterator[Exchange]:
         )
 
 
-GO_VCR: Final = Format("go-vcr", "go-vcr cassette", _recognises, _read)
+GO_VCR: Final = Format(
+    "go-vcr", "go-vcr cassette", _recognises, read_with(_exchanges, "go-vcr cassette")
+)

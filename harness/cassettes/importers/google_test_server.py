@@ -8,18 +8,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from harness.stream.exchange import Cassette, Exchange
+from harness.stream.exchange import Exchange
 
 from .build import (
     Interaction,
     Received,
     Sent,
     StatusCode,
-    build_cassette,
     build_exchange,
     build_request,
     join_responses,
     read_headers,
+    read_with,
 )
 from .content import Content, each
 from .format import Format
@@ -48,10 +48,6 @@ def _recognises(content: Content) -> bool:
     return False
 
 
-def _read(content: Content) -> Cassette:
-    return build_cassette(_exchanges(content), note="google/test-server recording, bodies rebuilt")
-
-
 def _exchanges(content: Content) -> Iterator[Exchange]:
     for _, interaction in each(content.mapping["interactions"], _Interaction, "interaction"):
         sent, answer = interaction.request, interaction.response
@@ -73,4 +69,9 @@ def _exchanges(content: Content) -> Iterator[Exchange]:
         yield build_exchange(request, answer.status_code, answer.headers, body, rebuilt=True)
 
 
-TEST_SERVER: Final = Format("test-server", "google/test-server recording", _recognises, _read)
+TEST_SERVER: Final = Format(
+    "test-server",
+    "google/test-server recording",
+    _recognises,
+    read_with(_exchanges, "google/test-server recording, bodies rebuilt"),
+)

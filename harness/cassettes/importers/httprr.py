@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from harness.stream.exchange import Cassette, CassetteError, Exchange
+from harness.stream.exchange import CassetteError, Exchange
 
-from .build import build_cassette, build_exchange, build_request
+from .build import build_exchange, build_request, read_with
 from .content import Content
 from .format import Format
 
@@ -27,11 +27,8 @@ def _recognises(content: Content) -> bool:
     return content.data.startswith(_FIRST_LINE)
 
 
-def _read(content: Content) -> Cassette:
-    return build_cassette(_exchanges(content.data), note="httprr log")
-
-
-def _exchanges(data: bytes) -> Iterator[Exchange]:
+def _exchanges(content: Content) -> Iterator[Exchange]:
+    data = content.data
     position = data.find(b"\n") + 1 or len(data)
     while position < len(data):
         lengths = _LENGTHS.match(data, position)
@@ -101,4 +98,4 @@ def _broken(data: bytes, position: int, reason: str) -> CassetteError:
     )
 
 
-HTTPRR: Final = Format("httprr", "httprr log", _recognises, _read)
+HTTPRR: Final = Format("httprr", "httprr log", _recognises, read_with(_exchanges, "httprr log"))

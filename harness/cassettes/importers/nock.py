@@ -12,9 +12,9 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from harness.stream.exchange import Cassette, CassetteError, Exchange
+from harness.stream.exchange import CassetteError, Exchange
 
-from .build import StatusCode, body_bytes, build_cassette, build_exchange, build_request
+from .build import StatusCode, body_bytes, build_exchange, build_request, read_with
 from .content import Content, each
 from .format import Format
 
@@ -39,10 +39,6 @@ def _recognises(content: Content) -> bool:
     return False
 
 
-def _read(content: Content) -> Cassette:
-    return build_cassette(_exchanges(content), note="nock fixture")
-
-
 def _exchanges(content: Content) -> Iterator[Exchange]:
     for place, mock in each(content.document, _Definition, "definition"):
         request = build_request(mock.method, mock.scope + mock.path, mock.reqheaders, mock.body)
@@ -65,4 +61,4 @@ def _is_hex_list(response: Any) -> bool:
     return isinstance(response, list) and {str} == set(map(type, response))
 
 
-NOCK: Final = Format("nock", "nock fixture", _recognises, _read)
+NOCK: Final = Format("nock", "nock fixture", _recognises, read_with(_exchanges, "nock fixture"))

@@ -13,16 +13,16 @@ from urllib.parse import urlencode
 
 from msgspec import Struct
 
-from harness.stream.exchange import Cassette, CassetteError, Exchange
+from harness.stream.exchange import CassetteError, Exchange
 
 from ..yaml import MAX_BYTES, YamlError, parse
 from .build import (
     StatusCode,
     body_bytes,
-    build_cassette,
     build_exchange,
     build_request,
     decode_base64,
+    read_with,
 )
 from .content import Content, as_shape
 from .format import Format
@@ -61,12 +61,8 @@ def _recognises(content: Content) -> bool:
     return content.first_character in ("-", "w") and _FIRST.match(content.text or "") is not None
 
 
-def _read(content: Content) -> Cassette:
-    return build_cassette(_exchanges(content.text or ""), note="rig recording")
-
-
-def _exchanges(text: str) -> Iterator[Exchange]:
-    for number, document in enumerate(filter(str.strip, _BETWEEN.split(text)), 1):
+def _exchanges(content: Content) -> Iterator[Exchange]:
+    for number, document in enumerate(filter(str.strip, _BETWEEN.split(content.text or "")), 1):
         place = f"document {number}"
         try:
             value = parse(document, foreign=True, max_bytes=MAX_BYTES)
@@ -89,4 +85,4 @@ def _body(text: Any, encoded: str | None, where: str) -> bytes:
     return body_bytes(text) if encoded is None else decode_base64(encoded, where)
 
 
-RIG: Final = Format("rig", "rig recording", _recognises, _read)
+RIG: Final = Format("rig", "rig recording", _recognises, read_with(_exchanges, "rig recording"))

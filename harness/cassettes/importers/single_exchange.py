@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from msgspec import field
 
-from harness.stream.exchange import Cassette, Exchange
+from harness.stream.exchange import Exchange
 
 from .build import (
     Interaction,
@@ -21,9 +21,9 @@ from .build import (
     Status,
     StatusCode,
     body_bytes,
-    build_cassette,
     build_exchange,
     build_request,
+    read_with,
     tagged_bytes,
 )
 from .content import Content, as_shape
@@ -53,13 +53,8 @@ def _recognises(content: Content) -> bool:
     return False
 
 
-def _read(content: Content) -> Cassette:
-    return build_cassette(
-        _exchanges(content.shaped(_Recording)), note="request and response in one JSON object"
-    )
-
-
-def _exchanges(recording: _Recording) -> Iterator[Exchange]:
+def _exchanges(content: Content) -> Iterator[Exchange]:
+    recording = content.shaped(_Recording)
     sent, answer = recording.request, recording.response
     request = build_request(
         sent.method,
@@ -84,5 +79,8 @@ def _exchanges(recording: _Recording) -> Iterator[Exchange]:
 
 
 SINGLE_EXCHANGE: Final = Format(
-    "single", "one request and response in a JSON object", _recognises, _read
+    "single",
+    "one request and response in a JSON object",
+    _recognises,
+    read_with(_exchanges, "request and response in one JSON object"),
 )

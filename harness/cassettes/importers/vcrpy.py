@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from harness.stream.exchange import Cassette, Exchange
+from harness.stream.exchange import Exchange
 
 from .build import (
     Interaction,
@@ -19,10 +19,10 @@ from .build import (
     Status,
     StatusCode,
     body_bytes,
-    build_cassette,
     build_exchange,
     build_request,
     decode_base64,
+    read_with,
 )
 from .content import Content, as_shape, each
 from .format import Format
@@ -50,10 +50,6 @@ def _recognises(content: Content) -> bool:
         case {"interactions": [] | None, "version": 1}:
             return True
     return False
-
-
-def _read(content: Content) -> Cassette:
-    return build_cassette(_exchanges(content), note="vcrpy cassette")
 
 
 def _exchanges(content: Content) -> Iterator[Exchange]:
@@ -110,4 +106,9 @@ def _body(body: Any, parsed: Any, place: str) -> bytes:
     return body_bytes(body)
 
 
-VCRPY: Final = Format("vcrpy", "vcrpy or pytest-recording cassette", _recognises, _read)
+VCRPY: Final = Format(
+    "vcrpy",
+    "vcrpy or pytest-recording cassette",
+    _recognises,
+    read_with(_exchanges, "vcrpy cassette"),
+)
