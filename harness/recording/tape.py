@@ -17,6 +17,7 @@ from harness.cassettes import Exchange, Request
 from harness.cassettes.journal import Answered, Asked, Ended, Fact, Read
 from harness.stream.decompression import unpack_before_fault
 from harness.stream.events import End
+from harness.stream.exchange import first_value
 
 _LAST_MESSAGE: Final = re.compile(rb"(?:^|\n)data: ?\[DONE\]\s*\Z")
 
@@ -172,14 +173,7 @@ class InFlightExchange:
         """
         if self.end is not None:
             return
-        encoding = next(
-            (
-                values[0]
-                for name, values in self.headers.items()
-                if name.lower() == "content-encoding" and values
-            ),
-            None,
-        )
+        encoding = first_value(self.headers, "content-encoding")
         body, _ = unpack_before_fault(b"".join(data for _, data in self.reads), encoding)
         self.ended("complete" if _LAST_MESSAGE.search(body) else end)
 

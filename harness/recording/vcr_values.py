@@ -66,16 +66,11 @@ def origin_of(requests: Iterable[Request | None], known: Mapping[str, Any]) -> O
     models = [
         detect_provider(request.method, request.url, request.body, b"").model for request in sent
     ]
-    clients = (
-        values[0]
-        for request in sent
-        for name, values in request.headers.items()
-        if name.lower() == "user-agent"
-    )
+    clients = (request.header("user-agent") for request in sent)
     origin = Origin(
         "loopback" if is_loopback(request.url for request in sent) else "recorded",
         date=date.today().isoformat(),
-        client=next(clients, None),
+        client=next(filter(None, clients), None),
         model=", ".join(dict.fromkeys(filter(None, models))) or None,
     )
     return replace(origin, **known)

@@ -40,6 +40,15 @@ class Origin:
     note: str | None = None
 
 
+def first_value(headers: dict[str, list[str]], name: str) -> str | None:
+    """The first value of a header, in any case."""
+    wanted = name.lower()
+    for key, values in headers.items():
+        if values and key.lower() == wanted:
+            return values[0]
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """A request. ``headers``: name as sent → values."""
@@ -48,6 +57,10 @@ class Request:
     url: str
     headers: dict[str, list[str]] = field(default_factory=dict)
     body: bytes = b""
+
+    def header(self, name: str) -> str | None:
+        """The first value of a header, in any case."""
+        return first_value(self.headers, name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +91,7 @@ class Exchange:
 
     def header(self, name: str) -> str | None:
         """The first value of a response header, in any case."""
-        wanted = name.lower()
-        for key, values in self.headers.items():
-            if values and key.lower() == wanted:
-                return values[0]
-        return None
+        return first_value(self.headers, name)
 
 
 @dataclass(frozen=True, slots=True)

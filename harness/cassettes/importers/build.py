@@ -301,7 +301,4 @@ def _model(exchange: Exchange) -> str | None:
 
 
 def _client(exchange: Exchange) -> str | None:
-    headers = exchange.request.headers if exchange.request else {}
-    return next(
-        (values[0] for name, values in headers.items() if name.lower() == "user-agent"), None
-    )
+    return exchange.request.header("user-agent") if exchange.request else None

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from harness.stream.exchange import Exchange
+from harness.stream.exchange import Exchange, first_value
 
 from .build import (
     Interaction,
@@ -59,12 +59,9 @@ def _exchanges(content: Content) -> Iterator[Exchange]:
         request = build_request(
             sent.method, url, sent.headers, join_responses(sent.body_segments or [], sse=False)
         )
-        headers = read_headers(answer.headers)
-        kind = next(
-            (values for name, values in headers.items() if name.lower() == "content-type"), []
-        )
+        kind = first_value(read_headers(answer.headers), "content-type") or ""
         # an error before the stream is plain JSON even under the stream's content type
-        streamed = "event-stream" in str(kind) and answer.status_code < 400
+        streamed = "event-stream" in kind and answer.status_code < 400
         body = join_responses(answer.body_segments or [], sse=streamed)
         yield build_exchange(request, answer.status_code, answer.headers, body, rebuilt=True)
 

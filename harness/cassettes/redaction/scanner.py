@@ -294,15 +294,7 @@ def _parts(exchange: Exchange) -> Iterator[tuple[str, Sequence[bytes], str | Non
         yield "method", [_bytes(request.method)], None
         yield "URL", [_bytes(request.url)], None
         yield from _header_parts("request", request.headers)
-        coding = next(
-            (
-                values[0]
-                for name, values in request.headers.items()
-                if name.lower() == "content-encoding" and values
-            ),
-            None,
-        )
-        yield "request body", [request.body], coding
+        yield "request body", [request.body], request.header("content-encoding")
     yield "reason phrase", [_bytes(exchange.reason_phrase)], None
     yield from _header_parts("response", exchange.headers)
     yield "response body", [data for _, data in exchange.reads], exchange.header("content-encoding")
