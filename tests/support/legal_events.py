@@ -89,11 +89,17 @@ def legal_events(draw: st.DrawFn) -> list[ev.Event]:
 
 
 def carried(events: list[ev.Event]) -> list[ev.Event]:
-    """The events of the answer, up to the first error."""
+    """The events of the answer, up to the first error. The later events of a call have the
+    candidate of its start.
+    """
     answer: list[ev.Event] = []
+    candidate = 0
     for event in events:
         if isinstance(event, (ev.Error, ev.Incomplete)):
             break
-        if getattr(event, "candidate", 0) <= 0:
+        if isinstance(event, ev.CallStart):
+            candidate = event.candidate
+        of_call = isinstance(event, (ev.CallPiece, ev.CallText, ev.CallEnd, ev.CallInvalid))
+        if (candidate if of_call else getattr(event, "candidate", 0)) <= 0:
             answer.append(event)
     return answer
