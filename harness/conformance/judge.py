@@ -305,7 +305,7 @@ def run_cell(
     if cell.layer == "requests":
         return Output(_requests(cell, fixture, adapter))
     chosen = adapter or _own(cell.column)
-    return chosen.with_options(RunOptions.of(cell.case)).output(fixture.exchanges[0], normalize)
+    return chosen.output(fixture.exchanges[0], normalize, RunOptions.of(cell.case))
 
 
 class NormalizedOnce:
