@@ -14,6 +14,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final, Literal
 
+from msgspec import Struct
+
 from harness.stream.json_codec import Json, same_json
 from harness.stream.printable import excerpt, short_json
 
@@ -66,16 +68,14 @@ FIRST_WORDS: Final = 30
 """Characters of an error's message by which it is recognized."""
 
 
-@dataclass(frozen=True, slots=True)
-class AspectFinding:
+class AspectFinding(Struct, frozen=True):
     """The verdict of one aspect, and a sentence that says why."""
 
     verdict: AspectVerdict
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class WireAnswer:
+class WireAnswer(Struct, frozen=True):
     """The facts of the wire, and the conditions under which an adapter was asked for them.
 
     ``facts``: those of the whole body, as the wire's oracle reads them. ``readable``: those before

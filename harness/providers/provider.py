@@ -6,9 +6,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Final, Protocol
+
+from msgspec import Struct
 
 from harness.facts import Facts
 from harness.stream.decompression import unpack_before_fault
@@ -30,8 +32,7 @@ STDERR: Final = "x-stderr"
 """The header beside it that holds what the program wrote to stderr, a line in each value."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """The facts about an answer that its frames do not hold.
 
     ``status``: the HTTP status. ``headers``: the response's, names in lower case. ``model``: the
@@ -40,7 +41,7 @@ class Answer:
     """
 
     status: int = 200
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = {}
     model: str | None = None
     tool_code: bool = False
     stderr: tuple[str, ...] = ()

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
+from msgspec import Struct
+
 from harness.dialects.dialect import RequestTranslator
 from harness.facts import DeclaredLoss, Facts, Transcript, json_of_fact, merged_facts
 from harness.pipeline.replay import Normalized, Trace
@@ -40,8 +42,7 @@ class OutOfTime(AdapterError):
     """The adapter used all the time that one law allows it, and is not called again."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunOptions:
+class RunOptions(Struct, frozen=True):
     """The facts of a case that an adapter may need beside the exchange.
 
     ``provider`` and ``tool_code``: as for `harness.replay`; None: as detected. ``context``: the
@@ -52,7 +53,7 @@ class RunOptions:
     cassette: str = ""
     provider: str | None = None
     tool_code: bool | None = None
-    context: Mapping[str, Any] = field(default_factory=dict)
+    context: Mapping[str, Any] = {}
 
     @classmethod
     def of(cls, case: Case) -> RunOptions:
@@ -165,7 +166,7 @@ class Adapter:
     losses: tuple[DeclaredLoss, ...] = ()
     known_failing: tuple[KnownFailure, ...] = ()
     effort: Effort = BRIEF
-    options: RunOptions = RunOptions()
+    options: RunOptions = field(default_factory=RunOptions)
     version: Callable[[], str] = lambda: UNKNOWN
     second_request: Callable[[Exchange, RunOptions], bytes | str] | None = None
     close: Callable[[], None] = lambda: None
