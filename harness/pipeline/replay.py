@@ -15,7 +15,7 @@ from dataclasses import replace as replace_fields
 from itertools import chain, pairwise
 from typing import Any, Final, Literal, get_args
 
-from msgspec import to_builtins
+from msgspec import Struct, to_builtins
 
 from harness.dialects import DEFAULT_DIALECT, DIALECTS, Dialect, Payload, Translator
 from harness.providers import PROVIDERS, DeclaredTools, Normalizer, Provider, with_provider
@@ -199,8 +199,7 @@ def choose_provider(exchange: Exchange, provider: str | None) -> str:
     return chosen
 
 
-@dataclass(frozen=True, slots=True)
-class _Run:
+class _Run(Struct, frozen=True):
     """An exchange with everything that decides how it is replayed."""
 
     exchange: Exchange
