@@ -12,6 +12,7 @@ import argparse
 import sys
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from harness import CassetteError, load
 from harness.cassettes import Exchange
 from harness.pipeline.replay import choose_provider, frames_of, replay
 from harness.providers import PROVIDERS
+from harness.stream.decompression import unpack_before_fault
 
 from .measure import processor_times
 
@@ -28,13 +30,24 @@ DIALECTS = ("unified-llm", "anthropic")
 
 
 def answers_in(folder: Path) -> Iterator[Exchange]:
-    """The answers of models with the status 200 in all files that can be loaded."""
+    """The answers of models with the status 200 in all files that can be loaded, unpacked."""
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         try:
             exchanges = load(path).exchanges
         except CassetteError:
             continue
-        yield from (each for each in exchanges if each.generates and each.status == 200)
+        answers = (each for each in exchanges if each.generates and each.status == 200)
+        yield from map(unpacked, answers)
+
+
+def unpacked(exchange: Exchange) -> Exchange:
+    """The exchange with its body unpacked, as one read. Neither side is charged for that."""
+    coding = exchange.header("content-encoding")
+    if coding is None:
+        return exchange
+    headers = {name: values for name, values in exchange.headers.items() if values != [coding]}
+    body, _ = unpack_before_fault(exchange.body, coding)
+    return replace(exchange, headers=headers, reads=((None, body),))
 
 
 def messages_of(exchange: Exchange) -> list[bytes]:
