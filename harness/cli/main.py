@@ -66,7 +66,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str]) -> int:
-    parsed = _parser(arguments).parse_args(arguments)
+    parser = _parser(arguments)
+    parsed, unknown = parser.parse_known_args(arguments)
+    if unknown:
+        parsed.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     run: Callable[[argparse.Namespace], int] = parsed.run
     try:
         status = run(parsed)
@@ -104,6 +107,7 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     for name, command in COMMANDS.items():
         command_parser = commands.add_parser(name, help=command.help)
         if name in arguments:
+            command_parser.set_defaults(parser=command_parser)
             resolve_name(f"{__package__}.{command.add_arguments}")(command_parser)
     return parser
 

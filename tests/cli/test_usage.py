@@ -88,7 +88,10 @@ USAGE = [
         ["drift", "--attempts", "0"],
         "harness drift: argument --attempts: 0 is not a limit; use a number, 1 or more; see harness drift --help\n",
     ),
-    (["check", "--nosuch"], "harness: unrecognized arguments: --nosuch; see harness --help\n"),
+    (
+        ["check", "--nosuch"],
+        "harness check: unrecognized arguments: --nosuch; see harness check --help\n",
+    ),
 ]
 
 

@@ -199,8 +199,10 @@ def _find(target: str, folder: Path, *, served: bool) -> tuple[Any, Any]:
             function = getattr(function, part)
     except Exception as error:  # the import runs foreign code
         trim(error)
+        missing = isinstance(error, ModuleNotFoundError) and error.name == name.partition(".")[0]
         raise AdapterError(
             f"{target} can't be imported: {type(error).__name__}: {error}"
+            + (f"; expected it in {folder}, or installed" if missing else "")
         ) from error
     if not callable(function):
         raise AdapterError(f"{target} is no function")

@@ -224,7 +224,7 @@ def test_without_the_adapter_the_name_is_unknown(project: pytest.Pytester) -> No
 @pytest.mark.slow
 def test_a_bad_line_is_a_usage_error(project: pytest.Pytester) -> None:
     for line, words in (
-        ("mine = nowhere_at_all:run", "can't be imported"),
+        ("mine = nowhere_at_all:run", "can't be imported*; expected it in *, or installed"),
         ("mine", "expected NAME = TARGET"),
         ("art = a:b", "the name is reserved"),
     ):
