@@ -106,9 +106,16 @@ def judge_output(
 
 
 def compare_output(
-    exchange: Exchange, adapter: Adapter, output: Output, *, cassette: str = "", number: int = 1
+    exchange: Exchange,
+    adapter: Adapter,
+    output: Output,
+    *,
+    cassette: str = "",
+    number: int = 1,
+    answer: WireAnswer | None = None,
 ) -> ExchangeJudgement:
-    """Judge the output of an adapter, and leave the variants of the wire out.
+    """Judge the output of an adapter, and leave the variants of the wire out. ``answer`` is what
+    the wire says, where the caller has read it.
 
     A loss is declared where the adapter declares it, or where the comparison of its event model,
     which knows the declared losses of that model, has no finding.
@@ -117,7 +124,7 @@ def compare_output(
         transcript = transcript_of(adapter, output)
     except AdapterError as error:
         return ExchangeJudgement(cassette, number, error=str(error))
-    answer = wire_answer(exchange, adapter, transcript)
+    answer = answer or wire_answer(exchange, adapter, transcript)
     findings = judge_transcript(answer, transcript)
     declared: dict[DeclaredLoss, bool] = {}
     for aspect, finding in findings.items():

@@ -16,7 +16,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from harness.cassettes import Cassette, CassetteError, Exchange
-from harness.facts import Aspect, AspectVerdict
+from harness.facts import Aspect, AspectVerdict, Transcript
 from harness.pipeline.conversation import converse, expected_requests, sent
 from harness.pipeline.replay import (
     DEFAULT_PROVIDER,
@@ -216,12 +216,14 @@ def _answered(
         return {}
     chosen = (adapter or _own(cell.column)).with_options(RunOptions.of(cell.case))
     exchange = fixture.exchanges[0]
-    judged = compare_output(exchange, chosen, output)
+    wire = wire_answer(exchange, chosen, output.transcript or Transcript())
+    judged = compare_output(exchange, chosen, output, answer=wire)
     answered = {str(aspect): finding.verdict for aspect, finding in judged.aspects.items()}
-    if judged.transcript and "usage" in answered:
-        counts = wire_answer(exchange, chosen, judged.transcript).facts.usage
+    if "usage" in answered:
         answered |= {
-            name: answered["usage"] for count, name in SOME_COUNTS.items() if count in counts
+            name: answered["usage"]
+            for count, name in SOME_COUNTS.items()
+            if count in wire.facts.usage
         }
     return answered
 

@@ -19,7 +19,7 @@ from typing import Any, Final
 from harness.cassettes import Cassette
 from harness.dialects import DIALECTS
 from harness.pipeline.conversation import expected_requests
-from harness.specs.matching import compare
+from harness.specs.matching import bindings_of
 
 from ..adapters import ADAPTERS, Adapter, AdapterError, Output, RunOptions
 from ..aspects import compare_output, judge_output, read_raw_facts
@@ -209,7 +209,7 @@ def _mutants_of_items(
         return
     if cell.layer == "requests":
         expected = expected_requests(cell.case, expected, fixture.exchanges)
-    if compare(expected, output.items):
+    if bindings_of(expected, output.items) is None:
         if adapter is None:
             proof.broken.append(f"{cell.spec}: {cell.name}")
         return
@@ -220,12 +220,13 @@ def _mutants_of_items(
         if cell.layer == "payloads"
         else None
     )
+    mutant: Any = copy.deepcopy(output.items)
     for operator in REQUEST_OPERATORS if cell.layer == "requests" else OPERATORS:
         change = operator.change_for(DIALECTS[cell.key])
-        mutant: Any = copy.deepcopy(output.items)
         if change is not None and change(mutant):
             laws = observe(mutant) if observe else []
-            yield operator.name, bool(compare(expected, mutant)), laws
+            yield operator.name, bindings_of(expected, mutant) is None, laws
+            mutant = copy.deepcopy(output.items)
 
 
 def _mutants_of_facts(

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from harness.facts import Transcript
 from harness.stream.exchange import Exchange
 
 from ..adapters import Adapter, Output
-from ..aspects import compare_output, facts_of
+from ..aspects import compare_output, facts_of, wire_answer
 from ..laws.loss import differences
 from ..laws.order import illegal
 from ..laws.success import no_good_end
@@ -28,17 +29,19 @@ def make_observer(
     The other laws compare two outputs of an adapter, so they see nothing of one changed output.
     """
     wire = wire_facts(exchange, adapter)
+    answer = wire_answer(exchange, adapter, output.transcript or Transcript())
     reason = no_good_end(wire)
 
     def findings(items: list[Any]) -> dict[str, list[str]]:
         changed = replace(output, items=items)
         facts = facts_of(adapter, changed)
-        judged = compare_output(exchange, adapter, changed)
+        known = adapter if isinstance(facts, str) else replace(adapter, facts=lambda _: facts)
+        judged = compare_output(exchange, known, changed, answer=answer)
         shape = [judged.error] if judged.error else []
         good_end = not isinstance(facts, str) and facts.ended_well and reason
         return {
             "law-2": [illegal(items, adapter.grammar, "payload")] if adapter.grammar else [],
-            "law-3": differences(exchange, wire, adapter, changed),
+            "law-3": differences(exchange, wire, known, changed),
             "law-9": [reason] if good_end else [],
             FACTS: [*shape, *map(judged.sentence, judged.red)],
         }
