@@ -139,7 +139,7 @@ def recorded(cell: Cell) -> Exchange:
 
 def run(fault: Fault, cell: Cell) -> tuple[Any, Any]:
     """The payloads of a cell, and the calls that its session remembers."""
-    session = Session()
+    session = Session(context=cell.case.context)
     return fault.replay(
         recorded(cell), provider=cell.case.provider, tool_code=cell.case.tool_code, session=session
     ), session.calls
@@ -150,16 +150,20 @@ def ours(dialect: str) -> list[tuple[Any, Any]]:
     return [run(Fault(dialect), cell) for cell in cells(dialect)]
 
 
-def detect(fault: Fault) -> Detection:
-    """Judge an adapter by all cases of its dialect."""
+@cache
+def differing_cells(fault: Fault) -> list[tuple[int, Cell]]:
+    """The cells, each with its place in `cells`, in which payloads or session differ from ours."""
     pairs = zip(cells(fault.dialect), ours(fault.dialect), strict=True)
-    differing = [cell for cell, own in pairs if run(fault, cell) != own]
+    return [(at, cell) for at, (cell, own) in enumerate(pairs) if run(fault, cell) != own]
+
+
+def detect(fault: Fault) -> Detection:
+    """Judge an adapter by the cases of its dialect. A cell that does not differ is green like
+    ours.
+    """
+    differing = [cell for _, cell in differing_cells(fault)]
     return Detection(
-        [
-            cell
-            for cell in cells(fault.dialect)
-            if is_red(judge(cell, CASSETTE, fault.adapter).result)
-        ],
+        [cell for cell in differing if is_red(judge(cell, CASSETTE, fault.adapter).result)],
         differing,
     )
 
@@ -186,7 +190,10 @@ def broken_laws(fault: Fault, differing: list[Cell]) -> Iterator[str]:
             for cell in cells(fault.dialect)
             if (cell.case.cassette, cell.case.exchange) in OF_EVERYTHING
         ]
+    broken = set()
     for number, cell in [*pairs, *((TWICE, cell) for cell in small[:1])]:
+        if number in broken:
+            continue
         law = LAWS[number - 1]
         options = RunOptions(provider=cell.case.provider, tool_code=cell.case.tool_code)
         for make in (events_of, payloads_of):
@@ -195,7 +202,9 @@ def broken_laws(fault: Fault, differing: list[Cell]) -> Iterator[str]:
                 for replay in (fault.replay, Fault(fault.dialect).replay)
             )
             if law.findings(recorded(cell), faulty) and not law.findings(recorded(cell), faultless):
+                broken.add(number)
                 yield f"law {number} ({law.title})"
+                break
 
 
 @pytest.mark.parametrize("dialect", sorted({table.dialect for table in TABLES}))
@@ -206,8 +215,10 @@ def test_the_pipeline_without_a_fault_is_ours(dialect: str) -> None:
             provider=cell.case.provider,
             dialect=dialect,
             tool_code=cell.case.tool_code,
+            session=Session(context=cell.case.context),
         )
         assert (cell.spec, cell.case.case, payloads) == (cell.spec, cell.case.case, own)
+        assert not is_red(judge(cell, CASSETTE).result), cell.name
 
 
 def test_the_reader_of_tool_code_without_a_fault_is_ours() -> None:
@@ -220,9 +231,7 @@ def test_the_reader_of_tool_code_without_a_fault_is_ours() -> None:
 def test_no_fault_survives(name: str, record_property: RecordProperty) -> None:
     fault = FAULTS[name]
     detection = detect(fault)
-    caught_by = "; ".join(
-        filter(None, [str(detection), *dict.fromkeys(broken_laws(fault, detection.differing))])
-    )
+    caught_by = "; ".join(filter(None, [str(detection), *broken_laws(fault, detection.differing)]))
     record_property(CAUGHT, row(name, fault.says, caught_by))
     assert detection.differing, (
         f"{name} changes nothing that any shipped case gives: it has no fault, or no case is about it"
@@ -269,11 +278,7 @@ def test_no_fault_of_a_request_survives(name: str, record_property: RecordProper
         if run_cell(cell, resolve_fixture(cell.case, CASSETTE), sending(fault)).items != own
     ]
     detection = Detection(
-        [
-            cell
-            for cell in asking_cells(fault.dialect)
-            if is_red(judge(cell, CASSETTE, sending(fault)).result)
-        ],
+        [cell for cell in differing if is_red(judge(cell, CASSETTE, sending(fault)).result)],
         differing,
     )
     record_property(CAUGHT, row(name, fault.says, str(detection)))

@@ -29,7 +29,7 @@ from harness.facts import Call, Entry, Finish, Transcript
 from harness.pipeline.request import ask
 from harness.stream.generation import ToolOutcome, TranslationError
 from tests.faulty.pipeline import Fault
-from tests.faulty.test_faulty import FAULTS, cells, ours, recorded, run
+from tests.faulty.test_faulty import FAULTS, cells, differing_cells, recorded
 from tests.support.adapters import events_of, payloads_of
 from tests.support.facts_adapters import with_facts
 from tests.support.payload_shims import transcript_of_payloads
@@ -238,22 +238,21 @@ def options_of(cell: Cell) -> RunOptions:
 
 @cache
 def losses_of_ours(
-    judge: Callable[[Rebuild, Fault, Cell], set[str]], rebuild: Rebuild, dialect: str
-) -> list[set[str]]:
-    """The aspects that our own event model does not carry, for each cell of a dialect."""
-    return [judge(rebuild, Fault(dialect), cell) for cell in cells(dialect)]
+    judge: Callable[[Rebuild, Fault, Cell], set[str]], rebuild: Rebuild, dialect: str, at: int
+) -> set[str]:
+    """The aspects that our own event model does not carry, for the cell at this place."""
+    return judge(rebuild, Fault(dialect), cells(dialect)[at])
 
 
 def caught_by(fault: Fault) -> str:
     """The law and the cell that find a fault; "" where none does."""
-    pairs = zip(cells(fault.dialect), ours(fault.dialect), strict=True)
-    differing = [(at, cell) for at, (cell, own) in enumerate(pairs) if run(fault, cell) != own]
+    differing = differing_cells(fault)
     rebuilds = (with_shim, with_account, *((with_events,) if fault.spoils_events else ()))
     for rebuild in rebuilds:
         for law, judge in ((3, red_aspects), (8, red_aspects_of_second_turn)):
-            losses = losses_of_ours(judge, rebuild, fault.dialect)
             for at, cell in differing:
-                if new := judge(rebuild, fault, cell) - losses[at]:
+                red = judge(rebuild, fault, cell)
+                if new := red and red - losses_of_ours(judge, rebuild, fault.dialect, at):
                     place = f"{cell.case.cassette}.{cell.case.exchange}"
                     return f"law {law}: {place}: {sorted(new)}"
         small = sorted(differing, key=lambda pair: len(recorded(pair[1]).body))[:SMALLEST]
@@ -285,15 +284,10 @@ def test_a_fault_that_the_facts_leave_open(name: str) -> None:
 
 def broken_by(fault: Fault) -> int | None:
     """The first law that finds a fault in the payloads of its event model."""
-    differing = [
-        cell
-        for cell, own in zip(cells(fault.dialect), ours(fault.dialect), strict=True)
-        if run(fault, cell) != own
-    ]
     faulty, faultless = payloads_of(fault.replay, fault.dialect), ADAPTERS[fault.dialect]
     for number in OF_ONE_ANSWER:
         law = LAWS[number - 1]
-        for cell in differing:
+        for _, cell in differing_cells(fault):
             exchange, options = recorded(cell), options_of(cell)
             with suppress(KeyError):  # the payloads have no shape that can be read
                 if law.findings(exchange, faulty.with_options(options)) and not law.findings(
