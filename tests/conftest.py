@@ -16,6 +16,17 @@ for _name in ("cassette_use", "checks", "laws", "replay_use", "specs", "summary"
     import_module(f"harness.pytest_plugin.{_name}")
 
 
+NO_HYPOTHESIS = "no:hypothesispytest"
+"""Imports hypothesis at the end of each run, which is a third of the time of a small one."""
+
+
+@pytest.fixture
+def pytester(pytester: pytest.Pytester) -> pytest.Pytester:
+    """A pytester whose runs leave out a plugin that they do not need."""
+    pytester.plugins.append(NO_HYPOTHESIS)
+    return pytester
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Which case or law caught which faulty adapter; `test_faulty` tells each."""
     reports = [

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from harness.cassettes.yaml import parse
+from tests.conftest import NO_HYPOTHESIS
 
 ROOT = Path(__file__).parents[2]
 INDEX = ROOT / "docs" / "README.md"
@@ -44,6 +45,7 @@ def surroundings() -> dict[str, str]:
         **{name: value for name, value in os.environ.items() if name != "CI"},
         "PATH": path,
         "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTEST_ADDOPTS": f"-p {NO_HYPOTHESIS}",
     }
 
 
