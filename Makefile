@@ -11,6 +11,9 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 PEER_SAMPLE := $(addprefix gemini-api/,text thoughts tool-calls parallel-calls signatures-calls finish-reasons stream-errors usage)
 
+# Tests of one file share what its fixtures make; the many small specs come last and fill both workers.
+WORKERS := -n 2 --dist loadfile --no-loadscope-reorder
+
 .PHONY: help report threads test test-browser test-install lint types imports fast unit laws specs check scan test-clients peers test-peers corpus fuzz bench lock clean
 
 help: ## list the targets
@@ -35,10 +38,10 @@ imports: $(READY) ## import contracts: which package may import which
 	$(BIN)/lint-imports
 
 fast: $(READY) ## the unit tests that are not marked slow: each takes less than about 0.1 s, all of them less than a minute
-	$(BIN)/python -m pytest tests -q -n 2 -m "not slow"
+	$(BIN)/python -m pytest tests -q $(WORKERS) -m "not slow"
 
 unit: $(READY) ## unit tests and specs
-	$(BIN)/python -m pytest -q -n 2 --ignore tests/browser
+	$(BIN)/python -m pytest -q $(WORKERS) --ignore tests/browser
 
 laws: $(READY) ## the laws, for every exchange of the shipped cassettes
 	$(BIN)/python -m pytest cassettes --harness-laws -q -n 2
