@@ -112,6 +112,7 @@ def test_cassettes_have_all_that_they_promise(promise: str) -> None:
     ).exchanges
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", get_args(OriginKind))
 def test_cassettes_are_of_every_origin(kind: OriginKind) -> None:
     assert find(cassettes(), lambda cassette: cassette.origin.kind == kind, settings=QUICK)

@@ -241,6 +241,7 @@ def test_what_is_canonical_stays_as_it_is() -> None:
     assert canonical_request(body) == body == before
 
 
+@pytest.mark.slow
 def test_what_nests_too_deeply_comes_back() -> None:
     body: Any = []
     for _ in range(100_000):

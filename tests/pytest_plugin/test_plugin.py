@@ -223,6 +223,7 @@ OUTCOMES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("key", "delta", "outcomes"), OUTCOMES)
 def test_verdicts_become_outcomes(
     project: pytest.Pytester, key: str, delta: str, outcomes: dict[str, int]

@@ -303,6 +303,7 @@ def test_one_client_serves_several_event_loops() -> None:
         assert [asyncio.run(run(url)) for _ in range(2)] == [b"x", b"x"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_a_transport_keeps_nothing_of_a_loop_that_was_closed(library: str) -> None:
     need(library, _installed(library), f"{library} is not installed")

@@ -266,6 +266,7 @@ def test_a_value_has_the_line_of_its_key() -> None:
     assert lines["cases", 0, "expect", "x", 0] == 6
 
 
+@pytest.mark.slow
 @given(st.text() | st.binary())
 def test_any_text_is_data_or_a_yaml_error(text: str | bytes) -> None:
     for foreign in (False, True):

@@ -149,6 +149,7 @@ BAD = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", BAD)
 def test_a_function_that_gives_no_facts_is_told_the_place(case: str, tmp_path: Path) -> None:
     body, words = BAD[case]
@@ -298,6 +299,7 @@ def direct(exchange):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("own", ["SSL_CERT_FILE", "SSL_CERT_DIR", ""])
 def test_served_shims_trust_one_certificate_unless_the_user_names_others(
     own: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

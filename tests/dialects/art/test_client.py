@@ -241,6 +241,7 @@ def test_the_sdk_gives_the_events_of_the_wire_less_its_losses(name: str, both_wa
     assert unexplained == []
 
 
+@pytest.mark.slow
 def test_every_entry_of_the_tables_is_shown_by_a_cassette(both_ways: Read) -> None:
     shown: set[str] = set()
     for both in both_ways.values():

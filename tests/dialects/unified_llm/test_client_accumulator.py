@@ -19,6 +19,7 @@ from harness.dialects.unified_llm.client import (
 from tests.dialects.unified_llm.loopback import RECORDED, answer
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "exchange", [pytest.param(exchange, id=name) for name, exchange in RECORDED]
 )

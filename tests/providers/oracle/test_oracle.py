@@ -302,6 +302,7 @@ SHOWING = ("harness.stream.json_codec", "harness.stream.printable")
 """The modules that facts themselves need."""
 
 
+@pytest.mark.slow
 def test_the_oracle_imports_only_facts_and_msgspec() -> None:
     """The import contract lists the modules of ours; this also covers other libraries. Of msgspec
     only the untyped decoder is used, so no type of ours decides about a frame.

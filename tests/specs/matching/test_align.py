@@ -14,6 +14,7 @@ from harness.specs.matching.align import align, best_pairs
 from .payloads import shuffled
 
 
+@pytest.mark.slow
 def test_an_alignment_asks_few_questions() -> None:
     asked = 0
 
