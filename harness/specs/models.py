@@ -172,7 +172,7 @@ class Case(_Closed):
     question: Annotated[str | None, BeforeValidator(_given), WithJsonSchema({"type": "string"})] = (
         Field(
             default=None,
-            pattern=r"^[a-z0-9-]+$",
+            pattern=_NAME,
             description=(
                 "The name of the question that the prompt asks. The report shows the answers to"
                 " one question over several providers side by side."

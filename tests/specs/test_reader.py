@@ -123,6 +123,11 @@ def test_a_whole_expectation_may_be_an_operator() -> None:
     assert case.expect == {"anthropic": {"$contains": [{"type": "ping"}]}}
 
 
+def test_a_question_has_a_name() -> None:
+    message = str(failure(read, edited(("  features:", "  question: Is 91 prime?\n  features:"))))
+    assert "question must be lower-case words joined by '-', not 'Is 91 prime?'" in message
+
+
 @pytest.mark.parametrize(
     ("head", "ours"),
     [
