@@ -40,8 +40,8 @@ imports: $(READY) ## import contracts: which package may import which
 fast: $(READY) ## the unit tests that are not marked slow: each takes less than about 0.1 s, all of them less than a minute
 	$(BIN)/python -m pytest tests -q $(WORKERS) -m "not slow"
 
-unit: $(READY) ## unit tests and specs; make unit ONLY=tests leaves the specs out
-	$(BIN)/python -m pytest -q $(WORKERS) --ignore tests/browser $(ONLY)
+unit: $(READY) ## unit tests and specs
+	$(BIN)/python -m pytest -q $(WORKERS) --ignore tests/browser
 
 laws: $(READY) ## the laws, for every exchange of the shipped cassettes
 	$(BIN)/python -m pytest cassettes --harness-laws -q -n 2
