@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable
 from datetime import date
+from functools import partial
 from typing import Any
 
 import pytest
@@ -151,6 +154,20 @@ def test_an_adapter_that_raises_is_an_error_and_not_a_crash() -> None:
         "error",
         f"the adapter raised KeyError at test_judge.py:{line}: 'parts'",
     )
+
+
+def test_an_exception_of_a_library_has_the_place_of_the_adapter() -> None:
+    def broken(exchange: Exchange, options: RunOptions) -> Output:
+        json.loads("{")
+        return Output([])
+
+    reason, line = verdict(adapter=of(broken)).reason, broken.__code__.co_firstlineno + 1
+    assert f"raised JSONDecodeError at test_judge.py:{line}: " in reason
+
+
+def test_an_exception_that_no_line_of_the_adapter_raised_has_the_innermost_place() -> None:
+    reason = verdict(adapter=of(partial(json.loads, "{"))).reason
+    assert re.search(r"raised TypeError at adapter\.py:\d+: ", reason)
 
 
 def test_an_adapter_that_lacks_a_library_is_not_run() -> None:

@@ -18,6 +18,8 @@ from harness.specs import Case
 from harness.stream.exchange import Exchange
 from harness.stream.session import Session
 
+from .raised import place_of
+
 Layer = Literal["payloads", "events", "frames"]
 Normalize = Callable[[Exchange, str | None, bool | None], Normalized]
 """Normalizes an exchange as a provider, or with it gives what it made of the same exchange before;
@@ -244,16 +246,7 @@ def _adapter_errors() -> Iterator[None]:
     except AdapterError:
         raise
     except (Exception, SystemExit) as error:
+        place = place_of(error)
         raise AdapterError(
-            f"the adapter raised {type(error).__name__}{_raised_at(error)}: {error}"
+            f"the adapter raised {type(error).__name__} at {place}: {error}"
         ) from error
-
-
-def _raised_at(error: BaseException) -> str:
-    """`` at name.py:12``: the innermost line of the traceback."""
-    trace = error.__traceback__
-    while trace and trace.tb_next:
-        trace = trace.tb_next
-    if trace is None:
-        return ""
-    return f" at {trace.tb_frame.f_code.co_filename.rpartition('/')[2]}:{trace.tb_lineno}"

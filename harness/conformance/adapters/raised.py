@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+import os
 import traceback
 from pathlib import Path
 from types import TracebackType
@@ -10,8 +10,12 @@ from typing import Final
 
 from harness.facts import Raised
 
-_NOT_THEIRS: Final = (str(Path(__file__).parent), str(Path(asyncio.__file__).parent))
+_STANDARD: Final = Path(os.__file__).parent
+"""The folder of the standard library."""
+_NOT_THEIRS: Final = (str(Path(__file__).parent), str(_STANDARD / "asyncio"))
 """The folders of the frames between the harness and the adapter's first frame."""
+_LIBRARIES: Final = (f"{_STANDARD}{os.sep}", f"{Path(__file__).parents[2]}{os.sep}", "<frozen ")
+"""The beginnings of the files of the standard library and of the harness."""
 
 MAX_TRACEBACK: Final = 8000
 
@@ -33,7 +37,7 @@ def raised_by(error: BaseException) -> Raised:
     """The description of a trimmed exception."""
     lines = "".join(traceback.format_exception(error))
     shown = lines[-MAX_TRACEBACK:].strip("\n")
-    return Raised(type(error).__name__, message_of(error), code_of(error), shown, _place(error))
+    return Raised(type(error).__name__, message_of(error), code_of(error), shown, place_of(error))
 
 
 def message_of(error: BaseException) -> str:
@@ -56,9 +60,18 @@ def code_of(error: BaseException) -> int | str | None:
     return None
 
 
-def _place(error: BaseException) -> str:
-    """``shim.py:12``: the innermost frame of a trimmed exception that is in no library."""
-    frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if "site-packages" not in frame.filename]
-    frame = (own or frames)[-1]
-    return f"{Path(frame.filename).name}:{frame.lineno}"
+def place_of(error: BaseException) -> str:
+    """``shim.py:12``: the innermost frame that is neither in a library nor in the harness, else the
+    innermost one. The exception has been raised.
+    """
+    frames = [
+        (frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)
+    ]
+    own = [(file, line) for file, line in frames if not _in_library(file)]
+    file, line = (own or frames)[-1]
+    return f"{Path(file).name}:{line}"
+
+
+def _in_library(file: str) -> bool:
+    installed = {"site-packages", "dist-packages"} & {*Path(file).parts}
+    return bool(installed) or file.startswith(_LIBRARIES)

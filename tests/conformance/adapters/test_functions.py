@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import ssl
+import sys
 import time
 from importlib.metadata import version
 from pathlib import Path
@@ -134,6 +135,39 @@ def test_every_kind_of_exception_is_described(
     raised = transcript(function_adapter(f"def replay(e):\n    {statement}", tmp_path)).raised
     assert raised is not None
     assert (raised.type, raised.message, raised.code) == expected
+
+
+PLACES = {
+    "the standard library": ("json.loads('{')", 3),
+    "a frozen module": ("os.environ['NO_SUCH_VARIABLE']", 3),
+    "the harness": ("harness.load('no-such-file')", 3),
+    "a library": ("library.fail()", 3),
+    "a callback of a library": ("library.call(lambda:\n        {}['x'])", 4),
+}
+
+
+@pytest.mark.parametrize("level", ["facts", "shop"])
+@pytest.mark.parametrize("case", PLACES)
+def test_an_exception_has_the_innermost_place_outside_of_libraries(
+    case: str, level: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = tmp_path / "site-packages"
+    library.mkdir()
+    (library / "library.py").write_text(
+        "def call(f):\n    return f()\ndef fail():\n    raise OSError\n", encoding="utf-8"
+    )
+    monkeypatch.syspath_prepend(library)
+    monkeypatch.delitem(sys.modules, "library", raising=False)
+    statement, line = PLACES[case]
+    code = f"import json, os, harness, library\ndef replay(e):\n    {statement}\n"
+    adapter = function_adapter(code, tmp_path, level=level)
+    if level == "facts":
+        raised = transcript(adapter).raised
+        assert raised is not None
+        assert re.fullmatch(rf"shim_\w+\.py:{line}", raised.place)
+    else:
+        with pytest.raises(AdapterError, match=rf" at shim_\w+\.py:{line}: "):
+            adapter.output(EXCHANGE)
 
 
 BAD = {
