@@ -47,7 +47,7 @@ from .finish import CONTINUATION, FinishClass, ends_in_call, finish_class, is_ma
 from .losses import ASPECTS, CONDITIONS, DeclaredLoss, read_losses
 from .native import plain_base64
 from .statements import account_of_facts, facts_of_account
-from .transcript import Entry, Raised, Transcript
+from .transcript import Entry, Raised, Skipped, Transcript, skip
 
 __all__ = [
     "ASPECTS",
@@ -69,6 +69,7 @@ __all__ = [
     "NoFact",
     "Raised",
     "Raw",
+    "Skipped",
     "StreamedArguments",
     "Text",
     "Thought",
@@ -97,6 +98,7 @@ __all__ = [
     "read_losses",
     "result_findings",
     "signature_findings",
+    "skip",
     "take_call",
     "text_and_calls",
     "text_findings",

@@ -4,12 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NoReturn
 
 from msgspec import Struct
 
 from harness.stream.json_codec import Json
 
 from .fact import Fact
+
+
+class Skipped(BaseException):
+    """An adapter can't read an exchange, or can't ask for it. Not an `Exception`, so that no client
+    retries.
+    """
+
+
+def skip(reason: str) -> NoReturn:
+    """End the adapter: it can't read this exchange, or can't ask for it. The exchange is then *not
+    asked*.
+    """
+    raise Skipped(reason)
 
 
 class Entry(Struct, frozen=True):
@@ -40,10 +54,10 @@ class Transcript:
     """The entries of a run in their order, and how it ended.
 
     ``raised`` is None where the run ended without an exception. ``skipped``: the reason for which
-    the adapter can't ask for this exchange, or "". ``asked_again``: the number of requests after
-    the first. ``entries_of_first_request``: the number of entries that came before the second
-    request, None where there was none. ``path``: the path of the first request; "" for an adapter
-    that asks no server. ``notes``: sentences about what the server let through.
+    the adapter can't read this exchange or ask for it, or "". ``asked_again``: the number of
+    requests after the first. ``entries_of_first_request``: the number of entries that came before
+    the second request, None where there was none. ``path``: the path of the first request; "" for
+    an adapter that asks no server. ``notes``: sentences about what the server let through.
     """
 
     entries: tuple[Entry, ...] = ()

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, NoReturn
 
-from harness.facts import Call
+from harness.facts import Call, skip
 from harness.pipeline.replay import choose_provider
 from harness.providers import PROVIDERS, declared_tools, json_schema, user_prompt, with_provider
 from harness.stream.exchange import Exchange, Request
@@ -24,10 +24,6 @@ SAY: Final = "Go on."
 MODEL: Final = "gemini-2.5-flash"
 NO_OPTIONS: Final = RunOptions()
 OPEN_OBJECT: Final[Mapping[str, Json]] = {"type": "object", "additionalProperties": True}
-
-
-class Skipped(BaseException):
-    """An adapter can't ask for this exchange. Not an `Exception`, so that no client retries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +62,7 @@ class At:
 
     def skip(self, reason: str) -> NoReturn:
         """End here: the adapter can't ask for this exchange. It is then *not asked*."""
-        raise Skipped(reason)
+        skip(reason)
 
     def result(self, call: Call) -> str:
         """The result of a call of the first answer, for the second request: a text that no other
@@ -84,21 +80,25 @@ def result_text(number: int) -> str:
 def at_of(question: Question) -> At:
     """The argument for a question."""
     exchange = question.exchange
-    known = exchange if exchange.streamed is not None else with_provider(exchange)
+    known = with_streamed(exchange)
     body = exchange.request.body if exchange.request else b""
     return At(
         question.base_url,
         known.model or MODEL,
-        _is_stream(known),
+        bool(known.streamed),
         user_prompt(body) or PROMPT,
         _tools(known, question.options),
         exchange,
     )
 
 
-def _is_stream(exchange: Exchange) -> bool:
-    """Whether to ask for a stream. An error without a request answers both."""
-    return bool(exchange.streamed) or (exchange.request is None and exchange.status >= 300)
+def with_streamed(exchange: Exchange) -> Exchange:
+    """The exchange with its provider, ``streamed`` being whether an adapter that knows streams only
+    can take it. An error without a request answers both.
+    """
+    known = exchange if exchange.streamed is not None else with_provider(exchange)
+    answers_both = known.request is None and known.status >= 300
+    return replace(known, streamed=bool(known.streamed) or answers_both)
 
 
 def _tools(exchange: Exchange, options: RunOptions) -> tuple[Tool, ...]:
@@ -131,7 +131,8 @@ def line_of(question: Question, number: int) -> dict[str, Any]:
         "provider": options.provider or question.exchange.provider,
     }
     if not question.base_url:
-        return {**line, "exchange": exchange_as_json(question.exchange)}
+        known = with_streamed(question.exchange)
+        return {**line, "stream": known.streamed, "exchange": exchange_as_json(known)}
     at = at_of(question)
     calls = _called(question.exchange, options)
     return {

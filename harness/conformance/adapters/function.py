@@ -12,12 +12,12 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Final
 
-from harness.facts import Entry
+from harness.facts import Entry, Skipped
 from harness.pipeline.replay import choose_provider
 from harness.providers import PROVIDERS
 
 from .adapter import UNKNOWN, AdapterError
-from .at import Question, Skipped, at_of
+from .at import Question, at_of, with_streamed
 from .environment import without_exit, without_keys
 from .forks import Forks
 from .json_data import json_of_native
@@ -70,10 +70,12 @@ class Function:
         for what a function may not give, and `Expired`.
         """
         function: Any = self._function
-        argument: Any = question.exchange
+        argument: Any
         if self._served:
             function = self._converse if question.turn == 2 else self._function
             argument = at_of(question)
+        else:
+            argument = with_streamed(question.exchange)
         provider = choose_provider(question.exchange, question.options.provider)
         if provider not in self._providers:
             reply.skipped = f"it reads {', '.join(self._providers)}; the wire is {provider}"

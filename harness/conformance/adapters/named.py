@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
-from harness.facts import Transcript
+from harness.facts import Skipped, Transcript
 from harness.stream.exchange import Exchange
 
 from .adapter import (
@@ -34,7 +34,7 @@ from .adapter import (
     Output,
     RunOptions,
 )
-from .at import MODEL, Question, Skipped
+from .at import MODEL, Question
 from .function import Function, InProcess
 from .gateway import WIRES, Gateway, upstream_address
 from .offers import SHARED, Offers, offers_at, second_body, transcript_of

@@ -9,12 +9,11 @@ from contextlib import ExitStack, contextmanager, nullcontext
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from harness.facts import Transcript
+from harness.facts import Skipped, Transcript
 from harness.pipeline.replay import ReplayError
 from harness.stream.exchange import Exchange
 
 from .adapter import AdapterError
-from .at import Skipped
 from .reply import Reply
 
 if TYPE_CHECKING:

@@ -7,22 +7,46 @@ import re
 import ssl
 import sys
 import time
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
-from harness.conformance.adapters import AdapterError
+from harness.conformance.adapters import AdapterError, AdapterMissing
 from harness.conformance.adapters.environment import CERTIFICATE
 from harness.facts import Call, Finish, Text
+from harness.providers import with_provider
+from harness.stream.exchange import Request
 from tests.conformance.adapters.shims import (
     ASKS,
     EXCHANGE,
+    URL,
     facts_of,
     function_adapter,
     program_adapter,
     transcript,
 )
+
+UNARY = EXCHANGE.reads[1][1].removeprefix(b"data: ")
+STREAMED = {
+    "a stream": EXCHANGE,
+    "a stream without a request": with_provider(replace(EXCHANGE, request=None)),
+    "a unary answer": with_provider(
+        replace(
+            EXCHANGE,
+            request=Request("POST", URL.replace("streamGenerate", "generate")),
+            reads=((None, UNARY),),
+        )
+    ),
+    "a unary answer without a request": replace(
+        EXCHANGE, request=None, streamed=None, reads=((None, UNARY),)
+    ),
+    "an error": with_provider(
+        replace(EXCHANGE, request=None, status=429, reads=((None, b'{"error": {"code": 429}}'),))
+    ),
+}
+"""Recordings for adapters that read streams only. An error without a request answers both."""
 
 IMPORTS = "from harness.facts import *\n"
 SHAPES = {
@@ -396,3 +420,33 @@ def test_a_function_names_the_wires_that_it_reads(tmp_path: Path) -> None:
     assert (transcript(own).skipped, len(transcript(own).entries)) == ("", 1)
     with pytest.raises(AdapterError, match="names claude; known are gemini-api"):
         function_adapter(shim + "PROVIDERS = ('claude',)", tmp_path)
+
+
+STREAMS = (
+    "from harness.facts import Finish, skip\n{}def replay(exchange):\n"
+    "    try:\n        if not exchange.streamed: skip('only streams')\n    except Exception: pass\n"
+    "    {} [({{}}, [Finish('STOP')])]\n"
+)
+FORMS = {
+    "a list": ("", "return"),
+    "a generator": ("", "yield from"),
+    "a coroutine": ("async ", "return"),
+}
+
+
+@pytest.mark.parametrize("isolated", [False, True])
+@pytest.mark.parametrize("form", FORMS)
+def test_a_function_that_reads_bytes_may_skip_an_exchange(
+    form: str, isolated: bool, tmp_path: Path
+) -> None:
+    streams = function_adapter(STREAMS.format(*FORMS[form]), tmp_path, isolated=isolated)
+    try:
+        assert [transcript(streams, exchange).skipped for exchange in STREAMED.values()] == [
+            "" if name in ("a stream", "a stream without a request", "an error") else "only streams"
+            for name in STREAMED
+        ]
+    finally:
+        streams.close()
+    payloads = function_adapter(STREAMS.format(*FORMS[form]), tmp_path, level="shop")
+    with pytest.raises(AdapterMissing, match="adapter mine skips this exchange: only streams"):
+        payloads.output(STREAMED["a unary answer"])

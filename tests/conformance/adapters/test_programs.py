@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,15 @@ def test_facts_belong_to_their_events_or_to_the_last(
     assert [
         (entry.native, "".join(words[fact] for fact in entry.facts)) for entry in entries
     ] == expected
+
+
+def test_a_program_that_reads_bytes_is_told_whether_they_are_a_stream(tmp_path: Path) -> None:
+    code = LOOP + "    out(id=id, skipped='' if given['stream'] else 'only streams')\n"
+    adapter = program_adapter(code, tmp_path, "run")
+    unary = replace(EXCHANGE, streamed=False)
+    given = [transcript(adapter, exchange).skipped for exchange in (EXCHANGE, unary)]
+    adapter.close()
+    assert given == ["", "only streams"]
 
 
 def test_a_program_says_that_it_raised_or_skips(tmp_path: Path) -> None:
