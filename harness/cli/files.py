@@ -14,7 +14,6 @@ from typing import Any, Final
 
 import msgspec
 
-from harness import load
 from harness.cassettes import Cassette, CassetteError, Exchange, Origin
 from harness.cassettes.importers import FORMATS
 from harness.cassettes.redaction.secrets import guard
@@ -30,6 +29,7 @@ from harness.stream.json_codec import decode_json
 from harness.stream.printable import printable, printable_lines
 
 from .output import note
+from .recordings import load_recording
 
 NOTHING: Final = 1
 """Exit status if a recording has no exchange to print."""
@@ -37,7 +37,7 @@ NOTHING: Final = 1
 _ENCODER: Final = msgspec.json.Encoder()
 _ANY_ENCODER: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 """Also writes half surrogates and integers of more than 64 bits, in six times the time."""
-_RECORDING: Final = "a recording in any known format"
+_RECORDING: Final = "a recording in any known format, or the name of a cassette"
 
 
 def add_replay(parser: argparse.ArgumentParser) -> None:
@@ -97,9 +97,7 @@ def add_show(parser: argparse.ArgumentParser) -> None:
 
 def add_import(parser: argparse.ArgumentParser) -> None:
     formats = ", ".join(known.title for known in FORMATS)
-    parser.add_argument(
-        "files", type=Path, nargs="+", metavar="FILE", help=f"{_RECORDING}: {formats}"
-    )
+    parser.add_argument("files", nargs="+", metavar="FILE", help=f"{_RECORDING}: {formats}")
     target = parser.add_mutually_exclusive_group()
     target.add_argument(
         "-o", "--output", type=Path, metavar="CASSETTE", help="the file to write (default: stdout)"
@@ -122,7 +120,7 @@ def add_import(parser: argparse.ArgumentParser) -> None:
 
 
 def add_export(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", type=Path, help=_RECORDING)
+    parser.add_argument("file", help=f"{_RECORDING}; FILE:N is exchange N")
     parser.add_argument(
         "-o", "--output", type=Path, metavar="FILE", help="the file to write (default: stdout)"
     )
@@ -234,8 +232,8 @@ def _show(parsed: argparse.Namespace) -> int:
 
 
 def _recording(place: str) -> Cassette:
-    """The recording at a path, or the one exchange of a place that `harness sweep` names. Raises
-    `CassetteError` or `SweepError`.
+    """The recording that an argument names, or the one exchange of a place that `harness sweep`
+    names. Raises `CassetteError`, `SweepError` or `OSError`.
     """
     if not Path(place).exists():
         from harness.conformance.sweep.parts import stream_at  # start-up time
@@ -244,7 +242,7 @@ def _recording(place: str) -> Cassette:
             if stream.exchange is None:
                 raise CassetteError(f"{place}: {stream.fault}")
             return Cassette((stream.exchange,), Origin("imported"))
-    return load(place)
+    return load_recording(place)
 
 
 def _import(parsed: argparse.Namespace) -> int:
@@ -260,7 +258,7 @@ def _import(parsed: argparse.Namespace) -> int:
     if parsed.in_place:
         from .in_place import convert  # start-up time
 
-        converted = convert(parsed.files, complete)
+        converted = convert([Path(file) for file in parsed.files], complete)
         for path in converted:
             note(f"converted {path}")
         if not converted:
@@ -273,13 +271,13 @@ def _import(parsed: argparse.Namespace) -> int:
         )
     (file,) = parsed.files
     _refuse_existing(parsed.output)
-    _write(guard().encode(complete(load(file)), str(file)), parsed.output)
+    _write(guard().encode(complete(load_recording(file)), file), parsed.output)
     return 0
 
 
 def _export(parsed: argparse.Namespace) -> int:
     _refuse_existing(parsed.output)
-    _write(guard().export(load(parsed.file), str(parsed.file)).encode(), parsed.output)
+    _write(guard().export(load_recording(parsed.file), parsed.file).encode(), parsed.output)
     return 0
 
 

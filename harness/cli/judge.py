@@ -50,7 +50,7 @@ from harness.conformance.aspect_run import (
 )
 from harness.conformance.configuration import adapters_of, losses_of
 from harness.conformance.masked import masked
-from harness.conformance.project import SUFFIXES, yaml_files
+from harness.conformance.project import yaml_files
 from harness.conformance.results import encode_item
 from harness.conformance.suite import CASSETTES
 from harness.facts import DeclaredLoss, read_losses
@@ -64,12 +64,12 @@ from harness.stream.printable import plural
 
 from .output import note
 from .record import read_count, read_seconds
+from .recordings import find_recording
 
 RED: Final = 1
 INTERRUPTED: Final = 130
 _NAMED: Final = re.compile(r"(?P<name>[a-z0-9]+(?:-[a-z0-9]+)*)\s*=\s*(?P<target>\S.*)")
 _WITH_LEVEL: Final = re.compile(r"(?!(?:serve|run)\s*:)[a-z0-9-]+\s*:\s*[a-z0-9-]+\s*=.*")
-_NUMBERED: Final = re.compile(r"(?P<path>.+):(?P<number>[1-9][0-9]*)")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -93,7 +93,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="extend",
         metavar="PATH",
         help=(
-            "recordings, folders, or names of the suite such as gemini-api/text; PATH:N is exchange"
+            "recordings, folders, or names of cassettes such as gemini-api/text; PATH:N is exchange"
             " N alone (default: the suite that comes with the package)"
         ),
     )
@@ -349,7 +349,11 @@ def read_items(paths: Sequence[str] | None) -> tuple[list[Item], list[Unjudged]]
     items: list[Item] = []
     skipped: list[Unjudged] = []
     for text in paths or [str(CASSETTES)]:
-        path, number = _place(text)
+        try:
+            path, number = find_recording(text)
+        except OSError as error:
+            skipped.append(Unjudged(text, _reason(error, Path(text))))
+            continue
         files = list(yaml_files(path)) if path.is_dir() else [path]
         if not files:
             skipped.append(Unjudged(text, "a folder without a YAML file"))
@@ -363,15 +367,6 @@ def read_items(paths: Sequence[str] | None) -> tuple[list[Item], list[Unjudged]]
                 skipped.append(Unjudged(_shown(file), "it has no exchange with a model's answer"))
             items += found
     return items, skipped
-
-
-def _place(text: str) -> tuple[Path, int | None]:
-    """The path that an argument names, of a file here or of the suite, and the exchange."""
-    match = None if Path(text).exists() else _NUMBERED.fullmatch(text)
-    name, number = (match["path"], int(match["number"])) if match else (text, None)
-    path = Path(name)
-    in_suite = (CASSETTES / f"{name}{suffix}" for suffix in ("", *SUFFIXES))
-    return (path if path.exists() else next((p for p in in_suite if p.exists()), path)), number
 
 
 def _items_of(file: Path, number: int | None) -> list[Item]:

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Final
 
 from harness.cassettes import Cassette, CassetteError
-from harness.cassettes.load import load
 from harness.cassettes.redaction.secrets import guard
 from harness.conformance.adapters import AdapterError
 from harness.conformance.metamorphic import ALL, variants_of
 from harness.facts import Facts
 from harness.stream.exchange import Exchange
 from harness.stream.printable import printable
+
+from .recordings import load_recording
 
 NOTHING: Final = 1
 """Exit status if no variant applies to the exchange."""
@@ -24,9 +25,11 @@ NOTHING: Final = 1
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file",
-        type=Path,
         nargs="?",
-        help="a recording (default: list all wire variants)",
+        help=(
+            "a recording, or the name of a cassette; FILE:N is exchange N (default: list all wire"
+            " variants)"
+        ),
     )
     parser.add_argument(
         "--exchange",
@@ -72,7 +75,7 @@ def _mutate(parsed: argparse.Namespace) -> int:
         for variant in ALL:
             print(f"{variant.name:<{width}}  {variant.description}: {variant.relation.name}")
         return 0
-    cassette = load(parsed.file)
+    cassette = load_recording(parsed.file)
     if not 1 <= parsed.exchange <= len(cassette.exchanges):
         raise CassetteError(
             f"{parsed.file}: there is no exchange {parsed.exchange}; the recording has"

@@ -7,7 +7,7 @@ import asyncio
 import errno
 import signal
 import socket
-from pathlib import Path
+from collections.abc import Sequence
 
 from harness.cassettes import CassetteError
 from harness.conformance.project import yaml_files
@@ -16,16 +16,16 @@ from harness.providers import PROVIDERS
 from harness.server import Server
 
 from .output import note
+from .recordings import find_recording, load_recording
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command to its parser."""
     parser.add_argument(
         "recordings",
-        type=Path,
         nargs="+",
         metavar="CASSETTE",
-        help="recordings, or folders of cassettes",
+        help="recordings, folders of cassettes, or names of cassettes; CASSETTE:N is exchange N",
     )
     parser.add_argument(
         "--port",
@@ -101,11 +101,7 @@ def _port(text: str) -> int:
 
 
 def _serve(parsed: argparse.Namespace) -> int:
-    files = [
-        file
-        for path in parsed.recordings
-        for file in (yaml_files(path) if path.is_dir() else [path])
-    ]
+    files = [file for text in parsed.recordings for file in _files(text)]
     if not files:
         raise CassetteError(
             f"{parsed.recordings[0]}: a folder without a YAML file; name cassettes or a folder of"
@@ -122,6 +118,7 @@ def _serve(parsed: argparse.Namespace) -> int:
         allowed_hosts=parsed.allow_host,
         on_miss=note,
         on_warning=note,
+        read=lambda file: load_recording(str(file)),
         **words,
     )
     try:
@@ -140,6 +137,14 @@ def _serve(parsed: argparse.Namespace) -> int:
             ) from None
         raise
     return 0
+
+
+def _files(text: str) -> Sequence[str]:
+    """The recordings that an argument names: those of a folder, or the one."""
+    path, number = find_recording(text)
+    if not path.is_dir():
+        return [text]
+    return [str(file) if number is None else f"{file}:{number}" for file in yaml_files(path)]
 
 
 async def _run(server: Server) -> None:

@@ -98,9 +98,13 @@ def folders_of(parsed: argparse.Namespace, folder: Path = Path()) -> tuple[list[
     except ValueError as error:
         raise _fault(path, SPECS, error) from None
     named = [parsed.specs] if parsed.specs else [folder / str(root) for root in specs]
-    return named or [Path("specs")], parsed.cassettes or folder / str(
-        table.get(CASSETTES) or "cassettes"
-    )
+    return named or [Path("specs")], parsed.cassettes or cassettes_of(folder)
+
+
+def cassettes_of(folder: Path = Path()) -> Path:
+    """The configured folder of cassettes. Raises as `project_of` does."""
+    _, table = _configuration(folder)
+    return folder / str(table.get(CASSETTES) or "cassettes")
 
 
 def found_from(folder: Path) -> Path | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -229,30 +229,38 @@ class Project:
         return load(path)
 
     def _way_out(self, name: str) -> str:
-        folder, _, last = name[:_LONGEST].rpartition("/")
-        known = {
-            cassette.rpartition("/")[2]: cassette
-            for cassette in sorted(
-                self.cassette_names, key=lambda known: known.rpartition("/")[0] == folder
-            )
-        }
-        near = difflib.get_close_matches(last, known, 1)
-        return (
-            f"did you mean {known[near[0]]}?"
-            if near
-            else "record or import one there, or name another"
-        )
+        near = nearest_name(name, self.cassette_names)
+        return f"did you mean {near}?" if near else "record or import one there, or name another"
 
     @cached_property
     def cassette_names(self) -> list[str]:
-        """The names of all cassettes. A file outside the folder, to which a link leads, has no
-        name.
-        """
-        return [
-            path.relative_to(self.cassettes).with_suffix("").as_posix()
-            for path in yaml_files(self.cassettes)
-            if path.resolve().is_relative_to(self.cassettes)
-        ]
+        """The names of all cassettes."""
+        return names_below(self.cassettes)
+
+
+def names_below(folder: Path) -> list[str]:
+    """The names of all cassettes below a folder. A file outside the folder, to which a link leads,
+    has no name.
+    """
+    folder = folder.resolve()
+    return [
+        path.relative_to(folder).with_suffix("").as_posix()
+        for path in yaml_files(folder)
+        if path.resolve().is_relative_to(folder)
+    ]
+
+
+def nearest_name(name: str, names: Iterable[str]) -> str | None:
+    """The name of a cassette that is like this one, in the same folder where there is one there;
+    None where no name is.
+    """
+    folder, _, last = name[:_LONGEST].rpartition("/")
+    known = {
+        cassette.rpartition("/")[2]: cassette
+        for cassette in sorted(names, key=lambda known: known.rpartition("/")[0] == folder)
+    }
+    near = difflib.get_close_matches(last, known, 1)
+    return known[near[0]] if near else None
 
 
 def kind_of(path: Path) -> Literal["spec", "features", "other"]:

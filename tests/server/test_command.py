@@ -14,6 +14,8 @@ import httpx2
 import pytest
 
 from harness.cassettes import dumps
+from harness.cassettes.load import load
+from harness.conformance.suite import CASSETTES
 from tests.server.socket_client import PATH, WAIT_S, answered, asks, tape
 
 
@@ -52,6 +54,17 @@ def running(*arguments: str) -> Iterator[Command]:
         if command.process.poll() is None:
             command.process.kill()
         command.process.communicate()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("place", [":1", ""])
+def test_the_command_serves_a_cassette_of_the_suite_by_its_name(place: str) -> None:
+    first, *_ = load(CASSETTES / "gemini-api/text.yaml").exchanges
+    assert first.request is not None
+    with running(f"gemini-api/text{place}", "--pace", "instant") as command:
+        address = command.line().strip() + first.request.url.partition(".com")[2]
+        answer = httpx2.post(address, content=first.request.body, timeout=WAIT_S)
+        assert (answer.status_code, answer.content) == (200, first.body)
 
 
 @pytest.mark.slow

@@ -1,0 +1,52 @@
+"""The recordings that arguments of commands name: files, or cassettes by their names."""
+
+from __future__ import annotations
+
+import errno
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from harness.cassettes import Cassette, CassetteError
+from harness.cassettes.load import load
+from harness.conformance.configuration import cassettes_of
+from harness.conformance.project import SUFFIXES, names_below, nearest_name
+from harness.conformance.suite import CASSETTES
+
+_NUMBERED: Final = re.compile(r"(?P<path>.+):(?P<number>[1-9][0-9]*)")
+
+
+def find_recording(text: str) -> tuple[Path, int | None]:
+    """The file or folder that an argument names, and the number of its exchange.
+
+    ``PATH:N`` is exchange N alone. A path that does not exist is the name of a cassette of the
+    project, else of the suite. Raises `FileNotFoundError` with the nearest name.
+    """
+    match = None if Path(text).exists() else _NUMBERED.fullmatch(text)
+    name, number = (match["path"], int(match["number"])) if match else (text, None)
+    if Path(name).exists():
+        return Path(name), number
+    folders = (cassettes_of(), CASSETTES)
+    for folder in folders:
+        for suffix in ("", *SUFFIXES):
+            if (path := folder / f"{name}{suffix}").exists():
+                return path, number
+    names = [known for folder in reversed(folders) for known in names_below(folder)]
+    near = nearest_name(name, names)
+    way_out = f"; did you mean {near}?" if near else ""
+    raise FileNotFoundError(errno.ENOENT, f"No such file or directory{way_out}", text)
+
+
+def load_recording(text: str) -> Cassette:
+    """The recording that an argument names, with all exchanges or the one of its number. Raises
+    `CassetteError` or `OSError`.
+    """
+    path, number = find_recording(text)
+    cassette = load(path)
+    if number is None:
+        return cassette
+    count = len(cassette.exchanges)
+    if number > count:
+        raise CassetteError(f"{path}: there is no exchange {number}; the recording has {count}")
+    return replace(cassette, exchanges=cassette.exchanges[number - 1 : number])

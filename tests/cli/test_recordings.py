@@ -1,0 +1,86 @@
+"""The recordings that commands take: files, cassettes by name, and one exchange of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from harness.cassettes import loads
+from harness.cassettes.load import load
+from harness.cli.main import main
+from harness.conformance.suite import CASSETTES
+from harness.providers import with_provider
+from tests.cli.project import write
+
+NAME = "gemini-api/calls-and-text"
+FILE = CASSETTES / f"{NAME}.yaml"
+COMMANDS = {
+    "replay": ["replay"],
+    "replay with an adapter": ["replay", "--adapter", "unified-llm"],
+    "show": ["show", "--adapter", "art"],
+    "export": ["export"],
+    "import": ["import"],
+    "mutate": ["mutate"],
+}
+
+
+def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(arguments) == 0
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_name_of_the_suite_is_its_file(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for place in ("", ":2"):
+        by_name = printed(capsys, *COMMANDS[command], f"{NAME}{place}")
+        assert by_name == printed(capsys, *COMMANDS[command], f"{FILE}{place}")
+        assert by_name
+
+
+def test_a_number_is_one_exchange(capsys: pytest.CaptureFixture[str]) -> None:
+    assert len(load(FILE).exchanges) > 1
+    shown = [printed(capsys, "show", f"{NAME}:{number}") for number in (1, 2)]
+    whole = printed(capsys, "show", NAME)
+    for number, text in enumerate(shown, 1):
+        assert text.replace("exchange 1:", f"exchange {number}:", 1) in whole
+    (imported,) = loads(printed(capsys, "import", f"{NAME}:2")).exchanges
+    assert with_provider(imported) == load(FILE).exchanges[1]
+
+
+def test_files_come_before_the_projects_cassettes_and_these_before_the_suite(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write("pytest.ini", "[pytest]\nharness_cassettes = tapes\n")
+    whole, own = printed(capsys, "show", NAME), printed(capsys, "show", "two.yaml")
+    assert whole != own
+    write(f"tapes/{NAME}.yaml", Path("two.yaml").read_text(encoding="utf-8"))
+    assert printed(capsys, "show", NAME) == own
+    write(NAME, FILE.read_text(encoding="utf-8"))
+    assert printed(capsys, "show", NAME) == whole
+
+
+@pytest.mark.parametrize(
+    "command", [*COMMANDS.values(), ["serve"], ["judge", "art", "--cassettes"]], ids=str
+)
+def test_an_unknown_name_is_one_line_with_the_nearest_name(
+    command: list[str], here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write("cassettes/shop/basket.yaml", Path("two.yaml").read_text(encoding="utf-8"))
+    for name, near in {
+        "gemini-api/calls-and-texts": NAME,
+        "calls-and-text": NAME,
+        "gemini-api/calls-and-tex:2": NAME,
+        "shop/baskte": "shop/basket",
+    }.items():
+        assert main([*command, name]) == 2
+        first, *more = capsys.readouterr().err.splitlines()
+        assert first.endswith(f"{name}: No such file or directory; did you mean {near}?")
+        assert not more or command[0] == "judge"
+
+
+@pytest.mark.parametrize("command", ["show", "mutate", "export", "serve"])
+def test_a_number_too_high_is_one_line(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([command, f"{NAME}:99"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "there is no exchange 99" in line
