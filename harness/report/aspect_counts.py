@@ -41,6 +41,7 @@ MEANINGS: Final = {
     "not_carried": "It is lost, and the loss is declared.",
     "not_asked": "The adapter could not be asked for it.",
 }
+NEEDLESS_ERROR: Final = "needless_error"
 _VERDICTS_OF_CELLS: Final = ("passed", "failed", "error", "skipped")
 
 
@@ -102,10 +103,14 @@ def by_aspect(cells: Iterable[WithAspects]) -> dict[str, Counter[str]]:
 
 
 def losses_of(cells: Iterable[AspectCell]) -> list[Loss]:
-    """What is lost, wrong or raised, by aspect; the most frequent reason first."""
+    """What is lost, wrong or raised, by aspect; the most frequent reason first. A needless error is
+    one loss, not one for each aspect that is missing because of it.
+    """
     losses: dict[tuple[str, str, str], Loss] = {}
     for cell in cells:
         for aspect in cell.red:
+            if is_of_error(cell, aspect):
+                continue
             verdict = cell.aspects[aspect]
             key = (aspect, verdict, without_values(cell.notes.get(aspect, "")))
             losses.setdefault(key, Loss(aspect, verdict)).cells.append(cell)
@@ -115,6 +120,17 @@ def losses_of(cells: Iterable[AspectCell]) -> list[Loss]:
         losses.values(),
         key=lambda loss: (order[loss.aspect], -len(loss.cells), loss.cells[0].name),
     )
+
+
+def is_of_error(cell: AspectCell, aspect: str) -> bool:
+    """Whether an aspect is missing because of the cell's needless error, which is a loss itself."""
+    raised = cell.aspects[aspect] == cell.aspects.get(NEEDLESS_ERROR) == "raised"
+    return raised and aspect != NEEDLESS_ERROR
+
+
+def number_of_findings(cells: Sequence[AspectCell]) -> int:
+    """The number of different losses, and of different reasons why a cell could not be judged."""
+    return len(losses_of(cells)) + len(errors_of(cells))
 
 
 def errors_of(cells: Iterable[AspectCell]) -> dict[str, list[AspectCell]]:

@@ -10,18 +10,23 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from harness.conformance.aspect_results import AdapterResults, AspectCell, JudgeResults, Unjudged
+from harness.stream.printable import plural
 
 from .aspect_counts import (
     BLOCK_MEANINGS,
     BLOCKS,
     MEANINGS,
+    NEEDLESS_ERROR,
     Loss,
     Square,
     by_aspect,
     command_of,
     count_words,
     errors_of,
+    is_of_error,
     losses_of,
+    number_of_findings,
+    red_aspects,
     square,
 )
 from .layout import ReportError
@@ -60,14 +65,27 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
+class Section:
+    """The losses of one aspect. ``of_error``: the number of cells in which the aspect is missing
+    because of a needless error, whose losses are at ``error_anchor``.
+    """
+
+    aspect: str
+    anchor: str
+    losses: list[Loss]
+    of_error: int
+    error_anchor: str
+
+
+@dataclass(frozen=True, slots=True)
 class Detail:
-    """What is not kept in one block of one adapter: losses by aspect, each with its anchor."""
+    """What is not kept in one block of one adapter, by aspect."""
 
     adapter: AdapterResults
     block: str
     title: str
     anchor: str
-    aspects: list[tuple[str, str, list[Loss]]]
+    aspects: list[Section]
     errors: dict[str, list[AspectCell]]
 
 
@@ -123,11 +141,15 @@ def merge_results(documents: Sequence[JudgeResults]) -> JudgeResults:
 
 def _sentence(adapter: AdapterResults) -> str:
     sections = adapter.sections
-    losses = losses_of([*sections["documented"], *sections["second_turn"]])
-    number = f"{len(losses):,} different loss{'' if len(losses) == 1 else 'es'}"
+    numbers = {
+        block: number_of_findings(sections[block]) for block in ("documented", "second_turn")
+    }
+    findings = f"{plural(numbers['documented'], 'finding')} there"
+    if numbers["second_turn"]:
+        findings += f" and {plural(numbers['second_turn'], 'finding')} in the second turn"
     return (
         f"{adapter.name} {adapter.version}: {count_words(sections['documented'])} on the documented"
-        f" wire. It has {number}."
+        f" wire. It has {findings}."
     )
 
 
@@ -151,12 +173,20 @@ def _row(block: str, adapter: AdapterResults, aspects: Sequence[str]) -> Row:
 
 def _detail(adapter: AdapterResults, block: str) -> Detail:
     cells = adapter.sections[block]
-    losses: dict[str, list[Loss]] = {}
-    for loss in losses_of(cells):
-        losses.setdefault(loss.aspect, []).append(loss)
-    aspects = [(aspect, _anchor(adapter, block, aspect), group) for aspect, group in losses.items()]
+    losses = losses_of(cells)
+    sections = [
+        Section(
+            aspect,
+            _anchor(adapter, block, aspect),
+            [loss for loss in losses if loss.aspect == aspect],
+            sum(aspect in cell.aspects and is_of_error(cell, aspect) for cell in cells),
+            _anchor(adapter, block, NEEDLESS_ERROR),
+        )
+        for aspect, counts in by_aspect(cells).items()
+        if red_aspects(counts)
+    ]
     anchor = _anchor(adapter, block)
-    return Detail(adapter, block, BLOCKS[block], anchor, aspects, errors_of(cells))
+    return Detail(adapter, block, BLOCKS[block], anchor, sections, errors_of(cells))
 
 
 def _anchor(adapter: AdapterResults, *names: str) -> str:

@@ -11,12 +11,12 @@ from harness.stream.printable import plural, printable, shorten
 from .aspect_counts import (
     BLOCKS,
     VERDICTS,
-    Loss,
     by_aspect,
     command_of,
     count_words,
     errors_of,
     losses_of,
+    number_of_findings,
 )
 
 MOST_NAMES: Final = 6
@@ -62,10 +62,10 @@ def matrix_lines(cells: Sequence[AspectCell]) -> list[str]:
 
 def _losses(adapter: AdapterResults, block: str) -> list[str]:
     cells = adapter.sections[block]
-    losses, errors = _reported(cells), errors_of(cells)
-    if not losses and not errors:
+    losses, errors = losses_of(cells), errors_of(cells)
+    number = number_of_findings(cells)
+    if not number:
         return []
-    number = len(losses) + len(errors)
     where = BLOCKS[block].lower()
     lines = ["", f"{plural(number, 'finding')}, {where}:"]
     for error, found in errors.items():
@@ -83,17 +83,6 @@ def _losses(adapter: AdapterResults, block: str) -> list[str]:
             ]
         lines.append(f"  run: {command_of(adapter, loss.cells[0], loss.aspect)}")
     return lines
-
-
-def _reported(cells: Sequence[AspectCell]) -> list[Loss]:
-    """The losses. An error that the adapter reports without need is reported once, not for each
-    aspect that is missing because of it.
-    """
-    return [
-        loss
-        for loss in losses_of(cells)
-        if loss.verdict != "raised" or loss.aspect == "needless_error"
-    ]
 
 
 def _places(cells: Sequence[AspectCell]) -> list[str]:

@@ -9,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from harness.conformance.aspect_results import (
+    AspectCell,
     JudgeResults,
     Side,
     decode_results,
@@ -33,6 +34,28 @@ def test_losses_with_the_same_reason_are_one_whatever_their_values() -> None:
         ("ids", "lost", 1),
         ("finish", "wrong", 2),
     ]
+
+
+def test_text_and_page_count_a_needless_error_once() -> None:
+    raised = cell(text="raised", finish="raised", usage="lost", needless_error="raised")
+    declared = cell(exchange=2, text="raised", needless_error="not_carried")
+    error = AspectCell("gemini-api/d", 1, "documented", error="it never asked")
+    adapter = replace(OTHER, cells=(raised, declared, error))
+    assert [loss.aspect for loss in losses_of([raised])] == ["usage", "needless_error"]
+    assert [loss.aspect for loss in losses_of([declared])] == ["text"], "it is red"
+    assert "4 findings, documented wire:" in results_text(adapter)
+    page = Page(aspects_page(JudgeResults((adapter,))))
+    assert "on the documented wire. It has 4 findings there." in page.text
+    assert "finish 0 findings In 1 cell it is missing because of a needless error." in page.text
+    links = {attributes["href"] for tag, attributes in page.tags if tag == "a"}
+    assert {link[1:] for link in links if link.startswith("#")} <= set(page.ids)
+
+
+def test_the_page_counts_the_findings_of_the_second_turn() -> None:
+    text = Page(aspects_page(RESULTS)).text
+    assert (
+        "on the documented wire. It has 3 findings there and 1 finding in the second turn." in text
+    )
 
 
 def test_variants_are_never_red_and_errors_are() -> None:
