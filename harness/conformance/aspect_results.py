@@ -65,7 +65,7 @@ class AspectCell(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=
 
     ``aspects`` maps an aspect to its verdict, ``notes`` to the reason of that. ``error``: why the
     adapter could not be judged on this exchange. ``variants``: the ways in which the answer differs
-    from the documented wire.
+    from the documented wire. ``unary``: the answer is not streamed.
     """
 
     cassette: str
@@ -76,6 +76,7 @@ class AspectCell(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=
     variants: tuple[str, ...] = ()
     error: str = ""
     evidence: dict[str, AspectEvidence] = {}
+    unary: bool = False
 
     @property
     def red(self) -> list[str]:
@@ -213,6 +214,7 @@ def cell_of(judgement: ExchangeJudgement, exchange: Exchange) -> AspectCell:
         judgement.variants,
         judgement.error,
         evidence,
+        exchange.streamed is False,
     )
 
 

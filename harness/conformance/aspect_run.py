@@ -129,6 +129,7 @@ def _judge_second_turn(item: Item, adapter: Adapter) -> AspectCell:
         item.cassette,
         item.number,
         "variant" if variants_of_wire(item.exchange) else "documented",
+        unary=item.exchange.streamed is False,
     )
     try:
         if _answer(item, adapter).facts.pieces:  # Vertex AI only

@@ -48,7 +48,7 @@ _VERDICTS_OF_CELLS: Final = ("passed", "failed", "error", "skipped")
 @dataclass(frozen=True, slots=True)
 class Loss:
     """Cells of one block in which an aspect has the same verdict for the same reason, whatever the
-    values and numbers in that.
+    values and numbers in that: all of streamed answers, or all of unary ones.
     """
 
     aspect: str
@@ -106,13 +106,13 @@ def losses_of(cells: Iterable[AspectCell]) -> list[Loss]:
     """What is lost, wrong or raised, by aspect; the most frequent reason first. A needless error is
     one loss, not one for each aspect that is missing because of it.
     """
-    losses: dict[tuple[str, str, str], Loss] = {}
+    losses: dict[tuple[str, str, str, bool], Loss] = {}
     for cell in cells:
         for aspect in cell.red:
             if is_of_error(cell, aspect):
                 continue
             verdict = cell.aspects[aspect]
-            key = (aspect, verdict, without_values(cell.notes.get(aspect, "")))
+            key = (aspect, verdict, without_values(cell.notes.get(aspect, "")), cell.unary)
             losses.setdefault(key, Loss(aspect, verdict)).cells.append(cell)
     found = (cell for loss in losses.values() for cell in loss.cells)
     order = {aspect: number for number, aspect in enumerate(by_aspect(found))}

@@ -87,7 +87,8 @@ def _losses(adapter: AdapterResults, block: str) -> list[str]:
 
 def _places(cells: Sequence[AspectCell]) -> list[str]:
     first, *others = cells
-    lines = [f"  cassette {first.cassette}, exchange {first.exchange}"]
+    unary = ", unary" if first.unary else ""
+    lines = [f"  cassette {first.cassette}, exchange {first.exchange}{unary}"]
     if others:
         names = ", ".join(cell.name for cell in others[:MOST_NAMES])
         more = f" and {len(others) - MOST_NAMES} more" if len(others) > MOST_NAMES else ""

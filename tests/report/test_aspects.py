@@ -58,6 +58,16 @@ def test_the_page_counts_the_findings_of_the_second_turn() -> None:
     )
 
 
+def test_a_loss_of_streamed_answers_is_another_than_one_of_unary_answers() -> None:
+    cells = (cell(text="lost"), replace(cell(exchange=2, text="lost"), unary=True))
+    assert [[one.exchange for one in loss.cells] for loss in losses_of(cells)] == [[1], [2]]
+    adapter = replace(OTHER, cells=cells)
+    assert "  cassette gemini-api/a, exchange 2, unary\n" in results_text(adapter)
+    page = Page(aspects_page(JudgeResults((adapter,))))
+    assert "Cassette gemini-api/a, exchange 2, unary." in page.text
+    assert "Cassette gemini-api/a, exchange 1." in page.text
+
+
 def test_variants_are_never_red_and_errors_are() -> None:
     green = replace(SHOP, cells=SHOP.cells[2:3], second_turn=(), unused_losses=())
     assert not green.red
