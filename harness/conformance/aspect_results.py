@@ -268,13 +268,25 @@ def line_of(value: Json) -> str:
     return printable(json.dumps(value, ensure_ascii=False, default=repr))
 
 
-_VALUE: Final = re.compile(r'"(?:[^"\\…]|\\.)*(?:"|…|$)|[0-9]+')
-"""A value or a number in the reason of a verdict."""
+_VALUE: Final = re.compile(
+    r'"(?:[^"\\…]|\\.)*(?:"|…|\Z)|[0-9]+'
+    r"|((?<=[0-9] )(?:calls|ids|values) lost: |(?:^|: )lost: |\bthe wire reports "
+    r"|\bthe prompt is blocked \(|\bthe id |\bthe wire's is |, its call |\bthe call "
+    r"|\bthe arguments of |\bnot sent back: |\bsent back as |\bsent back more than once: "
+    r"|\bthe answer does not have it: |\bstands at a call: |\bthe calls are |\bthe results are of )"
+    r".*?(?=; a later call has its id|\)?; the adapter |; the wire's is | of call | of another call"
+    r"|, which the wire repeats|, its call |, the results are of | are handed on in pieces"
+    r"| is (?:not )?sent (?:back\b|although)|\Z)",
+    re.DOTALL,
+)
+"""A value or a number in the reason of a verdict; one without quotes, after the words before it and
+up to those behind it.
+"""
 
 
 def without_values(note: str) -> str:
     """The reason of a verdict without its values and numbers, so that equal reasons are equal."""
-    return _VALUE.sub("…", note)
+    return _VALUE.sub(lambda value: f"{value[1] or ''}…", note)
 
 
 _QUOTED: Final = re.compile(r'"((?:[^"\\]|\\.)+)"')

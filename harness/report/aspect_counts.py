@@ -57,8 +57,11 @@ class Loss:
 
     @property
     def sentence(self) -> str:
-        """The verdict and its reason in words."""
-        return self.cells[0].sentence(self.aspect)
+        """The verdict, the number of cells, and the reason in the first one."""
+        words = f"{self.aspect} {self.verdict}".replace("_", " ")
+        note = self.cells[0].notes.get(self.aspect)
+        head = f"{words} in {len(self.cells):,} cells" if len(self.cells) > 1 else words
+        return f"{head}: {note}" if note else head
 
 
 @dataclass(frozen=True, slots=True)

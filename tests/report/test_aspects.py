@@ -68,6 +68,68 @@ def test_a_loss_of_streamed_answers_is_another_than_one_of_unary_answers() -> No
     assert "Cassette gemini-api/a, exchange 1." in page.text
 
 
+@pytest.mark.parametrize(
+    "notes",
+    [
+        (
+            "the wire reports 503 UNAVAILABLE Overloaded.; the adapter reports no error",
+            "the wire reports 404 <html>\n; the adapter reports no error",
+        ),
+        (
+            "the prompt is blocked (SAFETY); the adapter says None",
+            "the prompt is blocked (OTHER); the adapter says None",
+        ),
+        ('1 of 1 calls lost: f({"a": 1})', "2 of 3 calls lost: g({})"),
+        ("1 of 1 values lost: Ab+/=", "2 of 2 values lost: clip\n; b … (90 characters)"),
+        ("with --cuts pieces: 1 of 1 ids lost: x7", "with --cuts pieces: 1 of 1 ids lost: k"),
+        ("the id x7 of call 1 is nowhere", "the id call_b of call 2 is nowhere"),
+        ("the id of call 1 is a; the wire's is b", "the id of call 2 is c; the wire's is d"),
+        ("the id a of call 1 is sent back as b", "the id c of call 2 is sent back as d"),
+        ("result 1 has the id a, its call b", "result 2 has the id c, its call None"),
+        ('the call f({"a": 1}) is not sent back', "the call g({}) is not sent back"),
+        (
+            "the signature of call 1 is not sent back: Aa",
+            "the signature of call 2 is not sent back: b",
+        ),
+        ("not sent back: Ab", "not sent back: Cd"),
+        ("lost: ab", "lost: cd"),
+        ('the wire has "the id a", the adapter ""', 'the wire has "b", the adapter "the call"'),
+        (
+            "the calls are ['f'], the results are of []",
+            "the calls are ['g', 'f'], the results are of ['f']",
+        ),
+    ],
+)
+def test_losses_that_differ_in_values_without_quotes_are_one(notes: tuple[str, str]) -> None:
+    cells = tuple(
+        replace(cell(exchange=number, error="lost"), notes={"error": note})
+        for number, note in enumerate(notes, 1)
+    )
+    (loss,) = losses_of(cells)
+    assert loss.sentence == f"error lost in 2 cells: {notes[0]}"
+
+
+@pytest.mark.parametrize(
+    "notes",
+    [
+        (
+            "the wire reports a; the adapter reports no error",
+            "the wire reports a; the adapter reports no error and says STOP",
+        ),
+        ("the wire ends with A; the adapter says stop", "the wire ends with B; the adapter says x"),
+        (
+            "1 of 1 calls lost: f({})",
+            "1 of 1 calls lost: f({}); a later call has its id, and the last call of an id counts",
+        ),
+        ("the id a of call 1 is not sent back", "the id a of call 1 is sent back as b"),
+        ("1 of 1 values lost: a", "with --cuts pieces: 1 of 1 values lost: a"),
+    ],
+)
+def test_losses_with_different_reasons_are_not_one(notes: tuple[str, str]) -> None:
+    cells = [replace(cell(error="lost"), notes={"error": note}) for note in notes]
+    assert len(losses_of(cells)) == 2
+
+
 def test_variants_are_never_red_and_errors_are() -> None:
     green = replace(SHOP, cells=SHOP.cells[2:3], second_turn=(), unused_losses=())
     assert not green.red
@@ -83,7 +145,7 @@ def test_the_text_has_each_block_and_each_finding() -> None:
     assert "Variants: 0 of 1 cell passed, 1 failed\n" in text
     assert "Second turn: 0 of 1 cell passed, 1 failed\n" in text
     assert "- error: it never asked\n  cassette gemini-api/d, exchange 1\n" in text
-    assert '- finish wrong: of "1" nothing is left\n' in text
+    assert '- finish wrong in 2 cells: of "1" nothing is left\n' in text
     assert "  also in gemini-api/a:2\n  wire    frame 7\n  native  another\n" in text
     assert "declared loss media: no cell shows it" in text
     assert "lost: gone" not in text, "a loss in a variant is counted only"
@@ -141,6 +203,7 @@ def test_a_count_on_the_page_leads_to_its_cells_with_evidence() -> None:
     for words in (
         "shop 1.2.3 · 2026-11-22",
         "1 of 4 cells passed, 2 failed, 1 error on the documented wire.",
+        'wrong in 2 cells: of "1" nothing is left',
         "Cassette gemini-api/a, exchange 2.",
         "Wire frame 7 another 2 of 9 Native events frame 7 another Facts nothing",
         "harness judge 'shop = serve: shims:shop' --cassettes gemini-api/a:2",
