@@ -26,12 +26,14 @@ LONGEST: Final = 600
 
 
 def results_text(adapter: AdapterResults, *, with_losses: bool = True) -> str:
-    """The matrices of an adapter, then each loss with its evidence and a command."""
+    """The matrices of an adapter, then each loss with its evidence and a command. The losses in
+    variants are counted only.
+    """
     lines = [title_of(adapter)]
     for block, cells in adapter.sections.items():
         if cells and (block != "second_turn" or any(cell.verdict != "skipped" for cell in cells)):
             lines += ["", f"{BLOCKS[block]}: {count_words(cells)}", *matrix_lines(cells)]
-    for block in ("documented", "second_turn") if with_losses else ():
+    for block in ("documented", "second_turn", "variant") if with_losses else ():
         lines += _losses(adapter, block)
     for loss in adapter.unused_losses:
         lines += ["", f"declared loss {loss}: no cell shows it; delete the declaration"]
@@ -72,6 +74,10 @@ def _losses(adapter: AdapterResults, block: str) -> list[str]:
         sentence, *rest = shorten(error, LONGEST).splitlines()
         lines += ["", f"- error: {sentence}", *(f"    {line}" for line in rest), *_places(found)]
         lines.append(f"  run: {command_of(adapter, found[0])}")
+    if block == "variant" and losses:
+        failed = sum(cell.verdict == "failed" for cell in cells)
+        number_in_cells = f"{plural(len(losses), 'finding')} in {plural(failed, 'cell')}"
+        return [*lines, "", f"- {number_in_cells}: shown on the page that --report DIR writes"]
     for loss in losses:
         evidence = loss.cells[0].evidence.get(loss.aspect)
         lines += ["", f"- {loss.sentence}", *_places(loss.cells)]

@@ -24,7 +24,7 @@ from harness.report.aspect_counts import command_of, errors_of, losses_of
 from harness.report.aspect_pages import aspects_page, merge_results
 from harness.report.aspect_text import results_text
 from tests.report.page_reader import Page
-from tests.support.aspect_samples import HOSTILE_RESULTS, OTHER, RESULTS, SHOP, cell
+from tests.support.aspect_samples import HOSTILE_RESULTS, OTHER, RESULTS, SHOP, VARIANT, cell
 from tests.support.report_samples import HOSTILE
 
 
@@ -149,7 +149,21 @@ def test_the_text_has_each_block_and_each_finding() -> None:
     assert "  also in gemini-api/a:2\n  wire    frame 7\n  native  another\n" in text
     assert "declared loss media: no cell shows it" in text
     assert "lost: gone" not in text, "a loss in a variant is counted only"
+    page_only = "- 1 finding in 1 cell: shown on the page that --report DIR writes\n"
+    assert f"1 finding, variants:\n\n{page_only}" in text
     assert "nothing is left" not in results_text(SHOP, with_losses=False)
+
+
+def test_the_text_has_the_errors_of_variants() -> None:
+    broken = replace(VARIANT, exchange=4, aspects={}, error="it hung")
+    text = results_text(replace(SHOP, cells=(*SHOP.cells, broken)))
+    assert (
+        "2 findings, variants:\n\n- error: it hung\n  cassette gemini-api/b, exchange 4\n" in text
+    )
+    assert "--cassettes gemini-api/b:4\n\n- 1 finding in 1 cell: shown on the page" in text
+    alone = results_text(replace(SHOP, cells=(broken,)))
+    assert "1 finding, variants:\n\n- error: it hung\n" in alone
+    assert "shown on the page" not in alone
 
 
 def test_an_error_keeps_the_line_ends_of_stderr() -> None:
