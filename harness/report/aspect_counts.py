@@ -30,7 +30,7 @@ BLOCK_MEANINGS: Final = {
         "The request that the adapter sends after the answer, with the results of its calls."
     ),
 }
-_NUMBERED: Final = re.compile(r"\b(event|fact) [0-9]+")
+_NUMBERED: Final = re.compile(r"\b(event|fact) [0-9]+|( is )[a-z]+ .*?(?=; expected )", re.DOTALL)
 VERDICTS: Final = ("kept", "lost", "wrong", "raised", "not_carried", "not_asked")
 """The verdicts of an aspect, in the order of columns."""
 MEANINGS: Final = {
@@ -138,12 +138,12 @@ def number_of_findings(cells: Sequence[AspectCell]) -> int:
 
 def errors_of(cells: Iterable[AspectCell]) -> dict[str, list[AspectCell]]:
     """The cells that could not be judged, by the reason. Reasons that differ in nothing but the
-    number of an event or fact are one.
+    number of an event or fact, or a value that is not expected, are one.
     """
     errors: dict[str, list[AspectCell]] = {}
     for cell in cells:
         if cell.error:
-            errors.setdefault(_NUMBERED.sub(r"\1", cell.error), []).append(cell)
+            errors.setdefault(_NUMBERED.sub(r"\1\2", cell.error), []).append(cell)
     return {alike[0].error: alike for alike in errors.values()}
 
 

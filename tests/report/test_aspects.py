@@ -187,6 +187,20 @@ def test_errors_that_differ_in_the_number_of_an_event_are_one_finding() -> None:
     ]
 
 
+def test_errors_that_differ_in_the_value_of_a_fact_are_one_finding() -> None:
+    places = ("shop.py:3: Finish.raw", "shop.py:3: Finish.raw", "shop.py:9: Finish.raw")
+    values = ("int 3", 'list [";"]', "int 3")
+    cells = tuple(
+        replace(SHOP.cells[3], exchange=number, error=f"{place} is {value}; expected a string")
+        for number, (place, value) in enumerate(zip(places, values, strict=True), 1)
+    )
+    found = errors_of(cells)
+    assert {error: len(alike) for error, alike in found.items()} == {
+        "shop.py:3: Finish.raw is int 3; expected a string": 2,
+        "shop.py:9: Finish.raw is int 3; expected a string": 1,
+    }
+
+
 def test_a_second_turn_that_nobody_was_asked_for_is_not_shown() -> None:
     cell = replace(SHOP.cells[3], error="", aspects={"results": "not_asked"})
     assert "Second turn" not in results_text(replace(SHOP, second_turn=(cell,)))
