@@ -37,7 +37,7 @@ NOT_ASKED: Final = 4
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command to its parser."""
     parser.add_argument(
-        "what",
+        "names",
         nargs="*",
         metavar="CASE",
         help="cases or cassettes by name (default: every cassette that was recorded)",
@@ -143,8 +143,8 @@ def _plans(parsed: argparse.Namespace, project: Project) -> Iterator[Plan]:
     """The cassettes to record again. Raises `CassetteError` for unknown names."""
     sources = read_sources(project)
     wanted = (
-        find_names(parsed.what, sources, project, parsed.provider)
-        if parsed.what
+        find_names(parsed.names, sources, project, parsed.provider)
+        if parsed.names
         else dict.fromkeys(_recorded(project))
     )
     for name, case in wanted.items():

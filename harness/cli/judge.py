@@ -359,13 +359,13 @@ def read_items(paths: Sequence[str] | None) -> tuple[list[Item], list[Unjudged]]
             skipped.append(Unjudged(text, "a folder without a YAML file"))
         for file in files:
             try:
-                found = _items_of(file, number)
+                file_items = _items_of(file, number)
             except (CassetteError, OSError) as error:
                 skipped.append(Unjudged(_shown(file), _reason(error, file)))
                 continue
-            if not found:
+            if not file_items:
                 skipped.append(Unjudged(_shown(file), "it has no exchange with a model's answer"))
-            items += found
+            items += file_items
     return items, skipped
 
 

@@ -52,7 +52,7 @@ ANSWERED: Final = ("recorded", "loopback")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command to its parser."""
-    parser.add_argument("what", nargs="*", metavar="CASE", help="cases or cassettes, by name")
+    parser.add_argument("names", nargs="*", metavar="CASE", help="cases or cassettes, by name")
     parser.add_argument(
         "--missing",
         action="store_true",
@@ -235,7 +235,7 @@ def _record(parsed: argparse.Namespace) -> int:
             done += 1
         except NotRecordable as error:
             note(f"{plan.name}: not recordable: {error}")
-            failed += bool(parsed.what)  # else the user has not named this one
+            failed += bool(parsed.names)  # else the user has not named this one
         except (CassetteError, ReplayError, TranslationError) as error:
             note(f"{plan.name}: {error}")
             _print_notes(error)
@@ -371,11 +371,11 @@ class Bar:
 def _plans(parsed: argparse.Namespace, project: Project) -> Iterator[Plan]:
     """The cassettes to record, in the order of the names; `CassetteError` for an unknown name."""
     if parsed.prompt:
-        if len(parsed.what) != 1 or parsed.missing or parsed.all:
+        if len(parsed.names) != 1 or parsed.missing or parsed.all:
             raise CassetteError(
                 "--prompt records one cassette: name it, such as gemini-api/hello, and nothing else"
             )
-        name, prompts = parsed.what[0], parsed.prompt
+        name, prompts = parsed.names[0], parsed.prompt
         provider = parsed.provider or _new_provider(name)
         yield Plan(
             name,
@@ -384,17 +384,17 @@ def _plans(parsed: argparse.Namespace, project: Project) -> Iterator[Plan]:
             new=True,
         )
         return
-    if bool(parsed.what) + parsed.missing + parsed.all != 1:
+    if bool(parsed.names) + parsed.missing + parsed.all != 1:
         raise CassetteError("name what to record: cases or cassettes, --missing, or --all")
     sources = read_sources(project)
     wanted = (
-        find_names(parsed.what, sources, project, parsed.provider)
-        if parsed.what
+        find_names(parsed.names, sources, project, parsed.provider)
+        if parsed.names
         else _wanted(sources, project, everything=parsed.all)
     )
     for name, case in wanted.items():
         provider = sources.provider(name, case)
-        if parsed.what:
+        if parsed.names:
             yield plan_cassette(
                 name, parsed.provider or provider, case, sources, project, streamed=not parsed.unary
             )

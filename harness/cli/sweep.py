@@ -215,24 +215,24 @@ def add_diff(parser: argparse.ArgumentParser) -> None:
 
 
 def _diff(parsed: argparse.Namespace) -> int:
-    found = compare_sweeps(parsed.a, parsed.b)
-    for line in _diff_lines(found):
+    differences = compare_sweeps(parsed.a, parsed.b)
+    for line in _diff_lines(differences):
         print(printable(line))
-    return RED if found.worse else 0
+    return RED if differences.worse else 0
 
 
-def _diff_lines(found: SweepDifferences) -> list[str]:
+def _diff_lines(differences: SweepDifferences) -> list[str]:
     lines = [
-        f"{found.both:,} streams in both, {found.only_a:,} only in A, {found.only_b:,} only in B;"
-        f" {found.mended:,} failed in A and passed in B"
+        f"{differences.both:,} streams in both, {differences.only_a:,} only in A,"
+        f" {differences.only_b:,} only in B; {differences.mended:,} failed in A and passed in B"
     ]
-    for loss in found.losses:
+    for loss in differences.losses:
         place = " ".join(filter(None, (loss.provider, loss.model)))
         lines.append(f"{loss.aspect} {loss.verdict} of {loss.rows:,} streams ({place})")
         for example in loss.examples:
             lines.append(f"  {example.id}: {example.sentence}")
             lines.append(f"  harness replay {shlex.quote(example.source)}")
-    if found.new_errors:
-        lines.append(f"{found.new_errors:,} streams that only A could judge")
-        lines += [f"  {error.id}: {error.sentence}" for error in found.errors]
+    if differences.new_errors:
+        lines.append(f"{differences.new_errors:,} streams that only A could judge")
+        lines += [f"  {error.id}: {error.sentence}" for error in differences.errors]
     return lines

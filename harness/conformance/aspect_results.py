@@ -106,8 +106,8 @@ class AspectCell(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=
 
     def cuts(self, aspect: str = "") -> str:
         """The cuts that show the finding of an aspect, or the error; "" for the recorded ones."""
-        found = _WITH_CUTS.match(self.notes.get(aspect, "") if aspect else self.error)
-        return found[1] if found else ""
+        match = _WITH_CUTS.match(self.notes.get(aspect, "") if aspect else self.error)
+        return match[1] if match else ""
 
 
 class AdapterResults(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):

@@ -119,8 +119,9 @@ def _goes_on(item: Item, adapter: Adapter) -> bool:
     answer = _answer(item, adapter)
     facts = answer.facts
     whole = not (answer.faulty or answer.blocked or facts.errors or facts.open_call)
-    said = bool(facts.calls or facts.text)
-    return whole and said and not answer.program and finish_class(answer.reason) == "stop"
+    has_content = bool(facts.calls or facts.text)
+    stopped = finish_class(answer.reason) == "stop"
+    return whole and has_content and not answer.program and stopped
 
 
 def _judge_second_turn(item: Item, adapter: Adapter) -> AspectCell:

@@ -78,17 +78,17 @@ def variants_in(exchange: Exchange, body: bytes) -> list[str]:
     text = body.decode("utf-8", "replace")
     plain = text.lstrip("\ufeff")
     messages = [message for message in _messages(plain) if isinstance(message, dict)]
-    found = {name for message in messages for name in _of_message(message)}
+    variants = {name for message in messages for name in _of_message(message)}
     if ("_" in text or "\\u" in text) and any(_SNAKE & set(_keys(item)) for item in messages):
-        found.add("snake_case")
+        variants.add("snake_case")
     if not _is_documented_framing(text):
-        found |= {name for pattern, name in _LINES if pattern.search(text)}
-        found |= {"a BOM"} if text.startswith("\ufeff") else set()
-        found |= _of_framing(exchange, plain, messages)
+        variants |= {name for pattern, name in _LINES if pattern.search(text)}
+        variants |= {"a BOM"} if text.startswith("\ufeff") else set()
+        variants |= _of_framing(exchange, plain, messages)
     ids = {message.get("responseId") for message in messages} - {None}
     if len(ids) > 1:
-        found.add("a response id that changes")
-    return sorted(found)
+        variants.add("a response id that changes")
+    return sorted(variants)
 
 
 def _is_documented_framing(text: str) -> bool:
@@ -169,14 +169,14 @@ def _of_candidate(candidate: dict[str, Any]) -> Iterator[str]:
 
 
 def _of_framing(exchange: Exchange, text: str, messages: list[dict[str, Any]]) -> set[str]:
-    found = set()
+    variants = set()
     is_events = re.search(r"^data:", text, re.MULTILINE) is not None
     if is_events and re.search(r"^\[", text, re.MULTILINE):
-        found.add("an error inside an array")
+        variants.add("an error inside an array")
     elif text.lstrip().startswith("["):
-        found.add("an error inside an array" if exchange.status >= 300 else "an array")
+        variants.add("an error inside an array" if exchange.status >= 300 else "an array")
     elif not is_events and len(messages) > 1:
-        found.add("JSON lines")
+        variants.add("JSON lines")
     elif (
         exchange.streamed
         and exchange.status < 300
@@ -184,7 +184,7 @@ def _of_framing(exchange: Exchange, text: str, messages: list[dict[str, Any]]) -
         and messages
         and "error" not in messages[0]
     ):
-        found.add("one document in place of events")
+        variants.add("one document in place of events")
     last = text.rstrip().splitlines()[-1:] if text.strip() else []
     if (
         is_events
@@ -192,8 +192,8 @@ def _of_framing(exchange: Exchange, text: str, messages: list[dict[str, Any]]) -
         and last[0].startswith("data:")
         and not re.search(r"(?:\r\n?+|\n){2}[ \t\r\n]*$", text)
     ):
-        found.add("a missing blank line at the end")
-    return found
+        variants.add("a missing blank line at the end")
+    return variants
 
 
 def _keys(value: Json) -> Iterator[str]:

@@ -116,8 +116,8 @@ class Facts:
         warning.
         """
         ends = (self.finish, self.block_reason)
-        said = self.has_content or self.errors or self.notices
-        return bool(said) or any(end is not None for end in ends)
+        has_more = bool(self.errors or self.notices)
+        return self.has_content or has_more or any(end is not None for end in ends)
 
     @property
     def is_malformed(self) -> bool:

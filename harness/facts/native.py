@@ -53,8 +53,8 @@ class NativeSearch:
     @cached_property
     def leaves(self) -> list[Leaf]:
         """All leaves, those of JSON in strings too."""
-        found = ((text, raw) for event in self._events for _, text, raw in _leaves(event))
-        return [Leaf(*leaf) for leaf in islice(found, MAX_LEAVES)]
+        leaves = ((text, raw) for event in self._events for _, text, raw in _leaves(event))
+        return [Leaf(*leaf) for leaf in islice(leaves, MAX_LEAVES)]
 
     @cached_property
     def _outside_raw(self) -> Counter[str]:

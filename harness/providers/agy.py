@@ -306,8 +306,8 @@ class AgyNormalizer(RunReader):
             word = status if type(status) is str else "" if status is None else str(status)
             out.append(Finish("failed", word))
         elif not answered:
-            said = {"status": status} | ({"stderr": late} if late else {})
-            out.append(Metadata("status", said))
+            metadata = {"status": status} | ({"stderr": late} if late else {})
+            out.append(Metadata("status", metadata))
         elif late and not measured:
             self._ended = True
             out += [Metadata("status", {"status": status}), Finish("length", TIMEOUT, late)]

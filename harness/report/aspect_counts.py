@@ -117,8 +117,8 @@ def losses_of(cells: Iterable[AspectCell]) -> list[Loss]:
             verdict = cell.aspects[aspect]
             key = (aspect, verdict, without_values(cell.notes.get(aspect, "")), cell.unary)
             losses.setdefault(key, Loss(aspect, verdict)).cells.append(cell)
-    found = (cell for loss in losses.values() for cell in loss.cells)
-    order = {aspect: number for number, aspect in enumerate(by_aspect(found))}
+    red_cells = (cell for loss in losses.values() for cell in loss.cells)
+    order = {aspect: number for number, aspect in enumerate(by_aspect(red_cells))}
     return sorted(
         losses.values(),
         key=lambda loss: (order[loss.aspect], -len(loss.cells), loss.cells[0].name),

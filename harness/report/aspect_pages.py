@@ -155,7 +155,7 @@ def _sentence(adapter: AdapterResults) -> str:
 
 def _table(block: str, adapters: Sequence[AdapterResults]) -> Table:
     with_cells = [adapter for adapter in adapters if adapter.sections[block]]
-    aspects = list(by_aspect(cell for one in with_cells for cell in one.sections[block]))
+    aspects = list(by_aspect(cell for adapter in with_cells for cell in adapter.sections[block]))
     rows = [_row(block, adapter, aspects) for adapter in with_cells]
     return Table(block, BLOCKS[block], BLOCK_MEANINGS[block], aspects, rows)
 
@@ -167,7 +167,7 @@ def _row(block: str, adapter: AdapterResults, aspects: Sequence[str]) -> Row:
         square(counts[aspect], _anchor(adapter, block, aspect)) if aspect in counts else None
         for aspect in aspects
     ]
-    errors = sum(len(found) for found in errors_of(cells).values())
+    errors = sum(len(cells) for cells in errors_of(cells).values())
     return Row(adapter, _anchor(adapter, block), count_words(cells), squares, errors)
 
 

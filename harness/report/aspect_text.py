@@ -70,10 +70,15 @@ def _losses(adapter: AdapterResults, block: str) -> list[str]:
         return []
     where = BLOCKS[block].lower()
     lines = ["", f"{plural(number, 'finding')}, {where}:"]
-    for error, found in errors.items():
+    for error, error_cells in errors.items():
         sentence, *rest = shorten(error, LONGEST).splitlines()
-        lines += ["", f"- error: {sentence}", *(f"    {line}" for line in rest), *_places(found)]
-        lines.append(f"  run: {command_of(adapter, found[0])}")
+        lines += [
+            "",
+            f"- error: {sentence}",
+            *(f"    {line}" for line in rest),
+            *_places(error_cells),
+        ]
+        lines.append(f"  run: {command_of(adapter, error_cells[0])}")
     if block == "variant" and losses:
         failed = sum(cell.verdict == "failed" for cell in cells)
         number_in_cells = f"{plural(len(losses), 'finding')} in {plural(failed, 'cell')}"

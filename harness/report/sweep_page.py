@@ -50,14 +50,16 @@ def sweep_page(summary: Summary, settings: Settings, inputs: Sequence[str]) -> s
 def page_values(summary: Summary, settings: Settings, inputs: Sequence[str]) -> dict[str, Any]:
     """The values of the page, without any HTML."""
     providers = {name: summary.aspects[name] for name in sorted(summary.aspects)}
-    aspects = [aspect for aspect in ASPECTS if any(aspect in found for found in providers.values())]
+    aspects = [
+        aspect for aspect in ASPECTS if any(aspect in counts for counts in providers.values())
+    ]
     rows = [
         (
             provider or "not known",
-            [square(found[aspect]) if aspect in found else None for aspect in aspects],
+            [square(counts[aspect]) if aspect in counts else None for aspect in aspects],
         )
-        for provider, found in providers.items()
-        if found
+        for provider, counts in providers.items()
+        if counts
     ]
     passed = summary.verdicts.get("passed", 0)
     others = [

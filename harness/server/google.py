@@ -159,8 +159,8 @@ def _final_interaction(model: str, *, streamed: bool) -> Answer:
 
 
 def _final_completion(model: str, *, streamed: bool) -> Answer:
-    said = {"content": "Done.", "role": "assistant"}
-    choice = {"finish_reason": "stop", "index": 0, "delta" if streamed else "message": said}
+    message = {"content": "Done.", "role": "assistant"}
+    choice = {"finish_reason": "stop", "index": 0, "delta" if streamed else "message": message}
     kind = "chat.completion.chunk" if streamed else "chat.completion"
     whole = {"choices": [choice], "created": 0, "id": "final", "model": model, "object": kind}
     if not streamed:

@@ -144,13 +144,13 @@ def _joined_texts(data: bytes, pattern: re.Pattern[bytes], window: int) -> Itera
     spans: list[Span] = []
     size = low = 0
     matches = pattern.finditer(data)
-    while found := [match.span(pattern.groups) for match in islice(matches, _TOGETHER)]:
-        sizes = [stop - start for start, stop in found]
+    while batch := [match.span(pattern.groups) for match in islice(matches, _TOGETHER)]:
+        sizes = [stop - start for start, stop in batch]
         if max(sizes) <= overlap and size + sum(sizes) < window:
-            spans += found
+            spans += batch
             size += sum(sizes)
             continue
-        for start, stop in found:
+        for start, stop in batch:
             spans.append((start, min(stop, start + overlap)))
             size += spans[-1][1] - start
             if stop - start > overlap or size >= window:

@@ -121,10 +121,10 @@ def _string(text: bytes, quote: re.Match[bytes]) -> tuple[int, int]:
     """The end of the content of a string, and the end of the string."""
     depth, _ = _depth_of(quote[0])
     for end in _QUOTE.finditer(text, quote.end()):
-        found, own = _depth_of(end[0])
-        if found <= depth:  # further backslashes before the quote are content
+        end_depth, own = _depth_of(end[0])
+        if end_depth <= depth:  # further backslashes before the quote are content
             content_end = end.start() + end[0].count(b"\\") - own
-            return content_end, end.end() if found == depth else end.start()
+            return content_end, end.end() if end_depth == depth else end.start()
     return len(text.rstrip(b"\\")), len(text)
 
 

@@ -259,20 +259,20 @@ class Redactor:
         """The beginning of the last secret value of a body that has not ended, if it may go on in
         what follows; else the length of the body.
         """
-        found = [members.find(body).open_at for members in self._members_in(body)]
+        open_at = [members.find(body).open_at for members in self._members_in(body)]
         parts = self._parts.finditer(body.lower()) if b"\n" in body and b"=" in body else iter(())
         part = next((part for part in parts if part.end() == len(body)), None)
-        return min([*found, part.start() if part else len(body)])
+        return min([*open_at, part.start() if part else len(body)])
 
     def shown(self, text: bytes) -> Iterator[tuple[int, int]]:
         """The secret values of members in a text without escapes."""
         for members in self._members_in(text):
-            found = members.find(text)
-            for start, stop in found.strings:
+            container = members.find(text)
+            for start, stop in container.strings:
                 if text[start:stop].replace(REDACTED.encode(), b""):
                     yield start, stop
             if members is self._members:
-                yield from (span for span in found.numbers if text[slice(*span)] != b"0")
+                yield from (span for span in container.numbers if text[slice(*span)] != b"0")
 
     def _members_in(self, body: bytes) -> Iterator[Members]:
         """What is to be searched for in a body; most bodies have none of the names."""
@@ -290,10 +290,10 @@ class Redactor:
     def _member_spans(self, body: bytes) -> list[Span]:
         spans: list[Span] = []
         for members in self._members_in(body):
-            found = members.find(body)
-            spans += [(start, stop, REDACTED.encode()) for start, stop in found.strings]
+            container = members.find(body)
+            spans += [(start, stop, REDACTED.encode()) for start, stop in container.strings]
             if members in (self._members, self._own_members):
-                spans += [(start, stop, b"0") for start, stop in found.numbers]
+                spans += [(start, stop, b"0") for start, stop in container.numbers]
         return _outer(spans)
 
     def _matches(self, body: bytes) -> Iterator[Span]:

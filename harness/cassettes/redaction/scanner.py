@@ -51,15 +51,15 @@ class SecretFound(CassetteError):
 
 
 class Finding(NamedTuple):
-    """``place``: a line, or an exchange, its part and its read. ``what``: ``the value of
+    """``place``: a line, or an exchange, its part and its read. ``kind``: ``the value of
     GEMINI_API_KEY``, ``a Google API key``.
     """
 
     place: str
-    what: str
+    kind: str
 
     def __str__(self) -> str:
-        return f"{self.place} shows {self.what}"
+        return f"{self.place} shows {self.kind}"
 
 
 class Scanner:
@@ -165,7 +165,7 @@ class Scanner:
         """All bytes of ``data`` in which secrets are shown, in order: of a secret that is divided,
         all parts; of one that was cut, what is left.
         """
-        found: list[Span] = []
+        spans: list[Span] = []
         for number, reading in enumerate(readings(data)):
             hits: list[Span] = []
             for start, stop, name in self._find(reading.text):
@@ -175,7 +175,7 @@ class Scanner:
                     hits.append((start, rest(reading.text, start, stop)))
                 else:  # the next word may belong to something else
                     parts = reading.places([(start, stop)])
-                    found += [(at, rest(data, at, end)) for at, end in parts]
+                    spans += [(at, rest(data, at, end)) for at, end in parts]
             if number < 2:  # the text with and without escapes
                 if any(beginning in reading.text for beginning in BEGINNINGS):
                     hits += [match.span() for match in CUT.finditer(reading.text)]
@@ -184,8 +184,8 @@ class Scanner:
                         hits += _cut(form, reading.text)
             if reading.in_pieces:
                 hits += self._redactor.shown(reading.text)
-            found += reading.places(hits)
-        return merged(found)
+            spans += reading.places(hits)
+        return merged(spans)
 
     def _search(self, data: bytes, *, is_part: bool = False) -> Iterator[tuple[int, str]]:
         """The offset and the name of each secret; in each reading only its first occurrence.
@@ -195,12 +195,12 @@ class Scanner:
         """
         for reading in readings(data, self._window):
             seen: set[str] = set()
-            found = self._find(reading.text)
+            secrets = self._find(reading.text)
             if is_part and not reading.is_plain:
-                found = chain(
-                    found, ((*span, _UNREDACTED) for span in self._redactor.shown(reading.text))
+                secrets = chain(
+                    secrets, ((*span, _UNREDACTED) for span in self._redactor.shown(reading.text))
                 )
-            for start, stop, name in found:
+            for start, stop, name in secrets:
                 if name not in seen and (places := reading.places([(start, stop)])):
                     seen.add(name)
                     yield places[0][0], name
@@ -265,7 +265,7 @@ def _common(first: bytes, second: bytes) -> int:
     """The length of the common beginning."""
     pairs = enumerate(zip(first, second, strict=False))
     return next(
-        (place for place, (one, other) in pairs if one != other), min(len(first), len(second))
+        (place for place, (left, right) in pairs if left != right), min(len(first), len(second))
     )
 
 

@@ -307,17 +307,17 @@ class _Process:
         if not ready and self._process.poll() is not None:
             raise _Unusable(
                 f"{self.name} ended with status {self._process.returncode} before it"
-                f" {'said hello' if first else 'answered'}{self._said()}"
+                f" {'said hello' if first else 'answered'}{self._stderr_end()}"
             )
         if self._out not in open_ends and self._process.poll() is None and not ready:
             raise _Unusable(
-                f"{self.name} closed the descriptor of {OUT} before it answered{self._said()}"
+                f"{self.name} closed the descriptor of {OUT} before it answered{self._stderr_end()}"
             )
         if time.monotonic() > until:
             missing = f"wrote no {'hello line' if first else 'answer'} to the descriptor of {OUT}"
             if self._runs_function:
                 missing = "did not return"
-            raise _Unusable(f"{self.name} {missing} within {timeout:g} s{self._said()}")
+            raise _Unusable(f"{self.name} {missing} within {timeout:g} s{self._stderr_end()}")
 
     def _write(self, selector: selectors.BaseSelector, unwritten: bytearray) -> None:
         try:
@@ -329,8 +329,8 @@ class _Process:
         if not unwritten:
             selector.unregister(self._in)
 
-    def _said(self) -> str:
-        """The end of its stderr, with its line ends."""
+    def _stderr_end(self) -> str:
+        """The last bytes of its stderr, as the end of a message."""
         words = self._errors.decode("utf-8", "backslashreplace").strip()
         return f":\n{words}" if "\n" in words else f": {words}" if words else ""
 

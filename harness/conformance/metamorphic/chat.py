@@ -214,10 +214,10 @@ def move_signature(messages: Messages) -> bool:
 def rename_vendor(messages: Messages) -> bool:
     """Put the fields of ``extra_content`` under the key of Vertex AI."""
     extras = [item.get("extra_content") or {} for item in (*deltas(messages), *calls(messages))]
-    found = [extra for extra in extras if "google" in extra]
-    for extra in found:
+    google = [extra for extra in extras if "google" in extra]
+    for extra in google:
         extra["vertex"] = extra.pop("google")
-    return bool(found)
+    return bool(google)
 
 
 def with_ids(call_id: str | None) -> Edit:

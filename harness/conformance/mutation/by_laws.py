@@ -47,4 +47,4 @@ def make_observer(
         }
 
     usual = findings(output.items)
-    return lambda items: [law for law, found in findings(items).items() if found != usual[law]]
+    return lambda items: [law for law, texts in findings(items).items() if texts != usual[law]]

@@ -63,14 +63,14 @@ def _list_url(argument: str) -> tuple[list[File], bool]:
     system, path = file_system(argument)
     in_folder = system.isdir(path)
     if in_folder:
-        found = system.find(path, detail=True)
+        entries = system.find(path, detail=True)
     elif has_magic(path):
-        found = system.glob(path, detail=True)
+        entries = system.glob(path, detail=True)
     else:
-        found = {path: system.info(path)} if system.exists(path) else {}
+        entries = {path: system.info(path)} if system.exists(path) else {}
     files = [
         File(system.unstrip_protocol(name), int(info.get("size") or 0), _change_of(info))
-        for name, info in found.items()
+        for name, info in entries.items()
         if info.get("type") == "file" and not (in_folder and "/." in name.removeprefix(path))
     ]
     return files, in_folder

@@ -52,9 +52,9 @@ def plan_sweep(
     manifest = _manifest(settings)
     names = folder.names()
     if MANIFEST in names and folder.read(MANIFEST) != manifest:
-        found = folder.read(MANIFEST).decode().strip()
+        other_settings = folder.read(MANIFEST).decode().strip()
         raise SweepError(
-            f"{folder.path} has a sweep with other settings: {found}; name another folder"
+            f"{folder.path} has a sweep with other settings: {other_settings}; name another folder"
         )
     known = {sweep.file_of(part) for part in sweep.parts}
     if strange := [name for name in names if name.endswith(SUFFIXES) and name not in known]:

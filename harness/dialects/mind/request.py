@@ -224,8 +224,8 @@ def follow_up(prompt: Any, payloads: Sequence[Payload], then: Sequence[ToolOutco
         tool_result(call, outcome)
         for call, outcome in zip(calls, outcomes_of(len(calls), then), strict=True)
     ]
-    said = [say(then)] if isinstance(then, str) else []
-    return {**prompt, "history": [*prompt.get("history", ()), *payloads, *results, *said]}
+    texts = [say(then)] if isinstance(then, str) else []
+    return {**prompt, "history": [*prompt.get("history", ()), *payloads, *results, *texts]}
 
 
 REQUEST: Final = RequestTranslator(

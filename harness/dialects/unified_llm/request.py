@@ -158,9 +158,9 @@ def follow_up(
         tool_result(call_id, outcome.result, outcome.failed)
         for call_id, outcome in zip(calls, outcomes_of(len(calls), then), strict=True)
     ]
-    said = {"role": "user", "content": [{"kind": "text", "text": then}]}
-    next_words = [said] if isinstance(then, str) else []
-    return {**prompt, "messages": [*messages, *results, *next_words]}
+    message = {"role": "user", "content": [{"kind": "text", "text": then}]}
+    user_turn = [message] if isinstance(then, str) else []
+    return {**prompt, "messages": [*messages, *results, *user_turn]}
 
 
 def _continue(prompt: Mapping[str, Any], response: Payload) -> Mapping[str, Any]:

@@ -46,14 +46,14 @@ def variants_in(body: bytes) -> list[str]:
     """The variants in a body, in words; none for the documented wire."""
     frames = frames_of_body(body)
     messages = [frame.json if frame.raw is None else frame.raw.strip() for frame in frames]
-    found = set()
+    variants = set()
     if any(type(message) is dict and is_removed(message) for message in messages):
-        found.add("the removed schema")
+        variants.add("the removed schema")
     elif not is_in_order(messages):
-        found.add("events out of order")
+        variants.add("events out of order")
     if len(messages) > 1 and not re.search(rb"^data:", body, re.MULTILINE):
-        found.add("JSON lines")
-    return sorted(found)
+        variants.add("JSON lines")
+    return sorted(variants)
 
 
 def is_in_order(messages: Iterable[Json]) -> bool:

@@ -213,19 +213,19 @@ def _medium(medium: Medium, warnings: list[str]) -> dict[str, Any]:
 
 
 def _tools(tools: Sequence[Mapping[str, Any]], warnings: list[str]) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
+    wire_tools: list[dict[str, Any]] = []
     for number, tool in enumerate(tools):
         for key, value in tool.items():
             if key == "functionDeclarations":
-                found += [{"type": "function", **function_of(declared)} for declared in value]
+                wire_tools += [{"type": "function", **function_of(declared)} for declared in value]
             elif key in TOOLS and not value:
-                found.append({"type": TOOLS[key]})
+                wire_tools.append({"type": TOOLS[key]})
             else:
                 warnings.append(
                     f"tools[{number}].{key}: is left out; give it in"
                     f" provider_options.{NAME}.tools in the form of this wire"
                 )
-    return found
+    return wire_tools
 
 
 def _choice(config: Any) -> dict[str, Any]:

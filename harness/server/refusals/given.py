@@ -72,8 +72,8 @@ def given_by(exchanges: Iterable[Exchange]) -> Given:
             for signature, count in Counter(part["thoughtSignature"] for part in parts).items():
                 copies[signature] = max(count, copies.get(signature, 0))
     return Given(
-        {signature: frozenset(found) for signature, found in places.items()},
-        {signature: frozenset(found) for signature, found in models.items()},
+        {signature: frozenset(kinds) for signature, kinds in places.items()},
+        {signature: frozenset(names) for signature, names in models.items()},
         copies,
         interactions,
     )

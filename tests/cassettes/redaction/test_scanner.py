@@ -69,7 +69,7 @@ def test_a_shape_is_found_in_every_place(place: str, secret: str) -> None:
 @pytest.mark.parametrize("writing", WRITTEN)
 def test_a_shape_is_found_in_every_encoding(writing: str, secret: str) -> None:
     findings = {
-        finding.what for finding in Scanner().scan(f'x: "{WRITTEN[writing](secret)}"\n'.encode())
+        finding.kind for finding in Scanner().scan(f'x: "{WRITTEN[writing](secret)}"\n'.encode())
     }
     assert SHAPES[secret] in findings
     assert not Scanner().scan(f'x: "{WRITTEN[writing](secret[:3] + " " + secret[3:])}"\n'.encode())
@@ -377,7 +377,7 @@ def test_published_recordings_have_no_findings() -> None:
             shapes := [
                 finding
                 for finding in scan_file(path, SCANNER)
-                if finding.what != "a value that must be redacted"  # others need not redact by name
+                if finding.kind != "a value that must be redacted"  # others need not redact by name
             ]
         )
     }

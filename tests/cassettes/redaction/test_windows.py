@@ -59,7 +59,7 @@ def test_a_secret_is_found_wherever_it_is(writing: str, monkeypatch: pytest.Monk
         for pad in range(0, WINDOW, 151):
             data = TEXT[:WINDOW] + b"-" * pad + border + WRITTEN[writing](secret) + border + TEXT
             (finding,) = SCANNER.scan(data)
-            assert finding.what == kind
+            assert finding.kind == kind
             with monkeypatch.context() as patched:
                 patched.setattr(scanner, "WINDOW", len(data))
                 assert SCANNER.scan(data) == [finding]
@@ -71,7 +71,7 @@ def test_a_secret_in_long_texts_is_found_at_their_ends() -> None:
         end = b'{"text": "%b %b"}\n' % (SECRET[9:].encode(), b"a" * second)
         between = TEXT.replace(b"text", b"size")
         found = SCANNER.scan(TEXT + begin + between + end + TEXT)
-        assert [finding.what for finding in found] == ["MY_KEY"], (first, second)
+        assert [finding.kind for finding in found] == ["MY_KEY"], (first, second)
 
 
 @pytest.mark.slow
