@@ -130,8 +130,8 @@ def _other_wire(asked: list[ServedRequest], offer: Offer, reply: Reply) -> str:
     raised = f"; it raised {reply.raised.type}: {reply.raised.message}" if reply.raised else ""
     others = f", only {offer.requests[0].path}" if offer.requests else ""
     raise AdapterError(
-        f"the adapter never asked the served address{others}; expected one request that generates"
-        f" at at.base_url{raised}"
+        f"the adapter sent no request for an answer to the served address{others}; expected one to"
+        f" at.base_url{raised}"
     ) from reply.exception
 
 

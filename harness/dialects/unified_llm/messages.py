@@ -271,8 +271,8 @@ class Conversation:
         known = ", ".join(repr(known) for known in self._calls) or "none"
         raise TranslationError(
             place,
-            f"no call before it has the id {call_id!r}, and its name is needed; known ids are"
-            f" {known}",
+            f"the result needs the name of its call, but no earlier call has the id {call_id!r};"
+            f" known ids are {known}",
         )
 
 

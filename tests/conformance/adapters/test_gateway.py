@@ -232,7 +232,10 @@ def test_a_gateway_that_is_not_there_or_never_asks_is_an_error(
         handler.end_headers()
         return b"data: {}\n\n"
 
-    with gateway(cached) as (url, _), pytest.raises(AdapterError, match="never asked the served"):
+    with (
+        gateway(cached) as (url, _),
+        pytest.raises(AdapterError, match="sent no request for an answer"),
+    ):
         run("gemini", url, tmp_path)
 
 

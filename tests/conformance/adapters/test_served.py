@@ -103,10 +103,14 @@ def test_a_program_gets_the_same_as_a_line(tmp_path: Path) -> None:
 
 def test_an_adapter_that_never_asked_is_an_error(tmp_path: Path) -> None:
     silent = function_adapter("def replay(at):\n    return []", tmp_path, SERVED)
-    with pytest.raises(AdapterError, match=r"never asked the served address; .* at at\.base_url$"):
+    with pytest.raises(
+        AdapterError, match=r"no request for an answer to the served address; .* to at\.base_url$"
+    ):
         silent.output(EXCHANGE)
     fails = function_adapter("def replay(at):\n    return at.nothing", tmp_path, SERVED)
-    with pytest.raises(AdapterError, match=r"never asked .*; it raised AttributeError: ") as caught:
+    with pytest.raises(
+        AdapterError, match=r"no request for an answer .*; it raised AttributeError: "
+    ) as caught:
         fails.output(EXCHANGE)
     assert isinstance(caught.value.__cause__, AttributeError)
 
@@ -224,7 +228,7 @@ def test_without_a_second_request_the_reason_is_given(tmp_path: Path) -> None:
     skips = ASKS + "\ndef converse(at):\n    at.skip('no history')\n"
     assert second_request(function_adapter(skips, tmp_path, SERVED), EXCHANGE) == "no history"
     never = ASKS + "\ndef converse(at):\n    pass\n"
-    with pytest.raises(AdapterError, match="never asked"):
+    with pytest.raises(AdapterError, match="no request for an answer"):
         second_request(function_adapter(never, tmp_path, SERVED), EXCHANGE)
 
 

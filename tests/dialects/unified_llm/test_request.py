@@ -150,11 +150,11 @@ REFUSED: dict[str, tuple[Any, str]] = {
     ),
     "result of no call": (
         {"messages": [HELLO, turn(call("a"), call("b")), tool(result("c"))]},
-        "messages[2].content[0].tool_result.tool_call_id: no call before it has the id 'c', and its name is needed; known ids are 'a', 'b'",
+        "messages[2].content[0].tool_result.tool_call_id: the result needs the name of its call, but no earlier call has the id 'c'; known ids are 'a', 'b'",
     ),
     "result before its call": (
         {"messages": [tool(result("a")), turn(call("a"))]},
-        "messages[0].content[0].tool_result.tool_call_id: no call before it has the id 'a', and its name is needed; known ids are none",
+        "messages[0].content[0].tool_result.tool_call_id: the result needs the name of its call, but no earlier call has the id 'a'; known ids are none",
     ),
     "result without an id": (
         {"messages": [{"role": "tool", "content": "found"}]},
