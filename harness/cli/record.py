@@ -77,11 +77,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         " --missing and --all: only this provider's cassettes"
     )
     parser.add_argument("--provider", choices=PROVIDERS, help=source)
-    anew = (
+    rewrite = (
         "also overwrite cassettes that were written by hand, imported, or can't be read (default:"
         " refuse)"
     )
-    parser.add_argument("--rewrite", action="store_true", help=anew)
+    parser.add_argument("--rewrite", action="store_true", help=rewrite)
     parser.add_argument(
         "--unary", action="store_true", help="ask for the answer in one piece, not as a stream"
     )

@@ -37,7 +37,7 @@ from .vcr_values import append, filtered, from_vcr, origin_of
 
 Mode = Literal["none", "once", "rewrite"]
 MODES: Final[tuple[Mode, ...]] = get_args(Mode)
-"""none: only answer; once: record a cassette that does not exist; rewrite: record it anew."""
+"""none: only answer; once: record a cassette that does not exist; rewrite: record it again."""
 
 
 class UnknownRequest(ReplayError):
@@ -111,7 +111,7 @@ class Playback(Tape):
             f"{self.recorded_by} has recorded the cassette in this run; give this test a cassette"
             " of its own"
             if self.recorded_by
-            else "record the cassette anew with --harness-record rewrite if this is intended"
+            else "record the cassette again with --harness-record rewrite if this is intended"
         )
         return "\n".join(lines)
 
@@ -151,10 +151,10 @@ def use_cassette(
     the client stops early. ``recorded_by``: the test that recorded the cassette in this run, for
     the message about a request that it did not make.
 
-    If the block raises, nothing is saved. What had arrived stays in NAME.yaml.part, which a note of
-    the exception names, unless it shows a secret. Raises `CassetteError` for a file that can't be
-    read or written, or that another recording has written meanwhile, `RecordingRefused` for a
-    recording that is not kept.
+    If the block raises, nothing is saved. The reads that had arrived stay in NAME.yaml.part, unless
+    they show a secret. A note of the exception names that file. Raises `CassetteError` for a file
+    that can't be read or written, or that another recording has written meanwhile,
+    `RecordingRefused` for a recording that is not kept.
     """
     check_known("record mode", mode, MODES)
     _check_file(path, name or str(path), mode)

@@ -2,7 +2,7 @@
 process that writes it, and kept when the disk is full.
 
 A second process that records the same name writes NAME.yaml.2.part. A lock ends with its process,
-so a file without a lock is what an earlier recording left.
+so a file without a lock was left by an earlier recording.
 """
 
 from __future__ import annotations
@@ -101,8 +101,8 @@ def left_behind(path: Path) -> str | None:
     if not parts:
         return None
     return (
-        f"{', '.join(map(str, parts))} is what an earlier recording left when it stopped; `harness"
-        " import` keeps what is in it, recording anew replaces it"
+        f"{', '.join(map(str, parts))} was left by an earlier recording that stopped; `harness"
+        " import` keeps its exchanges, a new recording replaces it"
     )
 
 

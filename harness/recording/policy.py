@@ -153,7 +153,7 @@ def refuse_unfollowed(exchanges: Sequence[Exchange], kept: Collection[str]) -> N
 
 
 def _sent(exchange: Exchange) -> bytes:
-    """What of a request a recording is found by: URL and body."""
+    """The parts of a request by which its recording is found: URL and body."""
     request = exchange.request
     return b"" if request is None else request.url.encode() + b"\n" + request.body
 

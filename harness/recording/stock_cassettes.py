@@ -26,7 +26,7 @@ _OURS: Final = re.compile(rb"^    end: ", re.MULTILINE)
 
 READ: Final = (
     "{}: this cassette of vcrpy is read as it is; it is written in the format of"
-    " gemini-conformance when it is recorded anew; `harness import --in-place FOLDER` converts"
+    " gemini-conformance when it is recorded again; `harness import --in-place FOLDER` converts"
     " whole folders"
 )
 WRITTEN: Final = (

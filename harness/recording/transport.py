@@ -147,7 +147,7 @@ def handle(http: Any, source: Tape, send: Callable[[Any], Any], request: Any) ->
 async def handle_async(
     http: Any, source: Tape, send: Callable[[Any], Awaitable[Any]], request: Any
 ) -> Any:
-    """`handle` for a client that awaits."""
+    """`handle` for an asyncio client."""
     await request.aread()
     asked = _request(request)
     answer = source.answer(asked)

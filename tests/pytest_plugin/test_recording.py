@@ -36,7 +36,7 @@ assert httpcore2
 assert vcr
 assert harness.conformance.project
 assert harness.recording.drivers.genai
-# imported here, so that pytester, which forgets what a run imports, does not load them anew for
+# imported here, so that pytester, which forgets what a run imports, does not load them again for
 # every test
 assert harness.recording.cassette
 
@@ -185,9 +185,9 @@ def test_a_cassette_of_vcrpy_answers_until_it_is_recorded_anew(
         answered.stdout.fnmatch_lines(["*first.yaml: this cassette of vcrpy is read as it is; *"])
         run(suite, "-W", "error", "--harness-strict").assert_outcomes(passed=1)
         assert path.read_text(encoding="utf-8") == stock
-        anew = record(suite, monkeypatch, url, mode="rewrite")
-    anew.assert_outcomes(passed=1, warnings=1)
-    anew.stdout.fnmatch_lines(["*is written in the format of gemini-conformance*"])
+        rewritten = record(suite, monkeypatch, url, mode="rewrite")
+    rewritten.assert_outcomes(passed=1, warnings=1)
+    rewritten.stdout.fnmatch_lines(["*is written in the format of gemini-conformance*"])
     assert is_cassette(path.read_bytes())
 
 
@@ -207,7 +207,7 @@ def test_what_is_there_is_kept_until_something_better_is_whole(
     with raw_server(streaming(*EVENTS)) as url:
         result = record(suite, monkeypatch, url, "rewrite")
         result.assert_outcomes(passed=1, warnings=1)
-        result.stdout.fnmatch_lines(["*first.yaml.part is what an earlier recording left*"])
+        result.stdout.fnmatch_lines(["*first.yaml.part was left by an earlier recording*"])
         assert path.read_bytes() != before
     assert list(suite.path.rglob("*.yaml*")) == [path]
 
@@ -444,7 +444,7 @@ ADAPTED = """\
 harness: 1
 cases:
 - case: told
-  requirement: What is recorded is told.
+  requirement: The text is passed on.
   features: [text.streaming]
   source: https://ai.google.dev/api/generate-content
   cassette: a

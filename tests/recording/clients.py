@@ -61,7 +61,7 @@ def stream(
     after_read: Callable[[int], None] = lambda _: None,
     stop: int = 1000,
 ) -> tuple[list[bytes], Any]:
-    """What a client that blocks gets, read by read, and the exception that ended it."""
+    """The reads that a blocking client gets, and the exception that ended them."""
     got: list[bytes] = []
     try:
         with client(library, tape) as http, http.stream("POST", url + PATH, json=BODY) as response:

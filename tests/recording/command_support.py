@@ -9,7 +9,7 @@ SPEC = """\
 harness: 1
 cases:
 - case: two-turns
-  requirement: What the user says follows the answer.
+  requirement: The user's next text follows the answer.
   features: [requests.calls]
   source: https://ai.google.dev/api/generate-content
   cassette: gemini-api/two-turns

@@ -253,7 +253,7 @@ def test_an_unknown_request_shows_the_nearest_one(tmp_path: Path) -> None:
                 "  body.contents[0].parts[0].text: changed\n"
                 '    recorded: "hi"\n'
                 '    asked:    "ho"\n'
-                "record the cassette anew with --harness-record rewrite if this is intended"
+                "record the cassette again with --harness-record rewrite if this is intended"
             )
             assert http.post("http://127.0.0.1:1" + PATH, json=BODY).status_code == 200
         assert tape.problems() == ["gemini-api/a: exchange 2 was never asked for"]

@@ -239,7 +239,7 @@ STREAM_CASE = """\
 harness: 1
 cases:
 - case: told
-  requirement: What is recorded is told.
+  requirement: The text is passed on.
   features: [text.streaming]
   source: https://ai.google.dev/api/generate-content
   cassette: gemini-api/unsaid
@@ -375,7 +375,7 @@ def test_an_error_takes_no_cassettes_place_unless_it_is_meant(
         assert capsys.readouterr().out == said
         assert (
             main(["record", "gemini-api/hello", "--base-url", url]) == 0
-        )  # anew: it had that status before
+        )  # again: it had that status before
         assert capsys.readouterr().out == said
         assert (
             main([*typo, "--base-url", url]) == 1

@@ -132,7 +132,7 @@ def test_the_command_says_what_an_earlier_run_left(
     part.write_bytes(b"x")
     assert main(["record", "--missing", "--base-url", "http://127.0.0.1:1"]) == 1
     assert (
-        "two-turns.yaml.part is what an earlier recording left when it stopped"
+        "two-turns.yaml.part was left by an earlier recording that stopped"
         in capsys.readouterr().err
     )
 

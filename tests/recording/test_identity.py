@@ -256,7 +256,7 @@ def shown(headers: dict[str, list[str]]) -> dict[str, list[str]]:
 
 
 def differences(exchange: Exchange, again: Exchange) -> dict[str, tuple[Any, Any]]:
-    """What is not equal, each with what was recorded first and then."""
+    """The differences: field → the first recorded value and the second."""
     pairs: dict[str, tuple[Any, Any]] = {
         "status": (exchange.status, again.status),
         "body": (exchange.body, again.body),

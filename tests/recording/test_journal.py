@@ -1,5 +1,5 @@
-"""What stands in an unfinished recording shows nothing that the whole one would not, wherever its
-reads end and whenever it stops.
+"""An unfinished recording shows nothing that the finished one would hide, wherever its reads end
+and whenever it stops.
 """
 
 from __future__ import annotations

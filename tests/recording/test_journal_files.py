@@ -107,7 +107,7 @@ def test_what_had_arrived_stands_after_a_kill(tmp_path: Path, signalled: signal.
     assert part_of(path).stat().st_mode & 0o777 == 0o600
     assert b"AIza" not in text
     assert path.read_text() == good
-    assert f"{part_of(path)} is what an earlier recording left" in (left_behind(path) or "")
+    assert f"{part_of(path)} was left by an earlier recording" in (left_behind(path) or "")
 
 
 def test_a_complete_recording_leaves_no_journal(tmp_path: Path) -> None:

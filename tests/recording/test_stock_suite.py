@@ -1,5 +1,5 @@
 """A suite that stock pytest-recording has recorded works with `register`, before and after its
-cassettes are recorded anew or imported.
+cassettes are recorded again or imported.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ def astream(
     after_read: Callable[[int], None] = lambda _: None,
     stop: int = 1000,
 ) -> tuple[list[bytes], Any]:
-    """`stream` for a client that awaits."""
+    """`stream` for an asyncio client."""
     need(library, _installed(library), f"{library} is not installed")
     made = transports(library)
     got: list[bytes] = []

@@ -48,7 +48,7 @@ def test_a_vcrpy_suite_has_a_journal_until_its_cassette_is_written(
         with pytest.raises(RuntimeError):
             ask(url, fail=True)
         assert not path.exists()
-        with pytest.warns(UserWarning, match=r"a\.yaml\.part is what an earlier recording left"):
+        with pytest.warns(UserWarning, match=r"a\.yaml\.part was left by an earlier recording"):
             ask(url, fail=False)
     assert [data for _, data in load(path).exchanges[0].reads] == EVENTS
     assert [file.name for file in tmp_path.iterdir()] == ["a.yaml"]

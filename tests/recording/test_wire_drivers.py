@@ -59,7 +59,7 @@ def reads_of(cassette: Cassette | Exchange) -> list[list[bytes]]:
 def record(
     provider: str, path: Path, asks: Any, *answers: Exchange, **settings: Any
 ) -> tuple[Cassette, list[Any]]:
-    """What is recorded from a server with these answers, and the requests that it got."""
+    """The recording from a server with these answers, and the requests that the server got."""
     with serve(tape(*answers), pace="step") as server:
         where = {"base_url": server.base_url, "api_version": "v1beta", **settings}
         cassette = record_requests(

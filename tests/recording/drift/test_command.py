@@ -116,7 +116,7 @@ def test_what_the_client_makes_of_an_odd_answer_is_not_told(
 TALK: Final = """harness: 1
 cases:
 - case: talk
-  requirement: What is said next is sent with what came before.
+  requirement: The next text is sent with the earlier turns.
   features: [requests.contents]
   source: https://ai.google.dev/gemini-api/docs/text-generation
   cassette: gemini-api/talk
