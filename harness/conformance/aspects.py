@@ -164,7 +164,7 @@ def judge_transcript(answer: WireAnswer, transcript: Transcript) -> dict[Aspect,
 
 
 def wire_answer(exchange: Exchange, adapter: Adapter, transcript: Transcript) -> WireAnswer:
-    """What the wire of an exchange says, for the adapter that was asked for it."""
+    """The facts on the wire of an exchange, for the adapter that was judged on it."""
     provider = PROVIDERS[choose_provider(exchange, adapter.options.provider)]
     coding, body = exchange.header("content-encoding"), exchange.body
     broken = False

@@ -61,7 +61,9 @@ class At:
     _results: dict[str, str] = field(default_factory=dict, repr=False)
 
     def skip(self, reason: str) -> NoReturn:
-        """End here: the adapter can't ask for this exchange. It is then *not asked*."""
+        """End the run: the adapter can't send the request of this exchange. Its verdict is then
+        *not asked*.
+        """
         skip(reason)
 
     def result(self, call: Call) -> str:

@@ -44,7 +44,7 @@ def written(
 
 
 def respelled(line_end: str = "\n", **spelling: bool) -> Change:
-    """Write the chunks of a whole stream anew, in a single read."""
+    """Write the chunks of a whole stream again, in a single read."""
     return edited(unchanged, lambda chunks: written(chunks, line_end, **spelling), line_end)
 
 
@@ -74,7 +74,9 @@ def unchanged(messages: Messages) -> bool:
 
 
 def chunks_to_cut(exchange: Exchange) -> Messages | None:
-    """The chunks of a whole stream; None if the beginning of a tag could be cut off as text."""
+    """The chunks of a whole stream. None if the text of a chunk ends inside a tag: a stream that is
+    cut there would give half a tag as text.
+    """
     messages = chunks_of(exchange) or []
     texts = (str(delta.get("content")) for delta in deltas(messages))
     return None if not messages or any(map(_OPEN_TAG.search, texts)) else messages

@@ -62,7 +62,7 @@ def with_reads(exchange: Exchange, *reads: bytes) -> Exchange:
 
 
 def rewritten(read: Read, write: Callable[[Messages], bytes | None]) -> Change:
-    """Write the messages of an answer anew, in a single read; None: there is nothing to change."""
+    """Write the messages of an answer again, in a single read; None: there is nothing to change."""
 
     def change(exchange: Exchange) -> Exchange | None:
         messages = read(exchange)

@@ -48,7 +48,7 @@ def written(lines: Lines, *, ascii_: bool = False, spaced: bool = False) -> byte
 
 
 respelled = partial(rewritten, run_lines)
-"""Writes the lines of a whole run anew, in a single read."""
+"""Writes the lines of a whole run again, in a single read."""
 edited = partial(messages.edited, read=run_lines, write=written)
 """The change that an `Edit` makes to the lines of a whole run."""
 

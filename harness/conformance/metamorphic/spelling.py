@@ -32,7 +32,7 @@ _NUMBERED: Final = ("FINISH_REASON_UNSPECIFIED", "STOP", "MAX_TOKENS", "SAFETY",
 
 
 def respelled(spell: Callable[[Messages], bytes]) -> Change:
-    """Write the messages of any JSON answer anew, in a single read."""
+    """Write the messages of any JSON answer again, in a single read."""
 
     return rewritten(lambda exchange: object_messages(exchange.body), spell)
 

@@ -69,7 +69,7 @@ def _compact(value: Any, ascii_: bool) -> str:
 
 
 respelled = partial(rewritten, stream_events)
-"""Writes the events of a whole stream anew, in a single read."""
+"""Writes the events of a whole stream again, in a single read."""
 edited = partial(messages.edited, read=stream_events, write=written)
 """The change that an `Edit` makes to the events of a whole stream."""
 

@@ -203,8 +203,8 @@ def _first_layer(exchange: Exchange, adapter: Adapter, judged: ExchangeJudgement
 
 
 def _compared(verdict: Verdict, judged: ExchangeJudgement, before: ExchangeJudgement) -> Verdict:
-    """The verdict with the aspects that differ from those of a baseline. What a baseline could not
-    be asked for, it did not keep.
+    """The verdict with the aspects that differ from those of a baseline. An aspect that the
+    baseline could not be asked for counts as not kept.
     """
     now, then = judged.aspects, before.aspects
     kept = {aspect for aspect, finding in then.items() if finding.verdict == "kept"}
