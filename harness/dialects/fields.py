@@ -1,8 +1,8 @@
 """Reads the objects of a prompt field by field: each value with its type and its place, so that
 every error and warning names the place.
 
-An invalid field raises a `TranslationError`. At the end, fields that were not read are
-refused (`refuse_rest`) or left out with a warning (`leave_rest`), so that none is lost in silence.
+An invalid field raises a `TranslationError`. At the end, fields that were not read are refused
+(`refuse_rest`) or left out with a warning (`leave_rest`), so that every loss is reported.
 """
 
 from __future__ import annotations

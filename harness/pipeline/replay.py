@@ -1,7 +1,7 @@
 """Replays a recorded answer: reads → frames → events → payloads.
 
-Every stage is made anew for one exchange and fed read by read, as in a live adapter; nothing here
-looks at a whole body. Faults in the stream become events of the stream. Only a wrong argument
+Every exchange has stages of its own. A stage is fed read by read, as in a live adapter; nothing
+here looks at a whole body. Faults in the stream become events of the stream. Only a wrong argument
 raises.
 """
 
@@ -149,7 +149,9 @@ class Normalized:
         trace.fault = frames.last_frame()
 
     def translate(self, dialect: Dialect, session: Session) -> Trace:
-        """The trace with the payloads of a dialect; the session's clock goes with the frames."""
+        """The trace with the payloads of a dialect. Sets the session's clock to the time of each
+        frame.
+        """
         translator = self._run.translator(dialect, session, None)
         payloads: list[Payload] = []
         made: list[int] = []

@@ -140,7 +140,7 @@ class AgyNormalizer(RunReader):
         out += _unread(str(event), message, named)
 
     def _start(self, conversation: Json, out: list[Event]) -> None:
-        """Content implies a start; a conversation that changes is told."""
+        """Write the implied start before the first content, and each change of the conversation."""
         known = conversation if type(conversation) is str and conversation else None
         if not self._started:
             self._started, self._id = True, known

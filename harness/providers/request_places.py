@@ -17,9 +17,9 @@ NOUNS: Final = frozenset(
         *("system", "tool-choice"),
     }
 )
-"""What the requests of every wire have."""
+"""The places that the requests of every wire have."""
 MORE: Final = frozenset({"result-name", "memory"})
-"""What those of some wires have beside it."""
+"""Further places, which the requests of some wires have."""
 
 Spot = tuple[Any, Any]
 """A mapping or list of the request, and the key or index of a value in it."""

@@ -106,8 +106,8 @@ def by_aspect(cells: Iterable[WithAspects]) -> dict[str, Counter[str]]:
 
 
 def losses_of(cells: Iterable[AspectCell]) -> list[Loss]:
-    """What is lost, wrong or raised, by aspect; the most frequent reason first. A needless error is
-    one loss, not one for each aspect that is missing because of it.
+    """The losses, wrong values and exceptions, by aspect; the most frequent reason first. A
+    needless error is one loss, not one for each aspect that is missing because of it.
     """
     losses: dict[tuple[str, str, str, bool], Loss] = {}
     for cell in cells:

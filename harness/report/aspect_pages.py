@@ -79,7 +79,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """What is not kept in one block of one adapter, by aspect."""
+    """The losses in one block of one adapter, by aspect."""
 
     adapter: AdapterResults
     block: str

@@ -1,4 +1,4 @@
-"""What a server was asked, and what it did with each request."""
+"""The requests that a server got, and what it did with each of them."""
 
 from __future__ import annotations
 

@@ -139,7 +139,7 @@ class Server(Listener):
 
     @property
     def requests(self) -> list[ServedRequest]:
-        """What this server was asked, in order; of very many requests the last ones."""
+        """The requests that this server got, in order: at most the last `MAX_REQUESTS`."""
         return list(self._requests)
 
     @property

@@ -28,7 +28,7 @@ _BLANK_LINE: Final = re.compile(rb"\r?\n\r?\n")
 
 
 class StoredInteractions:
-    """The interactions of these exchanges by id. What a client cancels or deletes stays so."""
+    """The interactions of these exchanges by id. A cancelled or deleted interaction stays so."""
 
     def __init__(self, exchanges: Iterable[Exchange], options: Options) -> None:
         self._options = options

@@ -1,6 +1,6 @@
 """Fills one empty expectation in the text of a spec, and changes nothing else.
 
-The text is edited, not written anew, so comments, order, spacing and line ends stay. The YAML
+The text is edited, not serialized again, so comments, order, spacing and line ends stay. The YAML
 parser gives the character at which a value stands; each payload is written on one line, as JSON,
 because JSON is YAML too; the result is read again and compared before it is returned.
 """

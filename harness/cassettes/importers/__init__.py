@@ -1,9 +1,9 @@
 """Imports recordings in other people's formats.
 
 A format is detected from the content of a file, never from its name, and every exchange is kept.
-What a recording has as bytes stays those bytes; what it has only as parsed values is written anew,
-with every digit of its numbers. The files are untrusted: sizes are bounded, nothing is executed,
-and every fault is a `CassetteError`.
+Bytes in a recording are kept as they are. Values that it has only in parsed form are serialized
+again, with every digit of their numbers. The files are untrusted: sizes are bounded, nothing is
+executed, and every fault is a `CassetteError`.
 """
 
 from __future__ import annotations

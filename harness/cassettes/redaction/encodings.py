@@ -64,7 +64,7 @@ _WORD: Final = re.compile(rb" ([^ ]{11,})")
 _TOGETHER: Final = 4096
 """The texts of a stream that are looked at together."""
 MAX_KEPT_RUN: Final = 128
-"""A longer run of base64 is decoded anew each time."""
+"""A longer run of base64 is decoded again each time."""
 _STANDARD: Final = bytes.maketrans(b"-_", b"+/")
 _WORDS: Final = bytes(
     byte if _BASE64.fullmatch(bytes([byte]) * 11) else ord(" ")
@@ -348,7 +348,7 @@ def _between(separator: re.Pattern[bytes], text: bytes) -> Iterator[Piece]:
 
 
 def _decoded(source: Reading, runs: dict[bytes, None]) -> Reading:
-    """The bytes in the ``runs`` of base64 of ``source``, each run once."""
+    """The decoded bytes of the base64 ``runs`` of ``source``. Equal runs are decoded once."""
     parts = [(_decode if len(run) > MAX_KEPT_RUN else _decode_once)(run) for run in runs]
 
     def sources(spans: list[Span]) -> Iterator[Span]:

@@ -2,7 +2,7 @@
 
 Headers are kept by an allow-list, so an unknown name can't leak. In URLs, forms and JSON, the
 values of names that hold credentials are replaced, and those that the user's rules match. A body is
-not parsed and written anew: the bytes of a value are replaced, every other byte stays, and the
+not parsed and serialized again: the bytes of a value are replaced, every other byte stays, and the
 reads end where they ended. A live request is redacted in the same way before its recording is
 looked up, so that redaction does not make two equal requests differ.
 """
@@ -275,7 +275,7 @@ class Redactor:
                 yield from (span for span in container.numbers if text[slice(*span)] != b"0")
 
     def _members_in(self, body: bytes) -> Iterator[Members]:
-        """What is to be searched for in a body; most bodies have none of the names."""
+        """The members to search for in a body; most bodies have none of the names."""
         if len(body) > _LONG and not _finder(self._words).search(body):
             return
         words = {word for part in _lowered(body) for word in self._words if word in part}

@@ -142,7 +142,7 @@ def canonical_request(body: Any) -> Any:
 
 
 def _read(value: Json, kind: str) -> Json:
-    """The form of a value of one kind; in a list every item is of that kind."""
+    """The canonical form of a value. ``kind``: the kind of the value, or of each item of a list."""
     if type(value) is dict:
         if kind is FREE:
             return {key: _read(inner, FREE) for key, inner in value.items()}

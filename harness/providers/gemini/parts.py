@@ -202,7 +202,7 @@ class Parts:
         ]
 
     def _read_any(self, part: _Wire, candidate: int, out: list[Event]) -> None:
-        """Read a part of any kind, of several, or of an unknown one."""
+        """Read a part with one kind, several kinds or an unknown kind."""
         fields = Fields(part, _PART)
         thought, signature = (
             fields.take("thought", bool),

@@ -44,7 +44,7 @@ _METADATA: Final[dict[str, str]] = {
         "echo",
     ),
 }
-"""Field of an interaction → name of the metadata. ``echo`` is what the request said."""
+"""Field of an interaction → name of the metadata. ``echo`` repeats the request."""
 _CONTINUATION: Final = ("continuation_token", "continuation_ids")
 _READ: Final = frozenset({"id", "model", "agent", "status", "usage", "steps", "errors", "error"})
 _OUTPUTS: Final = ("output_text", "output_image", "output_audio", "output_video")

@@ -270,7 +270,7 @@ class Steps:
         return _SERVER_FIELDS
 
     def _start_input(self, number: int, step: dict[str, Json], out: list[Event]) -> _Known:
-        """What the user said, where a stored interaction repeats it."""
+        """Note the user's input, which a stored interaction repeats."""
         out.append(Metadata("echo", {"user_input": step}))
         return tuple(step)
 

@@ -1,8 +1,8 @@
 """The oracle of the Antigravity CLI: reads the raw output of a run slowly and plainly.
 
-A line that is JSON is a message, or no message at all. In any other line, objects with an event are
-messages, and the text around them is unreadable. A message without an event is the document of
-``--output-format json``, if it has the fields of a result.
+A line that is one JSON object is one message. In any other line, each object with an event is a
+message, and the text around these objects is unreadable. A message without an event is the document
+of ``--output-format json``, if it has the fields of a result.
 """
 
 from __future__ import annotations

@@ -63,7 +63,8 @@ _CITATIONS: Final = {
 def gather_interactions(body: bytes, status: int = 200, *, interrupted: bool = False) -> Facts:
     """The facts in a raw body: server-sent events, JSON lines, one interaction, or an error.
 
-    ``interrupted``: the connection ended before the answer, so that an open call is not whole.
+    ``interrupted``: the connection ended before the answer did. A call that is open is then
+    incomplete.
     """
     reader = _Reader(status)
     reader.read_all(body)

@@ -12,8 +12,8 @@ Object = dict[str, Json]
 
 
 def items_in_lines(text: str, is_message: Callable[[Object], bool]) -> Iterator[str | Object]:
-    """A line that is an object, whole. In any other line, the objects that are messages, and the
-    text around them as strings.
+    """The object of each line that is one object. Of any other line: the objects that are
+    messages, and the text around them as strings.
     """
     for line in filter(None, map(str.strip, text.split("\n"))):
         whole = object_at(line, 0)

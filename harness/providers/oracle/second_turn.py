@@ -1,4 +1,5 @@
-"""Judges the request after an answer: whether what the answer said goes back to its place.
+"""Judges the request after an answer: whether the parts of the answer are sent back
+at their places.
 
 The rules are those of https://ai.google.dev/gemini-api/docs/thought-signatures and of the page
 docs/what-is-judged.md: every call, id, name, argument and signature stands at its part, once; text

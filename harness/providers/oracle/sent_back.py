@@ -21,9 +21,10 @@ from .sent_contents import Content, names_calls_by_id, sent_contents
 
 @dataclass
 class Returned:
-    """What a request says of an answer. ``calls``: (name, arguments), in order, with their ``ids``
-    and ``signatures``, and in ``places`` the characters of text before each. ``results``: (name,
-    id), in order. ``in_order``: every content with a call stands before those with results.
+    """The parts of an answer that a request sends back. ``calls``: (name, arguments), in order,
+    with their ``ids`` and ``signatures``, and in ``places`` the characters of text before each.
+    ``results``: (name, id), in order. ``in_order``: every content with a call stands before those
+    with results.
 
     ``other_signatures``: those of all other parts; ``signed_before``: how many of them stand before
     each call. ``by_id``: every call must have an id, so that one is made where the answer gave

@@ -1,5 +1,4 @@
-"""What the API refuses: rules about the requests for an answer on Gemini's wires, each with its
-source.
+"""The requests that the API refuses: rules for Gemini's wires, each with its source.
 
 Each rule was documented, or seen by somebody who published the API's message. A rule judges the
 canonical form of a request. The first rule that a request breaks gives the error, as a parser comes

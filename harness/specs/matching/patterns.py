@@ -1,8 +1,8 @@
 """The patterns of ``$re``, matched by RE2 in time that is linear in the text.
 
 Specs come from strangers, and Python's own engine backtracks: a pattern of ten characters can keep
-it busy for years. RE2 cannot go back, so it lacks look-around and back-references. What is left to
-limit is the size of the compiled pattern and of the text.
+it busy for years. RE2 cannot go back, so it lacks look-around and back-references. Only the sizes
+of the compiled pattern and of the text need a limit.
 """
 
 from __future__ import annotations

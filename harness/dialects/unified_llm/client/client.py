@@ -1,7 +1,7 @@
 """The two clients: `Client` blocks, `AsyncClient` is for asyncio.
 
-What they do is written once, in `_Calls`, as coroutines over the few operations that wait
-(`_Backend`). `Client` gives blocking operations and runs the coroutines with `blocking`.
+`_Calls` holds the logic of both, as coroutines over the few operations that wait (`_Backend`).
+`Client` gives blocking operations and runs the coroutines with `blocking`.
 """
 
 from __future__ import annotations
