@@ -143,7 +143,7 @@ SDK_LOSSES: Final[Mapping[str, Loss]] = {
     "unknown": Loss("fields and kinds of parts that its types do not have", _unknown_is_gone),
     "create-time": Loss("`createTime` on the Gemini API", _create_time_is_gone),
     "create-time-form": Loss(
-        "a fraction of `createTime` that is zero: it is read as a time and written anew",
+        "a fraction of `createTime` that is zero: it is read as a time and serialized again",
         _create_time_is_rewritten,
     ),
     "usage-fields": Loss(
