@@ -1,4 +1,4 @@
-"""What a run of the tests loads at its start and prints at its end."""
+"""Loads modules at the start of a test run and prints a summary at its end."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def pytester(pytester: pytest.Pytester) -> pytest.Pytester:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Which case or law caught which faulty adapter; `test_faulty` tells each."""
+    """Print which case or law caught each faulty adapter; `test_faulty` reports them."""
     reports = [
         report
         for outcome in ("passed", "failed")

@@ -25,7 +25,7 @@ class Visit:
         return int(shown)
 
     def found(self) -> str:
-        """What the tools say was found."""
+        """The text of the tools about the cells found."""
         return self.page.locator(".tools output").inner_text()
 
     def choose(self, by: str, label: str) -> None:

@@ -24,7 +24,7 @@ from tests.support.report_samples import (
 
 
 def evidence_of(visit: Visit) -> dict[str, Any]:
-    """What the open panel says, part by part."""
+    """The texts of the open panel, part by part."""
     return dict(
         visit.page.locator(".panel .part").evaluate_all(
             "all => all.map(one => [one.querySelector('h6').firstChild.data.trim(), one.textContent])"

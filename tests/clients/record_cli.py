@@ -1,4 +1,4 @@
-"""Records the Gemini CLI anew: ``python -m tests.clients.record_cli [CASSETTE…]`` writes
+"""Records the Gemini CLI again: ``python -m tests.clients.record_cli [CASSETTE…]`` writes
 ``cassettes/gemini-cli/recorded-*.yaml``.
 
 The real program runs as a process of the project's own recorder (``harness record``), in a home and
@@ -32,7 +32,7 @@ ROOT: Final = HERE.parent.parent
 CLI: Final = HERE / "node_modules" / "@google" / "gemini-cli"
 KEY: Final = "none"
 NOTES: Final = "hello\n"
-"""What stands in notes.txt, the only file of the working folder."""
+"""The text of notes.txt, the only file of the working folder."""
 LIMIT_S: Final = 240.0
 
 

@@ -267,7 +267,7 @@ def cli_server() -> Iterator[Server]:
 
 
 def said(lines: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
-    """What counts of the CLI's lines: kind, and for each kind what it says."""
+    """The compared content of the CLI's lines: the kind, and the fields of each kind."""
     told: dict[str, Callable[[dict[str, Any]], tuple[Any, ...]]] = {
         "message": lambda line: (line["role"], line["content"]),
         "tool_use": lambda line: (line["tool_name"], line["parameters"]),

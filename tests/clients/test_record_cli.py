@@ -1,5 +1,5 @@
-"""The Gemini CLI, recorded anew as its shipped cassettes were, gives what they hold: only times,
-ids and folders are others.
+"""A new recording of the Gemini CLI equals its shipped cassettes, except for times, ids and
+folders.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ class SecondOpinion:
         }
 
     def read(self, exchange: Exchange, streamed: bool) -> Facts | str:
-        """What the SDK sees in an exchange, or the name of what keeps it from reading it."""
+        """The facts that the SDK sees in an exchange, or the reason why it can't read it."""
         client = self._clients.get(exchange.provider or "gemini-api")
         if client is None:
             return f"no SDK reads {exchange.provider}"
@@ -134,7 +134,7 @@ def _read_part(facts: Facts, part: types.Part) -> None:
 
 
 def unseen(theirs: Facts, ours: Facts) -> list[str]:
-    """What the SDK sees and our events lack, one sentence each."""
+    """The facts that the SDK sees and our events lack, one sentence each."""
     found = []
     for name in ("text", "thoughts", "finish", "block_reason"):
         seen, have = getattr(theirs, name), getattr(ours, name)

@@ -302,7 +302,7 @@ def test_google_genai_finds_nothing_lacking_in_a_faithful_replay(body: str) -> N
 
 
 def second_findings(theirs: str, ours: str) -> list[str]:
-    """What google-genai sees in one body and the events of another lack."""
+    """The facts that google-genai sees in one body and the events of another lack."""
 
     def exchange(text: str) -> harness.Exchange:
         return harness.Exchange(

@@ -3,13 +3,15 @@ of a model, and counts what is lost. Exchanges of wires that are not read are co
 
     python -m tests.corpus.walk DIR… [--jobs N] [--only PREFIX] [--laws] [--json OUT]
 
-A file is red when it can't be loaded, when its calls are not as many as the manifest says, or when
-the replay of a call crashes, depends on how the bytes are cut, leaves the legal order, loses
-something on its way back into the next request, or loses or invents something by the word of one of
-two independent readers: `harness.providers.oracle` and google-genai; and when the server would
-refuse a request that the API answered. All five event models read it,
-from its own provider and from the others whose answers have the same form. Exit 0: all green; 1:
-something is red; 2: no such folder or manifest.
+A file is red in these cases. It can't be loaded. The number of its calls differs from the manifest.
+The server would refuse a request that the API answered. The replay of a call crashes, depends on how
+the bytes are cut, breaks the legal order of events, or loses something that belongs in the next
+request. Or the replay differs from one of two independent readers, `harness.providers.oracle` and
+google-genai: it loses or invents something.
+
+Each file is replayed by all five event models. It is read as an answer of its own provider, and as
+one of each other provider whose answers have the same form. Exit 0: all green; 1: something is red;
+2: no such folder or manifest.
 """
 
 from __future__ import annotations
@@ -76,7 +78,7 @@ Replay = Callable[..., list[dict[str, Any]]]
 
 @dataclass
 class FileResult:
-    """What the walk found in one file; ``red`` are sentences."""
+    """The findings in one file; ``red`` are sentences."""
 
     path: str
     format: str
@@ -294,8 +296,8 @@ def read_manifest(folder: Path) -> list[dict[str, Any]]:
 
 
 def excuse(results: list[FileResult], exceptions: dict[str, str]) -> tuple[list[str], list[str]]:
-    """What stays red, and what has a reason to be: only loading and counting can. An exception that
-    nothing needs is red itself.
+    """The findings that stay red, and those that an exception excuses. Only faults of loading and
+    of counting can be excused. An exception that excuses nothing is red itself.
     """
     red, excused = [], []
     for result in results:

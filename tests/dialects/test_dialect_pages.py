@@ -179,7 +179,7 @@ EXAMPLES: Mapping[tuple[str, str], Sequence[ev.Event]] = {
     ("agent-events", "finish"): [ev.Finish("failed", "error")],
     ("agent-events", "unknown"): [ev.Unknown("rest", "oops")],
 }
-"""What a row says besides the sample, by an event that shows it."""
+"""The keys and texts of a row that its sample lacks are shown by these events."""
 
 
 def strings(value: Any) -> set[str]:

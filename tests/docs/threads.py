@@ -36,7 +36,7 @@ class _Closed(BaseModel):
 
 
 class Situation(_Closed):
-    """What some threads are about; ``no_case`` is the reason why no case guards them."""
+    """The situation that some threads report. ``no_case``: the reason why no case guards them."""
 
     situation: str = Field(pattern=r"^\S.*\.$")
     threads: list[str] = Field(min_length=1)

@@ -181,9 +181,7 @@ def empty_text_dropped(event: ev.Event) -> ev.Event | None:
 
 @AGENT_EVENTS.event
 def every_role_is_the_assistant(event: ev.Event) -> ev.Event:
-    """What the system says is shown as if the agent said it (what the parser's table guards
-    against).
-    """
+    """Text of the system is shown as text of the agent (the parser's table guards against this)."""
     if isinstance(event, ev.Text):
         event.role = None
     return event
@@ -225,7 +223,7 @@ def results_without_a_name(payloads: Items) -> Items:
 
 @AGENT_EVENTS.event
 def error_is_the_status(event: ev.Event) -> ev.Event:
-    """A failed tool is told with the word "error"; its message is lost (the parser)."""
+    """A failed tool is reported with the word "error"; its message is lost (the parser)."""
     if isinstance(event, ev.ToolResult) and event.status not in (None, "", "success"):
         event.error = event.status
     return event
@@ -256,7 +254,7 @@ def older_outputs_ignored(event: ev.Event) -> ev.Event:
 
 @AGENT_EVENTS.wrapper
 class TodoListIsAlsoATool(TodoLists):
-    """A to-do list is told twice, as a list and as a tool that started (what the design document
+    """A to-do list is reported twice, as a list and as a tool that started (what the design document
     forbids).
     """
 

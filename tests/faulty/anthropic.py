@@ -89,7 +89,7 @@ def filter_is_end_turn(event: ev.Event) -> ev.Event:
 
 @ANTHROPIC.event
 def malformed_is_refusal(event: ev.Event) -> ev.Event:
-    """A call that the model got wrong is told as a refusal (the later state)."""
+    """A malformed call is reported as a refusal (the later state)."""
     if isinstance(event, ev.Finish) and event.reason == "malformed":
         event.reason = "content_filter"
     return event
@@ -97,7 +97,7 @@ def malformed_is_refusal(event: ev.Event) -> ev.Event:
 
 @ANTHROPIC.event
 def other_is_refusal(event: ev.Event) -> ev.Event:
-    """OTHER, LANGUAGE, NO_IMAGE and no stated reason are told as refusals (the later state)."""
+    """OTHER, LANGUAGE, NO_IMAGE and no stated reason are reported as refusals (the later state)."""
     if isinstance(event, ev.Finish) and event.raw in (
         "OTHER",
         "LANGUAGE",
@@ -166,7 +166,7 @@ def every_error_is_an_api_error(payloads: Items) -> Items:
 
 @ANTHROPIC.frame
 def broken_json_skipped(frame: Frame) -> Frame | None:
-    """A message that is no JSON is passed over in silence (both states)."""
+    """A message that is no JSON is skipped without an error (both states)."""
     return frame if frame.raw is None or frame.partial else None
 
 
@@ -182,7 +182,7 @@ def counts_without_candidates_ignored(message: Json) -> None:
 
 @ANTHROPIC.events
 def counts_after_the_reason_ignored(events: Iterator[ev.Event]) -> Iterator[ev.Event]:
-    """What is counted is told with the finish reason; counts that come later are lost (both
+    """The counts are sent with the finish reason; counts that come later are lost (both
     states).
     """
     finished = False

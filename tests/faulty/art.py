@@ -139,7 +139,7 @@ def error_in_the_stream_swallowed(event: ev.Event) -> ev.Event | None:
 
 @ART.events
 def counts_of_the_last_frame(events: Iterator[ev.Event]) -> Iterator[ev.Event]:
-    """Of the counts only those of the last message that has any are told (both states, in streaming
+    """Only the counts of the last message that has any are reported (both states, in streaming
     mode).
     """
     last: ev.Usage | None = None

@@ -166,7 +166,7 @@ def timeouts_are_tried_again(*arguments: Any, **named: Any) -> Client:
 
 @faulty
 class EveryBadRequestIsTooLong(Client):
-    """A wrong key is told as a prompt that is too long, as is every other 400 (the Go code)."""
+    """A wrong key is reported as a prompt that is too long, like every other 400 (the Go code)."""
 
     def complete(self, request: Mapping[str, Any]) -> Any:
         try:

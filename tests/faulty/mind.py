@@ -52,7 +52,7 @@ def call_printed_twice(payloads: Items) -> Items:
 
 @MIND.wrapper
 class UndeclaredToolIgnored(Wrapper):
-    """A call of a tool that the program doesn't have is passed over in silence (the last state)."""
+    """A call of a tool that the program doesn't have is skipped without an error (the last state)."""
 
     def feed(self, event: ev.Event) -> Items:
         declared = {tool.name for tool in self.tools}

@@ -34,8 +34,8 @@ ROUNDS_OF_THE_SDK = 10
 
 @dataclass(frozen=True, slots=True)
 class ProgramFault:
-    """The mind program with one fault. ``pieces`` gives the names of the program's module that are
-    other things, anew for every run.
+    """The mind program with one fault. ``pieces`` gives the names of the program's module to
+    replace and their new values. It is called for every run.
     """
 
     name: str
@@ -178,7 +178,7 @@ def every_tool_may_run() -> Pieces:
 
 @faulty
 def text_after_a_call_is_lost() -> Pieces:
-    """The parts after a call are neither told nor sent back (the last state)."""
+    """The parts after a call are neither reported nor sent back (the last state)."""
 
     class Gemini(main.Gemini):
         def answer(self, asked: GenerateRequest, session: Session) -> Any:
@@ -220,7 +220,7 @@ def ten_rounds_are_all() -> Pieces:
 
 @faulty
 def results_are_wrapped() -> Pieces:
-    """What a tool gave is sent below another key ``result`` (the last state, where the SDK runs the
+    """The result of a tool is sent below another key ``result`` (the last state, where the SDK runs the
     tools).
     """
 
@@ -335,7 +335,7 @@ def nothing_understood_is_a_result() -> Pieces:
 
 @faulty
 def rate_limits_by_their_words() -> Pieces:
-    """Whether an error is a rate limit is told by words of its message (the last state)."""
+    """A rate limit is recognized by words of the error message (the last state)."""
 
     class Printer(main.Printer):
         def fail(self, message: str, code: str = "AGENT_ERROR") -> int:

@@ -152,7 +152,7 @@ def blocks(prompt: Json, *roles: str) -> Iterator[Body]:
 
 @of_prompt("anthropic")
 def any_role_is_the_model(prompt: Json, options: Json) -> None:
-    """What is not the user's is the model's, whatever role it has (both states)."""
+    """Every role but the user's becomes the model's (both states)."""
     for message in prompt.get("messages") if isinstance(prompt.get("messages"), list) else []:
         if (
             isinstance(message, dict)
@@ -211,7 +211,7 @@ def malformed_text_is_mended(prompt: Json, options: Json) -> None:
 
 @of_body("anthropic")
 def unsigned_thoughts_are_dropped(body: Body) -> None:
-    """A thought without a signature is left out in silence (the first state, for some models)."""
+    """An unsigned thought is dropped without a warning (the first state, for some models)."""
     for content in body.get("contents", []):
         content["parts"] = [
             part

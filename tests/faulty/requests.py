@@ -365,7 +365,7 @@ def same_roles_merged(body: Body) -> None:
 
 @of_prompt("unified-llm")
 def developers_ignored(prompt: Json, options: Json) -> None:
-    """What a developer says is left out (the Go code knows the role of the system alone)."""
+    """A developer's message is dropped (the Go code knows only the system role)."""
     if isinstance(prompt.get("messages"), list):
         prompt["messages"] = [
             message
@@ -407,7 +407,7 @@ def pictures_never_sent(body: Body) -> None:
 
 @of_body("unified-llm")
 def flat_schemas(body: Body) -> None:
-    """What is inside an array or an object of a tool's schema is lost (a converter that is not
+    """The schemas inside an array or an object of a tool's schema are lost (a converter that is not
     recursive).
     """
     for tool in body.get("tools", []):
@@ -426,7 +426,7 @@ def enumerations_lost(body: Body) -> None:
 
 @of_prompt("unified-llm")
 def unknown_results_dropped(prompt: Json, options: Json) -> None:
-    """The result of a call that nobody knows is left out in silence (a sibling in TypeScript)."""
+    """The result of an unknown call is dropped without a warning (a sibling in TypeScript)."""
     known = {call.get("id") for call in tool_calls(prompt)}
     messages = prompt.get("messages")
     for message in list(messages) if isinstance(messages, list) else []:
@@ -492,9 +492,7 @@ def results_of_unknown_functions(body: Body) -> None:
 
 @of_body("anthropic")
 def text_after_results_lost(body: Body) -> None:
-    """What the user says beside the results of tools is left out (what both states guard
-    against).
-    """
+    """The user's text beside the results of tools is dropped (both states guard against this)."""
     for content in body.get("contents", []):
         if any("functionResponse" in part for part in content["parts"]):
             content["parts"] = [part for part in content["parts"] if "functionResponse" in part]

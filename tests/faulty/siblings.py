@@ -64,7 +64,7 @@ def missing_total_is_a_sum(event: ev.Event) -> ev.Event:
 
 @SIBLINGS.payloads
 def counts_are_an_event(payloads: Items) -> Items:
-    """What was counted is an event of its own, here where thoughts were counted (a sibling in
+    """The counts are an event of their own, here where thoughts were counted (a sibling in
     Python).
     """
     changed: Items = []
@@ -101,7 +101,7 @@ def end_mark_skipped(frame: Frame) -> Frame | None:
     return None if frame.raw == "[DONE]" else frame
 
 
-# What is asked: system, tools, and how hard to think
+# Requests: system, tools, and thinking effort
 
 
 @of_body("unified-llm")
@@ -167,7 +167,7 @@ def effort_for_known_models(prompt: Json, options: Json) -> None:
         prompt.pop("reasoning_effort", None)
 
 
-# What is asked: messages, calls and results
+# Requests: messages, calls and results
 
 
 @of_prompt("unified-llm")
@@ -218,7 +218,7 @@ def bad_json_is_raw(prompt: Json, options: Json) -> None:
         call[name] = {"raw": call[name]}
 
 
-# What is asked: schemas
+# Requests: schemas
 
 
 @of_prompt("unified-llm", "anthropic")
@@ -231,5 +231,5 @@ def constants_are_lost(prompt: Json, options: Json) -> None:
 
 @of_asked("unified-llm", "anthropic")
 def losses_are_not_told(asked: GenerateRequest, prompt: Json, session: Session) -> GenerateRequest:
-    """What Gemini has no word for is left out in silence (the Go code; the proxy)."""
+    """Fields that Gemini does not have are dropped without a warning (the Go code; the proxy)."""
     return replace(asked, warnings=())

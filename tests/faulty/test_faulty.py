@@ -2,8 +2,8 @@
 
 An adapter here is our own pipeline with one fault that a real adapter had (see the modules beside
 this one). All cases of its dialect judge it. The laws judge it on the smallest answers in which the
-fault shows, and the law about spelling on a few rich answers. A fault that nothing detects is a gap
-in the cases. The summary of a run says which case or law caught which fault.
+fault shows, and the law about spelling on a few rich answers. If no case and no law detects a
+fault, a case is missing. The summary of a run says which case or law caught which fault.
 """
 
 from __future__ import annotations

@@ -149,13 +149,13 @@ class UnfinishedBlockSwallowed(Watched):
 
 @edited
 def malformed_block_dropped(pieces: list[str | Block]) -> list[str | Block]:
-    """A block whose body cannot be read is dropped in silence (the first state)."""
+    """A block whose body cannot be read is dropped without a warning (the first state)."""
     return [piece for piece in pieces if isinstance(piece, str) or parse_body(piece.body)]
 
 
 @edited
 def only_bare_json(pieces: list[str | Block]) -> list[str | Block]:
-    """A body in a fence, or one that is a Python call, is dropped in silence (the first state)."""
+    """A body in a fence or in Python syntax is dropped without a warning (the first state)."""
     return [
         piece for piece in pieces if isinstance(piece, str) or piece.body.strip().startswith("{")
     ]

@@ -89,7 +89,7 @@ def id_is_the_name(payloads: Items) -> Items:
 
 @UNIFIED_LLM.payloads
 def told_when_it_is_over(payloads: Items) -> Items:
-    """Text is told in one delta when it is over, here text that something follows (the Go code
+    """Text is sent in one delta when it is over, here text that something follows (the Go code
     awaits the whole answer).
     """
     last = payloads[-2].get("text_id") if len(payloads) > 1 else None
@@ -148,7 +148,7 @@ def other_statuses_are_plain_errors(payloads: Items) -> Items:
 
 @UNIFIED_LLM.payloads
 def every_429_is_a_rate_limit(payloads: Items) -> Items:
-    """A quota that is used up for the day looks as if waiting a little would help (the Go code)."""
+    """An exhausted daily quota is reported as a rate limit that can be retried (the Go code)."""
     for payload in of_type(payloads, "ERROR"):
         if payload["error"]["type"] == "QuotaExceededError":
             payload["error"] |= {"type": "RateLimitError", "retryable": True}
@@ -378,7 +378,7 @@ def call_end_without_arguments(payloads: Items) -> Items:
 
 @UNIFIED_LLM.payloads
 def delta_with_the_whole_call(payloads: Items) -> Items:
-    """A call that came whole is told as if it were streamed: a delta with all its arguments (a
+    """A call that came whole is sent as if it were streamed: a delta with all its arguments (a
     sibling in Python).
     """
     changed: Items = []
@@ -418,7 +418,7 @@ def total_is_a_sum(event: ev.Event) -> ev.Event:
 
 @UNIFIED_LLM.event
 def missing_counts_are_zero(event: ev.Event) -> ev.Event:
-    """Cached tokens that the wire does not tell of are told as 0 (siblings in Python and
+    """Cached tokens that the wire does not state are reported as 0 (siblings in Python and
     TypeScript).
     """
     if isinstance(event, ev.Usage) and event.reasoning is not None:
@@ -428,13 +428,13 @@ def missing_counts_are_zero(event: ev.Event) -> ev.Event:
 
 @UNIFIED_LLM.frame
 def broken_json_skipped(frame: Frame) -> Frame | None:
-    """A message that is no JSON is passed over in silence (all three siblings)."""
+    """A message that is no JSON is skipped without an error (all three siblings)."""
     return frame if frame.raw is None or frame.partial else None
 
 
 @UNIFIED_LLM.payloads
 def started_twice(payloads: Items) -> Items:
-    """STREAM_START comes again where the model or the reply's id is told late or changes (what a
+    """STREAM_START comes again where the model or the reply's id comes late or changes (what a
     sibling's test guards against).
     """
     again: Items = []
@@ -473,7 +473,7 @@ def text_ended_inside_the_call(payloads: Items) -> Items:
 
 @UNIFIED_LLM.payloads
 def later_text_has_no_block(payloads: Items) -> Items:
-    """Text after the first block is told by deltas alone, without start and end (a sibling in
+    """Text after the first block is sent in deltas alone, without start and end (a sibling in
     Python knows no blocks at all).
     """
     return [

@@ -35,7 +35,7 @@ def thought_steps_behind_the_calls(body: Body) -> None:
 
 @of_given("unified-llm", "anthropic")
 def calls_get_new_ids(body: Body) -> None:
-    """Calls and results are numbered anew, whatever ids the answer gave (a client that rebuilds
+    """Calls and results get new numbers, whatever ids the answer gave (a client that rebuilds
     tool_calls).
     """
     for kind in ("functionCall", "functionResponse"):

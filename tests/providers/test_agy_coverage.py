@@ -1,4 +1,4 @@
-"""Every word of the wire of the Antigravity CLI stands in an exchange that a case of specs/agy
+"""Every word of the wire of the Antigravity CLI occurs in an exchange that a case of specs/agy
 names. The words are read from the bytes by a scanner of its own: without the only case for a word,
 the test of that word is red.
 """

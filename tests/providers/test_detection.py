@@ -192,7 +192,7 @@ def test_at_an_unknown_address_only_an_answer_tells() -> None:
     assert detect_provider("POST", url, b"", b'{"usageMetadata": {}}') == Identity(None, False)
 
 
-# What the request declared
+# The declarations of the request
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ def framed(*pieces: bytes) -> list[Frame]:
 
 
 def said(text: str) -> list[Any]:
-    """What each frame of a text says: its JSON, or its raw text."""
+    """The content of each frame of a text: its JSON, or its raw text."""
     return [frame.json if frame.raw is None else frame.raw for frame in framed(text.encode())]
 
 

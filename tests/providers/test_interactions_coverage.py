@@ -1,8 +1,8 @@
-"""Every word of the Interactions API stands in an exchange that some case of specs/interactions
+"""Every word of the Interactions API occurs in an exchange that some case of specs/interactions
 names.
 
-What a case shows is read from the bytes of its exchange by a scanner that uses nothing of ours but
-the cassette reader. The tables are the vocabulary of the API's pages and of the types of
+A scanner of its own finds the words in the bytes of the exchanges. It shares only the cassette
+reader with the harness. The tables are the vocabulary of the API's pages and of the types of
 google-genai 3.4.0.
 """
 

@@ -1,4 +1,4 @@
-"""What goes back after an answer: a faithful request is kept, and each planted fault is seen."""
+"""The request after an answer: a faithful request is kept, and each planted fault is seen."""
 
 from __future__ import annotations
 

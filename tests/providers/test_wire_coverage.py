@@ -1,10 +1,10 @@
-"""Every word of the documented wire stands in an exchange that some case of specs/ names, and the
-suite is as broad as it says.
+"""Every word of the documented wire occurs in an exchange that a case of specs/ names. Each
+event model has a minimum number of cases and of topics.
 
-The tables below are the vocabulary, each with the page that documents it. What a case shows is read
-from the bytes of its exchange by a scanner that uses nothing of ours but the cassette reader, so a
-word counts only where it really was on the wire: take the only case for a word away and that word's
-test goes red.
+The tables below are the vocabulary, each with the page that documents it. A scanner of its own
+finds the words in the bytes of the exchanges. It shares only the cassette reader with the harness,
+so a word counts only if it was on the wire. Without the only case for a word, the test of that word
+is red.
 """
 
 from __future__ import annotations
@@ -183,7 +183,7 @@ def objects(value: Any) -> Iterator[dict[str, Any]]:
 
 
 def read_wire(exchange: Exchange) -> Wire:
-    """What one exchange carries."""
+    """The words of the wire in one exchange."""
     wire = Wire()
     text = exchange.body.decode("utf-8", "replace")
     found = list(documents(text))
@@ -209,7 +209,7 @@ def read_wire(exchange: Exchange) -> Wire:
 
 
 def note_reply(wire: Wire, item: dict[str, Any]) -> None:
-    """The words of one object of a reply; what it is, is told by its keys."""
+    """Note the words of one object of a reply. The keys show the kind of the object."""
     if "response" in item and not {"id", "toolType", "name"} & item.keys():
         wire.note("envelope field", *item)
     if {"candidates", "usageMetadata", "promptFeedback"} & item.keys():

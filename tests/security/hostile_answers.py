@@ -89,7 +89,7 @@ def redirects(location: str) -> Script:
 
 @dataclass(frozen=True)
 class Behaviour:
-    """What a provider does, and what must come of it.
+    """The behaviour of a provider and its expected result.
 
     ``answers``: status, body and end of each recorded answer. ``fails``: the client gets an error.
     ``ends_well``: a dialect may end its stream like that of a good answer. ``many``: the same

@@ -108,7 +108,7 @@ def test_processes_left_by_a_program_end_with_it(leave: str, tmp_path: Path) -> 
     (tmp_path / "program.py").write_text(LEAVES.format(leave=leave), encoding="utf-8")
 
     def left() -> list[str]:
-        """What runs in this folder: the program's children do, and nothing else."""
+        """The processes in this folder: only children of the program run there."""
         found = []
         for one in Path("/proc").glob("[0-9]*/cwd"):
             with suppress(OSError):  # it has ended, or is somebody else's

@@ -1,5 +1,5 @@
-"""A hostile provider: each behaviour directly and through the relay, for clients that block and
-clients that await. Nothing hangs, nothing is recorded that did not come, and nothing ends well.
+"""A hostile provider: each behaviour directly and through the relay, for blocking
+clients and asyncio clients. Nothing hangs, nothing is recorded that did not come, and nothing ends well.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Outcome:
 
 
 def block(url: str, tape: Tape | None, timeout: float) -> Outcome:
-    """The outcome for a client that blocks: recorded by ``tape``, or without it on its own."""
+    """The outcome for a blocking client. ``tape`` records it; None: the client runs without one."""
     transport = transports("httpx2").sync(tape) if tape else None
     outcome = Outcome()
     try:
@@ -66,7 +66,7 @@ def block(url: str, tape: Tape | None, timeout: float) -> Outcome:
 
 
 def wait(url: str, tape: Tape | None, timeout: float) -> Outcome:
-    """`block` for a client that awaits."""
+    """The outcome for an asyncio client; the arguments are those of `block`."""
     transport = transports("httpx2").asynchronous(tape) if tape else None
     outcome = Outcome()
 

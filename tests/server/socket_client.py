@@ -58,7 +58,7 @@ def tape(*exchanges: Exchange) -> Cassette:
 
 
 class Seen:
-    """What came over a socket: status line, headers as sent, the transfer-coding blocks with their
+    """The data that came over a socket: status line, headers as sent, the transfer-coding blocks with their
     times, and how it ended.
     """
 

@@ -1,4 +1,4 @@
-"""What the API refuses, as google-genai sees it."""
+"""The requests that the API refuses, as google-genai sees it."""
 
 from __future__ import annotations
 

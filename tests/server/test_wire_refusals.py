@@ -1,4 +1,4 @@
-"""What the Interactions API and the OpenAI-compatible endpoint refuse."""
+"""The requests that the Interactions API and the OpenAI-compatible endpoint refuse."""
 
 from __future__ import annotations
 

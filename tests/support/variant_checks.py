@@ -1,4 +1,4 @@
-"""What holds for the wire variants of every wire, for an exchange that has everything."""
+"""The checks of the wire variants of every wire, for an exchange that has everything."""
 
 from __future__ import annotations
 

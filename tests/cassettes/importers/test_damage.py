@@ -137,7 +137,7 @@ def test_repetitive_input_ends_quickly(hostile: bytes) -> None:
 
 
 def settled(data: bytes) -> Cassette | None:
-    """What reading gives, None for a `CassetteError`; any other exception is a failure."""
+    """The cassette; None for a `CassetteError`. Any other exception is a failure."""
     try:
         return read(data)
     except CassetteError:

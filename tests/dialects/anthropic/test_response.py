@@ -101,7 +101,7 @@ def call(number: int, name: str, arguments: Payload, **fields: Any) -> list[ev.E
     return [ev.CallStart(number, name, **fields), ev.CallEnd(number, arguments)]
 
 
-# What stands between message_start and message_delta, for the events of one answer that finishes
+# The payloads between message_start and message_delta, for the events of one answer that finishes
 # with STOP.
 CONTENT: dict[str, tuple[list[ev.Event], list[Payload]]] = {
     "pieces of text share a block": ([ev.Text("a"), ev.Text(" b")], text(0, "a", " b")),

@@ -27,7 +27,7 @@ TOOLS = [
 
 Json = Any
 Said = list[Json]
-"""What an answer says, in order: a text as itself, a call as its name and arguments."""
+"""The contents of an answer, in order: a text as itself, a call as its name and arguments."""
 
 
 def answer(*frames: Sequence[Json]) -> Exchange:

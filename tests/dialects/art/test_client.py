@@ -198,7 +198,7 @@ def differences(
 
 
 def kind(payload: Payload) -> tuple[str, frozenset[str]]:
-    """What two StreamEvents must share to be twins: the type, of unknown things also the keys."""
+    """The kind of a StreamEvent: its type, and the keys of an unknown one."""
     named = payload["type"] == "UNKNOWN" and isinstance(payload["data"], dict)
     return payload["type"], frozenset(payload["data"] if named else ())
 
@@ -210,7 +210,7 @@ def plain(payloads: list[Payload]) -> list[Payload]:
 
 
 def refusal(sdk: list[Payload]) -> str | None:
-    """What the SDK's exception begins with, where it gave up reading."""
+    """The message of the exception with which the SDK stopped reading."""
     message = sdk[-2]["data"]["message"] if sdk[-2]["type"] == "ERROR" else ""
     exceptions = r"(?:UnknownApiResponse|Validation|Attribute|Type|Key|Value)Error: "
     return message if re.match(exceptions, message) else None

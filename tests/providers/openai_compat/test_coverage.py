@@ -1,8 +1,8 @@
-"""Every fact of the documented wire of Gemini's OpenAI-compatible endpoint stands in an exchange
+"""Every fact of the documented wire of Gemini's OpenAI-compatible endpoint occurs in an exchange
 that some case of specs/openai-compat names.
 
-What a case shows is read from the bytes of its exchange by a scanner that uses nothing of ours but
-the cassette reader. The tables follow the endpoint's pages, and its differences from OpenAI's
+A scanner of its own reads the facts from the bytes of the exchanges. It shares only the cassette
+reader with the harness. The tables follow the endpoint's pages, and its differences from OpenAI's
 Chat Completions.
 """
 

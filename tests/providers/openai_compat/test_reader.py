@@ -98,7 +98,7 @@ def answer(body: bytes, end: Any = "complete") -> Exchange:
 
 
 def faults(exchange: Exchange) -> list[str]:
-    """What events and payloads lose or invent of an answer."""
+    """The facts of an answer that events and payloads lose or invent."""
     wire, interrupted = PROVIDER.facts(exchange), exchange.end in INTERRUPTED
     events = replay(exchange, provider=PROVIDER.name, layer="events")
     found = event_differences(wire, gather_events(events), interrupted)
