@@ -269,7 +269,7 @@ def line_of(value: Json) -> str:
 
 
 _VALUE: Final = re.compile(
-    r'"(?:[^"\\…]|\\.)*(?:"|…|\Z)|[0-9]+'
+    r'"(?:[^"\\…]|\\.)*(?:"|…|\Z)|(?!(?<=at character )0\b)[0-9]+'
     r"|((?<=[0-9] )(?:calls|ids|values) lost: |(?:^|: )lost: |\bthe wire reports "
     r"|\bthe prompt is blocked \(|\bthe id |\bthe wire's is |, its call |\bthe call "
     r"|\bthe arguments of |\bnot sent back: |\bsent back as |\bsent back more than once: "
@@ -280,7 +280,7 @@ _VALUE: Final = re.compile(
     re.DOTALL,
 )
 """A value or a number in the reason of a verdict; one without quotes, after the words before it and
-up to those behind it.
+up to those behind it. A text that is missing from its beginning differs from one that breaks off.
 """
 
 

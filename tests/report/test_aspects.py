@@ -123,6 +123,10 @@ def test_losses_that_differ_in_values_without_quotes_are_one(notes: tuple[str, s
         ),
         ("the id a of call 1 is not sent back", "the id a of call 1 is sent back as b"),
         ("1 of 1 values lost: a", "with --cuts pieces: 1 of 1 values lost: a"),
+        (
+            'at character 0 the wire has "a", the adapter ""',
+            'at character 15 the wire has "b", the adapter ""',
+        ),
     ],
 )
 def test_losses_with_different_reasons_are_not_one(notes: tuple[str, str]) -> None:
