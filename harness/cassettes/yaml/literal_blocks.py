@@ -13,12 +13,15 @@ Source: https://yaml.org/spec/1.2.2/#81-block-scalar-styles.
 from __future__ import annotations
 
 import re
-from itertools import chain
+from io import BytesIO
+from itertools import chain, islice
 from typing import Any, Final, NamedTuple
 
 _PLACEHOLDER: Final = "lifted-block-"
 _HEADER: Final = re.compile(rb"\n( +)[a-z0-9]+: (\|(2[+-])?\n)")
 _ASCII: Final = bytes(range(0x20, 0x7F)) + b"\t\n"
+_BATCH: Final = 512
+"""The lines of a block that are in memory at once: a line takes much more than its bytes."""
 _CHANGED: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
 
@@ -51,21 +54,21 @@ def lift(text: bytes) -> Lifted:
         return whole
     kept: list[bytes] = []
     blocks: list[bytes] = []
-    position = 0
+    position, lines = 0, BytesIO(text)
     while header := _HEADER.search(text, position):
         indent, start, mark = b" " * (len(header[1]) + 2), header.end(), header[3]
         if not (mark or _has_indent(text, start, indent)):
             return whole
-        end = re.compile(rb"\n(?!%b|\n) *([^ \t\n])?" % indent).search(text, start - 1)
-        if end is None or end[1] is None:
+        lines.seek(start)
+        block, rest = _read_block(lines, indent)
+        if not rest.strip(b" ") or rest.lstrip(b" ")[0] in b"\t\n":
             return whole  # the text ends, or this line could be part of the block
-        lines = text[start : end.start() + 1].removeprefix(indent)
-        block = _chomped(lines.replace(b"\n" + indent, b"\n"), mark)
+        block = _chomped(block, mark)
         if not block.isascii():
             block.decode()
         blocks.append(block)
         kept.append(text[position : header.start(2)])
-        position = end.start()
+        position = lines.tell() - len(rest) - 1
     kept.append(text[position:])
     if any(_PLACEHOLDER.encode() in piece for piece in kept):
         return whole
@@ -77,6 +80,28 @@ def _is_verbatim(text: bytes) -> bool:
     """Whether YAML neither changes nor refuses any character of the text."""
     beyond = text.translate(None, _ASCII)
     return not beyond or not _CHANGED.search(beyond.decode())
+
+
+def _read_block(lines: BytesIO, indent: bytes) -> tuple[bytes, bytes]:
+    """The lines of a block without their indent, and the line after them; that line is empty where
+    the text ends.
+    """
+    inner, above = slice(len(indent), None), indent[:-1] + b"!"
+    joined: list[bytes] = []
+    while True:
+        batch: list[bytes] = []
+        take = batch.append
+        for line in islice(lines, _BATCH):
+            if indent <= line < above:  # it begins with the indent; faster than a method
+                take(line[inner])
+            elif line == b"\n":
+                take(line)
+            else:
+                joined.append(b"".join(batch))
+                return b"".join(joined), line
+        if not batch:
+            return b"", b""
+        joined.append(b"".join(batch))
 
 
 def _has_indent(text: bytes, start: int, indent: bytes) -> bool:
