@@ -70,6 +70,8 @@ def raw_server(*scripts: Script, tls: ssl.SSLContext | None = None) -> Iterator[
                 peer, _ = listening.accept()
             except OSError:
                 return
+            # A small piece would wait for the receipt of the one before it, and a reset would drop it.
+            peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             open_peers.append(peer)
             threading.Thread(target=serve, args=(peer,), daemon=True).start()
 
