@@ -10,7 +10,7 @@ exchange is recorded as aborted. A `Playback` answers without an HTTP library of
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterator
+from collections.abc import Callable, Collection, Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Final
@@ -115,19 +115,17 @@ class _RelayConnection(Connection):
                 await self.send(replace(answer, headers=headers_here), _AT_ONCE, 0.0)
                 return
         relay.connect()
-        left = asyncio.ensure_future(self._until_left())
+        sent = relay.http.Request(request.method, url, headers=headers, content=request.body)
         try:
-            sent = relay.http.Request(request.method, url, headers=headers, content=request.body)
-            response = await _unless(left, relay.transport.handle_async_request(sent))
-            await self._pass_on(response, left, _origin(url))
+            await _unless(self._until_left(), self._pass_on(sent, _origin(url)))
         except relay.http.TransportError as error:
             # Else the connection closes before the end of the answer, as it did upstream.
             if isinstance(error, relay.http.ReadError) or self.wire.our_state is h11.SEND_RESPONSE:
                 self.reset()
-        finally:
-            await _cancel(left)
 
-    async def _pass_on(self, response: Any, left: asyncio.Future[None], origin: str) -> None:
+    async def _pass_on(self, request: Any, origin: str) -> None:
+        """Ask the provider, and pass on its answer as it comes."""
+        response = await self._relay.transport.handle_async_request(request)
         raw = _end_to_end(response.headers.raw)
         named = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in raw]
         here = moved(named, self._relay.base_url, origin)
@@ -136,19 +134,16 @@ class _RelayConnection(Connection):
             headers=[(name.encode("latin-1"), value.encode("latin-1")) for name, value in here],
             reason=response.extensions.get("reason_phrase", b""),
         )
-        self.write(head)
-        await self.flush()
         try:
-            await _unless(left, self._pump(response.stream))
+            self.write(head)
+            await self.flush()
+            async for data in response.stream:
+                self.write(h11.Data(data=data))
+                await self.flush()
         finally:
             await response.aclose()
         self.write(h11.EndOfMessage())
         await self.flush()
-
-    async def _pump(self, stream: AsyncIterator[bytes]) -> None:
-        async for data in stream:
-            self.write(h11.Data(data=data))
-            await self.flush()
 
     async def _until_left(self) -> None:
         """Returns when the client has closed its side; other bytes belong to its next request."""
@@ -177,20 +172,15 @@ def _end_to_end(
     ]
 
 
-async def _unless(left: asyncio.Future[None], work: Coroutine[Any, Any, Any]) -> Any:
-    """The result of ``work``. If the client leaves first, the work is cancelled and
-    ConnectionResetError raised.
-    """
-    task = asyncio.ensure_future(work)
+async def _unless(left: Coroutine[Any, Any, None], work: Coroutine[Any, Any, None]) -> None:
+    """Do ``work``. If the client leaves first, it is cancelled and ConnectionResetError raised."""
+    tasks = [asyncio.ensure_future(work), asyncio.ensure_future(left)]
     try:
-        await asyncio.wait({task, left}, return_when=asyncio.FIRST_COMPLETED)
-        if task.done():
-            return task.result()
-        raise ConnectionResetError("the client has left")
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        if not tasks[0].done():
+            raise ConnectionResetError("the client has left")
+        tasks[0].result()
     finally:
-        await _cancel(task)
-
-
-async def _cancel(task: asyncio.Future[Any]) -> None:
-    task.cancel()
-    await asyncio.gather(task, return_exceptions=True)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
