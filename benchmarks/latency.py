@@ -39,56 +39,83 @@ with raw_server(script) as url:
     print(url, flush=True)
     sys.stdin.read()
 """
+Reads = list[tuple[float, bytes]]
+"""The time of the request, then the time and the bytes of each read of its answer."""
 PATH = "/v1beta/models/gemini-x:streamGenerateContent?alt=sse"
 
 
 def recording_latency(library: str, rounds: int, folder: Path) -> dict[str, float]:
     """Milliseconds by which the first byte and a later read come later with a recorder, for a
     blocking client on ``library`` (httpx2 or httpx) and for an awaiting one, and with the relay
-    between the blocking client and the server.
+    between the blocking client and the server: for the first request of a client, and for those
+    that use its connection again.
     """
     made = transports(library)
+    kinds = {
+        "blocking": (_block, made.http.HTTPTransport, made.sync),
+        "awaiting": (_await, made.http.AsyncHTTPTransport, made.asynchronous),
+    }
     result: dict[str, float] = {}
     with _server() as url:
-        for kind, get in (("blocking", _block), ("awaiting", _await), ("relay", _block)):
-            first: dict[bool, list[float]] = {False: [], True: []}
-            later: dict[bool, list[float]] = {False: [], True: []}
+        for kind, (get, plain, recorded) in kinds.items():
+            without, within = Times(), Times()
             for number in range(rounds):
-                plain = made.http.HTTPTransport if get is _block else made.http.AsyncHTTPTransport
-                _add(get(made.http, plain(), url), first[False], later[False])
+                without.add(get(made.http, plain(), url, 1))
                 with use_cassette(folder / f"{kind}-{number}.yaml", mode="once") as tape:
-                    if kind == "relay":
-                        with relay(tape, url) as between:
-                            reads = get(made.http, plain(), between)
-                        _add(reads, first[True], later[True])
-                        continue
-                    transport = made.sync(tape) if get is _block else made.asynchronous(tape)
-                    _add(get(made.http, transport, url), first[True], later[True])
-            result[f"{kind}, first byte"] = min(first[True]) - min(first[False])
-            result[f"{kind}, later reads"] = median(later[True]) - median(later[False])
+                    within.add(get(made.http, recorded(tape), url, 1))
+            result[f"{kind}, first byte"] = min(within.first) - min(without.first)
+            result[f"{kind}, later reads"] = median(within.later) - median(without.later)
+        with use_cassette(folder / "relay.yaml", mode="once") as tape, relay(tape, url) as between:
+            for name, clients, asked in (
+                ("relay, a connection for each request", rounds, 1),
+                ("relay, a kept connection", 1, rounds),
+            ):
+                without, within = Times(), Times()
+                for _ in range(clients):
+                    without.add(_block(made.http, made.http.HTTPTransport(), url, asked))
+                    within.add(_block(made.http, made.http.HTTPTransport(), between, asked))
+                result[f"{name}, first byte"] = min(within.first) - min(without.first)
+                result[f"{name}, later reads"] = median(within.later) - median(without.later)
     return result
 
 
-def _add(reads: list[tuple[float, bytes]], first: list[float], later: list[float]) -> None:
-    begun = reads[0][0]
-    first.append((reads[1][0] - begun) * 1e3)
-    later += [at * 1e3 - int(data[6:26]) / 1e6 for at, data in reads[1:]]
+class Times:
+    """Milliseconds from a request to its first read, and from the sending of a read to its coming,
+    of all other reads.
+    """
+
+    def __init__(self) -> None:
+        self.first: list[float] = []
+        self.later: list[float] = []
+
+    def add(self, answers: list[Reads]) -> None:
+        """Add the reads of some answers."""
+        for (asked, _), *reads in answers:
+            self.first.append((reads[0][0] - asked) * 1e3)
+            self.later += [at * 1e3 - int(data[6:26]) / 1e6 for at, data in reads]
 
 
-def _block(http: Any, transport: Any, url: str) -> list[tuple[float, bytes]]:
+def _block(http: Any, transport: Any, url: str, requests: int) -> list[Reads]:
+    answers = []
     with http.Client(transport=transport) as client:
-        begun = time.monotonic()
-        with client.stream("POST", url + PATH, content=PROMPT) as response:
-            return [(begun, b""), *((time.monotonic(), data) for data in response.iter_raw())]
+        for _ in range(requests):
+            asked = time.monotonic()
+            with client.stream("POST", url + PATH, content=PROMPT) as response:
+                reads = [(time.monotonic(), data) for data in response.iter_raw()]
+            answers.append([(asked, b""), *reads])
+    return answers
 
 
-def _await(http: Any, transport: Any, url: str) -> list[tuple[float, bytes]]:
-    async def get() -> list[tuple[float, bytes]]:
+def _await(http: Any, transport: Any, url: str, requests: int) -> list[Reads]:
+    async def get() -> list[Reads]:
+        answers = []
         async with http.AsyncClient(transport=transport) as client:
-            begun = time.monotonic()
-            async with client.stream("POST", url + PATH, content=PROMPT) as response:
-                reads = [(time.monotonic(), data) async for data in response.aiter_raw()]
-            return [(begun, b""), *reads]
+            for _ in range(requests):
+                asked = time.monotonic()
+                async with client.stream("POST", url + PATH, content=PROMPT) as response:
+                    reads = [(time.monotonic(), data) async for data in response.aiter_raw()]
+                answers.append([(asked, b""), *reads])
+        return answers
 
     return asyncio.run(get())
 
