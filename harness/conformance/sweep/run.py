@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
+from functools import cache, partial
 from typing import Final
 
 from harness.cassettes.redaction.secrets import mask
@@ -110,8 +111,15 @@ def run_sweep(
 def run_part(part: Part, settings: Settings, folder: Folder, output: Format) -> Summary:
     """Judge one part and write its file. An engine calls this in its processes."""
     open_adapter(settings.adapter, settings)
+    _freeze()
     rows = _rows(part, settings)
     return write_part(f"{part.name}.{output}", rows, folder)
+
+
+@cache
+def _freeze() -> None:
+    """Spare the garbage collector of this process what it can't collect: modules and adapters."""
+    gc.freeze()
 
 
 def _rows(part: Part, settings: Settings) -> Iterator[Verdict]:

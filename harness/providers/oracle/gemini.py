@@ -63,14 +63,17 @@ def gather_value(message: Json) -> Facts:
     return reader.settled()
 
 
-def count_gemini(facts: Facts, usage: dict[str, Json]) -> None:
-    """Note the counts of a ``usageMetadata``; a value that is no whole number is left out."""
-    counts = facts.usage
-    for name, value in usage.items():
-        if type(value) is int:
-            counts[camel(name)] = value
-        elif isinstance(value, str | float) and (count := _whole(value)) is not None:
-            counts[camel(name)] = count
+def count_gemini(facts: Facts, *usages: dict[str, Json]) -> None:
+    """Note the counts of one ``usageMetadata`` or of several: a later count takes the place of an
+    earlier one; a value that is no whole number is left out.
+    """
+    latest: dict[str, int] = {}
+    for usage in reversed(usages):
+        for name in reversed(usage):
+            if name not in latest and (count := _whole(usage[name])) is not None:
+                latest[name] = count
+    for name in reversed(latest):
+        facts.usage[camel(name)] = latest[name]
 
 
 def read_messages(messages: list[Json]) -> Facts:
@@ -122,9 +125,9 @@ def _objects(value: Json) -> list[dict[str, Json]]:
 
 
 class _Reader(MessageReader):
-    """Its state: the call whose arguments are streamed; the pieces of text and thoughts that the
-    facts do not have yet (`settled` adds them); the fields of a usual message, as far as they are
-    known.
+    """Its state: the call whose arguments are streamed; the pieces of text and thoughts and the
+    counts that the facts do not have yet (`settled` adds them); the fields of a usual message, as
+    far as they are known.
     """
 
     def __init__(self, status: int) -> None:
@@ -132,6 +135,7 @@ class _Reader(MessageReader):
         self._streamed: StreamedArguments | None = None
         self._texts: list[str] = []
         self._thoughts: list[str] = []
+        self._usages: list[dict[str, Json]] = []
         self._noted = _READ - _SELDOM
 
     def _read_object(self, message: dict[str, Json]) -> None:
@@ -153,7 +157,7 @@ class _Reader(MessageReader):
         self._read_response(message, seldom)
 
     def settled(self) -> Facts:
-        """The facts so far, with all pieces of text."""
+        """The facts so far, with all pieces of text and all counts."""
         facts = self.facts
         if self._texts:
             facts.text = "".join((facts.text, *self._texts))
@@ -161,6 +165,9 @@ class _Reader(MessageReader):
         if self._thoughts:
             facts.thoughts = "".join((facts.thoughts, *self._thoughts))
             self._thoughts.clear()
+        if self._usages:
+            count_gemini(facts, *self._usages)
+            self._usages.clear()
         return facts
 
     def finish(self, tool_code: bool) -> Facts:
@@ -177,7 +184,7 @@ class _Reader(MessageReader):
             self._read_feedback(pick(message, "promptFeedback"))
         usage = pick(message, "usageMetadata")
         if isinstance(usage, dict):
-            count_gemini(self.facts, usage)
+            self._usages.append(usage)
         for candidate in _objects(message.get("candidates")):
             if not pick(candidate, "index"):
                 self._read_candidate(candidate)
@@ -368,11 +375,11 @@ def _uris(value: Json) -> Iterator[str]:
 
 def _whole(count: Json) -> int | None:
     """A count as a number, also if it is a string or a float on the wire."""
+    if type(count) is int:
+        return count
     if isinstance(count, str) and re.fullmatch("-?[0-9]{1,19}", count):
         return int(count)
-    if isinstance(count, float) and count.is_integer():
-        return int(count)
-    return count if type(count) is int else None
+    return int(count) if isinstance(count, float) and count.is_integer() else None
 
 
 def _word(reason: Json, numbered: tuple[str, ...]) -> str:
