@@ -201,9 +201,12 @@ def cell_of(judgement: ExchangeJudgement, exchange: Exchange) -> AspectCell:
         wire, transcript = wire_lines(exchange), judgement.transcript or Transcript()
         native, facts = native_lines(transcript), fact_lines(transcript.entries)
         for aspect in judgement.red:
-            words = words_of(judgement.aspects[aspect].note)
+            note = judgement.aspects[aspect].note
+            words, (here, there) = words_of(note), _difference_of(note)
             evidence[str(aspect)] = AspectEvidence(
-                side_of(wire, words), side_of(native, words), side_of(facts, words)
+                side_of(wire, words, here),
+                side_of(native, words, there),
+                side_of(facts, words, there),
             )
     return AspectCell(
         judgement.cassette,
@@ -306,10 +309,35 @@ def words_of(note: str) -> list[str]:
     return sorted(values, key=lambda word: (-len(word), word))
 
 
-def side_of(lines: Sequence[str], words: Iterable[str]) -> Side:
-    """The lines around the one that has most of these words; without such a line the last ones."""
+_DIFFERENCE: Final = re.compile(
+    r'at character [0-9]+ the wire has "((?:[^"\\…]|\\.)*).*?, the adapter "((?:[^"\\…]|\\.)*)',
+    re.DOTALL,
+)
+MIN_BEGINNING: Final = 3
+"""Characters from which on the beginning of a text tells its line."""
+
+
+def _difference_of(note: str) -> tuple[str, str]:
+    """The text of the wire and that of the adapter from their first difference on, if the reason
+    of a verdict has them.
+    """
+    match = _DIFFERENCE.match(note)
+    return (match[1], match[2]) if match else ("", "")
+
+
+def _shared(line: str, text: str) -> int:
+    """How many characters of the beginning of a text stand in a line."""
+    return next((size for size in range(len(text), 0, -1) if text[:size] in line), 0)
+
+
+def side_of(lines: Sequence[str], words: Iterable[str], text: str = "") -> Side:
+    """The lines around the one that has the longest beginning of ``text``, else around the one that
+    has most of these words; without such a line the last ones.
+    """
     words = list(words)
-    scores = [sum(len(word) for word in words if word in line) for line in lines]
+    scores = [_shared(line, text) for line in lines]
+    if max(scores, default=0) < min(MIN_BEGINNING, len(text) or MIN_BEGINNING):
+        scores = [sum(len(word) for word in words if word in line) for line in lines]
     best = max(scores, default=0)
     first = scores.index(best) if best else None
     middle = len(lines) - 1 if first is None else first

@@ -8,21 +8,26 @@ from itertools import pairwise
 import pytest
 from msgspec.structs import replace
 
+from harness.conformance.adapters import EVENTS
 from harness.conformance.aspect_results import (
     AspectCell,
     JudgeResults,
     Side,
+    cell_of,
     decode_results,
     request_lines,
     side_of,
     words_of,
 )
+from harness.conformance.aspects import ExchangeJudgement, judge_transcript, wire_answer
 from harness.conformance.results import encode_item
+from harness.facts import Entry, Text, Transcript
 from harness.report import ReportError
 from harness.report.aspect_compare import compare_results, comparison_text
 from harness.report.aspect_counts import command_of, errors_of, losses_of
 from harness.report.aspect_pages import aspects_page, merge_results
 from harness.report.aspect_text import results_text
+from harness.stream.exchange import Exchange
 from tests.report.page_reader import Page
 from tests.support.aspect_samples import HOSTILE_RESULTS, OTHER, RESULTS, SHOP, VARIANT, cell
 from tests.support.report_samples import HOSTILE
@@ -340,3 +345,22 @@ def test_the_page_names_the_folder_of_the_commands() -> None:
     page = aspects_page(JudgeResults((replace(SHOP, folder="examples/shop"),)))
     assert "Run the commands in the folder <code>examples/shop</code>." in page
     assert "Run the commands in" not in aspects_page(RESULTS)
+
+
+def test_the_evidence_begins_at_the_first_piece_that_is_lost() -> None:
+    pieces = ["Of", " course,", " but also Jupiter, Uranus and Neptune.", ""]
+    body = "".join(
+        f'data: {{"candidates": [{{"content": {{"parts": [{{"text": "{piece}"}}]}}}}]}}\n\n'
+        for piece in pieces
+    )
+    exchange = Exchange(None, 200, {}, ((None, body.encode()),), provider="gemini-api")
+    kept = (pieces[0], *pieces[2:])
+    transcript = Transcript(tuple(Entry({"text": piece}, (Text(piece),)) for piece in kept))
+    judged = ExchangeJudgement(
+        "gemini-api/a",
+        1,
+        judge_transcript(wire_answer(exchange, EVENTS, transcript), transcript),
+        transcript=transcript,
+    )
+    evidence = cell_of(judged, exchange).evidence["text"]
+    assert (evidence.wire.first, evidence.native.first) == (1, 1)
