@@ -7,6 +7,7 @@ there was nothing to do or a check found something; 2 for a bad file or bad usag
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -20,6 +21,12 @@ from .output import masked_output, note
 
 BAD: Final = 2
 """Exit status for a bad file or bad usage."""
+
+
+YOUNG_OBJECTS: Final = 50_000
+"""New objects after which the garbage collector looks at them: a command makes many that live for
+long, and hardly any circles of them.
+"""
 
 
 class Command(NamedTuple):
@@ -61,6 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status."""
     if isinstance(sys.stdout, TextIOWrapper):  # tests replace it with something else
         sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
+    gc.set_threshold(YOUNG_OBJECTS)
     with masked_output():
         return _run(sys.argv[1:] if arguments is None else arguments)
 

@@ -29,6 +29,10 @@ MAX_LOSSES: Final = 3
 """How often in a row processes may end without any part being finished."""
 
 
+YOUNG_OBJECTS: Final = 50_000
+"""New objects after which the garbage collector of a worker looks at them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Sweep:
     """A sweep: the parts of its input, its settings, and the folder of its output."""
@@ -111,15 +115,18 @@ def run_sweep(
 def run_part(part: Part, settings: Settings, folder: Folder, output: Format) -> Summary:
     """Judge one part and write its file. An engine calls this in its processes."""
     open_adapter(settings.adapter, settings)
-    _freeze()
+    _relieve_collector()
     rows = _rows(part, settings)
     return write_part(f"{part.name}.{output}", rows, folder)
 
 
 @cache
-def _freeze() -> None:
-    """Spare the garbage collector of this process what it can't collect: modules and adapters."""
+def _relieve_collector() -> None:
+    """Spare the garbage collector of this process what it can't collect, modules and adapters, and
+    let it look at new objects seldom: hardly any are in a circle.
+    """
     gc.freeze()
+    gc.set_threshold(YOUNG_OBJECTS)
 
 
 def _rows(part: Part, settings: Settings) -> Iterator[Verdict]:
