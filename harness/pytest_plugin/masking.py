@@ -102,6 +102,13 @@ def _mask_warning(warning: warnings.WarningMessage) -> None:
     warning.line = masked(line)
 
 
+class MaskedFile(pytest.File):
+    """A file that ``--collect-only`` prints without the secrets in its name."""
+
+    def __repr__(self) -> str:
+        return masked(super().__repr__())
+
+
 def masked(text: str) -> str:
     """A text for the terminal, without secrets."""
     from harness.cassettes.redaction.secrets import mask

@@ -29,6 +29,7 @@ from harness.stream.printable import printable
 from .ahead import AHEAD
 from .failures import HarnessFailure, HarnessWarning
 from .items import ResultItem
+from .masking import MaskedFile
 from .paths import id_of_file
 from .project import project_of
 from .summary import FILLED
@@ -44,7 +45,7 @@ def collect_spec(path: Path, parent: pytest.Collector) -> SpecFile | None:
     return SpecFile.from_parent(parent, path=path, nodeid=id_of_file(path, parent.config))
 
 
-class SpecFile(pytest.File):
+class SpecFile(MaskedFile):
     """A spec file; its items are its cells."""
 
     def collect(self) -> Iterator[pytest.Item]:

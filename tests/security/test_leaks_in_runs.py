@@ -124,6 +124,9 @@ def test_the_name_of_a_spec_shows_no_secret(pytester: pytest.Pytester, text: str
     masked = output(pytester)
     assert "specs/a-REDACTED" in masked
     assert not shown(masked)
+    listed = pytester.runpytest_inprocess("--collect-only", "specs").stdout.str()
+    assert "SpecFile a-REDACTED" in listed or text != CASE
+    assert not shown(listed)
 
 
 @pytest.mark.slow
