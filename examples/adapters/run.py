@@ -63,6 +63,8 @@ TIMEOUT_S: Final = "120"
 """For one exchange: some import half of themselves with the first."""
 STARTS_S: Final = 300.0
 """The time in which a gateway must listen."""
+ATTEMPTS: Final = 2
+"""A gateway that ends by itself is judged once more: litellm's proxy has crashed in native code."""
 PEERS: Final = {
     "google-genai": Peer("google-genai", "google-genai/requirements.txt"),
     "google-genai-2": Peer("google-genai", "google-genai/requirements-2.34.txt"),
@@ -142,15 +144,20 @@ def judge(name: str, what: list[str], asked: int) -> bool:
         *what,
     ]
     started, cpu = time.monotonic(), cpu_seconds()
-    with log.open("wb") as output, running(peer, programs, output):
-        status = subprocess.run(  # noqa: S603
-            command,
-            cwd=HERE / peer.folder,
-            env={**os.environ, **TRUSTED},
-            stdout=output,
-            stderr=output,
-            check=False,
-        ).returncode
+    for _ in range(ATTEMPTS):
+        with log.open("wb") as output, running(peer, programs, output) as gateway:
+            status = subprocess.run(  # noqa: S603
+                command,
+                cwd=HERE / peer.folder,
+                env={**os.environ, **TRUSTED},
+                stdout=output,
+                stderr=output,
+                check=False,
+            ).returncode
+            ended = gateway.poll() if gateway else None
+        if ended is None:
+            break
+        print(f"{name}: its gateway ended by itself, with status {ended}; {log}", flush=True)
     if status not in (0, 1):
         print(f"{name}: status {status}; {log}", flush=True)
         return False
@@ -170,10 +177,12 @@ def judge(name: str, what: list[str], asked: int) -> bool:
 
 
 @contextmanager
-def running(peer: Peer, programs: Path, output: IO[bytes]) -> Iterator[None]:
+def running(
+    peer: Peer, programs: Path, output: IO[bytes]
+) -> Iterator[subprocess.Popen[bytes] | None]:
     """The gateway of a peer, if it is one, while it is judged. Raises `TimeoutError`."""
     if not peer.service:
-        yield
+        yield None
         return
     program, *arguments = peer.service
     service = subprocess.Popen(  # noqa: S603
@@ -185,7 +194,7 @@ def running(peer: Peer, programs: Path, output: IO[bytes]) -> Iterator[None]:
     )
     try:
         wait_for(PORT, time.monotonic() + STARTS_S)
-        yield
+        yield service
     finally:
         service.terminate()
         service.wait()
