@@ -8,7 +8,7 @@ oldest entry is dropped first.
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
@@ -129,7 +129,7 @@ class CountedIds:
     """
 
     def __init__(self) -> None:
-        self._counts: Counter[str] = Counter()
+        self._counts: defaultdict[str, int] = defaultdict(int)
 
     def __call__(self, prefix: str) -> str:
         self._counts[prefix] += 1
