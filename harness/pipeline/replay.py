@@ -18,7 +18,14 @@ from typing import Any, Final, Literal, get_args
 from msgspec import Struct, to_builtins
 
 from harness.dialects import DEFAULT_DIALECT, DIALECTS, Dialect, Payload, Translator
-from harness.providers import PROVIDERS, DeclaredTools, Normalizer, Provider, with_provider
+from harness.providers import (
+    PROVIDERS,
+    Answer,
+    DeclaredTools,
+    Normalizer,
+    Provider,
+    with_provider,
+)
 from harness.stream.decompression import Unpacker
 from harness.stream.events import INTERRUPTED, Event, Unknown
 from harness.stream.exchange import Exchange
@@ -138,7 +145,7 @@ class Normalized:
     def __init__(self, exchange: Exchange, provider: str | None, tool_code: bool | None) -> None:
         run = self._run = _Run.of(exchange, provider, tool_code=tool_code)
         trace = self.trace = Trace()
-        frames, normalizer = _Frames(run), run.normalizer()
+        frames, normalizer = run.stages()
         add, note = trace.steps.append, trace.reads.append
         feed = normalizer.feed  # this is the hot path
         for completed in frames:
@@ -258,14 +265,14 @@ class _Run(Struct, frozen=True):
 
     def frames(self) -> list[Frame]:
         """All frames, and a last raw one for a body that cannot be framed to its end."""
-        source = _Frames(self)
+        source = _Frames(self, self.answer())
         frames = [frame for completed in source for frame in completed]
         fault = source.last_frame()
         return [*frames, fault] if fault else frames
 
     def steps(self) -> Iterator[Step]:
         """Each frame with its events, then (None, the events of the end)."""
-        frames, normalizer = _Frames(self), self.normalizer()
+        frames, normalizer = self.stages()
         for completed in frames:
             for frame in completed:
                 yield frame, normalizer.feed(frame)
@@ -277,7 +284,7 @@ class _Run(Struct, frozen=True):
         """The payloads of each read, and those of the end; the session's clock goes with the
         frames.
         """
-        frames, normalizer = _Frames(self), self.normalizer()
+        frames, normalizer = self.stages()
         translator = self.translator(dialect, session, tools)
         read, translate = normalizer.feed, translator.feed
         for completed in frames:
@@ -303,11 +310,14 @@ class _Run(Struct, frozen=True):
         session.streamed, session.at_ms = bool(self.exchange.streamed), None
         return dialect.translator(tools, session)
 
-    def normalizer(self) -> Normalizer:
-        """A stage that reads the frames of this answer."""
-        return self.provider.normalizer(
-            self.provider.answer(self.exchange, self.exchange.model, self.tool_code)
-        )
+    def answer(self) -> Answer:
+        """The facts about this answer that its frames do not hold."""
+        return self.provider.answer(self.exchange, self.exchange.model, self.tool_code)
+
+    def stages(self) -> tuple[_Frames, Normalizer]:
+        """The frames of this answer, and a stage that reads them."""
+        answer = self.answer()
+        return _Frames(self, answer), self.provider.normalizer(answer)
 
     def end(self, frames: _Frames, normalizer: Normalizer) -> list[Event]:
         """The events of the end."""
@@ -325,8 +335,9 @@ class _Frames:
     its end, or is empty.
     """
 
-    def __init__(self, run: _Run) -> None:
+    def __init__(self, run: _Run, answer: Answer) -> None:
         self.exchange = run.exchange
+        self.encoding = answer.headers.get("content-encoding")
         self.cuts = run.cuts
         answered = 200 <= run.exchange.status < 300
         self.framer = (run.provider.framer if answered else DocumentFramer)(run.max_frame)
@@ -340,8 +351,7 @@ class _Frames:
         return Frame(sum(len(data) for _, data in self.exchange.reads), None, self.fault)
 
     def __iter__(self) -> Iterator[list[Frame]]:
-        encoding = self.exchange.header("content-encoding")
-        unpacker = Unpacker(encoding) if encoding else None
+        unpacker = Unpacker(self.encoding) if self.encoding else None
         reads: Iterable[tuple[float | None, bytes]] = cut_reads(self.exchange.reads, self.cuts)
         if unpacker:
             reads = ((at, piece) for at, packed in reads for piece in unpacker.feed(packed))

@@ -175,14 +175,14 @@ class Provider:
         """The facts about an exchange that its frames do not hold; ``tool_code`` None: as the
         provider's models are known to write.
         """
-        headers = {name.lower(): values[0] for name, values in exchange.headers.items() if values}
-        lines = (values for name, values in exchange.headers.items() if name.lower() == STDERR)
+        given = reversed(exchange.headers.items())  # the first of two spellings counts
+        headers = {name.lower(): values[0] for name, values in given if values}
         return Answer(
             status=exchange.status,
             headers=headers,
             model=model,
             tool_code=self.tool_code if tool_code is None else tool_code,
-            stderr=tuple(chain.from_iterable(lines)) if STDERR in headers else (),
+            stderr=_stderr_of(exchange) if STDERR in headers else (),
             asked=exchange.request.body if exchange.request else b"",
         )
 
@@ -193,3 +193,8 @@ class Provider:
         body, fault = unpack_before_fault(exchange.body, exchange.header("content-encoding"))
         end = "cut" if fault and exchange.end not in INTERRUPTED else exchange.end
         return self.oracle(body or exchange.body, self.answer(exchange, None, tool_code), end)
+
+
+def _stderr_of(exchange: Exchange) -> tuple[str, ...]:
+    lines = (values for name, values in exchange.headers.items() if name.lower() == STDERR)
+    return tuple(chain.from_iterable(lines))
