@@ -100,24 +100,23 @@ class GeminiNormalizer(AnswerReader):
             return super().feed(frame)
         candidate, counts = message.candidates[0], message.usageMetadata
         part = candidate.content.parts[0]
-        kind = Reasoning if part.thought else Text
-        out: list[Event] = []
-        if counts is not None:
-            usage = (
-                Usage(
-                    counts,
-                    counts.promptTokenCount,
-                    counts.candidatesTokenCount,
-                    counts.thoughtsTokenCount,
-                    counts.cachedContentTokenCount,
-                    counts.toolUsePromptTokenCount,
-                    counts.totalTokenCount,
-                )
-                if self._counted
-                else Usage(counts)
+        text = (Reasoning if part.thought else Text)(part.text, part.thoughtSignature or None)
+        out: list[Event]
+        if counts is None:
+            out = [text]
+        elif not self._counted:
+            out = [Usage(counts), text]
+        else:
+            usage = Usage(
+                counts,
+                counts.promptTokenCount,
+                counts.candidatesTokenCount,
+                counts.thoughtsTokenCount,
+                counts.cachedContentTokenCount,
+                counts.toolUsePromptTokenCount,
+                counts.totalTokenCount,
             )
-            out.append(usage)
-        out.append(kind(part.text, part.thoughtSignature or None))
+            out = [usage, text]
         if candidate.finishReason is not None:
             out.append(Finish("stop", candidate.finishReason))
         return out
