@@ -45,16 +45,16 @@ class UnifiedLlmTranslator:
         self.finish: dict[str, Any] | None = None
         self.blocked = False  # the prompt is blocked; later reasons do not count
         self.understanding = Understanding()
-        self.settled = False  # the answer has content
 
     def feed(self, event: ev.Event) -> list[Payload]:
         if type(event) is ev.Usage:
             self.usage.add(event)
             return []
-        if type(event) is ev.Text and self.settled:
+        if type(event) is ev.Text:
             block, text = self.block, event.text
-            if (  # the usual text: a piece of the open block; this is the hot path
+            if (  # the usual text: a later piece of the open block; this is the hot path
                 block.kind == "text"
+                and block.pieces
                 and text
                 and not block.marks
                 and event.signature is None
@@ -69,7 +69,6 @@ class UnifiedLlmTranslator:
             return []
         if kind in self.understanding.watched:
             self.understanding.note(event)
-            self.settled = self.understanding.content
         if kind in _SCOPED and (
             event.call in self.other_calls  # type: ignore[attr-defined]  # all kinds of this set have it
             if kind in _OF_A_CALL
