@@ -13,10 +13,10 @@ Payload = dict[str, Any]
 Shim = Callable[[Iterable[Payload]], Iterator[tuple[Payload, list[Fact]]]]
 
 
-def transcript_of_payloads(dialect: str, payloads: Iterable[Payload]) -> Transcript:
-    """The facts that a shim of this event model states. Raises `KeyError` where a payload lacks a field."""
+def transcript_of_payloads(shim: str, payloads: Iterable[Payload]) -> Transcript:
+    """The facts that a shim states. Raises `KeyError` where a payload lacks a field."""
     return Transcript(
-        tuple(Entry(payload, tuple(facts)) for payload, facts in SHIMS[dialect](payloads))
+        tuple(Entry(payload, tuple(facts)) for payload, facts in SHIMS[shim](payloads))
     )
 
 
@@ -126,10 +126,17 @@ def _mind(payloads: Iterable[Payload]) -> Iterator[tuple[Payload, list[Fact]]]:
         yield payload, facts
 
 
+def _mind_result(payloads: Iterable[Payload]) -> Iterator[tuple[Payload, list[Fact]]]:
+    for payload, facts in _mind(payloads):
+        facts = [fact for fact in facts if not isinstance(fact, Text)]
+        yield payload, [Text(payload["result"]), *facts] if payload["type"] == "result" else facts
+
+
 SHIMS: Final[dict[str, Shim]] = {
     "agent-events": _agent_events,
     "anthropic": _anthropic,
     "art": _art,
     "mind": _mind,
+    "mind result": _mind_result,
     "unified-llm": _unified_llm,
 }
