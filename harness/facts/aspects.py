@@ -21,6 +21,7 @@ from harness.stream.printable import excerpt, short_json
 
 from .account import Facts
 from .differences import take_call
+from .error_class import error_classes
 from .fact import Call, Error, Fact, Finish, Text, Thought, Usage
 from .finish import FinishClass, ends_in_call, ends_without_call, finish_class
 from .native import NativeSearch, word_pattern
@@ -674,14 +675,33 @@ class _Judge:
             self._set("error", "lost", note)
         elif self._asked_again:  # it has understood the error, and may report that of its last try
             self._set("error", "kept", f"asked again {self._asked_again}×")
-        elif not words or any(_recognized(word, self._carried.words) for word in words):
-            self._set("error", "kept")
+        elif words and not any(_recognized(word, self._carried.words) for word in words):
+            self._set_wrong_error(words)
+        elif self._has_another_class(words):
+            self._set_wrong_error(words, ", an error of another class")
         else:
-            note = (
-                f"the wire reports {' '.join(words[:3])}; the adapter reports"
-                f" {excerpt(self._carried.words, 200)}"
-            )
-            self._set("error", "wrong", note)
+            self._set("error", "kept")
+
+    def _has_another_class(self, words: list[str]) -> bool:
+        """Whether the code of the adapter's error is of another class than the wire's, and the
+        wire's own code or status is nowhere.
+        """
+        wired = error_classes(words)
+        stated = error_classes(error.code for error in self._carried.errors)
+        codes = (word for word in words if error_classes([word]))
+        return bool(
+            wired
+            and stated
+            and not wired & stated
+            and not any(word_pattern(code).search(self._carried.words) for code in codes)
+        )
+
+    def _set_wrong_error(self, words: list[str], more: str = "") -> None:
+        note = (
+            f"the wire reports {' '.join(words[:3])}; the adapter reports"
+            f" {excerpt(self._carried.words, 200)}{more}"
+        )
+        self._set("error", "wrong", note)
 
     def _unfinished(self) -> None:
         wire, carried = self._wire, self._carried

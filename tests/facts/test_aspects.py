@@ -360,6 +360,28 @@ def test_an_error_in_the_stream_must_be_told(
     assert red(wire, Transcript((Entry(None, facts),))) == expected
 
 
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("rate_limit_error", {}),
+        ("LIMITED", {}),
+        (None, {}),
+        ("api_error", {"error": "wrong"}),
+        ("invalid_request_error", {"error": "wrong"}),
+        (500, {"error": "wrong"}),
+    ],
+)
+def test_an_error_is_not_of_another_class(
+    code: int | str | None, expected: dict[Aspect, AspectVerdict]
+) -> None:
+    limit = {"code": 429, "status": "RESOURCE_EXHAUSTED", "message": "Please try again later."}
+    wire = answer({"error": limit})
+    error = Error(code, "Please try again later.")
+    assert red(wire, Transcript((Entry(None, (error,)),))) == expected
+    with_its_own = Error(code, "429: Please try again later.")
+    assert not red(wire, Transcript((Entry(None, (with_its_own,)),)))
+
+
 def test_nothing_is_asked_after_the_first_error() -> None:
     wire = answer(frame({"text": "a"}), ERROR, frame({"text": "b"}))
     for text in ("a", "ab"):

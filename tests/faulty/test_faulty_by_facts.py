@@ -99,7 +99,7 @@ payloads of their event model, None where only a golden case does.
 
 CALLS = "the wire has these items: to hand them on is no fault (aspect calls)"
 FAILED = "after a cut or a fault an error stands for the reason (aspect finish)"
-ERRORS = "the code, the status or the first 30 characters of the message (aspect error)"
+ERRORS = "the first 30 characters of the message, beside a code of no known class (aspect error)"
 BLOCKED = "an error that names the block reason is kept (aspect blocked)"
 WORDS = "the raw word counts where the class is other (aspect finish)"
 OF_ITS_CLASS = "a reason of the wire's class is kept, also beside a call (aspect finish)"
@@ -115,9 +115,7 @@ OPEN: dict[str, tuple[str, int | None]] = {
     "agent-events: AnyStatus": (CALLS, 3),
     "agent-events: BlankItems": (CALLS, 3),
     "agent-events: NoResultNoEnd": (FAILED, 2),
-    "anthropic: every_error_is_an_api_error": (ERRORS, None),
     "art: error_without_its_number": (ERRORS, 3),
-    "mind: rate_limit_by_its_words": (ERRORS, 3),
     "mind: every_error_is_the_agents": (ERRORS, 3),
     "unified-llm: every_429_is_a_rate_limit": (ERRORS, None),
     "unified-llm: blocked_prompt_is_an_untyped_error": (BLOCKED, 3),
