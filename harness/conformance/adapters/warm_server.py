@@ -6,6 +6,7 @@ what follows, with the file descriptors of stdout and stderr; then comes JSON: a
 environment, working folder. The answer is the exit code in four bytes.
 """
 
+import gc
 import json
 import os
 import socket
@@ -24,6 +25,7 @@ def main() -> None:
     sys.path[:], name = json.loads(sys.argv[1])
     program = import_module(name)
     program.warm_up()
+    gc.freeze()
     with socket.socket(fileno=os.dup(0)) as peer:
         while True:
             length, outputs, _, _ = socket.recv_fds(peer, LENGTH.size, 2)

@@ -89,6 +89,10 @@ def warm_up() -> None:
     )
     with load_sdk().Client(api_key="none", vertexai=False):
         arguments(request)
+    types = load_sdk().types
+    for kind in (types.Tool, types.ListModelsResponse, types.Model, types.GenerateContentResponse):
+        kind.model_rebuild()  # google-genai builds a type when it is first used
+    types.Candidate.model_rebuild()
 
 
 def parse_arguments(argv: Sequence[str] | None) -> Namespace:
