@@ -33,12 +33,13 @@ MAX_TEXT: Final = 1 << 20
 _QUOTED: Final = r'"(?:[^"\\\t\n]++|\\["\\nrt])*+"'  # with escapes that JSON and YAML share
 _ITEM: Final = rf"(?:{_QUOTED}|[1-9][0-9]{{0,8}})"
 _LINE: Final = re.compile(
-    r"( *)(- )?([A-Za-z][A-Za-z0-9_-]*):(?: (?:"
+    r"^( *)(- )?([A-Za-z][A-Za-z0-9_-]*):(?: (?:"
     # A plain scalar without a colon before a blank, and no indicator at its beginning.
     r"([A-Za-z0-9/_](?:[A-Za-z0-9/_.+@=?&%~;()*-]++|:(?=[^ \n])| (?=[A-Za-z0-9/_(]))*+)"
     rf"|({_QUOTED}|\[(?:{_ITEM}(?:, {_ITEM})*)?\]|\{{\}})"
     rf"|\{{code: ([1-9][0-9]{{2}})(?:, message: ({_QUOTED}))?\}}"
-    r"))?\n"
+    r"))?\n",
+    re.MULTILINE,
 )
 
 
@@ -65,12 +66,12 @@ def read_plain_lines(text: str) -> dict[str, Any] | None:
     root: dict[str, Any] = {}
     levels: list[_Level] = [(0, root)]  # the open collections, each with its indent
     waiting: tuple[int, dict[str, Any], str] | None = None  # a key that may have a collection
-    position, match = 0, _LINE.match
     if len(text) > MAX_TEXT:
         return None
-    while line := match(text, position):
-        position = line.end()
-        spaces, dash, key, plain, quoted, code, message = line.groups()
+    lines = _LINE.findall(text)
+    if not lines or len(lines) != text.count("\n") or text[-1] != "\n":
+        return None
+    for spaces, dash, key, plain, quoted, code, message in lines:
         indent = len(spaces)
         if waiting and (indent > waiting[0] or (dash and indent == waiting[0])):
             if len(levels) > MAX_LEVELS:
@@ -95,14 +96,14 @@ def read_plain_lines(text: str) -> dict[str, Any] | None:
         if key in mapping or key in WORDS:
             return None
         waiting = None
-        if plain is not None:
+        if plain:
             mapping[key] = resolve(plain)
-        elif quoted is not None:
+        elif quoted:
             mapping[key] = decode(quoted)
-        elif code is not None:
+        elif code:
             status = {"code": int(code)}
-            mapping[key] = status if message is None else status | {"message": decode(message)}
+            mapping[key] = status | {"message": decode(message)} if message else status
         else:
             mapping[key] = None
             waiting = indent, mapping, key
-    return root if position == len(text) and root else None
+    return root
