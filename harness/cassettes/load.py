@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 from typing import Final
@@ -56,6 +55,4 @@ def read_recording(data: bytes, name: str) -> Cassette:
         from . import importers
 
         cassette = importers.read(data, name)
-    return replace(
-        cassette, exchanges=tuple(with_provider(exchange) for exchange in cassette.exchanges)
-    )
+    return Cassette(tuple(map(with_provider, cassette.exchanges)), cassette.origin)
