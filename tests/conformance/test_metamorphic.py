@@ -27,7 +27,8 @@ URL = (
     "https://generativelanguage.googleapis.com/v1beta/models/gemini-x:streamGenerateContent?alt=sse"
 )
 ANSWER = (
-    'data: {"candidates": [{"content": {"parts": [{"text": "hm","thought": true}]}}],"usageMetadata": {"promptTokenCount": 7}}\r\n\r\n'
+    'data: {"candidates": [{"content": {"parts": [{"text": "h","thought": true}]}}]}\r\n\r\n'
+    'data: {"candidates": [{"content": {"parts": [{"text": "m","thought": true}]}}],"usageMetadata": {"promptTokenCount": 7}}\r\n\r\n'
     'data: {"candidates": [{"content": {"parts": [{"text": "Héllo","thoughtSignature": "QQ=="}]}}]}\r\n\r\n'
     'data: {"candidates": [{"content": {"parts": [{"functionCall": {"id": "i","name": "f","args": {"a": "b"}},"thoughtSignature": "Qg=="},'
     '{"functionCall": {"name": "g","args": {}}}]},"finishReason": "STOP"}],"usageMetadata": {"candidatesTokenCount": 2}}\r\n\r\n'
@@ -150,7 +151,9 @@ def test_the_mutated_wire_says_what_the_mutation_says() -> None:
     assert gather_body(by_name["unknown-reason"].body).finish == "BRAND_NEW"
     assert gather_body(by_name["usage-last"].body).usage == gather_body(ANSWER).usage
     assert b'"usageMetadata"' not in by_name["no-usage"].body
-    assert by_name["parallel-split"].body.count(b"data: ") == 4
+    assert by_name["parallel-split"].body.count(b"data: ") == 5
+    assert by_name["text-split"].body.count(b"data: ") == 5
+    assert by_name["text-joined"].body.count(b"data: ") == 3
 
 
 BEFORE = Facts("ab", "t", [("f", {})], False, [("text", "s")], "stop", usage={"n": 1})

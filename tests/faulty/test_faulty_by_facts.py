@@ -134,8 +134,6 @@ OPEN: dict[str, tuple[str, int | None]] = {
     "agent-events: the_rest_is_dropped": (UNREADABLE, 3),
     "anthropic: broken_json_skipped": (UNREADABLE, 3),
     "unified-llm: broken_json_skipped": (UNREADABLE, 3),
-    "anthropic: SplitEndTagMissed": (CALL_OR_TEXT, None),
-    "anthropic: SplitStartTagLeaks": (CALL_OR_TEXT, None),
     "anthropic: ToolCodeStaysText": (CALL_OR_TEXT, None),
 }
 """Faults that change facts, and that a rule of docs/what-is-judged.md leaves open on purpose → that

@@ -86,6 +86,22 @@ KEYS: Final = (
     ),
 )
 
+TEXTS: Final = (
+    WireVariant(
+        "text-split",
+        "text comes in shorter pieces",
+        SAME,
+        spelling.respelled(spelling.text_in_pieces),
+    ),
+    WireVariant(
+        "text-joined",
+        "text comes in longer pieces",
+        SAME,
+        spelling.respelled(spelling.text_in_one_piece),
+    ),
+)
+"""Another division of the same text."""
+
 CUTS: Final = tuple(
     WireVariant(name, description, SAME, change)
     for name, description, change in (
@@ -284,7 +300,7 @@ TRUNCATIONS: Final = tuple(
     for name, where, place in PLACES
 )
 
-SPELLINGS: Final = (*LINE_ENDS, *EVENTS, ARRAY, *KEYS)
+SPELLINGS: Final = (*LINE_ENDS, *EVENTS, ARRAY, *KEYS, *TEXTS)
 """Variants that say the same in another spelling."""
 
 OTHERS: Final = (*AROUND, *CONTENT, *ERRORS, *TRUNCATIONS)

@@ -19,6 +19,7 @@ from .messages import (
     answers,
     as_events,
     object_messages,
+    parts,
     responses,
     reversed_keys,
     rewritten,
@@ -28,10 +29,13 @@ from .messages import (
 _CAPITAL: Final = re.compile("[A-Z]")
 _USER_KEYED: Final = frozenset({"args", "properties", "partMetadata", "error", "metadata"})
 _RESPONDERS: Final = frozenset({"functionResponse", "toolResponse"})
+_INSIDE_TAGS: Final = re.compile("(?<=<tool_)|(?<=</tool_)")
+_OF_TEXT: Final = {"text", "thought", "thoughtSignature", "thought_signature"}
+_OF_REPLY: Final = ("responseId", "response_id", "modelVersion", "model_version")
 _NUMBERED: Final = ("FINISH_REASON_UNSPECIFIED", "STOP", "MAX_TOKENS", "SAFETY", "RECITATION")
 
 
-def respelled(spell: Callable[[Messages], bytes]) -> Change:
+def respelled(spell: Callable[[Messages], bytes | None]) -> Change:
     """Write the messages of any JSON answer again, in a single read."""
 
     return rewritten(lambda exchange: object_messages(exchange.body), spell)
@@ -85,6 +89,79 @@ def compact(messages: Messages) -> bytes:
         + b"\r\n\r\n"
         for message in messages
     )
+
+
+def text_in_pieces(messages: Messages) -> bytes | None:
+    """Each message that is only text becomes several: cut inside the tags of ``<tool_code>``, else
+    in the middle. None where no text can be cut.
+    """
+    written: Messages = []
+    for message in messages:
+        part = _only_text(message)
+        if part is not None:
+            *early, part["text"] = _pieces(part["text"])
+            written += [_with_text_alone(message, part, piece) for piece in early]
+        written.append(message)
+    return as_events(written) if len(written) > len(messages) else None
+
+
+def text_in_one_piece(messages: Messages) -> bytes | None:
+    """Consecutive messages that are only text, of the same kind, become one. None where there are
+    none.
+    """
+    written: Messages = []
+    for message in messages:
+        part, before = _only_text(message), _only_text(written[-1]) if written else None
+        if (
+            part is not None
+            and before is not None
+            and {*before, *part} <= {"text", "thought"}
+            and before.get("thought") == part.get("thought")
+            and _says_no_more(written[-1], message)
+        ):
+            part["text"] = before["text"] + part["text"]
+            (earlier,), (later,) = responses([written.pop()]), responses([message])
+            later |= earlier | later
+        written.append(message)
+    return as_events(written) if len(written) < len(messages) else None
+
+
+def _only_text(message: Json) -> dict[str, Json] | None:
+    """The part of a message that has no other; None where it is not text alone."""
+    candidates = [
+        item for response in responses([message]) for item in response.get("candidates") or []
+    ]
+    found = list(parts([message]))
+    alone = len(candidates) == len(found) == 1 and len(found[0][0]) == 1
+    part = found[0][0][0] if alone else {}
+    is_text = isinstance(part.get("text"), str) and part.keys() <= _OF_TEXT
+    return part if is_text else None
+
+
+def _says_no_more(message: Json, following: Json) -> bool:
+    """Whether a message has no more than its text, and counts that the following one has too."""
+    earlier, later = (
+        {*(item.get("usageMetadata") or item.get("usage_metadata") or {})}
+        for item in responses([message, following])
+    )
+    of_answer = all(item.keys() <= {"content", "index"} for item in answers([message]))
+    return of_answer and earlier <= later
+
+
+def _pieces(text: str) -> list[str]:
+    pieces = _INSIDE_TAGS.split(text)
+    middle = len(text) // 2
+    return pieces if len(pieces) > 1 or not middle else [text[:middle], text[middle:]]
+
+
+def _with_text_alone(message: Json, part: Json, text: str) -> Json:
+    """A message before this one, of the same reply, with a piece of its text and nothing else."""
+    (response,) = responses([message])
+    kind = {"thought": part["thought"]} if "thought" in part else {}
+    content = {"parts": [{"text": text} | kind], "role": "model"}
+    named = {name: response[name] for name in _OF_REPLY if name in response}
+    early = {"candidates": [{"content": content, "index": 0}]} | named
+    return early if response is message else message | {"response": early}
 
 
 def snake_case(value: Json, opaque: bool = False, parent: str = "") -> Json:

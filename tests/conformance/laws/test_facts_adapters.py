@@ -14,6 +14,7 @@ from harness.cassettes.load import load
 from harness.conformance.adapters import Adapter, AdapterError, Output, RunOptions
 from harness.conformance.laws import LAWS
 from harness.conformance.laws.judge import cells, judge_law
+from harness.conformance.laws.spelling import SPELLING
 from harness.conformance.laws.success import SUCCESS
 from harness.facts import Entry, Error, Fact, Finish, Text, Transcript, read_losses
 from harness.stream.exchange import Exchange
@@ -164,6 +165,26 @@ def test_facts_that_depend_on_the_spelling_are_found() -> None:
         )
 
     assert "fact" in broken(planted(run), "text")[6]
+
+
+def test_facts_that_depend_on_the_division_of_text_are_found() -> None:
+    def run(exchange: Exchange, options: RunOptions) -> Output:
+        events = [entry.native for entry in faithful(exchange, options).entries if entry.native]
+        pieces = [event["text"].strip() for event in events if event["kind"] == "text"]
+        return Output.of_transcript(Transcript((Entry(None, (Text("".join(pieces)),)),)))
+
+    breaches = SPELLING.findings(exchanges("text")[0], planted(run))
+    spellings = [breach.sentence.partition(",")[0] for breach in breaches]
+    assert spellings == ["spelled as text-split", "spelled as text-joined"]
+
+    def run_with_error(exchange: Exchange, options: RunOptions) -> Output:
+        transcript = run(exchange, options).transcript
+        assert transcript
+        return Output.of_transcript(
+            replace(transcript, entries=(*transcript.entries, Entry(None, (Error(None, "x"),))))
+        )
+
+    assert not SPELLING.findings(exchanges("text")[0], planted(run_with_error))
 
 
 def test_an_adapter_that_hangs_on_bad_input_breaks_law_7() -> None:

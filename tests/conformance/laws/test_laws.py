@@ -32,6 +32,7 @@ ANSWER = (
     b'data: {"candidates": [{"content": {"parts": [{"functionCall": {"name": "f","args": {"userKey": 1}},"thoughtSignature": "QQ=="}]},'
     b'"finishReason": "STOP","index": 0}],"usageMetadata": {"promptTokenCount": 7,"candidatesTokenCount": 2}}\r\n\r\n'
 )
+THOUGHT = b'data: {"candidates":[{"content":{"parts":[{"text":"So, ","thought":true}]}}]}\n\n'
 TEXT = b'data: {"candidates":[{"content":{"parts":[{"text":"Hi"}]},"finishReason":"STOP"}]}\n\n'
 STREAMED_ARGUMENTS = (
     b'data: {"candidates":[{"content":{"parts":[{"functionCall":{"name":"f","willContinue":true},"thoughtSignature":"QQ=="}]}}]}\n\n'
@@ -330,8 +331,9 @@ def test_the_findings_of_a_fault_are_the_same_every_time() -> None:
 
 @pytest.mark.parametrize("variant", SPELLINGS, ids=lambda variant: variant.name)
 def test_every_spelling_says_the_same_to_the_oracle(variant: WireVariant) -> None:
-    original = gather_body(ANSWER)
-    respelled = variant.change(exchange(ANSWER))
+    body = THOUGHT + ANSWER
+    original = gather_body(body)
+    respelled = variant.change(exchange(body))
     assert respelled is not None
     facts = gather_body(respelled.body)
     facts.others = original.others
