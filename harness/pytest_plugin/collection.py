@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Generator
 from pathlib import Path
@@ -43,8 +44,13 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, object]:
-    """Run programs ahead of their cells. A worker of pytest-xdist does not know its cells here."""
+    """Run programs ahead of their cells. A worker of pytest-xdist does not know its cells here.
+
+    The specs stay in memory to the end, so the garbage collector need not walk through them.
+    """
     config = session.config
+    if any(hasattr(item, "cell") for item in session.items):
+        gc.freeze()
     if config.option.collectonly or hasattr(config, "workerinput"):
         return (yield)
     cells = [vars(item)["cell"] for item in session.items if getattr(item, "waits", False)]
