@@ -9,9 +9,8 @@ from __future__ import annotations
 import ipaddress
 import socket
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import Any, Final
-from unittest.mock import patch
 
 from harness.pipeline.replay import ReplayError
 
@@ -46,12 +45,19 @@ def refuse_network(why: str) -> Iterator[None]:
             raise NetworkRefused(f"looking up {name} was refused: {why}")
         return look_up(host, *arguments, **options)
 
-    with ExitStack() as patches:
-        for name in _METHODS:
-            method = guarded(getattr(socket.socket, name))
-            patches.enter_context(patch.object(socket.socket, name, method))
-        patches.enter_context(patch.object(socket, "getaddrinfo", look_up_here))
+    own = {name: method for name, method in vars(socket.socket).items() if name in _METHODS}
+    for name in _METHODS:
+        setattr(socket.socket, name, guarded(getattr(socket.socket, name)))
+    socket.getaddrinfo = look_up_here
+    try:
         yield
+    finally:
+        socket.getaddrinfo = look_up
+        for name in _METHODS:
+            if name in own:  # of somebody else who replaces it, such as pytest-socket
+                setattr(socket.socket, name, own[name])
+            else:
+                delattr(socket.socket, name)
 
 
 _METHODS: Final = ("connect", "connect_ex", "sendto")
