@@ -13,15 +13,15 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from itertools import accumulate
-from typing import Any, Final
+from typing import Final
 from urllib.parse import quote_plus, unquote_plus, urlsplit, urlunsplit
 
 from harness.stream.exchange import Cassette, CassetteError, Exchange, Origin, Request
 
 from .encodings import WINDOW, merged, unescape, unquote
 from .members import Members
+from .patterns import LONG, finder
 
 KEPT_HEADERS: Final = frozenset(
     [
@@ -106,8 +106,8 @@ follows the path may be used once to sign in.
 """
 _ESCAPED_EQUALS: Final = re.compile(rb"(?:%(?:25)*+|u00)3[dD]")
 _ESCAPED_LETTER: Final = re.compile(rb"\\u00(?:2d|3[0-9]|[46][1-9a-f]|[57][0-9a]|5f)")
-_LONG: Final = 1 << 16
-"""A longer body is first searched for all names at once."""
+_KELVIN: Final = "\u212a".encode()
+"""The Kelvin sign: k is its lower case."""
 _OVERLAP: Final = 4096
 """A longer name, as it is spelled, is not found in a body that is read in windows."""
 _JSON: Final = re.compile(
@@ -166,6 +166,7 @@ class Redactor:
             word.encode(): Members(inner) for word, inner in SECRET_BESIDE.items()
         }
         self._words: Final = (*self._names, *self._beside)
+        self._anything: Final = (*map(re.escape, self._words), _KELVIN, _ESCAPED_LETTER.pattern)
         self._assigned: Final = _assignments(names | own, self._parameters)
         self._printed: Final = _printed(names | own, rb"\"", rb"")
         self._printed_in_json: Final = _printed(names | own, rb"\\++\"", rb"\"")
@@ -274,9 +275,13 @@ class Redactor:
             if members is self._members:
                 yield from (span for span in container.numbers if text[slice(*span)] != b"0")
 
+    def may_name(self, body: bytes) -> bool:
+        """Whether a body may have one of the names, also with escapes; a short one is not read."""
+        return len(body) <= LONG or bool(finder(self._anything, any_case=True).search(body))
+
     def _members_in(self, body: bytes) -> Iterator[Members]:
         """The members to search for in a body; most bodies have none of the names."""
-        if len(body) > _LONG and not _finder(self._words).search(body):
+        if not self.may_name(body):
             return
         words = {word for part in _lowered(body) for word in self._words if word in part}
         if not words.isdisjoint(self._names):
@@ -362,19 +367,6 @@ class Redactor:
         for pattern in self._patterns:
             text = pattern.sub(lambda match: REDACTED if match[0] else "", text)
         return text
-
-
-@lru_cache(16)
-def _finder(words: tuple[bytes, ...]) -> Any:
-    """A pattern that finds any of the words, in any case, or a letter that is spelled as an escape.
-    RE2 looks for all alternatives in one pass.
-    """
-    import re2  # start-up time: most bodies are short
-
-    options = re2.Options()
-    options.encoding = re2.Options.Encoding.LATIN1
-    options.case_sensitive = False
-    return re2.compile(b"|".join([*map(re2.escape, words), _ESCAPED_LETTER.pattern]), options)
 
 
 def _lowered(body: bytes) -> Iterator[bytes]:

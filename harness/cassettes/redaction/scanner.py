@@ -20,7 +20,16 @@ from harness.stream.exchange import Cassette, CassetteError, Exchange
 
 from ..reader import is_cassette, loads
 from .encodings import WINDOW, Span, merged, readings, unescape
-from .patterns import BEGINNINGS, CUT, SHAPES, find_shapes, rest
+from .patterns import (
+    BEGINNINGS,
+    CUT,
+    CUT_BEGINNINGS,
+    LONG,
+    SHAPES,
+    find_shapes,
+    finder,
+    rest,
+)
 from .redactor import REDACTED, Redactor
 
 MIN_LENGTH: Final = 8
@@ -76,6 +85,8 @@ class Scanner:
         longest = max(map(len, self._forms), default=0)
         self._window = max(WINDOW, 64 * longest)  # a secret with escapes fits in the overlap
         self._redactor = redactor or Redactor()
+        ends = {end for form in self._forms for end in (form[:MIN_LENGTH], form[-MIN_LENGTH:])}
+        self._anything = tuple(map(re.escape, (*BEGINNINGS, *sorted(ends))))
 
     def refuse(self, text: str, name: str, cassette: Cassette | None = None) -> str:
         """Returns ``text``; raises `SecretFound` with the places if it shows a secret.
@@ -168,7 +179,8 @@ class Scanner:
         spans: list[Span] = []
         for number, reading in enumerate(readings(data)):
             hits: list[Span] = []
-            for start, stop, name in self._find(reading.text):
+            may_show = self._may_show(reading.text)
+            for start, stop, name in self._find(reading.text) if may_show else ():
                 if name not in SHAPES:
                     hits.append((start, stop))
                 elif not reading.joined:
@@ -176,8 +188,8 @@ class Scanner:
                 else:  # the next word may belong to something else
                     parts = reading.places([(start, stop)])
                     spans += [(at, rest(data, at, end)) for at, end in parts]
-            if number < 2:  # the text with and without escapes
-                if any(beginning in reading.text for beginning in BEGINNINGS):
+            if number < 2 and may_show:  # the text with and without escapes
+                if any(beginning in reading.text for beginning in CUT_BEGINNINGS):
                     hits += [match.span() for match in CUT.finditer(reading.text)]
                 for form in self._forms:
                     if form[:MIN_LENGTH] in reading.text or form[-MIN_LENGTH:] in reading.text:
@@ -195,7 +207,7 @@ class Scanner:
         """
         for reading in readings(data, self._window):
             seen: set[str] = set()
-            secrets = self._find(reading.text)
+            secrets = self._find(reading.text) if self._may_show(reading.text) else iter(())
             if is_part and not reading.is_plain:
                 secrets = chain(
                     secrets, ((*span, _UNREDACTED) for span in self._redactor.shown(reading.text))
@@ -204,6 +216,10 @@ class Scanner:
                 if name not in seen and (places := reading.places([(start, stop)])):
                     seen.add(name)
                     yield places[0][0], name
+
+    def _may_show(self, text: bytes) -> bool:
+        """Whether a text may show a secret, or an end of one; a short one is not read."""
+        return len(text) <= LONG or bool(finder(self._anything).search(text))
 
     def _find(self, text: bytes) -> Iterator[tuple[int, int, str]]:
         """Start, end and name of each secret in one reading."""
