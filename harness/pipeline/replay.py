@@ -7,6 +7,7 @@ raises.
 
 from __future__ import annotations
 
+import re
 import warnings
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -377,20 +378,19 @@ class _Frames:
             yield self.framer.close()
 
 
-_LONG: Final = 1 << 20
+_LONG: Final = 1 << 14
+"""Of a longer piece, the objects live so long that the garbage collector visits them repeatedly."""
+_END: Final = re.compile(rb"\n\r?\n")
 
 
 def _pieces(data: bytes) -> Iterator[bytes]:
     """A long read in pieces that end with an event, so that few of its frames are there at once."""
     start = 0
-    while len(data) - start > _LONG:
-        stop = start + _LONG
-        end = max(data.rfind(b"\n\r\n", start, stop) + 3, data.rfind(b"\n\n", start, stop) + 2)
-        if end <= start + 2:
-            break
-        yield data[start:end]
-        start = end
-    yield data[start:]
+    while start < len(data):
+        end = _END.search(data, start + _LONG)
+        stop = end.end() if end else len(data)
+        yield data[start:stop]
+        start = stop
 
 
 def cut_reads(
