@@ -71,8 +71,10 @@ class AgentEventsTranslator:
     def feed(self, event: ev.Event) -> list[Payload]:
         if getattr(event, "candidate", 0) > 0:
             return []
-        self.understanding.note(event)
-        reaction = _REACTIONS.get(type(event))
+        kind = type(event)
+        if kind in self.understanding.watched:
+            self.understanding.note(event)
+        reaction = _REACTIONS.get(kind)
         return reaction(self, event) if reaction else []
 
     def close(self) -> list[Payload]:
