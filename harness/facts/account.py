@@ -62,7 +62,8 @@ class Facts:
     status and message of each error. ``pieces``: the values of streamed arguments as they came, ""
     for one that is no string. ``places``: the number of characters of text before each call.
     ``signed_before``: the number of ``signatures`` before each call, empty for wires on which a
-    call has its own. Only the oracle of a wire fills these.
+    call has its own. ``mended``: the text without the characters that are damaged in its pieces,
+    where the wire has it too. Only the oracle of a wire fills these.
 
     ``raw`` and ``raw_usage`` are objects of the wire that payloads hand on unchanged. The oracle of
     the wire reads them. It takes from ``raw_usage`` only counts that are not in ``own_counts``, for
@@ -100,6 +101,7 @@ class Facts:
     pieces: list[str] = field(default_factory=list)
     places: list[int] = field(default_factory=list)
     signed_before: list[int] = field(default_factory=list)
+    mended: str | None = None
     raw: list[Json] = field(default_factory=list)
     raw_usage: dict[str, Json] = field(default_factory=dict)
     own_counts: frozenset[str] = frozenset()

@@ -361,6 +361,10 @@ class _Judge:
 
     def _text(self) -> None:
         texts = [account.text for account in self._accounts]
+        mended = self._wire.facts.mended
+        if mended is not None:
+            beside_the_pieces = self._carried.search.count(mended)[0] > 0
+            texts = [*texts, mended] if beside_the_pieces else [mended, *texts[1:]]
         for account in self._accounts:
             if account.blocks:
                 texts.append(self._without_called_blocks(account))

@@ -482,6 +482,29 @@ def test_the_output_of_a_tool_that_agy_ran_is_looked_for() -> None:
     assert facts.opaque == {"server_tools": ["three files"]}
 
 
+@pytest.mark.parametrize(
+    ("text", "native", "expected"),
+    [
+        ("Gr\ufffd\ufffde", "Grüe", {}),
+        ("Grüe", "Grüe", {}),
+        ("Grüe", "", {}),
+        ("Gr\ufffd\ufffde", "", {"text": "wrong"}),
+    ],
+)
+def test_text_that_the_wire_has_intact_too_is_mended_or_handed_on(
+    text: str, native: str, expected: dict[Aspect, AspectVerdict]
+) -> None:
+    steps = [
+        {"step_index": 1, "step_type": "agent_response", "state": "ACTIVE", "text_delta": piece}
+        for piece in ("Gr\ufffd", "\ufffde")
+    ]
+    lines: list[Any] = [{"event": "step_update", "step_update": step} for step in steps]
+    lines.append({"event": "result", "result": {"status": "SUCCESS", "response": "Grüe"}})
+    facts = gather_agy("\n".join(map(json.dumps, lines)).encode())
+    wire = WireAnswer(facts, "complete", program=True)
+    assert red(wire, Transcript((Entry([native], (Text(text), Finish("SUCCESS"))),))) == expected
+
+
 def test_counts_where_the_wire_has_none_are_wrong() -> None:
     wire = answer(frame({"text": "a"}, finishReason="STOP"))
     facts = (Text("a"), Finish("STOP"), Usage(input=8, output=4, total=12))

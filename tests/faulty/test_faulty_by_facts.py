@@ -65,7 +65,6 @@ NO_FAULT: dict[str, int | None] = {
     "art: no_end_after_blocked": 2,
     "unified-llm: counts_are_an_event": 2,
     "unified-llm: delta_with_the_whole_call": 3,
-    "unified-llm: intact_response_ignored": 3,
     "unified-llm: later_text_has_no_block": 2,
     "unified-llm: started_twice": 2,
     "unified-llm: text_ended_inside_the_call": 2,

@@ -130,6 +130,8 @@ class _Run:
             facts.add_text(response)
         elif isinstance(response, str) and response != (answer or ""):
             facts.others.add("response")
+            if response and answer == facts.text and "\ufffd" in answer:
+                facts.mended = response
         facts.others |= {
             camel(name)
             for name in ("num_turns", "structured_output")
