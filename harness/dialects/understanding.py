@@ -49,7 +49,8 @@ class Understanding:
             self._called = event.call, event.name
         elif isinstance(event, ev.CallInvalid) and event.call == self._called[0]:
             quoted, name = shorten(printable(event.text), QUOTED), self._called[1]
-            self.invalid = f"the arguments of the call {name} are no JSON object: {quoted}"
+            subject = f"the arguments of the call {name} are" if name else "a call is"
+            self.invalid = f"{subject} no JSON object: {quoted}"
         if self.content or getattr(event, "candidate", 0) > 0:
             return
         if isinstance(event, ev.Text):

@@ -108,6 +108,21 @@ class Calls:
             return
         out += [Unknown(f"call field {key}", {key: value}, candidate) for key, value in fields.left]
 
+    def refuse(
+        self,
+        part: dict[str, Json],
+        wire: Json,
+        signature: str | None,
+        candidate: int,
+        out: list[Event],
+    ) -> None:
+        """Read a ``functionCall`` that is no object: a call that is invalid as a whole."""
+        if not self.make_way(candidate, out):
+            out.append(Unknown("call inside a call of another candidate", part, candidate))
+            return
+        start = CallStart(self.next_number(), "", None, signature, candidate)
+        out += [start, CallInvalid(start.call, _text_of(wire))]
+
     def _begin(self, fields: _CallFields, candidate: int, out: list[Event]) -> None:
         start = CallStart(
             self.next_number(), fields.name or "", fields.id, fields.signature, candidate
@@ -191,7 +206,7 @@ class _CallFields:
         if self.arguments is not None:
             fields.take("args")
         elif given is not None:
-            self.invalid = given if type(given) is str else json.dumps(given, ensure_ascii=False)
+            self.invalid = _text_of(given)
         self.pieces: list[Json] | None = fields.take("partialArgs", list)
         self.more: bool | None = fields.take("willContinue", bool)
         self.left = list(fields.left())
@@ -219,6 +234,10 @@ def _parse_arguments(arguments: Json) -> dict[str, Json] | None:
         except ValueError:
             return None
     return arguments if type(arguments) is dict else None
+
+
+def _text_of(wire: Json) -> str:
+    return wire if type(wire) is str else json.dumps(wire, ensure_ascii=False)
 
 
 def _byte_count(wire: Json) -> int:

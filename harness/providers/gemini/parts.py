@@ -216,17 +216,23 @@ class Parts:
             for name in _ASIDE
             if name in fields.values and (raw := fields.take_raw(name)) is not None
         ]
+        no_call = None
+        if "functionCall" in fields.values:
+            no_call = fields.take("functionCall")
         left = list(fields.left())
-        if text is None and not kinds and left:
+        if text is None and not kinds and left and no_call is None:
             self.release(candidate, out)
             names = (f"part {'field' if key in _PART else 'kind'} {key}" for key, _ in left)
             out.append(Unknown(", ".join(names), part, candidate))
             return
-        if text is not None or (not kinds and (signature or thought)):
+        if text is not None or (not kinds and no_call is None and (signature or thought)):
             self._read_text(part, text or "", thought, None if kinds else signature, candidate, out)
         for kind, value in zip(kinds, values, strict=True):
             self._read_kind(kind, part, value, signature, candidate, out)
             signature = None
+        if no_call is not None:
+            self.release(candidate, out)
+            self.calls.refuse(part, no_call, None if kinds else signature, candidate, out)
         if thought and text is None and kinds and not _SHOW_THOUGHT.issuperset(kinds):
             asides.append({"thought": True})
         if _WHOLE.isdisjoint(kinds):  # otherwise the event of the kind has the whole part

@@ -189,8 +189,12 @@ class _Reader(MessageReader):
             if not pick(candidate, "index"):
                 self._read_candidate(candidate)
         if seldom:
-            for call in _objects(pick(message, "functionCalls")):
-                self._read_call(call)
+            calls = pick(message, "functionCalls")
+            for call in calls if isinstance(calls, list) else ():
+                if isinstance(call, dict):
+                    self._read_call(call)
+                elif call is not None:
+                    self._refuse_call(call)
             if self.facts.block_reason is not None and self.facts.at_block is None:
                 self.facts.open_call = self._streamed is not None
                 self.facts.at_block = copy.deepcopy(self.settled())
@@ -240,6 +244,9 @@ class _Reader(MessageReader):
             begun = len(self.facts.calls) > before
             refused = kind == "piece" and len(self.facts.invalid_calls) > invalid
             kind = "call" if begun or refused else kind
+        elif call is not None:
+            kind = "call"
+            self._refuse_call(call)
         others: set[str] = set()
         if not part.keys() <= _PART_OTHERS:
             others = present(part, _PART_OTHERS)
@@ -300,6 +307,12 @@ class _Reader(MessageReader):
             self._put(piece)
         if not goes_on:
             self._streamed = None
+
+    def _refuse_call(self, call: Json) -> None:
+        """Note a call that is no object."""
+        text = call if isinstance(call, str) else json.dumps(call, ensure_ascii=False)
+        self.facts.invalid_calls.append(("", text))
+        self._streamed = None
 
     def _read_invalid(self, call: dict[str, Json]) -> None:
         """Note a call whose arguments are no object; without a name it is the streamed one."""

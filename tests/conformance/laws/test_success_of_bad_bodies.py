@@ -104,6 +104,13 @@ NO_GOOD_END = {
     "a list for arguments": sse(
         candidate({"functionCall": {"name": "f", "args": [1]}}, finishReason="STOP")
     ),
+    "text for a call": sse(candidate(TEXT, {"functionCall": "f()"}, finishReason="STOP")),
+    "a signed list for a call": sse(
+        candidate({"functionCall": ["f"], "thoughtSignature": "QUJD"}, finishReason="STOP")
+    ),
+    "text for a call beside the candidates": sse(
+        {"functionCalls": ["f()"], **candidate(finishReason="STOP")}
+    ),
 }
 """Answers of generateContent that must not end like good ones."""
 

@@ -228,6 +228,15 @@ def test_a_piece_without_a_call_is_unknown(wire: Json) -> None:
     ]
 
 
+@pytest.mark.parametrize("wire", ["f()", ["f"], 7])
+def test_a_call_that_is_no_object_is_invalid(wire: Json) -> None:
+    text = wire if isinstance(wire, str) else json.dumps(wire)
+    assert streamed(wire) == [
+        {"kind": "call_start", "call": 1, "name": ""},
+        {"kind": "call_invalid", "call": 1, "text": text},
+    ]
+
+
 def test_an_id_that_comes_late_is_unknown_and_the_call_goes_on() -> None:
     unknown = {"kind": "unknown", "where": "call field id", "raw": {"id": "late"}}
     assert streamed(
