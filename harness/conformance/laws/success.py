@@ -1,8 +1,8 @@
 """Law 9: no success without understanding.
 
-An answer in which nothing was understood, that has no reason to end, that goes on, or whose call
-was malformed never ends like a good one. The oracle of the wire decides that. The law asks the
-recorded answer, and answers of other servers in its place: its status and headers stay.
+An answer in which nothing was understood, that has no reason to end, that failed or goes on, or
+whose call was malformed never ends like a good one. The oracle of the wire decides that. The law
+asks the recorded answer, and answers of other servers in its place: its status and headers stay.
 """
 
 from __future__ import annotations
@@ -56,6 +56,7 @@ STEP_ENDS: Final = {
     "the answer without its last event": steps.edited(steps.remove_completed),
     "the answer with half a call": steps.edited(steps.cut_arguments),
     "the answer that goes on": steps.edited(steps.with_status("requires_continuation")),
+    "the answer that failed": steps.edited(steps.with_status("failed")),
 }
 """Changes of the events of the Interactions API."""
 
@@ -96,14 +97,19 @@ def no_good_end(wire: Facts) -> str:
     if wire.errors or wire.block_reason is not None:
         return ""
     if wire.invalid_calls:
-        return f"the arguments of the call {wire.invalid_calls[0][0]} are no JSON object"
+        name = wire.invalid_calls[0][0]
+        return (
+            f"the arguments of the call {name} are no JSON object"
+            if name
+            else "a call is no JSON object"
+        )
     if wire.calls or wire.blocks:
         return ""
     if wire.finish is None:
         return "it gives no reason to end"
     if wire.finish in CONTINUATION:
         return "it goes on in another answer"
-    return f"its finish reason is {wire.finish}" if wire.is_malformed else ""
+    return "" if wire.ended_well else f"its finish reason is {wire.finish}"
 
 
 def _ends_well(answer: Exchange, adapter: Adapter, *, goes_on: bool) -> bool:
@@ -132,8 +138,8 @@ def states_good_end(transcript: Transcript) -> bool:
 SUCCESS = Law(
     9,
     "No success without understanding",
-    "An answer in which nothing was understood, that has no reason to end, that goes on, or whose"
-    " call was malformed never ends like a good one.",
+    "An answer in which nothing was understood, that has no reason to end, that failed or goes on,"
+    " or whose call was malformed never ends like a good one.",
     success_findings,
     unasked=unknown_model,
     feature="finish.none",

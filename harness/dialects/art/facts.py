@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from harness.facts import (
-    CONTINUATION,
     Facts,
     error_findings,
     field_findings,
-    is_malformed,
+    finish_class,
     message_findings,
     text_findings,
     text_without_calls,
@@ -53,9 +52,7 @@ def read_facts(payloads: Iterable[Mapping[str, Json]], session: Session | None =
                 facts.add_text(data)
             case "METADATA":
                 facts.finish = data.get("stopReason")
-                facts.ended_well = not (
-                    facts.finish in (None, *CONTINUATION) or is_malformed(facts.finish)
-                )
+                facts.ended_well = finish_class(facts.finish) not in (None, "other")
                 facts.add_usage(data, _COUNTS, data.get("providerRawUsage"))
             case "ERROR" if data["message"].startswith(_BLOCKED):
                 facts.block_reason = data["message"].removeprefix(_BLOCKED)
