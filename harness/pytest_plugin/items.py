@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shlex
+from functools import lru_cache
 from typing import Any, Final
 
 import pytest
 from msgspec.structs import replace
 
+from harness.cassettes.redaction.mask import Mask
 from harness.cassettes.redaction.secrets import mask
 from harness.conformance.masked import masked
 from harness.conformance.results import CaseResult, Verdict, brief, encode
@@ -20,6 +22,12 @@ from .project import pytest_options
 _GREEN: Final[tuple[Verdict, ...]] = ("passed", "not-carried")
 
 
+@lru_cache(maxsize=1)
+def _first_mask(config: pytest.Config) -> Mask:
+    """The mask of a run, for results without a text that code under test has made."""
+    return mask()
+
+
 class ResultItem(pytest.Item):
     """An item with a result for the report. The output of a red one is the result alone."""
 
@@ -30,10 +38,10 @@ class ResultItem(pytest.Item):
         of its command. A cell that passes is kept `brief` where no report is written.
         """
         if result.verdict in _GREEN and not self.config.getoption("--harness-report"):
-            result = brief(result)
+            made = mask() if result.findings else _first_mask(self.config)
+            self.result = masked(brief(result), made)
         else:
-            result = replace(result, command=self.command(*options))
-        self.result = masked(result, mask())
+            self.result = masked(replace(result, command=self.command(*options)), mask())
         return self.result
 
     @property
