@@ -15,6 +15,9 @@ STARTED: Final = pytest.StashKey[float]()
 RECORDED: Final = pytest.StashKey[dict[Path, str]]()
 """The tests that have recorded a cassette in this process, by its path."""
 
+FILLED: Final = "harness_filled"
+"""The property of a test report that names an item whose expectation was filled in."""
+
 
 def is_ours(item: pytest.Item) -> bool:
     """Whether an item is a cell of a spec, or a test that uses our fixtures or marker."""

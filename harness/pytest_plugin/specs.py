@@ -17,7 +17,6 @@ from msgspec.structs import replace
 from harness.cassettes import CassetteError
 from harness.cassettes.redaction.secrets import guard, mask
 from harness.conformance.adapters import AdapterError
-from harness.conformance.evidence import with_evidence
 from harness.conformance.explain import explain
 from harness.conformance.judge import Cell, judge, resolve_fixture, run_cell
 from harness.conformance.project import Project, kind_of, read_text, unheaded
@@ -29,10 +28,10 @@ from harness.stream.printable import printable
 from .ahead import AHEAD
 from .failures import HarnessFailure, HarnessWarning
 from .items import ResultItem
+from .markers import FILLED
 from .masking import MaskedFile
 from .paths import id_of_file
 from .project import project_of
-from .summary import FILLED
 
 
 def collect_spec(path: Path, parent: pytest.Collector) -> SpecFile | None:
@@ -110,6 +109,8 @@ class CellItem(ResultItem):
         )
         result = judgement.result
         if self.config.getoption("--harness-report") or VERDICTS[result.verdict].red:
+            from harness.conformance.evidence import with_evidence  # imports all laws
+
             result = with_evidence(judgement)
         if judgement.fixture and judgement.fixture.guessed and result.verdict != "error":
             self._warn_of_guess()

@@ -1,35 +1,24 @@
-"""The end of a run: the report, the summary in the terminal, and why nothing ran."""
+"""The end of a run: the summary in the terminal, and why nothing ran."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Final
 
 import pytest
-from msgspec.structs import replace
 
-from harness.conformance.evidence import DIFFERS, try_laws
 from harness.conformance.facts_cells import unshown_losses
-from harness.conformance.project import Project, kind_of, yaml_files
-from harness.conformance.results import CaseResult, decode, sort_key
-from harness.report import Run, summary
-from harness.report.files import read_run
-from harness.report.files import write_report as write_files
-from harness.report.header import choose_day, make_header
+from harness.conformance.project import kind_of, yaml_files
+from harness.conformance.results import CaseResult, decode
+from harness.report import summary
 from harness.specs import SpecError
 from harness.stream.printable import printable
 
+from .markers import FILLED
 from .masking import masked
 from .paths import spec_roots
 from .project import project_of
-
-LAWS_TRIED: Final = 20
-"""Red cells of a report for which the laws are tried, because that takes seconds for each."""
-
-FILLED: Final = "harness_filled"
-"""The property of a test report that names an item whose expectation was filled in."""
 
 
 def unshown(encoded: Sequence[str]) -> list[str]:
@@ -60,6 +49,8 @@ def write_summary(
     for item in _filled(terminal):
         terminal.write_line(masked(printable(f"filled in: {item}, `reviewed: no`")))
     if folder := config.getoption("--harness-report"):
+        from .report import write_report
+
         target = Path(config.invocation_params.dir / folder)
         write_report(results, target, project_of(config), config, unread)
         terminal.write_line(masked(f"Report: {target / 'index.html'}"))
@@ -75,42 +66,6 @@ def _filled(terminal: pytest.TerminalReporter) -> list[object]:
         for name, value in report.user_properties
         if name == FILLED
     ]
-
-
-def write_report(
-    results: list[CaseResult],
-    target: Path,
-    project: Project,
-    config: pytest.Config,
-    unread: Sequence[str] = (),
-) -> None:
-    """Write all files of the report into a folder. ``unread`` are the errors of specs. The laws are
-    tried for the first red cells.
-    """
-    ordered = sorted(results, key=sort_key)
-    tried = dict.fromkeys(
-        [place for place, result in enumerate(ordered) if result.verdict in DIFFERS][:LAWS_TRIED]
-    )
-    for place in tried:
-        ordered[place] = try_laws(ordered[place], project.cassette)
-    ordered = [
-        result if place in tried else _without_counterexamples(result)
-        for place, result in enumerate(ordered)
-    ]
-    day = choose_day(config.getoption("--harness-date"), os.environ.get("SOURCE_DATE_EPOCH", ""))
-    header = make_header(ordered, project.features(), day, unread)
-    baseline = config.getoption("--harness-baseline")
-    base = read_run(config.invocation_params.dir / baseline) if baseline else None
-    write_files(Run(header, ordered), base, target)
-
-
-def _without_counterexamples(result: CaseResult) -> CaseResult:
-    """The result of a law with its breach, but without the counterexamples, which are long."""
-    evidence = result.evidence
-    if evidence is None or not evidence.breaches:
-        return result
-    breaches = tuple(replace(breach, counterexamples=()) for breach in evidence.breaches)
-    return replace(result, evidence=replace(evidence, breaches=breaches))
 
 
 def explain_nothing(terminal: pytest.TerminalReporter) -> None:

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from datetime import date
 from functools import cache
 from hashlib import sha256
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from harness.conformance.results import VERDICTS
@@ -22,6 +21,9 @@ from .details import DIGEST, MAX_TEXT
 from .fingerprint import WIDTH, legend
 from .tally import IN_PART
 from .text import last_part, shown, slug, thread_link, verbatim, web_link, with_code
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 ENDS: Final[dict[End, str]] = {
     "complete": "complete",
@@ -59,6 +61,8 @@ def age(day: str, today: str) -> int | None:
 
 @cache
 def _templates() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # most runs write no page
+
     environment = Environment(
         loader=PackageLoader("harness.report", "templates"),
         autoescape=True,

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import deepdiff
+import jinja2
 import pytest
 
+import harness.conformance.evidence
 import harness.conformance.project
 import harness.report
 from harness.cassettes import Cassette, Exchange, Origin, Request, dumps
@@ -12,6 +14,8 @@ from tests.pytest_plugin.project import CASE, HELLO, URL, write
 
 # pytester forgets the modules that a run imports; modules imported here are not loaded per test
 assert deepdiff
+assert jinja2
+assert harness.conformance.evidence
 assert harness.conformance.project
 assert harness.report
 

@@ -28,6 +28,7 @@ from harness.conformance.laws import LAWS
 from harness.conformance.laws.judge import LawCell, judge_law, ready_made_case
 from harness.conformance.results import CaseResult
 from harness.pipeline.replay import replay
+from harness.pytest_plugin import report
 from tests.support.law_outcomes import outcomes
 
 pytest_plugins = ["pytester"]
@@ -377,7 +378,7 @@ def test_a_broken_law_has_its_evidence_in_the_report(
 def test_a_report_has_the_cases_of_the_first_broken_laws(
     project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("harness.pytest_plugin.summary.LAWS_TRIED", 1)
+    monkeypatch.setattr(report, "LAWS_TRIED", 1)
     project.makepyfile(law_says=SAYS)
     project.makeini("[pytest]\nharness_adapters =\n    says = law_says:replay\n")
     run(project, "says", "-k", "law-1 or law-7", "--harness-report", "report").assert_outcomes(
