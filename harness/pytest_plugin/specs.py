@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from msgspec.structs import replace
+from pluggy import HookRelay
 
 from harness.cassettes import CassetteError
 from harness.cassettes.redaction.secrets import guard, mask
@@ -32,6 +33,7 @@ from .markers import FILLED
 from .masking import MaskedFile
 from .paths import id_of_file
 from .project import project_of
+from .quiet import QuietHooks
 
 
 def collect_spec(path: Path, parent: pytest.Collector) -> SpecFile | None:
@@ -57,10 +59,13 @@ class SpecFile(MaskedFile):
         names = [cell.name for cell in cells]
         if not (masks := mask()).is_clean(names):
             names = masks.texts(names)
+        hooks = QuietHooks(self)
         for cell, name in zip(cells, names, strict=True):
             # The whole id is given: pytest 9 makes it from the name otherwise, and --lf would not
             # find the item.
-            yield CellItem.from_parent(self, name=name, nodeid=f"{self.nodeid}::{name}", cell=cell)
+            nodeid = f"{self.nodeid}::{name}"
+            quiet = hooks if project.adapter(cell.column) is None else None
+            yield CellItem.from_parent(self, name=name, nodeid=nodeid, cell=cell, quiet=quiet)
 
     def _selected(self, project: Project, cell: Cell) -> bool:
         providers = self.config.getoption("--harness-provider")
@@ -80,11 +85,16 @@ def _provider_of(project: Project, cell: Cell) -> str | None:
 class CellItem(ResultItem):
     """One cell: ``spec.yaml::case[column]``."""
 
-    def __init__(self, *, cell: Cell, **kwargs: Any) -> None:
+    def __init__(self, *, cell: Cell, quiet: QuietHooks | None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.cell = cell
+        self._quiet = quiet
         for feature in cell.case.features:
             self.keywords[feature] = True
+
+    @property
+    def ihook(self) -> HookRelay:
+        return cast(HookRelay, self._quiet) if self._quiet else super().ihook
 
     @property
     def waits(self) -> bool:
