@@ -1,5 +1,5 @@
-"""The hooks of cells that run only code of this package, which prints and logs nothing: pytest need
-not capture their output, and that takes most of the time of a cell.
+"""The hooks of cells that run only code of this package, which prints and logs nothing and opens no
+connection: pytest need not capture their output, which would take longer than most cells.
 """
 
 from __future__ import annotations

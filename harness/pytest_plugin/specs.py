@@ -88,13 +88,13 @@ class CellItem(ResultItem):
     def __init__(self, *, cell: Cell, quiet: QuietHooks | None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.cell = cell
-        self._quiet = quiet
+        self.quiet = quiet
         for feature in cell.case.features:
             self.keywords[feature] = True
 
     @property
     def ihook(self) -> HookRelay:
-        return cast(HookRelay, self._quiet) if self._quiet else super().ihook
+        return cast(HookRelay, self.quiet) if self.quiet else super().ihook
 
     @property
     def waits(self) -> bool:
