@@ -456,7 +456,7 @@ CHAT_SPELLINGS: Final = (
         "text.non-ascii",
     ),
     WireVariant("spaced", "messages have white space", SAME, chat.respelled(spaced=True)),
-    WireVariant("key-order", "keys come in reverse order", SAME, chat.edited(chat.reverse_keys)),
+    WireVariant("key-order", "keys come in reverse order", SAME, chat.respelled(reverse=True)),
 )
 """Spellings of a stream of Chat Completions."""
 
@@ -502,9 +502,9 @@ CHAT_OTHERS: Final = (
             ("second-choice", "another choice stands beside the answer", SAME, chat.add_choice),
         )
     ),
-    WireVariant("no-end-mark", "[DONE] is missing", SAME, chat.edited(chat.unchanged, end=b"")),
+    WireVariant("no-end-mark", "[DONE] is missing", SAME, chat.ended_by(b"")),
     *(
-        WireVariant(name, description, PREFIX, chat.edited(chat.unchanged, end=text))
+        WireVariant(name, description, PREFIX, chat.ended_by(text))
         for name, description, text in (
             ("error-as-event", "the last event is an error", b"data: " + _CHAT_ERROR + b"\n\n"),
             (

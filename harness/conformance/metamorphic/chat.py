@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, Final
 
 from harness.facts import arguments_of
@@ -12,7 +12,16 @@ from harness.stream.exchange import Exchange
 from harness.stream.framing import frames_of_body
 from harness.stream.json_codec import Json
 
-from .messages import Change, Edit, Messages, is_whole, json_texts, put_in_all, reversed_keys
+from .messages import (
+    Change,
+    Edit,
+    Messages,
+    is_whole,
+    json_texts,
+    put_in_all,
+    reversed_keys,
+    rewritten,
+)
 from .messages import edited as messages_edited
 
 ERROR: Final = {"error": {"code": 503, "message": "overloaded", "status": "UNAVAILABLE"}}
@@ -36,41 +45,47 @@ def chunks_of(exchange: Exchange) -> Messages | None:
 
 
 def written(
-    messages: Messages, line_end: str = "\n", *, ascii_: bool = False, spaced: bool = False
+    messages: Messages,
+    line_end: str = "\n",
+    *,
+    ascii_: bool = False,
+    spaced: bool = False,
+    reverse: bool = False,
 ) -> bytes:
-    """The chunks as server-sent events, without an end mark."""
-    texts = json_texts(messages, ascii_=ascii_, spaced=spaced)
+    """The chunks as server-sent events, without an end mark; ``reverse``: the keys."""
+    chunks = reversed_keys(messages) if reverse else messages
+    texts = json_texts(chunks, ascii_=ascii_, spaced=spaced)
     return "".join(f"data: {text}{line_end * 2}" for text in texts).encode()
 
 
 def respelled(line_end: str = "\n", **spelling: bool) -> Change:
     """Write the chunks of a whole stream again, in a single read."""
-    return edited(unchanged, lambda chunks: written(chunks, line_end, **spelling), line_end)
-
-
-def edited(
-    edit: Edit,
-    write: Callable[[Messages], bytes] = written,
-    line_end: str = "\n",
-    end: bytes | None = None,
-) -> Change:
-    """The change that ``edit`` makes to the chunks of a whole stream.
-
-    ``edit`` changes them in place and returns False where there is nothing to change. ``end``
-    comes in the place of the end mark.
-    """
 
     def change(exchange: Exchange) -> Exchange | None:
-        mark = END + line_end.encode() * 2 if END in exchange.body else b""
-        last = mark if end is None else end
-        return messages_edited(edit, chunks_of, lambda chunks: write(chunks) + last)(exchange)
+        mark = _end_mark(exchange, line_end)
+        write = rewritten(chunks_of, lambda chunks: written(chunks, line_end, **spelling) + mark)
+        return write(exchange)
 
     return change
 
 
-def unchanged(messages: Messages) -> bool:
-    """Change nothing, for variants that only end otherwise."""
-    return True
+def ended_by(text: bytes) -> Change:
+    """Write these bytes in the place of the end mark."""
+    return rewritten(chunks_of, lambda chunks: written(chunks) + text)
+
+
+def edited(edit: Edit) -> Change:
+    """The change that ``edit`` makes to the chunks of a whole stream."""
+
+    def change(exchange: Exchange) -> Exchange | None:
+        mark = _end_mark(exchange)
+        return messages_edited(edit, chunks_of, lambda chunks: written(chunks) + mark)(exchange)
+
+    return change
+
+
+def _end_mark(exchange: Exchange, line_end: str = "\n") -> bytes:
+    return END + line_end.encode() * 2 if END in exchange.body else b""
 
 
 def chunks_to_cut(exchange: Exchange) -> Messages | None:
@@ -127,18 +142,16 @@ def _chunk(like: dict[str, Any], delta: dict[str, Any]) -> dict[str, Any]:
     return {**names, "choices": [{"delta": delta, "index": 0}]}
 
 
-def add_indexes(messages: Messages) -> bool:
+def add_indexes(messages: Messages) -> None:
     """Give every call an index."""
-    items = whole_calls(messages)
-    for index, call in enumerate(items):
+    for index, call in enumerate(whole_calls(messages)):
         call["index"] = index
-    return bool(items)
 
 
-def cut_arguments(messages: Messages) -> bool:
+def cut_arguments(messages: Messages) -> None:
     """Send the arguments of each call in two deltas, the second without an id."""
     if not whole_calls(messages):
-        return False
+        return
     for place, message in reversed(list(enumerate(messages))):
         delta = next(deltas([message]), {})
         items = delta.get("tool_calls") or []
@@ -152,10 +165,9 @@ def cut_arguments(messages: Messages) -> bool:
         for _, choice in choices([message]):
             if "finish_reason" in choice:
                 messages[place + 1]["choices"][0]["finish_reason"] = choice.pop("finish_reason")
-    return True
 
 
-def split_calls(messages: Messages) -> bool:
+def split_calls(messages: Messages) -> None:
     """Send parallel calls of one delta in deltas of their own."""
     for place, message in enumerate(messages):
         delta = next(deltas([message]), {})
@@ -164,26 +176,23 @@ def split_calls(messages: Messages) -> bool:
             early = [_chunk(message, {"tool_calls": [item]}) for item in items[:-1]]
             delta["tool_calls"] = items[-1:]
             messages[place:place] = early
-            return True
-    return False
+            return
 
 
-def move_usage(messages: Messages) -> bool:
+def move_usage(messages: Messages) -> None:
     """Send the latest counts in a last chunk without choices."""
     counts = [usage for item in messages if (usage := item.pop("usage", None))]
     if counts:
         messages.append({**_chunk(messages[0], {}), "choices": [], "usage": counts[-1]})
-    return bool(counts)
 
 
-def remove_usage(messages: Messages) -> bool:
-    removed = [item.pop("usage", None) for item in messages]
-    return any(removed)
+def remove_usage(messages: Messages) -> None:
+    for item in messages:
+        item.pop("usage", None)
 
 
-def cut_text(messages: Messages) -> bool:
+def cut_text(messages: Messages) -> None:
     """Send each character of the text in a delta of its own; its tags are cut too."""
-    changed = False
     for place, message in reversed(list(enumerate(messages))):
         delta = next(deltas([message]), {})
         content, extra = delta.get("content"), delta.get("extra_content", {})
@@ -192,11 +201,9 @@ def cut_text(messages: Messages) -> bool:
         marks = {"extra_content": extra} if extra else {}
         delta["content"] = content[-1]
         messages[place:place] = [_chunk(message, {"content": c, **marks}) for c in content[:-1]]
-        changed = True
-    return changed
 
 
-def move_signature(messages: Messages) -> bool:
+def move_signature(messages: Messages) -> None:
     """Move the signature of a text to a delta of its own."""
     for place, message in enumerate(messages):
         delta = next(deltas([message]), {})
@@ -209,54 +216,42 @@ def move_signature(messages: Messages) -> bool:
                 if name in choice
             }
             messages.insert(place + 1, signed)
-            return True
-    return False
+            return
 
 
-def rename_vendor(messages: Messages) -> bool:
+def rename_vendor(messages: Messages) -> None:
     """Put the fields of ``extra_content`` under the key of Vertex AI."""
     extras = [item.get("extra_content") or {} for item in (*deltas(messages), *calls(messages))]
-    google = [extra for extra in extras if "google" in extra]
-    for extra in google:
-        extra["vertex"] = extra.pop("google")
-    return bool(google)
+    for extra in extras:
+        if "google" in extra:
+            extra["vertex"] = extra.pop("google")
 
 
 def with_ids(call_id: str | None) -> Edit:
     """Give every whole call this id, or none."""
 
-    def edit(messages: Messages) -> bool:
-        return put_in_all(whole_calls(messages), "id", call_id)
-
-    return edit
+    return lambda messages: put_in_all(whole_calls(messages), "id", call_id)
 
 
-def add_unknown_fields(messages: Messages) -> bool:
+def add_unknown_fields(messages: Messages) -> None:
     for message, choice in choices(messages):
         message["new_field"] = {"deep": [1]}
         choice["new_field"] = "x"
-    return True
 
 
 def with_finish(reason: str | None) -> Edit:
     """Replace every finish reason, or remove it."""
 
-    def edit(messages: Messages) -> bool:
+    def edit(messages: Messages) -> None:
         finished = (choice for _, choice in choices(messages) if choice.get("finish_reason"))
-        return put_in_all(finished, "finish_reason", reason)
+        put_in_all(finished, "finish_reason", reason)
 
     return edit
 
 
-def add_choice(messages: Messages) -> bool:
+def add_choice(messages: Messages) -> None:
     """Put another choice beside the answer."""
     for message, _ in choices(messages):
         delta = {"content": "another", "role": "assistant"}
         message["choices"].append({"delta": delta, "finish_reason": "stop", "index": 1})
-        return True
-    return False
-
-
-def reverse_keys(messages: Messages) -> bool:
-    messages[:] = reversed_keys(messages)
-    return True
+        return

@@ -26,25 +26,20 @@ DEEPER: Final = 5000
 
 
 def appended(part: dict[str, Any]) -> Edit:
-    def edit(messages: Messages) -> bool:
-        append_part(messages, part)
-        return True
-
-    return edit
+    return lambda messages: append_part(messages, part)
 
 
-def move_signature(messages: Messages) -> bool:
+def move_signature(messages: Messages) -> None:
     """Move the first signature of answer text to an empty part of its own after the text."""
     for siblings, index in parts(messages):
         part = siblings[index]
         if "text" in part and not part.get("thought") and "thoughtSignature" in part:
             empty = {"text": "", "thoughtSignature": part.pop("thoughtSignature")}
             siblings.insert(index + 1, empty)
-            return True
-    return False
+            return
 
 
-def split_parallel_calls(messages: Messages) -> bool:
+def split_parallel_calls(messages: Messages) -> None:
     """Move all but the last part of a message with parallel calls to messages of their own."""
     for number, (message, response) in enumerate(zip(messages, responses(messages), strict=True)):
         for candidate in answers([response]):
@@ -58,11 +53,10 @@ def split_parallel_calls(messages: Messages) -> bool:
             enveloped = message is not response
             messages[number:number] = [{"response": item} for item in early] if enveloped else early
             candidate["content"]["parts"] = siblings[-1:]
-            return True
-    return False
+            return
 
 
-def stream_arguments(messages: Messages) -> bool:
+def stream_arguments(messages: Messages) -> None:
     """Send the first call with flat arguments in pieces, each with its JSON path."""
     for siblings, index in calls(messages):
         call = siblings[index]["functionCall"]
@@ -85,18 +79,17 @@ def stream_arguments(messages: Messages) -> bool:
             {"functionCall": {"partialArgs": pieces, "willContinue": True}},
             {"functionCall": {}},
         ]
-        return True
-    return False
+        return
 
 
 def with_ids(call_id: str | None) -> Edit:
     """Give every call this id, or none."""
 
-    def edit(messages: Messages) -> bool:
+    def edit(messages: Messages) -> None:
         if any("functionResponse" in siblings[index] for siblings, index in parts(messages)):
-            return False  # a result names its call by the id
+            return  # a result names its call by the id
         whole = (siblings[index]["functionCall"] for siblings, index in calls(messages))
-        return put_in_all(whole, "id", call_id)
+        put_in_all(whole, "id", call_id)
 
     return edit
 
@@ -111,13 +104,12 @@ def nested(depth: int) -> Any:
 def with_first_argument(value: Any) -> Edit:
     """Give the first call one argument ``n`` with this value."""
 
-    def edit(messages: Messages) -> bool:
+    def edit(messages: Messages) -> None:
         if any(word in str(messages) for word in ("tool_code", "partialArgs")):
-            return False  # the first call may be one of these
+            return  # the first call may be one of these
         for siblings, index in calls(messages):
             siblings[index]["functionCall"]["args"] = {"n": value}
-            return True
-        return False
+            return
 
     return edit
 
@@ -138,28 +130,27 @@ def with_too_deep_argument(exchange: Exchange) -> Exchange | None:
 def with_finish(reason: str | None) -> Edit:
     """Replace every finish reason, or remove it."""
 
-    def edit(messages: Messages) -> bool:
+    def edit(messages: Messages) -> None:
         finished = (item for item in answers(messages) if "finishReason" in item)
-        return put_in_all(finished, "finishReason", reason)
+        put_in_all(finished, "finishReason", reason)
 
     return edit
 
 
-def repeat_finish(messages: Messages) -> bool:
+def repeat_finish(messages: Messages) -> None:
     """Send the last finish reason again, in a message of its own."""
     reasons = [item["finishReason"] for item in answers(messages) if "finishReason" in item]
     if reasons:
         append_part(messages, {"text": ""})
         next(iter(answers(messages[-1:])))["finishReason"] = reasons[-1]
-    return bool(reasons)
 
 
-def remove_usage(messages: Messages) -> bool:
-    removed = [item.pop("usageMetadata", None) for item in responses(messages)]
-    return any(counts is not None for counts in removed)
+def remove_usage(messages: Messages) -> None:
+    for item in responses(messages):
+        item.pop("usageMetadata", None)
 
 
-def move_usage_to_the_end(messages: Messages) -> bool:
+def move_usage_to_the_end(messages: Messages) -> None:
     """Send all counts in the last message."""
     counts: dict[str, Any] = {}
     replies = list(responses(messages))
@@ -167,20 +158,17 @@ def move_usage_to_the_end(messages: Messages) -> bool:
         counts |= response.pop("usageMetadata", None) or {}
     if counts:
         replies[-1]["usageMetadata"] = counts
-    return len(replies) > 1 and bool(counts)
 
 
-def add_candidate(messages: Messages) -> bool:
+def add_candidate(messages: Messages) -> None:
     content = {"parts": [{"text": "another"}], "role": "model"}
     for response in responses(messages):
         if any(True for _ in answers([response])):
             other = {"index": 1, "content": content, "finishReason": "STOP"}
             response["candidates"].append(other)
-            return True
-    return False
+            return
 
 
-def block(messages: Messages) -> bool:
+def block(messages: Messages) -> None:
     """Replace the answer by a message that says that the prompt was blocked."""
     messages[:] = [{"promptFeedback": {"blockReason": "BRAND_NEW"}}]
-    return True

@@ -61,18 +61,18 @@ def with_reads(exchange: Exchange, *reads: bytes) -> Exchange:
     return replace(exchange, reads=tuple((None, data) for data in reads if data))
 
 
-def rewritten(read: Read, write: Callable[[Messages], bytes | None]) -> Change:
-    """Write the messages of an answer again, in a single read; None: there is nothing to change."""
+def rewritten(read: Read, write: Callable[[Messages], bytes]) -> Change:
+    """Write the messages of an answer again, in a single read."""
 
     def change(exchange: Exchange) -> Exchange | None:
         messages = read(exchange)
-        body = None if messages is None else write(messages)
-        return None if body is None else with_reads(exchange, body)
+        return None if messages is None else with_reads(exchange, write(messages))
 
     return change
 
 
-Edit = Callable[[Messages], bool]
+Edit = Callable[[Messages], None]
+"""Changes messages in place."""
 
 
 def edited(
@@ -80,11 +80,16 @@ def edited(
     read: Read = answer_messages,
     write: Callable[[Messages], bytes] = as_events,
 ) -> Change:
-    """The change that ``edit`` makes to the messages of a whole answer.
+    """The change that ``edit`` makes to the messages of a whole answer."""
 
-    ``edit`` changes the messages in place and returns False where there is nothing to change.
-    """
-    return rewritten(read, lambda messages: write(messages) if edit(messages) else None)
+    def change(exchange: Exchange) -> Exchange | None:
+        messages = read(exchange)
+        if messages is None:
+            return None
+        edit(messages)
+        return None if messages == read(exchange) else with_reads(exchange, write(messages))
+
+    return change
 
 
 def refused(read: Read, error: str) -> Change:
@@ -110,15 +115,11 @@ def truncated(read: Read, place: Callable[[bytes], int | None]) -> Change:
     return change
 
 
-def put_in_all(holders: Iterable[dict[str, Json]], name: str, value: Json) -> bool:
-    """Give a field of all these objects one value, or with None remove it; False without
-    objects.
-    """
-    objects = list(holders)
-    for holder in objects:
+def put_in_all(holders: Iterable[dict[str, Json]], name: str, value: Json) -> None:
+    """Give a field of all these objects one value, or with None remove it."""
+    for holder in holders:
         holder.pop(name, None)
         holder |= {} if value is None else {name: value}
-    return bool(objects)
 
 
 def reversed_keys(value: Json) -> Json:

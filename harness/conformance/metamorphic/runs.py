@@ -65,7 +65,7 @@ def in_reverse(lines: Lines) -> bytes:
     return written(reversed_keys(lines))
 
 
-def split_text(lines: Lines) -> bool:
+def split_text(lines: Lines) -> None:
     """Divide each piece of text into two lines."""
     again: Lines = []
     for line in lines:
@@ -79,67 +79,58 @@ def split_text(lines: Lines) -> bool:
             step["text_delta"] = text[1:]
         again.append(line)
     lines[:] = again
-    return True
 
 
-def remove_pieces(lines: Lines) -> bool:
+def remove_pieces(lines: Lines) -> None:
     """Leave the text to the response alone."""
     for step in _steps(lines):
         step.pop("text_delta", None)
-    return True
 
 
-def remove_init(lines: Lines) -> bool:
+def remove_init(lines: Lines) -> None:
     """Take away the first line."""
     del lines[0]
-    return True
 
 
-def remove_result(lines: Lines) -> bool:
+def remove_result(lines: Lines) -> None:
     """Take away the last line."""
     del lines[-1]
-    return True
 
 
-def remove_usage(lines: Lines) -> bool:
+def remove_usage(lines: Lines) -> None:
     """Take away all counts."""
     for part in [*_steps(lines), lines[-1]["result"]]:
         part.pop("usage", None)
-    return True
 
 
 def with_result(**fields: Any) -> Edit:
     """Change fields of the result; None takes one away."""
 
-    def edit(lines: Lines) -> bool:
+    def edit(lines: Lines) -> None:
         result = lines[-1]["result"]
         changed = {**result, **fields}
         lines[-1]["result"] = {name: value for name, value in changed.items() if value is not None}
-        return True
 
     return edit
 
 
-def fail(lines: Lines) -> bool:
+def fail(lines: Lines) -> None:
     """Put an error in the place of the result."""
     lines[-1] = copy.deepcopy(ERROR)
-    return True
 
 
-def fail_at_once(lines: Lines) -> bool:
+def fail_at_once(lines: Lines) -> None:
     """Put an error in the place of the run."""
     lines[:] = [copy.deepcopy(ERROR)]
-    return True
 
 
-def shift_indexes(lines: Lines) -> bool:
+def shift_indexes(lines: Lines) -> None:
     """Number the steps as in a conversation that goes on."""
     for step in _steps(lines):
         step["step_index"] += 100
-    return True
 
 
-def add_unknown(lines: Lines) -> bool:
+def add_unknown(lines: Lines) -> None:
     """Add fields, a message and a step of unknown names."""
     new = {"new_field": {"deep": [1]}}
     for line in lines:
@@ -152,13 +143,12 @@ def add_unknown(lines: Lines) -> bool:
         {"event": "heartbeat", "heartbeat": {}},
         {"event": "step_update", "step_update": step},
     ]
-    return True
 
 
 def with_piece(text: str) -> Edit:
     """Add a last piece of text; the response is left out."""
 
-    def edit(lines: Lines) -> bool:
+    def edit(lines: Lines) -> None:
         step = {
             "step_index": 998,
             "state": "DONE",
@@ -166,7 +156,7 @@ def with_piece(text: str) -> Edit:
             "text_delta": text,
         }
         lines.insert(-1, {"event": "step_update", "step_update": step})
-        return with_result(response=None)(lines)
+        with_result(response=None)(lines)
 
     return edit
 
@@ -174,12 +164,11 @@ def with_piece(text: str) -> Edit:
 def with_first_argument(value: Any) -> Edit:
     """Give the first call the arguments ``{"n": value}``."""
 
-    def edit(lines: Lines) -> bool:
+    def edit(lines: Lines) -> None:
         calls = [step for step in _steps(lines) if step.get("step_type") == "tool"]
         for step in calls:
             if step["step_index"] == calls[0]["step_index"]:
                 step["tool_info"]["parameters"] = {"n": value}
-        return bool(calls)
 
     return edit
 

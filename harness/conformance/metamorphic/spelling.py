@@ -178,17 +178,15 @@ def snake_case(value: Json, opaque: bool = False, parent: str = "") -> Json:
     return result
 
 
-def number_reasons(messages: Messages) -> bool:
+def number_reasons(messages: Messages) -> None:
     """Write known finish reasons as the numbers of their enum."""
-    numbered = [item for item in answers(messages) if item.get("finishReason") in _NUMBERED]
-    for candidate in numbered:
-        candidate["finishReason"] = _NUMBERED.index(candidate["finishReason"])
-    return bool(numbered)
+    for candidate in answers(messages):
+        if candidate.get("finishReason") in _NUMBERED:
+            candidate["finishReason"] = _NUMBERED.index(candidate["finishReason"])
 
 
-def add_unknown_fields(messages: Messages) -> bool:
+def add_unknown_fields(messages: Messages) -> None:
     for response in responses(messages):
         response["newField"] = {"deep": [1]}
     for candidate in answers(messages):
         candidate["newField"] = "x"
-    return True

@@ -127,103 +127,88 @@ def _step(kind: str, *deltas: dict[str, Any]) -> Events:
 def with_step(kind: str, *deltas: dict[str, Any]) -> Edit:
     """Append a step."""
 
-    def edit(events: Events) -> bool:
+    def edit(events: Events) -> None:
         place = _completed(events)
         events[place:place] = _step(kind, *deltas)
-        return True
 
     return edit
 
 
-def add_unknown_fields(events: Events) -> bool:
+def add_unknown_fields(events: Events) -> None:
     for event in events:
         if event != END:
             for holder in (event, event.get("step"), event.get("delta"), event.get("interaction")):
                 if isinstance(holder, dict):
                     holder.update(_NEW)
-    return True
 
 
-def add_unknown_event(events: Events) -> bool:
+def add_unknown_event(events: Events) -> None:
     events.insert(1, {"event_type": "interaction.heartbeat", "beat": 3})
-    return True
 
 
 def with_status(status: str) -> Edit:
-    def edit(events: Events) -> bool:
-        _interaction(events)["status"] = status
-        return any(True for kind in ("text", "arguments_delta") for _ in _deltas(events, kind))
+    def edit(events: Events) -> None:
+        if any(True for kind in ("text", "arguments_delta") for _ in _deltas(events, kind)):
+            _interaction(events)["status"] = status
 
     return edit
 
 
-def remove_usage(events: Events) -> bool:
+def remove_usage(events: Events) -> None:
     for event in events:
         if event != END:
             event.pop("metadata", None)
             event.pop("usage", None)
             (event.get("interaction") or {}).pop("usage", None)
-    return True
 
 
-def count_on_the_way(events: Events) -> bool:
+def count_on_the_way(events: Events) -> None:
     """Put smaller counts into the metadata of the first delta."""
     usage = _interaction(events).get("usage") or {}
     counts = {name: count // 2 for name, count in usage.items() if isinstance(count, int)}
     deltas = [*_deltas(events, "thought_summary"), *_deltas(events, "text")]
-    if not counts or not deltas:
-        return False
-    events[deltas[-1][0]]["metadata"] = {"usage": counts}
-    return True
+    if counts and deltas:
+        events[deltas[-1][0]]["metadata"] = {"usage": counts}
 
 
 def split_deltas(kind: str, field: str) -> Edit:
     """Divide the text of each delta of this type into short pieces."""
 
-    def edit(events: Events) -> bool:
-        divided = False
+    def edit(events: Events) -> None:
         for index, delta in _deltas(events, kind):
             text = delta[field]
             pieces = [text[at : at + _PIECE] for at in range(0, len(text), _PIECE)]
             if len(pieces) > 1:
-                divided = True
                 events[index : index + 1] = [
                     {**events[index], "delta": {**delta, field: piece}} for piece in pieces
                 ]
-        return divided
 
     return edit
 
 
-def add_event_ids(events: Events) -> bool:
+def add_event_ids(events: Events) -> None:
     for number, event in enumerate(events):
         if event != END:
             event["event_id"] = f"ev_{number}"
-    return True
 
 
-def add_empty_signatures(events: Events) -> bool:
+def add_empty_signatures(events: Events) -> None:
     empty = {"type": "thought_signature", "signature": ""}
-    places = [index for index, _ in _deltas(events, "thought_summary")]
-    for index in places:
+    for index, _ in _deltas(events, "thought_summary"):
         events.insert(index + 1, {**events[index], "delta": empty})
-    return bool(places)
 
 
-def remove_end_mark(events: Events) -> bool:
+def remove_end_mark(events: Events) -> None:
     """Remove ``[DONE]``; the status is the end."""
-    if events[-1] != END:
-        return False
-    events.pop()
-    return True
+    if events[-1] == END:
+        events.pop()
 
 
-def remove_completed(events: Events) -> bool:
+def remove_completed(events: Events) -> None:
     del events[_completed(events) :]
-    return True
 
 
-def repeat_steps(events: Events) -> bool:
+def repeat_steps(events: Events) -> None:
     """Repeat the steps in the last event, where they are thoughts, texts and calls."""
     steps: list[dict[str, Any]] = []
     for event in events[: _completed(events)]:
@@ -243,50 +228,48 @@ def repeat_steps(events: Events) -> bool:
             case None | {"type": "thought_signature"}:
                 pass
             case _:
-                return False
+                return
     for step in steps:
         if "arguments" in step:
             step["arguments"] = json.loads(step["arguments"] or "{}")
-    _interaction(events)["steps"] = steps
-    return bool(steps)
+    if steps:
+        _interaction(events)["steps"] = steps
 
 
 def with_first_argument(value: Any) -> Edit:
     """Give the first call ``{"n": value}`` as its arguments."""
 
-    def edit(events: Events) -> bool:
+    def edit(events: Events) -> None:
         deltas = list(_deltas(events, "arguments_delta"))
         if not deltas:
-            return False
+            return
         first, delta = deltas[-1]
         step = events[first]["index"]
         delta["arguments"] = json.dumps({"n": value})
         for index, _ in deltas[:-1]:
             if events[index]["index"] == step:
                 del events[index]
-        return True
 
     return edit
 
 
-def cut_arguments(events: Events) -> bool:
+def cut_arguments(events: Events) -> None:
     """Remove the last character of the arguments of a call."""
     for _, delta in _deltas(events, "arguments_delta"):
         if delta["arguments"]:
             delta["arguments"] = delta["arguments"][:-1]
-            return True
-    return False
+            return
 
 
 def with_ids(call_id: str | None) -> Edit:
     """Give all calls this id, or none."""
 
-    def edit(events: Events) -> bool:
+    def edit(events: Events) -> None:
         calls = (
             event["step"]
             for event in events
             if isinstance(event, dict) and event.get("step", {}).get("type") == "function_call"
         )
-        return put_in_all(calls, "id", call_id)
+        put_in_all(calls, "id", call_id)
 
     return edit
