@@ -91,13 +91,13 @@ TEXTS: Final = (
         "text-split",
         "text comes in shorter pieces",
         SAME,
-        spelling.respelled(spelling.text_in_pieces),
+        spelling.redivided(spelling.text_in_pieces),
     ),
     WireVariant(
         "text-joined",
         "text comes in longer pieces",
         SAME,
-        spelling.respelled(spelling.text_in_one_piece),
+        spelling.redivided(spelling.text_in_one_piece),
     ),
 )
 """Another division of the same text."""

@@ -15,9 +15,11 @@ from harness.stream.json_codec import Json
 
 from .messages import (
     Change,
+    Edit,
     Messages,
     answers,
     as_events,
+    edited,
     object_messages,
     parts,
     responses,
@@ -35,7 +37,7 @@ _OF_REPLY: Final = ("responseId", "response_id", "modelVersion", "model_version"
 _NUMBERED: Final = ("FINISH_REASON_UNSPECIFIED", "STOP", "MAX_TOKENS", "SAFETY", "RECITATION")
 
 
-def respelled(spell: Callable[[Messages], bytes | None]) -> Change:
+def respelled(spell: Callable[[Messages], bytes]) -> Change:
     """Write the messages of any JSON answer again, in a single read."""
 
     return rewritten(lambda exchange: object_messages(exchange.body), spell)
@@ -91,9 +93,14 @@ def compact(messages: Messages) -> bytes:
     )
 
 
-def text_in_pieces(messages: Messages) -> bytes | None:
+def redivided(edit: Edit) -> Change:
+    """Divide the text of any JSON answer otherwise, in a single read."""
+    return edited(edit, lambda exchange: object_messages(exchange.body))
+
+
+def text_in_pieces(messages: Messages) -> None:
     """Each message that is only text becomes several: cut inside the tags of ``<tool_code>``, else
-    in the middle. None where no text can be cut.
+    in the middle.
     """
     written: Messages = []
     for message in messages:
@@ -102,13 +109,11 @@ def text_in_pieces(messages: Messages) -> bytes | None:
             *early, part["text"] = _pieces(part["text"])
             written += [_with_text_alone(message, part, piece) for piece in early]
         written.append(message)
-    return as_events(written) if len(written) > len(messages) else None
+    messages[:] = written
 
 
-def text_in_one_piece(messages: Messages) -> bytes | None:
-    """Consecutive messages that are only text, of the same kind, become one. None where there are
-    none.
-    """
+def text_in_one_piece(messages: Messages) -> None:
+    """Consecutive messages that are only text, of the same kind, become one."""
     written: Messages = []
     for message in messages:
         part, before = _only_text(message), _only_text(written[-1]) if written else None
@@ -123,7 +128,7 @@ def text_in_one_piece(messages: Messages) -> bytes | None:
             (earlier,), (later,) = responses([written.pop()]), responses([message])
             later |= earlier | later
         written.append(message)
-    return as_events(written) if len(written) < len(messages) else None
+    messages[:] = written
 
 
 def _only_text(message: Json) -> dict[str, Json] | None:
