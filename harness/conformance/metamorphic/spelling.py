@@ -144,13 +144,15 @@ def _only_text(message: Json) -> dict[str, Json] | None:
 
 
 def _says_no_more(message: Json, following: Json) -> bool:
-    """Whether a message has no more than its text, and counts that the following one has too."""
+    """Whether a message has no more than its text, and no count that joining it to the following
+    one would add to that one's own.
+    """
     earlier, later = (
         {*(item.get("usageMetadata") or item.get("usage_metadata") or {})}
         for item in responses([message, following])
     )
     of_answer = all(item.keys() <= {"content", "index"} for item in answers([message]))
-    return of_answer and earlier <= later
+    return of_answer and (not later or earlier <= later)
 
 
 def _pieces(text: str) -> list[str]:
