@@ -3,29 +3,21 @@
 from __future__ import annotations
 
 import shlex
-from functools import lru_cache
 from typing import Any, Final
 
 import pytest
 from msgspec.structs import replace
 
-from harness.cassettes.redaction.mask import Mask
-from harness.cassettes.redaction.secrets import mask
 from harness.conformance.masked import masked
 from harness.conformance.results import CaseResult, Verdict, brief, encode
 from harness.stream.printable import printable_lines
 
 from .failures import HarnessFailure, HarnessWarning
+from .masking import mask_for
 from .paths import relative_path
 from .project import pytest_options
 
 _GREEN: Final[tuple[Verdict, ...]] = ("passed", "not-carried")
-
-
-@lru_cache(maxsize=1)
-def _first_mask(config: pytest.Config) -> Mask:
-    """The mask of a run, for results without a text that code under test has made."""
-    return mask()
 
 
 class ResultItem(pytest.Item):
@@ -38,10 +30,10 @@ class ResultItem(pytest.Item):
         of its command. A cell that passes is kept `brief` where no report is written.
         """
         if result.verdict in _GREEN and not self.config.getoption("--harness-report"):
-            made = mask() if result.findings else _first_mask(self.config)
-            self.result = masked(brief(result), made)
+            result = brief(result)
         else:
-            self.result = masked(replace(result, command=self.command(*options)), mask())
+            result = replace(result, command=self.command(*options))
+        self.result = masked(result, mask_for(self))
         return self.result
 
     @property

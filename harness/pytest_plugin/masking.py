@@ -10,7 +10,7 @@ from __future__ import annotations
 import linecache
 from copy import copy
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -20,6 +20,8 @@ from .markers import is_ours
 if TYPE_CHECKING:
     import warnings
     from collections.abc import Callable, Generator
+
+    from harness.cassettes.redaction.mask import Mask
 
 
 def usage_error(message: str) -> pytest.UsageError:
@@ -33,7 +35,7 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
     if is_ours(item):
-        _mask_report(report)
+        _mask_report(report, partial(mask_for, item))
     return report
 
 
@@ -43,7 +45,7 @@ def pytest_make_collect_report(
 ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
     report = yield
     if type(collector).__module__.startswith("harness."):
-        _mask_report(report)
+        _mask_report(report, _mask)
         if report.failed:
             report.nodeid = masked(report.nodeid)
     return report
@@ -55,9 +57,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     ours = [item for item in items if is_ours(item)]
     if not ours:
         return
-    from harness.cassettes.redaction.secrets import mask
-
-    if not mask().is_clean(item.nodeid for item in ours):
+    if not _mask().is_clean(item.nodeid for item in ours):
         for item in ours:
             _mask_id(item)
     config.pluginmanager.register(_Warnings(frozenset(item.nodeid for item in ours)))
@@ -111,18 +111,34 @@ class MaskedFile(pytest.File):
 
 def masked(text: str) -> str:
     """A text for the terminal, without secrets."""
+    return _mask().text(text)
+
+
+def mask_for(item: pytest.Item) -> Mask:
+    """The mask for what an item shows. A cell that runs only our own code sets no secret, so these
+    have one mask together.
+    """
+    return _mask_of_run(item.config) if getattr(item, "quiet", None) else _mask()
+
+
+@lru_cache(maxsize=1)
+def _mask_of_run(config: pytest.Config) -> Mask:
+    return _mask()
+
+
+def _mask() -> Mask:
     from harness.cassettes.redaction.secrets import mask
 
-    return mask().text(text)
+    return mask()
 
 
-def _mask_report(report: pytest.TestReport | pytest.CollectReport) -> None:
+def _mask_report(
+    report: pytest.TestReport | pytest.CollectReport, mask: Callable[[], Mask]
+) -> None:
     """Masks the failure or the reason of a skip, the captured output, and the properties."""
     fields = vars(report)
     shown = {name: value for name in _SHOWN if (value := fields.get(name))}
     if shown:
-        from harness.cassettes.redaction.secrets import mask
-
         fields.update(mask().value(partial(_with_texts, shown)))
 
 
