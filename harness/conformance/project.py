@@ -42,6 +42,8 @@ _LONGEST: Final = 100
 """Characters of a name that are compared with other names: the time grows with their square."""
 KEPT: Final = 8
 """Cassettes that stay in memory. Most cases of one file use the same one."""
+SMALL, KEPT_SMALL = 64 * 1024, 512
+"""Bytes of a small cassette, and how many of these stay too: other files use them again."""
 
 
 class Project:
@@ -76,6 +78,7 @@ class Project:
         self.specs = [path.resolve() for path in specs]
         self.cassettes = cassettes.resolve()
         self.cassette = lru_cache(maxsize=KEPT)(self._cassette)
+        self._load_small = lru_cache(maxsize=KEPT_SMALL)(lambda path, changed: load(path))
         self.normalize = NormalizedOnce()
         self.kept: Kept | None = None
         self._users = with_declarations(
@@ -226,7 +229,10 @@ class Project:
             raise CassetteError(
                 f"no cassette {name}: {_shown(path)} does not exist; {self._way_out(name)}"
             )
-        return load(path)
+        stat = path.stat()
+        if stat.st_size > SMALL:
+            return load(path)
+        return self._load_small(path, (stat.st_size, stat.st_mtime_ns))
 
     def _way_out(self, name: str) -> str:
         near = nearest_name(name, self.cassette_names)
