@@ -12,9 +12,10 @@ import re
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from types import TracebackType
-from typing import Final, Self
+from typing import Final
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from harness.pipeline.replay import DEFAULT_PROVIDER, ReplayError
@@ -38,7 +39,7 @@ _HISTORIES: Final = ("contents", "messages", "input")
 """The fields that hold the history, on all public wires."""
 
 
-class Offer:
+class Offer(AbstractContextManager["Offer"]):
     """Serves an exchange, and those of further turns, at ``base_url``; `close` ends that.
 
     ``exchanges``: one for each turn; `requests` names these objects. ``final``: later turns get a
@@ -67,9 +68,6 @@ class Offer:
         self._requests: deque[ServedRequest] = deque(maxlen=MAX_REQUESTS)
         self._histories: list[int] = []
         self._stored = StoredInteractions((), options())
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(
         self,

@@ -12,7 +12,7 @@ from harness.stream.exchange import Exchange
 
 from . import bytes as raw
 from . import chat, content, runs, spelling, steps
-from .messages import Change, answer_messages, as_events, edited, refused, truncated
+from .messages import Change, answer_messages, as_events, edited, refused, truncated, without
 from .relations import ANSWERED, FAILED, PREFIX, Calls, Relation, equal
 
 
@@ -163,7 +163,7 @@ CONTENT: Final = tuple(
             ANSWERED,
             content.block,
         ),
-        ("no-usage", "no tokens are counted", equal(less=["usage"]), content.remove_usage),
+        ("no-usage", "no tokens are counted", equal(less=["usage"]), without("usageMetadata")),
         (
             "usage-last",
             "all counts come in the last message",
@@ -350,7 +350,7 @@ STEP_CHANGES: Final = tuple(
             equal(less=["finish"]),
             steps.with_status("brand_new"),
         ),
-        ("no-usage", "no tokens are counted", equal(less=["usage"]), steps.remove_usage),
+        ("no-usage", "no tokens are counted", equal(less=["usage"]), without("metadata", "usage")),
         ("usage-running", "a delta has smaller counts", SAME, steps.count_on_the_way),
         ("text-split", "text comes in shorter pieces", SAME, steps.split_deltas("text", "text")),
         (
@@ -470,7 +470,7 @@ CHAT_OTHERS: Final = (
             ("arguments-cut", "arguments come in two deltas", SAME, chat.cut_arguments),
             ("parallel-split", "parallel calls come in separate deltas", SAME, chat.split_calls),
             ("usage-last", "the counts come in a chunk without choices", SAME, chat.move_usage),
-            ("no-usage", "no tokens are counted", equal(less=["usage"]), chat.remove_usage),
+            ("no-usage", "no tokens are counted", equal(less=["usage"]), without("usage")),
             ("letters", "each character of the text is a delta", SAME, chat.cut_text),
             (
                 "signature-moved",
@@ -565,7 +565,7 @@ RUN_OTHERS: Final = (
             ("finish-missing", "the last line does not come", _NOT_WELL, runs.remove_result),
             ("canceled", "the run was canceled", _NOT_WELL, runs.with_result(status="CANCELED")),
             ("unknown-fields", "lines, steps and fields are unknown", SAME, runs.add_unknown),
-            ("no-usage", "no tokens are counted", equal(less=["usage"]), runs.remove_usage),
+            ("no-usage", "no tokens are counted", equal(less=["usage"]), without("usage")),
             ("resumed", "the steps are those of a later turn", SAME, runs.shift_indexes),
             ("empty-text", "a piece of text is empty", SAME, runs.with_piece("")),
             (

@@ -186,11 +186,6 @@ def move_usage(messages: Messages) -> None:
         messages.append({**_chunk(messages[0], {}), "choices": [], "usage": counts[-1]})
 
 
-def remove_usage(messages: Messages) -> None:
-    for item in messages:
-        item.pop("usage", None)
-
-
 def cut_text(messages: Messages) -> None:
     """Send each character of the text in a delta of its own; its tags are cut too."""
     for place, message in reversed(list(enumerate(messages))):

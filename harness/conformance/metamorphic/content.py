@@ -145,11 +145,6 @@ def repeat_finish(messages: Messages) -> None:
         next(iter(answers(messages[-1:])))["finishReason"] = reasons[-1]
 
 
-def remove_usage(messages: Messages) -> None:
-    for item in responses(messages):
-        item.pop("usageMetadata", None)
-
-
 def move_usage_to_the_end(messages: Messages) -> None:
     """Send all counts in the last message."""
     counts: dict[str, Any] = {}

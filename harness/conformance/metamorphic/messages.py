@@ -122,6 +122,18 @@ def put_in_all(holders: Iterable[dict[str, Json]], name: str, value: Json) -> No
         holder |= {} if value is None else {name: value}
 
 
+def without(*names: str) -> Edit:
+    """Remove these fields of every message and of the objects that a message holds."""
+
+    def edit(messages: Messages) -> None:
+        for message in messages:
+            for holder in (message, *message.values()) if isinstance(message, dict) else ():
+                for name in names if isinstance(holder, dict) else ():
+                    holder.pop(name, None)
+
+    return edit
+
+
 def reversed_keys(value: Json) -> Json:
     """Objects with their keys in reverse order."""
     if isinstance(value, dict):

@@ -97,12 +97,6 @@ def remove_result(lines: Lines) -> None:
     del lines[-1]
 
 
-def remove_usage(lines: Lines) -> None:
-    """Take away all counts."""
-    for part in [*_steps(lines), lines[-1]["result"]]:
-        part.pop("usage", None)
-
-
 def with_result(**fields: Any) -> Edit:
     """Change fields of the result; None takes one away."""
 

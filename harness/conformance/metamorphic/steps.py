@@ -154,14 +154,6 @@ def with_status(status: str) -> Edit:
     return edit
 
 
-def remove_usage(events: Events) -> None:
-    for event in events:
-        if event != END:
-            event.pop("metadata", None)
-            event.pop("usage", None)
-            (event.get("interaction") or {}).pop("usage", None)
-
-
 def count_on_the_way(events: Events) -> None:
     """Put smaller counts into the metadata of the first delta."""
     usage = _interaction(events).get("usage") or {}
