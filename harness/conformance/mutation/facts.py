@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
+import copy
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from harness.dialects.dialect import lose_argument
 from harness.facts import Call, Entry, Error, Fact, Finish, Text, Thought, Transcript, Usage
 
 Change = Callable[[Transcript], Transcript]
@@ -57,15 +58,9 @@ def _without(kind: type[Any]) -> Change:
 
 
 def _lose_argument(call: Call) -> tuple[Fact, ...]:
-    arguments = call.arguments
-    if isinstance(arguments, str):
-        try:
-            arguments = json.loads(arguments)
-        except ValueError:
-            return (call,)
-    if not isinstance(arguments, dict) or not arguments:
-        return (call,)
-    return (replace(call, arguments=dict(list(arguments.items())[:-1])),)
+    changed = {"arguments": copy.copy(call.arguments)}
+    lose_argument(changed, "arguments")
+    return (replace(call, arguments=changed["arguments"]),)
 
 
 def _change_count(usage: Usage) -> tuple[Fact, ...]:
