@@ -31,7 +31,8 @@ class Understanding:
 
     ``content``: the answer has a text, a thought, a call, a result, media or code.
     ``understood``: it has content, a finish reason, a block, an error or a warning. ``invalid``:
-    the sentence that says that the arguments of a call are no JSON object, "" where all are.
+    the sentence that says that the arguments of the first such call are no JSON object, "" where
+    all are.
     ``watched``: the kinds of events that can still change any of these; others need no `note`.
     """
 
@@ -47,10 +48,12 @@ class Understanding:
         """Look at the next event."""
         if isinstance(event, ev.CallStart) and event.candidate == 0:
             self._called = event.call, event.name
-        elif isinstance(event, ev.CallInvalid) and event.call == self._called[0]:
+        elif (
+            isinstance(event, ev.CallInvalid) and event.call == self._called[0] and not self.invalid
+        ):
             quoted, name = shorten(printable(event.text), QUOTED), self._called[1]
-            subject = f"the arguments of the call {name} are" if name else "a call is"
-            self.invalid = f"{subject} no JSON object: {quoted}"
+            call = f"the call {name}" if name else "a call"
+            self.invalid = f"the arguments of {call} are no JSON object: {quoted}"
         if self.content or getattr(event, "candidate", 0) > 0:
             return
         if isinstance(event, ev.Text):

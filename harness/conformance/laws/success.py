@@ -98,11 +98,7 @@ def no_good_end(wire: Facts) -> str:
         return ""
     if wire.invalid_calls:
         name = wire.invalid_calls[0][0]
-        return (
-            f"the arguments of the call {name} are no JSON object"
-            if name
-            else "a call is no JSON object"
-        )
+        return f"the arguments of {f'the call {name}' if name else 'a call'} are no JSON object"
     if wire.calls or wire.blocks:
         return ""
     if wire.finish is None:
