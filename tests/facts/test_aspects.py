@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from harness.facts import (
-    RED,
     Aspect,
     AspectVerdict,
     Call,
@@ -27,24 +26,11 @@ from harness.facts import (
     judge_answer,
     merged_facts,
 )
-from harness.providers.oracle import gather_agy, gather_body, gather_cli, read_messages
+from harness.providers.oracle import gather_agy, gather_body, gather_cli
+from tests.support.wire_answers import answer, call_part, frame, red, verdicts
 
 SIGNATURE = "c2lnbmF0dXJlIG9mIHRoZSBjYWxsIG9uZQ=="
 MEDIUM = "aVZCT1J3MEtHZ29BQUFBTlNVaEVVZ0FB"
-
-
-def answer(*messages: dict[str, Any], **options: Any) -> WireAnswer:
-    return WireAnswer(read_messages(list(messages)), **{"end": "complete", **options})
-
-
-def frame(*parts: dict[str, Any], **candidate: Any) -> dict[str, Any]:
-    return {"candidates": [{"content": {"parts": list(parts)}, **candidate}]}
-
-
-def call_part(name: str, call_id: str | None, **arguments: Any) -> dict[str, Any]:
-    return {
-        "functionCall": {"name": name, "args": arguments} | ({"id": call_id} if call_id else {})
-    }
 
 
 USAGE = {
@@ -81,16 +67,6 @@ FAITHFUL = Transcript(
         ),
     )
 )
-
-
-def verdicts(wire: WireAnswer, transcript: Transcript) -> dict[Aspect, AspectVerdict]:
-    return {aspect: finding.verdict for aspect, finding in judge_answer(wire, transcript).items()}
-
-
-def red(wire: WireAnswer, transcript: Transcript) -> dict[Aspect, AspectVerdict]:
-    return {
-        aspect: verdict for aspect, verdict in verdicts(wire, transcript).items() if verdict in RED
-    }
 
 
 def test_a_faithful_transcript_is_kept() -> None:
@@ -274,136 +250,6 @@ def test_equal_media_are_counted_in_leaves_and_in_joined_pieces() -> None:
     assert verdicts(wire, Transcript((whole, *pieces[:1])))["media"] == "lost"
 
 
-ENDS: list[tuple[str | None, str | None, bool, dict[Aspect, AspectVerdict]]] = [
-    ("MAX_TOKENS", "length", False, {}),
-    ("MAX_TOKENS", "end_turn", False, {"finish": "wrong"}),
-    ("MAX_TOKENS", "tool_calls", True, {"finish": "wrong"}),
-    ("STOP", "tool_calls", True, {}),
-    ("STOP", "stop", True, {}),
-    ("STOP", "tool_use", True, {}),
-    ("STOP", "end_turn", True, {"finish": "wrong"}),
-    ("STOP", "end_turn", False, {}),
-    ("SAFETY", "content_filter", False, {}),
-    ("SAFETY", "stop", False, {"finish": "wrong"}),
-    ("LANGUAGE", "error", False, {}),
-    ("LANGUAGE", "stop", False, {"finish": "wrong"}),
-    ("MALFORMED_FUNCTION_CALL", "stop", False, {"finish": "wrong"}),
-    ("BRAND_NEW", None, False, {"finish": "lost"}),
-    (None, None, False, {}),
-    ("", None, False, {}),
-    (None, "stop", False, {"unfinished": "wrong"}),
-    (None, "tool_use", True, {}),
-]
-
-
-@pytest.mark.parametrize(("reason", "given", "with_call", "expected"), ENDS)
-def test_the_end_is_judged_by_its_class(
-    reason: str | None, given: str | None, with_call: bool, expected: dict[Aspect, AspectVerdict]
-) -> None:
-    parts = [call_part("f", None)] if with_call else [{"text": "a"}]
-    wire = answer(frame(*parts, **({} if reason is None else {"finishReason": reason})))
-    content: Fact = Call(None, "f") if with_call else Text("a")
-    facts = (content, Finish(given)) if given else (content,)
-    assert red(wire, Transcript((Entry(None, facts),))) == expected
-
-
-def test_the_wires_own_word_is_enough_where_the_class_is_other() -> None:
-    wire = answer(frame({"text": "a"}, finishReason="SAFETY"))
-    facts = (Text("a"), Finish("unknown"))
-    assert not red(wire, Transcript((Entry({"reason": "SAFETY"}, facts),)))
-    assert red(wire, Transcript((Entry({"reason": "SAFETY"}), Entry({}, facts)))) == {
-        "finish": "wrong"
-    }
-
-
-def test_an_error_that_names_the_reason_is_not_needless() -> None:
-    wire = answer(frame(finishReason="MALFORMED_FUNCTION_CALL"))
-    named = Transcript(raised=Raised("ModelError", "ended with MALFORMED_FUNCTION_CALL"))
-    assert not red(wire, named)
-    other = Transcript(raised=Raised("ModelError", "ended badly"))
-    assert red(wire, other).keys() == {"finish", "needless_error"}
-
-
-@pytest.mark.parametrize(
-    ("transcript", "expected"),
-    [
-        (Transcript((Entry(None, (Text("a"),)),)), {"unfinished": "lost"}),
-        (Transcript((Entry(None, (Text("a"), Finish("stop"))),)), {"unfinished": "wrong"}),
-        (Transcript((Entry(None, (Text("a"), Error(None, "cut"))),)), {}),
-        (Transcript((Entry(None, (Text("a"), Finish("error"))),)), {}),
-    ],
-)
-def test_a_cut_must_be_told(transcript: Transcript, expected: dict[Aspect, AspectVerdict]) -> None:
-    wire = answer(frame({"text": "a"}), end="cut", interrupted=True)
-    assert red(wire, transcript) == expected
-
-
-ERROR = {"error": {"code": 503, "status": "UNAVAILABLE", "message": "The model is overloaded."}}
-
-
-@pytest.mark.parametrize(
-    ("facts", "expected"),
-    [
-        ((Text("a"),), {"error": "lost"}),
-        ((Text("a"), Finish("stop")), {"error": "lost"}),
-        ((Text("a"), Error(None, "something went wrong")), {"error": "wrong"}),
-        ((Text("a"), Error(503, "")), {}),
-        ((Text("a"), Error(None, "HTTP 503")), {}),
-        ((Text("a"), Error(None, "HTTP 5030")), {"error": "wrong"}),
-        ((Text("a"), Error(None, "The model is overloaded. Try later.")), {}),
-    ],
-)
-def test_an_error_in_the_stream_must_be_told(
-    facts: tuple[Fact, ...], expected: dict[Aspect, AspectVerdict]
-) -> None:
-    wire = answer(frame({"text": "a"}), ERROR)
-    assert red(wire, Transcript((Entry(None, facts),))) == expected
-
-
-@pytest.mark.parametrize(
-    ("code", "expected"),
-    [
-        ("rate_limit_error", {}),
-        ("LIMITED", {}),
-        (None, {}),
-        ("api_error", {"error": "wrong"}),
-        ("invalid_request_error", {"error": "wrong"}),
-        (500, {"error": "wrong"}),
-    ],
-)
-def test_an_error_is_not_of_another_class(
-    code: int | str | None, expected: dict[Aspect, AspectVerdict]
-) -> None:
-    limit = {"code": 429, "status": "RESOURCE_EXHAUSTED", "message": "Please try again later."}
-    wire = answer({"error": limit})
-    error = Error(code, "Please try again later.")
-    assert red(wire, Transcript((Entry(None, (error,)),))) == expected
-    with_its_own = Error(code, "429: Please try again later.")
-    assert not red(wire, Transcript((Entry(None, (with_its_own,)),)))
-
-
-def test_nothing_is_asked_after_the_first_error() -> None:
-    wire = answer(frame({"text": "a"}), ERROR, frame({"text": "b"}))
-    for text in ("a", "ab"):
-        assert not red(wire, Transcript((Entry(None, (Text(text), Error(503, ""))),)))
-
-
-@pytest.mark.parametrize(
-    ("facts", "expected"),
-    [
-        ((Finish("content_filter"),), {}),
-        ((Error(None, "refused"),), {}),
-        ((), {"blocked": "lost"}),
-        ((Finish("stop"),), {"blocked": "lost"}),
-    ],
-)
-def test_a_refusal_must_be_told(
-    facts: tuple[Fact, ...], expected: dict[Aspect, AspectVerdict]
-) -> None:
-    wire = answer({"promptFeedback": {"blockReason": "SAFETY"}})
-    assert red(wire, Transcript((Entry({}, facts),))) == expected
-
-
 def test_arguments_handed_on_in_pieces_are_a_loss() -> None:
     piece = {"jsonPath": "$.path", "stringValue": "notes.txt", "willContinue": False}
     wire = answer(
@@ -551,51 +397,8 @@ def test_an_empty_id_is_no_id() -> None:
     assert not red(wire, Transcript((Entry(None, facts),)))
 
 
-def test_a_block_reason_before_a_good_reason_is_kept() -> None:
-    wire = answer(
-        {"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}}, frame(finishReason="STOP")
-    )
-    facts = (Finish("PROHIBITED_CONTENT"), Finish("STOP"))
-    assert not red(wire, Transcript((Entry({}, facts),)))
-    assert red(wire, Transcript((Entry({}, facts[1:]),))) == {"blocked": "lost"}
-
-
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        ("'NoneType' object is not subscriptable", {"blocked": "wrong"}),
-        ("The prompt was blocked.", {}),
-        ("no answer: OTHER", {}),
-    ],
-)
-def test_an_error_in_place_of_a_blocked_prompt_says_so(
-    words: str, expected: dict[Aspect, AspectVerdict]
-) -> None:
-    wire = answer({"promptFeedback": {"blockReason": "OTHER"}})
-    assert red(wire, Transcript(raised=Raised("TypeError", words))) == expected
-
-
-def test_an_adapter_that_asked_again_has_understood_the_error() -> None:
-    wire = answer(ERROR)
-    conflict = Raised("HTTPError", "409 asked again")
-    assert red(wire, Transcript(raised=conflict)) == {"error": "wrong"}
-    assert not red(wire, Transcript(raised=conflict, asked_again=2))
-    assert red(wire, Transcript(asked_again=2)) == {"error": "lost"}
-
-
 def test_a_call_without_a_name_is_not_asked() -> None:
     wire = answer(frame(call_part("", None, x=1), finishReason="STOP"))
     assert wire.facts.calls
     for facts in ((Finish("STOP"),), (Call(None, "generic_tool", {"x": 1}), Finish("STOP"))):
         assert verdicts(wire, Transcript((Entry(None, facts),)))["calls"] == "not_asked"
-
-
-def test_a_result_without_a_status_ended_well() -> None:
-    stop = Transcript((Entry(None, (Text("a"), Finish("stop"))),))
-    body = b'{"type":"message","content":"a","timestamp":"t"}\n'
-    ended = WireAnswer(
-        gather_cli(body + b'{"type":"result","timestamp":"t"}\n'), "complete", program=True
-    )
-    assert not red(ended, stop)
-    endless = WireAnswer(gather_cli(body), "complete", program=True)
-    assert red(endless, stop) == {"unfinished": "wrong"}

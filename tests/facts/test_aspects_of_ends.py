@@ -1,0 +1,193 @@
+"""The aspects of an end: the reason, a cut, an error, a refused prompt."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.facts import (
+    Aspect,
+    AspectVerdict,
+    Call,
+    Entry,
+    Error,
+    Fact,
+    Finish,
+    Raised,
+    Text,
+    Transcript,
+    WireAnswer,
+)
+from harness.providers.oracle import gather_cli
+from tests.support.wire_answers import answer, call_part, frame, red
+
+ENDS: list[tuple[str | None, str | None, bool, dict[Aspect, AspectVerdict]]] = [
+    ("MAX_TOKENS", "length", False, {}),
+    ("MAX_TOKENS", "end_turn", False, {"finish": "wrong"}),
+    ("MAX_TOKENS", "tool_calls", True, {"finish": "wrong"}),
+    ("STOP", "tool_calls", True, {}),
+    ("STOP", "stop", True, {}),
+    ("STOP", "tool_use", True, {}),
+    ("STOP", "end_turn", True, {"finish": "wrong"}),
+    ("STOP", "end_turn", False, {}),
+    ("SAFETY", "content_filter", False, {}),
+    ("SAFETY", "stop", False, {"finish": "wrong"}),
+    ("LANGUAGE", "error", False, {}),
+    ("LANGUAGE", "stop", False, {"finish": "wrong"}),
+    ("MALFORMED_FUNCTION_CALL", "stop", False, {"finish": "wrong"}),
+    ("BRAND_NEW", None, False, {"finish": "lost"}),
+    (None, None, False, {}),
+    ("", None, False, {}),
+    (None, "stop", False, {"unfinished": "wrong"}),
+    (None, "tool_use", True, {}),
+]
+
+
+@pytest.mark.parametrize(("reason", "given", "with_call", "expected"), ENDS)
+def test_the_end_is_judged_by_its_class(
+    reason: str | None, given: str | None, with_call: bool, expected: dict[Aspect, AspectVerdict]
+) -> None:
+    parts = [call_part("f", None)] if with_call else [{"text": "a"}]
+    wire = answer(frame(*parts, **({} if reason is None else {"finishReason": reason})))
+    content: Fact = Call(None, "f") if with_call else Text("a")
+    facts = (content, Finish(given)) if given else (content,)
+    assert red(wire, Transcript((Entry(None, facts),))) == expected
+
+
+def test_the_wires_own_word_is_enough_where_the_class_is_other() -> None:
+    wire = answer(frame({"text": "a"}, finishReason="SAFETY"))
+    facts = (Text("a"), Finish("unknown"))
+    assert not red(wire, Transcript((Entry({"reason": "SAFETY"}, facts),)))
+    assert red(wire, Transcript((Entry({"reason": "SAFETY"}), Entry({}, facts)))) == {
+        "finish": "wrong"
+    }
+
+
+def test_an_error_that_names_the_reason_is_not_needless() -> None:
+    wire = answer(frame(finishReason="MALFORMED_FUNCTION_CALL"))
+    named = Transcript(raised=Raised("ModelError", "ended with MALFORMED_FUNCTION_CALL"))
+    assert not red(wire, named)
+    other = Transcript(raised=Raised("ModelError", "ended badly"))
+    assert red(wire, other).keys() == {"finish", "needless_error"}
+
+
+@pytest.mark.parametrize(
+    ("transcript", "expected"),
+    [
+        (Transcript((Entry(None, (Text("a"),)),)), {"unfinished": "lost"}),
+        (Transcript((Entry(None, (Text("a"), Finish("stop"))),)), {"unfinished": "wrong"}),
+        (Transcript((Entry(None, (Text("a"), Error(None, "cut"))),)), {}),
+        (Transcript((Entry(None, (Text("a"), Finish("error"))),)), {}),
+    ],
+)
+def test_a_cut_must_be_told(transcript: Transcript, expected: dict[Aspect, AspectVerdict]) -> None:
+    wire = answer(frame({"text": "a"}), end="cut", interrupted=True)
+    assert red(wire, transcript) == expected
+
+
+ERROR = {"error": {"code": 503, "status": "UNAVAILABLE", "message": "The model is overloaded."}}
+
+
+@pytest.mark.parametrize(
+    ("facts", "expected"),
+    [
+        ((Text("a"),), {"error": "lost"}),
+        ((Text("a"), Finish("stop")), {"error": "lost"}),
+        ((Text("a"), Error(None, "something went wrong")), {"error": "wrong"}),
+        ((Text("a"), Error(503, "")), {}),
+        ((Text("a"), Error(None, "HTTP 503")), {}),
+        ((Text("a"), Error(None, "HTTP 5030")), {"error": "wrong"}),
+        ((Text("a"), Error(None, "The model is overloaded. Try later.")), {}),
+    ],
+)
+def test_an_error_in_the_stream_must_be_told(
+    facts: tuple[Fact, ...], expected: dict[Aspect, AspectVerdict]
+) -> None:
+    wire = answer(frame({"text": "a"}), ERROR)
+    assert red(wire, Transcript((Entry(None, facts),))) == expected
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("rate_limit_error", {}),
+        ("LIMITED", {}),
+        (None, {}),
+        ("api_error", {"error": "wrong"}),
+        ("invalid_request_error", {"error": "wrong"}),
+        (500, {"error": "wrong"}),
+    ],
+)
+def test_an_error_is_not_of_another_class(
+    code: int | str | None, expected: dict[Aspect, AspectVerdict]
+) -> None:
+    limit = {"code": 429, "status": "RESOURCE_EXHAUSTED", "message": "Please try again later."}
+    wire = answer({"error": limit})
+    error = Error(code, "Please try again later.")
+    assert red(wire, Transcript((Entry(None, (error,)),))) == expected
+    with_its_own = Error(code, "429: Please try again later.")
+    assert not red(wire, Transcript((Entry(None, (with_its_own,)),)))
+
+
+def test_nothing_is_asked_after_the_first_error() -> None:
+    wire = answer(frame({"text": "a"}), ERROR, frame({"text": "b"}))
+    for text in ("a", "ab"):
+        assert not red(wire, Transcript((Entry(None, (Text(text), Error(503, ""))),)))
+
+
+@pytest.mark.parametrize(
+    ("facts", "expected"),
+    [
+        ((Finish("content_filter"),), {}),
+        ((Error(None, "refused"),), {}),
+        ((), {"blocked": "lost"}),
+        ((Finish("stop"),), {"blocked": "lost"}),
+    ],
+)
+def test_a_refusal_must_be_told(
+    facts: tuple[Fact, ...], expected: dict[Aspect, AspectVerdict]
+) -> None:
+    wire = answer({"promptFeedback": {"blockReason": "SAFETY"}})
+    assert red(wire, Transcript((Entry({}, facts),))) == expected
+
+
+def test_a_block_reason_before_a_good_reason_is_kept() -> None:
+    wire = answer(
+        {"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}}, frame(finishReason="STOP")
+    )
+    facts = (Finish("PROHIBITED_CONTENT"), Finish("STOP"))
+    assert not red(wire, Transcript((Entry({}, facts),)))
+    assert red(wire, Transcript((Entry({}, facts[1:]),))) == {"blocked": "lost"}
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("'NoneType' object is not subscriptable", {"blocked": "wrong"}),
+        ("The prompt was blocked.", {}),
+        ("no answer: OTHER", {}),
+    ],
+)
+def test_an_error_in_place_of_a_blocked_prompt_says_so(
+    words: str, expected: dict[Aspect, AspectVerdict]
+) -> None:
+    wire = answer({"promptFeedback": {"blockReason": "OTHER"}})
+    assert red(wire, Transcript(raised=Raised("TypeError", words))) == expected
+
+
+def test_an_adapter_that_asked_again_has_understood_the_error() -> None:
+    wire = answer(ERROR)
+    conflict = Raised("HTTPError", "409 asked again")
+    assert red(wire, Transcript(raised=conflict)) == {"error": "wrong"}
+    assert not red(wire, Transcript(raised=conflict, asked_again=2))
+    assert red(wire, Transcript(asked_again=2)) == {"error": "lost"}
+
+
+def test_a_result_without_a_status_ended_well() -> None:
+    stop = Transcript((Entry(None, (Text("a"), Finish("stop"))),))
+    body = b'{"type":"message","content":"a","timestamp":"t"}\n'
+    ended = WireAnswer(
+        gather_cli(body + b'{"type":"result","timestamp":"t"}\n'), "complete", program=True
+    )
+    assert not red(ended, stop)
+    endless = WireAnswer(gather_cli(body), "complete", program=True)
+    assert red(endless, stop) == {"unfinished": "wrong"}
