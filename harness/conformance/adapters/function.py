@@ -191,6 +191,7 @@ def _find(target: str, folder: Path, *, served: bool) -> tuple[Any, Any]:
     for the tests themselves.
     """
     name, _, path = target.partition(":")
+    folder = folder.absolute()  # else a module of another working folder would be found
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))
     try:
