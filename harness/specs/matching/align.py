@@ -44,12 +44,7 @@ def align(left: int, right: int, same: Callable[[int, int], bool], steps: int) -
         if steps < 0 or ends.get(left - right, NONE)[0] == left:
             break
     furthest = max(ends, key=lambda diagonal: (2 * ends[diagonal][0] - diagonal, diagonal))
-    pairs: Pairs = []
-    chain = ends[furthest][1]
-    while chain:
-        pair, chain = chain
-        pairs.append(pair)
-    return pairs[::-1]
+    return _unchained(ends[furthest][1])[::-1]
 
 
 def best_pairs(left: int, right: int, score: Callable[[int, int], float]) -> Pairs:
@@ -57,14 +52,23 @@ def best_pairs(left: int, right: int, score: Callable[[int, int], float]) -> Pai
 
     Asks for every pair, so ``left`` × ``right`` must be small.
     """
-    # For each place on the right the best sum from there on, and its pairs.
-    below: list[tuple[float, Pairs]] = [(0.0, [])] * (right + 1)
+    # For each place on the right the best sum from there on, and a chain of its pairs.
+    below: list[tuple[float, Any]] = [(0.0, None)] * (right + 1)
     for i in range(left - 1, -1, -1):
-        row = [*below]
+        row = [(0.0, None)] * (right + 1)
         for j in range(right - 1, -1, -1):
-            total, pairs = below[j + 1]
-            points = score(i, j)
-            paired = (points + total, [(i, j), *pairs]) if points else below[j]
-            row[j] = max(paired, below[j], row[j + 1], key=itemgetter(0))
+            choices = [below[j], row[j + 1]]
+            if points := score(i, j):
+                total, chain = below[j + 1]
+                choices.insert(0, (points + total, ((i, j), chain)))
+            row[j] = max(choices, key=itemgetter(0))
         below = row
-    return below[0][1]
+    return _unchained(below[0][1])
+
+
+def _unchained(chain: Any) -> Pairs:
+    pairs: Pairs = []
+    while chain:
+        pair, chain = chain
+        pairs.append(pair)
+    return pairs

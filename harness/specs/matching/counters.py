@@ -9,17 +9,20 @@ part of the course. If the numbers return to the old course, the shift is a find
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
-from itertools import islice
 from typing import Final
 
 from msgspec import Struct
 
-from harness.stream.json_codec import Json
+from harness.stream.json_codec import Json, same_json
 
 from .fingerprint import counted
 from .mismatch import Path
+from .operators import NOTHING, Bindings, fields, matches, operator_of
 
 MINUS: Final = "\N{MINUS SIGN}"
+
+LOOK_AHEAD: Final = 1_000
+"""How many sightings after a stretch are searched for a later number."""
 
 Course = tuple[tuple[int, int], ...]
 """``((3, -1), (7, -2))``: counted numbers from 3 on are off by −1, from 7 on by −2."""
@@ -52,39 +55,43 @@ class Sighting(Struct, frozen=True):
 class Shift(Struct, frozen=True):
     """A stretch of sightings that left the course; ``first`` is the first of them.
 
-    ``step`` is that of the run that caused it, or of the first sighting. The note is ``""`` for a
-    single number without a cause.
+    ``cause`` is the step of the run that caused it, or None. The note is ``""`` for a single number
+    without a cause.
     """
 
     first: Sighting
-    step: int
+    cause: int | None
     note: str
 
 
-def renumber(
-    expected: Json, actual: Json, seen: list[Sighting], path: Path = (), step: int = 0
-) -> Json:
-    """The expectation with the counted numbers of the value; adds those on both sides to
-    ``seen``.
-    """
-    if isinstance(expected, dict) and isinstance(actual, dict):
-        return {
-            key: renumber(want, actual[key], seen, (*path, key), step) if key in actual else want
-            for key, want in expected.items()
-        }
-    if isinstance(expected, list) and isinstance(actual, list):
-        both = enumerate(zip(expected, actual, strict=False))
-        items = [renumber(want, got, seen, (*path, place), step) for place, (want, got) in both]
-        return items + expected[len(items) :]
-    last = path[-1] if path and isinstance(path[-1], str) else None
-    wanted, given = counted(last, expected), counted(last, actual)
-    if wanted is None or given is None or wanted[0] != given[0]:
-        return expected
-    name, number = wanted
-    keys = ".".join(key for key in path if isinstance(key, str))
-    counter = name if isinstance(expected, str) else keys
-    seen.append(Sighting(step, path, name, counter, number, given[1] - number, expected, actual))
-    return actual
+def sightings(
+    expected: Json, actual: Json, loose: Bindings, path: Path = (), step: int = 0
+) -> tuple[list[Sighting], bool]:
+    """The counted numbers of two items, and whether the items are equal but for them."""
+    seen: list[Sighting] = []
+
+    def look(expected: Json, actual: Json, path: Path) -> bool:
+        if operator_of(expected) is not None:
+            return matches(expected, actual, loose)
+        inner = fields(expected, actual)
+        if inner is not None:
+            together = (
+                want is not NOTHING and got is not NOTHING and look(want, got, (*path, step))
+                for step, want, got in inner
+            )
+            return all([*together])  # no number is left out
+        last = path[-1] if path and isinstance(path[-1], str) else None
+        wanted, given = counted(last, expected), counted(last, actual)
+        if wanted is None or given is None or wanted[0] != given[0]:
+            return same_json(expected, actual)
+        name, number = wanted
+        keys = ".".join(key for key in path if isinstance(key, str))
+        counter = name if isinstance(expected, str) else keys
+        by = given[1] - number
+        seen.append(Sighting(step, path, name, counter, number, by, expected, actual))
+        return True
+
+    return seen, look(expected, actual, path)
 
 
 def find_shifts(seen: list[Sighting], runs: Runs) -> list[Shift]:
@@ -106,7 +113,7 @@ def _shifts_of(items: list[Sighting], runs: Runs) -> Iterator[Shift]:
                 stop += 1
             count = stop - place
             # A number from before the shift says nothing about it.
-            later = islice(items, stop, None)
+            later = items[stop : stop + LOOK_AHEAD]
             following = next((item for item in later if item.number >= first.number), None)
             cause = _cause(runs, since, first.step, first.name, sure=count == 1)
             ends = following is not None and following.follows(course)
@@ -116,10 +123,10 @@ def _shifts_of(items: list[Sighting], runs: Runs) -> Iterator[Shift]:
             amount = f"{first.name} {_signed(first.by)}"
             if cause is not None or not (ends or count == 1):
                 course = (*course, (first.number, first.by))
-                yield Shift(first, first.step if cause is None else cause, f"{amount} from here")
+                yield Shift(first, cause, f"{amount} from here")
             else:
                 times = f"{amount} here, {count} times, then as before" if count > 1 else ""
-                yield Shift(first, first.step, times)
+                yield Shift(first, None, times)
         place, since = stop, items[stop - 1].step
 
 

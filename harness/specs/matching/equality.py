@@ -6,14 +6,12 @@ walk.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
-from typing import Any, Final
+from collections.abc import Hashable
+from typing import Final
 
 import msgspec
 
 from harness.stream.json_codec import Json, same_json
-
-Path = tuple[str | int, ...]
 
 _ENCODER: Final = msgspec.json.Encoder(order="deterministic")
 _OPERATOR: Final = b'{"$'
@@ -33,26 +31,12 @@ def is_plain(expected: Json) -> bool:
 
 
 def hashable(value: Json) -> Hashable:
-    """A key that is equal for equal values only. True equals 1, so each leaf says whether it is a
-    boolean.
-    """
-    return tuple((path, isinstance(leaf, bool), leaf) for path, leaf in leaves(value))
-
-
-def leaves(value: Json, path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """The values in a value that hold no others, with their paths, and a mark of each mapping and
-    list.
-    """
+    """A key that is equal for equal values only."""
     if isinstance(value, dict):
-        yield path, dict
-        for key in sorted(value):
-            yield from leaves(value[key], (*path, key))
-    elif isinstance(value, list):
-        yield path, list
-        for place, item in enumerate(value):
-            yield from leaves(item, (*path, place))
-    else:
-        yield path, value
+        return frozenset((name, hashable(item)) for name, item in value.items())
+    if isinstance(value, list):
+        return tuple(map(hashable, value))
+    return (bool, value) if isinstance(value, bool) else value
 
 
 def may_hold(value: Json, mark: bytes) -> bool:

@@ -7,15 +7,16 @@ the order of the expectation, because names are bound in that order.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from operator import itemgetter
 from typing import Any
 
 from harness.stream.json_codec import Json
 from harness.stream.json_path import readable_path
 
-from .counters import Shift, Sighting, find_shifts, renumber
+from .counters import Shift, find_shifts, sightings
 from .equality import equal_if_plain, is_plain
+from .fingerprint import names
 from .lists import align_lists, likeness
 from .mismatch import Kind, Mismatch, Path, sides
 from .operators import (
@@ -25,10 +26,11 @@ from .operators import (
     fault_of,
     fields,
     operator_of,
+    pair_equal,
     parse_json,
-    unpaired,
+    read_pattern,
 )
-from .patterns import MAX_SUBJECT
+from .patterns import Pattern
 
 
 class Explainer:
@@ -40,10 +42,12 @@ class Explainer:
         self.hidden = 0
         self.bindings = Bindings()
         self.loose = Bindings(loose=True)
+        self.loose.fits, self.loose.parsed = self.bindings.fits, self.bindings.parsed
+        self.silenced: set[Path] = set()
 
     def explain(self, path: Path, expected: Json, actual: Json) -> None:
         """Add what differs; nothing if ``actual`` is as expected."""
-        if self.bindings.meets(expected, actual):
+        if path in self.silenced or self.bindings.meets(expected, actual):
             return
         if len(self.mismatches) >= self.limit:
             self.hidden += 1
@@ -77,7 +81,7 @@ class Explainer:
         if is_plain(expected):
             inner = _deep_fields(expected, actual)
         else:
-            inner = (((key,), want, got) for key, want, got in fields(expected, actual))
+            inner = (((key,), want, got) for key, want, got in fields(expected, actual) or ())
         for steps, want, got in inner:
             self._explain_field((*path, *steps), want, got)
 
@@ -89,33 +93,45 @@ class Explainer:
         names the shift that the run causes.
         """
         steps = align_lists(expected, actual, self.loose)
-        seen: list[Sighting] = []
-        for at, step in enumerate(steps):
-            for place, want, got in step.pairs(path) if step.is_pairs else ():
-                renumber(want, got, seen, place, at)
+        seen = [
+            sighting
+            for at, step in enumerate(steps)
+            if step.is_pairs
+            for place, want, got in step.pairs(path)
+            for sighting in sightings(want, got, self.loose, place, at)[0]
+        ]
         shifts: dict[int, list[Shift]] = {}
-        runs = {at: step.names for at, step in enumerate(steps) if seen and not step.is_pairs}
+        runs = {
+            at: names([*step.expected, *step.actual])
+            for at, step in enumerate(steps)
+            if seen and not step.is_pairs
+        }
         for shift in find_shifts(seen, runs):
-            shifts.setdefault(shift.step, []).append(shift)
+            at = shift.first.step if shift.cause is None else shift.cause
+            shifts.setdefault(at, []).append(shift)
+        silenced = self.silenced
+        self.silenced = silenced | {sighting.path for sighting in seen if sighting.by}
         for at, step in enumerate(steps):
             if not step.is_pairs:
                 self.add(*step.finding(path, [shift.note for shift in shifts.get(at, ())]))
                 continue
             for shift in shifts.get(at, ()):
                 first = shift.first
-                if first.by:  # a number that is as expected again is no finding
+                # A number that is as expected again is no finding.
+                if first.by and first.path not in silenced:
                     kind: Kind = "moved" if shift.note else "changed"
                     self.add(first.path, kind, first.expected, first.got, shift.note)
-            for pair in step.pairs(path):
-                self._explain_item(*pair)
+            if not equal_if_plain(step.expected, step.actual):
+                for pair in step.pairs(path):
+                    self._explain_item(*pair)
+        self.silenced = silenced
 
     def _explain_item(self, path: Path, expected: Json, actual: Json) -> None:
         """Add what differs in a pair, but numbers that have findings of their own."""
-        if equal_if_plain(expected, actual):
+        if is_plain(expected) and sightings(expected, actual, self.loose)[1]:
             return
-        renumbered = renumber(expected, actual, [])
-        if self.bindings.meets(renumbered, actual) or likeness(expected, actual, self.loose):
-            self.explain(path, renumbered, actual)
+        if self.bindings.meets(expected, actual) or likeness(expected, actual, self.loose):
+            self.explain(path, expected, actual)
         else:
             self.add(path, "changed", expected, actual)
 
@@ -126,12 +142,12 @@ class Explainer:
         ((operator, argument),) = expected.items()
         before = len(self.mismatches) + self.hidden
         match operator, argument, actual:
-            case "$json", _, str():
-                value = parse_json(actual)
+            case "$json", _, _:
+                value = parse_json(actual, self.bindings)
                 if value is not NOTHING:
                     self.explain((*path, operator), argument, value)
             case "$contains", dict(), dict() if not operator_of(argument):
-                for key, want, got in fields(argument, actual):
+                for key, want, got in fields(argument, actual) or ():
                     if want is not NOTHING:
                         self._explain_field((*path, key), want, got)
             case "$contains", list(), list():
@@ -153,7 +169,7 @@ class Explainer:
         start = 0
         for index, item in enumerate(wanted):
             rest = range(start, len(actual))
-            place = self.bindings.find(item, actual, rest)
+            place = self._first_match(item, actual, rest)
             if place is not None:
                 start = place + 1
                 continue
@@ -183,11 +199,9 @@ class Explainer:
 
     def _explain_unordered(self, path: Path, wanted: list[Json], actual: list[Json]) -> None:
         """Add the items without a partner, on either side; two that are left over are compared."""
-        lost = []
-        indices, left = unpaired(wanted, actual)
-        for index in indices:
-            item = wanted[index]
-            place = None if is_plain(item) else self.bindings.find(item, actual, left)
+        pairs, lost, left = pair_equal(wanted, actual)
+        for index in sorted({*range(len(wanted))} - pairs.keys() - {*lost}):
+            place = self._first_match(wanted[index], actual, left)
             if place is None:
                 lost.append(index)
             else:
@@ -195,11 +209,21 @@ class Explainer:
         if len(lost) == len(left) == 1:
             self.explain((*path, "$unordered", lost[0]), wanted[lost[0]], actual[left[0]])
             return
-        for index in lost:
+        for index in sorted(lost):
             place_of_item = (*path, "$unordered", index)
             self.add(place_of_item, "missing", wanted[index], None, "no item is as expected")
         for place in left:
             self.add((*path, place), "extra", None, actual[place])
+
+    def _first_match(self, item: Json, actual: list[Json], places: Iterable[int]) -> int | None:
+        """The first of these places with the expected value; each place costs one try."""
+        for place in places:
+            self.bindings.tries -= 1
+            if self.bindings.gave_up:
+                return None
+            if self.bindings.meets(item, actual[place]):
+                return place
+        return None
 
 
 def _label(item: Json) -> Json:
@@ -211,9 +235,9 @@ def _label(item: Json) -> Json:
 
 def _refusal(operator: str, argument: Json, actual: Json) -> str:
     """Why an operator does not accept a value that has nothing to walk into."""
-    if operator == "$re" and isinstance(actual, str) and len(actual) > MAX_SUBJECT:
-        length = f"{len(actual):,} characters"
-        return f"a text of {length} is too long for $re (at most {MAX_SUBJECT:,})"
+    pattern = read_pattern(argument) if operator == "$re" else None
+    if isinstance(pattern, Pattern) and isinstance(actual, str) and pattern.refuses(actual):
+        return pattern.refuses(actual)
     return OPERATORS[operator].refusal.format(operator=operator, argument=argument)
 
 

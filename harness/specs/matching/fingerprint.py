@@ -9,14 +9,15 @@ text have the same *frame*; `join` makes one unit of them.
 from __future__ import annotations
 
 import re
-from itertools import chain, groupby
+from collections.abc import Iterator
+from itertools import chain
 from typing import Any, Final
 
 from msgspec import Struct
 
 from harness.stream.json_codec import Json
 
-from .equality import is_plain, leaves
+from .equality import is_plain
 
 COUNTERS: Final = frozenset({"index", "call"})
 """Keys of numbers that count blocks or calls along the stream."""
@@ -24,14 +25,15 @@ COUNTERS: Final = frozenset({"index", "call"})
 TAGS: Final = frozenset({"type", "kind"})
 """Keys that name the type of an item; their values are never pieces of a text."""
 
+MAX_TEXTS: Final = 12
 MAX_LEAVES: Final = 50
-"""Items with more leaves are not treated as pieces of a text."""
+"""Items with more strings or more leaves are not treated as pieces of a text."""
 
 Number = tuple[str, int]
 Frame = tuple[Any, ...]
 
 _COUNTED_ID: Final = re.compile(r"([a-z]+_)(0|[1-9][0-9]{0,8})")
-_TEXT = object()
+_MAPPING, _LIST, _TEXT = (object() for _ in range(3))
 
 
 def counted(key: str | int | None, value: Json) -> Number | None:
@@ -68,6 +70,11 @@ class Unit(Struct, frozen=True, gc=False):
         return self.pieces or (self,)
 
 
+def names(items: list[Json]) -> set[str]:
+    """The names of the counted numbers in these items."""
+    return {name for item in items for name, _ in _read(item)[1]}
+
+
 def units(expected: list[Json], actual: list[Json], start: int) -> list[list[Unit]]:
     """The units of both sides, from the index ``start`` on. A text is one unit if both sides have
     the whole of it; else each piece is one.
@@ -98,18 +105,14 @@ def units(expected: list[Json], actual: list[Json], start: int) -> list[list[Uni
 
 
 def join(pieces: list[Unit]) -> list[Unit]:
-    """These units, with consecutive pieces of a text joined into one: they have the same frame and
-    the same index. An id may count the pieces.
-    """
-    texts: list[Unit] = []
-    for (frame, _), group in groupby(pieces, lambda piece: (piece.frame, _indices(piece))):
-        text = [*group]
-        texts += text if frame is None else [_whole(text)]
-    return texts
-
-
-def _indices(piece: Unit) -> list[Number]:
-    return [number for number in piece.numbers if number[0] in COUNTERS]
+    """These units, with consecutive pieces of a text joined into one."""
+    texts: list[list[Unit]] = []
+    for piece in pieces:
+        if texts and _continues(texts[-1], piece):
+            texts[-1].append(piece)
+        else:
+            texts.append([piece])
+    return [_whole(text) for text in texts]
 
 
 Path = tuple[str | int, ...]
@@ -121,7 +124,7 @@ def _read(item: Json) -> _Read:
     key: list[Any] = []
     numbers: list[Number] = []
     strings: list[tuple[int, str]] = []
-    for path, leaf in leaves(item):
+    for path, leaf in _leaves(item, ()):
         last = path[-1] if path else None
         number = counted(last, leaf)
         if number is not None:
@@ -132,10 +135,28 @@ def _read(item: Json) -> _Read:
         key.append((path, isinstance(leaf, bool), leaf if number is None else number[0]))
     if not is_plain(item):
         return None, tuple(numbers), {}
-    if not isinstance(item, dict) or len(key) > MAX_LEAVES:
+    if not isinstance(item, dict) or len(strings) > MAX_TEXTS or len(key) > MAX_LEAVES:
         strings = []
     frames = {(*key[:at], (key[at][0], _TEXT), *key[at + 1 :]): text for at, text in strings}
     return tuple(key), tuple(numbers), frames
+
+
+def _leaves(
+    value: Json, path: tuple[str | int, ...]
+) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+    """The values in a value that hold no others, with their paths, and a mark of each mapping and
+    list.
+    """
+    if isinstance(value, dict):
+        yield path, _MAPPING
+        for key in sorted(value):
+            yield from _leaves(value[key], (*path, key))
+    elif isinstance(value, list):
+        yield path, _LIST
+        for place, item in enumerate(value):
+            yield from _leaves(item, (*path, place))
+    else:
+        yield path, value
 
 
 def _whole(pieces: list[Unit]) -> Unit:
@@ -145,3 +166,19 @@ def _whole(pieces: list[Unit]) -> Unit:
     text = "".join(piece.text for piece in pieces)
     numbers = tuple(number for piece in pieces for number in piece.numbers)
     return Unit(start, None, (frame, text), numbers, frame, text, tuple(pieces))
+
+
+def _continues(text: list[Unit], piece: Unit) -> bool:
+    """Whether a piece continues a text: its numbers grow as they did before. An id may count the
+    pieces, an index must stay.
+    """
+    if piece.frame is None or piece.frame != text[-1].frame:
+        return False
+    growth = _growth(text[-1], piece)
+    stays = all(by == 0 or (by == 1 and name not in COUNTERS) for name, by in growth)
+    return stays and (len(text) == 1 or growth == _growth(text[-2], text[-1]))
+
+
+def _growth(before: Unit, after: Unit) -> list[Number]:
+    pairs = zip(before.numbers, after.numbers, strict=True)
+    return [(name, later - earlier) for (name, earlier), (_, later) in pairs]

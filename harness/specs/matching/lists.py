@@ -19,7 +19,7 @@ from harness.stream.json_codec import Json, same_json
 
 from . import fingerprint
 from .align import Pairs, align, best_pairs
-from .counters import renumber
+from .counters import sightings
 from .fingerprint import TAGS, Unit, join
 from .mismatch import Kind, Path
 from .operators import Bindings
@@ -37,48 +37,44 @@ PieceTexts = tuple[tuple[str, ...], tuple[str, ...]]
 
 
 class Step(Struct, frozen=True):
-    """Expected units beside actual units.
+    """Expected items beside actual items; ``start`` is the index of the first.
 
-    Equally many on both sides are pairs, which may differ. A run has none on one side. The pieces
-    of a text that was cut differently are one step, and may differ as a whole.
+    Equally many on both sides are pairs, which may differ. A run has none on one side. Pieces of a
+    text that was cut differently have their ``texts``, which may differ as a whole.
     """
 
-    left: Sequence[Unit]
-    right: Sequence[Unit]
-    is_text: bool = False
+    start: int
+    expected: list[Json]
+    actual: list[Json]
+    texts: PieceTexts | None = None
 
     @property
     def is_pairs(self) -> bool:
-        return not self.is_text and len(self.left) == len(self.right)
-
-    @property
-    def names(self) -> set[str]:
-        """The names of the counted numbers in it."""
-        return {name for unit in (*self.left, *self.right) for name, _ in unit.numbers}
+        return self.texts is None and len(self.expected) == len(self.actual)
 
     def pairs(self, path: Path) -> Iterator[tuple[Path, Json, Json]]:
         """Each pair, with the path of its expected item in the list at ``path``."""
-        for unit, other in zip(self.left, self.right, strict=True):
-            yield (*path, unit.start), unit.item, other.item
+        for place, (want, got) in enumerate(zip(self.expected, self.actual, strict=True)):
+            yield (*path, self.start + place), want, got
 
     def finding(self, path: Path, shifts: Iterable[str]) -> tuple[Path, Kind, Json, Json, str]:
         """The finding of a run or a text: its path, kind, both sides and note."""
-        units = self.left or self.right
-        start, count = units[0].start, len(units)
-        place = (*path, range(start, start + count) if count > 1 else start)
-        if self.is_text:
-            left, right = [unit.text for unit in self.left], [unit.text for unit in self.right]
+        items = self.expected or self.actual
+        several = len(items) > 1
+        place = (*path, range(self.start, self.start + len(items)) if several else self.start)
+        notes = [f"{len(items):,} items"] if several else []
+        shown = items if several else items[0]
+        kind: Kind = "missing" if self.expected else "extra"
+        expected, got = (shown, None) if self.expected else (None, shown)
+        if self.texts is not None:
+            left, right = self.texts
             cuts = f"{len(left):,} piece{'s'[: len(left) - 1]} expected, {len(right):,} got"
-            if "".join(left) == "".join(right):
-                note = f"same text, cut differently: {cuts}"
-                return place, "recut", left, right, "; ".join([note, *shifts])
-            note = f"the texts of these pieces, joined: {cuts}"
-            return place, "changed", "".join(left), "".join(right), "; ".join([note, *shifts])
-        shown = [unit.item for unit in units] if count > 1 else units[0].item
-        note = "; ".join([f"{count:,} items", *shifts] if count > 1 else shifts)
-        if self.left:
-            return place, "missing", shown, None, note
-        return place, "extra", None, shown, note
+            kind, expected, got = "changed", "".join(left), "".join(right)
+            notes = [f"the texts of these pieces, joined: {cuts}"]
+            if expected == got:
+                kind, expected, got = "recut", [*left], [*right]
+                notes = [f"same text, cut differently: {cuts}"]
+        return place, kind, expected, got, "; ".join([*notes, *shifts])
 
 
 def likeness(expected: Json, actual: Json, loose: Bindings) -> float:
@@ -102,26 +98,20 @@ def align_lists(expected: list[Json], actual: list[Json], loose: Bindings) -> li
     def same(unit: Unit, other: Unit) -> bool:
         if unit.key is not None:
             return bool(unit.key == other.key)
-        renumbered = renumber(unit.item, other.item, [])
-        return not other.pieces and loose.meets(renumbered, other.item)
+        return not other.pieces and sightings(unit.item, other.item, loose)[1]
 
     head, tail = _common_ends(len(expected), len(actual), same_item)
     start = max(head - MAX_SLIDE, 0)  # a lost block may begin before the first difference
     stop, end = len(expected) - tail, len(actual) - tail
-    left, right = fingerprint.units(expected[start:stop], actual[start:end], start)
-    pairs = _align(left, right, same)
-    _slide_runs(left, right, pairs, same)
-    steps = [Step(_equal(expected, 0, start), _equal(actual, 0, start))]
-    for gap, beside, partners in _between(left, right, pairs):
+    units, others = fingerprint.units(expected[start:stop], actual[start:end], start)
+    pairs = _align(units, others, same)
+    _slide_runs(units, others, pairs, same)
+    steps = [Step(0, expected[:start], actual[:start])]
+    for gap, beside, partners in _between(units, others, pairs):
         steps += _alike(gap, beside, loose)
         if partners:
             steps += _together(*partners)
-    return [*steps, Step(_equal(expected, stop), _equal(actual, end))]
-
-
-def _equal(items: list[Json], start: int, stop: int | None = None) -> list[Unit]:
-    """The units of items that equal their partners; nothing asks for their keys."""
-    return [Unit(place, item, None, ()) for place, item in enumerate(items[start:stop], start)]
+    return [*steps, Step(stop, expected[stop:], actual[end:])]
 
 
 def _together(unit: Unit, other: Unit) -> Iterator[Step]:
@@ -129,15 +119,14 @@ def _together(unit: Unit, other: Unit) -> Iterator[Step]:
     different cut to the last.
     """
     left, right = unit.parts, other.parts
-    is_open = unit.key is None
-    head, tail = _common_ends(
-        len(left), len(right), lambda i, j: is_open or left[i].text == right[j].text
-    )
+    head, tail = 1, 0
+    if unit.key is not None:
+        head, tail = _common_ends(len(left), len(right), lambda i, j: left[i].text == right[j].text)
     stop, end = len(left) - tail, len(right) - tail
-    yield Step(left[:head], right[:head])
+    yield _step(left[:head], right[:head])
     # An empty piece more or less is no cut.
-    yield Step(left[head:stop], right[head:end], is_text=head < min(stop, end))
-    yield Step(left[stop:], right[end:])
+    yield _step(left[head:stop], right[head:end], is_text=head < min(stop, end))
+    yield _step(left[stop:], right[end:])
 
 
 def _alike(gap: list[Unit], beside: list[Unit], loose: Bindings) -> Iterator[Step]:
@@ -147,7 +136,7 @@ def _alike(gap: list[Unit], beside: list[Unit], loose: Bindings) -> Iterator[Ste
     left = [part for unit in gap for part in unit.parts]
     right = [part for unit in beside for part in unit.parts]
     if len(left) != len(right) and _is_one_text(left, right):
-        yield Step(left, right, is_text=True)
+        yield _step(left, right, is_text=True)
         return
     if len(left) == len(right) == 1 or len(left) * len(right) > MAX_SCORES:
         pairs = [(place, place) for place in range(min(len(left), len(right)))]
@@ -157,18 +146,25 @@ def _alike(gap: list[Unit], beside: list[Unit], loose: Bindings) -> Iterator[Ste
         )
     for missing, extra, partners in _between(left, right, pairs):
         if len(missing) == len(extra) == 1:
-            yield Step(missing, extra)
+            yield _step(missing, extra)
         else:
-            yield Step(missing, [])
-            yield Step([], extra)
+            yield _step(missing, [])
+            yield _step([], extra)
         if partners:
-            yield Step(partners[:1], partners[1:])
+            yield _step(partners[:1], partners[1:])
 
 
 def _is_one_text(left: list[Unit], right: list[Unit]) -> bool:
     """Whether each side is the pieces of one text, of the same frame."""
     texts = [text for side in (left, right) for text in join(side)]
     return len(texts) == 2 and texts[0].frame == texts[1].frame is not None and bool(left and right)
+
+
+def _step(left: Sequence[Unit], right: Sequence[Unit], *, is_text: bool = False) -> Step:
+    start = next((unit.start for unit in (*left, *right)), 0)
+    expected, actual = [unit.item for unit in left], [unit.item for unit in right]
+    cuts = tuple(unit.text for unit in left), tuple(unit.text for unit in right)
+    return Step(start, expected, actual, cuts if is_text else None)
 
 
 def _align(units: list[Unit], others: list[Unit], same: Same) -> Pairs:
@@ -187,21 +183,24 @@ def _align(units: list[Unit], others: list[Unit], same: Same) -> Pairs:
 
 
 def _slide_runs(units: list[Unit], others: list[Unit], pairs: Pairs, same: Same) -> None:
-    """Move each run up to the start of a block: its first and its last item share a number.
-    A run may move over a pair whose item equals the last item of the run.
+    """Move each run up to where it holds the fewest different numbers: a whole block. A run may
+    move over a pair whose item equals the last item of the run.
     """
     ends = [*pairs[1:], (len(units), len(others))]
     for k, (u, v) in enumerate(pairs):
         left, right = ends[k][0] - u - 1, ends[k][1] - v - 1
         if bool(left) == bool(right):
             continue
-        run, above, count = (units, u, left) if left else (others, v, right)
-        for up in range(k + 1):
-            first, last = run[above + 1 - up], run[above + count - up]
-            partners = units[u - up + left], others[v - up + right]
-            is_mixed = first.numbers and {*first.numbers}.isdisjoint(last.numbers)
-            if not is_mixed or pairs[k - up] != (u - up, v - up) or not same(*partners):
+        run, stop = (units, ends[k][0]) if left else (others, ends[k][1])
+        best, fewest = 0, _spread(run[stop - left - right : stop])
+        for up in range(min(MAX_SLIDE, k + 1)):
+            i, j = u - up, v - up
+            if pairs[k - up] != (i, j) or not same(units[i + left], others[j + right]):
                 break
+            stop -= 1
+            if (spread := _spread(run[stop - left - right : stop])) < fewest:
+                best, fewest = up + 1, spread
+        for up in range(best):
             pairs[k - up] = (u - up + left, v - up + right)
 
 
@@ -222,3 +221,8 @@ def _between(
         yield left[a:u], right[b:v], (left[u], right[v])
         a, b = u + 1, v + 1
     yield left[a:], right[b:], None
+
+
+def _spread(units: list[Unit]) -> int:
+    """How many different counted numbers a run holds."""
+    return len({number for unit in units for number in unit.numbers})

@@ -4,15 +4,16 @@ An operator is a mapping with exactly one key, one of `OPERATORS`; any other key
 is (`validate` refuses keys that look like operators). The walk goes from left to right, in the
 order of the expectation. `Bindings` hold the values of ``$same``; a failed try removes its
 bindings. Where there is a choice (``$contains``, ``$unordered``), the first one that works for that
-list is kept. `MAX_TRIES` limits the cost of one comparison; beyond it nothing matches, and
-`Bindings.gave_up` is true.
+list is kept. `MAX_TRIES` and `MAX_PATTERN_STEPS` limit the cost of one comparison; beyond them
+nothing matches, and `Bindings.gave_up` is true.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
-from functools import lru_cache
+from collections.abc import Callable, Iterator
+from functools import cache, lru_cache
+from itertools import chain, zip_longest
 from typing import Any, Final, NoReturn
 
 from msgspec import Struct
@@ -20,7 +21,7 @@ from msgspec import Struct
 from harness.stream.json_codec import Json, same_json
 
 from .equality import hashable, is_plain, may_hold
-from .patterns import MAX_SUBJECT, read_pattern
+from .patterns import Pattern, PatternError
 
 TYPES: Final[dict[str, Callable[[Json], bool]]] = {
     "string": lambda value: isinstance(value, str),
@@ -38,9 +39,9 @@ TYPES: Final[dict[str, Callable[[Json], bool]]] = {
 
 MAX_TRIES: Final = 200_000
 """Tries to place an item of ``$contains`` or ``$unordered``, in one comparison; about a second."""
-STEPS_OF_A_TRY: Final = 5_000
-"""Steps of a ``$re``, which are instructions of a pattern × characters of a text, count as a try;
-all tries of patterns take five seconds at most, and mostly far less.
+MAX_PATTERN_STEPS: Final = 1_000_000_000
+"""Steps of all ``$re``, in one comparison: instructions of a pattern × characters of a text. Five
+seconds at most, and mostly far fewer.
 """
 
 NOTHING: Final[Any] = type("Nothing", (), {"__repr__": lambda self: "NOTHING"})()
@@ -49,7 +50,8 @@ ABSENT: Final = {"$absent": True}
 
 
 class Bindings:
-    """The state of one comparison: the values bound by ``$same``, and the tries that are left.
+    """The state of one comparison: the values bound by ``$same``, results of patterns and of JSON
+    texts, and the tries and steps that are left.
 
     With ``loose``, ``$same`` binds nothing and accepts everything; alignments use that.
     """
@@ -57,11 +59,14 @@ class Bindings:
     def __init__(self, *, loose: bool = False) -> None:
         self.loose = loose
         self.bound: dict[str, Json] = {}
+        self.fits: dict[tuple[str, str], bool] = {}
+        self.parsed: dict[str, Json] = {}
         self.tries = MAX_TRIES
+        self.steps = MAX_PATTERN_STEPS
 
     @property
     def gave_up(self) -> bool:
-        return self.tries <= 0
+        return self.tries <= 0 or self.steps <= 0
 
     def meets(self, expected: Json, actual: Json) -> bool:
         """Whether ``actual`` is as expected; binds names only if it is."""
@@ -70,16 +75,6 @@ class Bindings:
             return True
         self.forget(before)
         return False
-
-    def find(self, expected: Json, items: list[Json], places: Iterable[int]) -> int | None:
-        """The first of these places whose item is as expected; each place costs one try."""
-        for place in places:
-            self.tries -= 1
-            if self.gave_up:
-                return None
-            if self.meets(expected, items[place]):
-                return place
-        return None
 
     def forget(self, size: int) -> None:
         """Remove every name but the first ``size``."""
@@ -103,21 +98,28 @@ def matches(expected: Json, actual: Json, bindings: Bindings) -> bool:
     if operator is not None:
         row, argument = OPERATORS[operator], expected[operator]
         return row.is_argument(argument) and row.accepts(argument, actual, bindings)
-    if isinstance(expected, dict) and isinstance(actual, dict):
-        return all(
-            want is not NOTHING and got is not NOTHING and matches(want, got, bindings)
-            for _, want, got in fields(expected, actual)
-        )
-    if isinstance(expected, list) and isinstance(actual, list):
-        both = zip(expected, actual, strict=False)
-        return len(expected) == len(actual) and all(matches(*pair, bindings) for pair in both)
-    return same_json(expected, actual)
+    inner = fields(expected, actual)
+    if inner is None:
+        return same_json(expected, actual)
+    return all(
+        want is not NOTHING and got is not NOTHING and matches(want, got, bindings)
+        for _, want, got in inner
+    )
 
 
-def fields(expected: dict[str, Json], actual: dict[str, Json]) -> Iterator[tuple[str, Json, Json]]:
-    """Each key of either side with both values, `NOTHING` for a missing one. A key that is absent
-    as expected is left out.
+def fields(expected: Json, actual: Json) -> Iterator[tuple[str | int, Json, Json]] | None:
+    """Each key or index of either side with both values, `NOTHING` for a missing one; None if they
+    are not two mappings or two lists. A key that is absent as expected is left out.
     """
+    if isinstance(expected, dict) and isinstance(actual, dict):
+        return _keys(expected, actual)
+    if isinstance(expected, list) and isinstance(actual, list):
+        items = zip_longest(expected, actual, fillvalue=NOTHING)
+        return ((place, want, got) for place, (want, got) in enumerate(items))
+    return None
+
+
+def _keys(expected: dict[str, Json], actual: dict[str, Json]) -> Iterator[tuple[str, Json, Json]]:
     for key, want in expected.items():
         got = actual.get(key, NOTHING)
         if got is not NOTHING or want != ABSENT:
@@ -127,42 +129,64 @@ def fields(expected: dict[str, Json], actual: dict[str, Json]) -> Iterator[tuple
             yield key, NOTHING, got
 
 
-@lru_cache(maxsize=256)
-def parse_json(text: str) -> Json:
-    """The value of a string that is JSON; `NOTHING` for any other string."""
-    try:
-        return json.loads(text, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError):
+def parse_json(text: Json, bindings: Bindings) -> Json:
+    """The value of a string that is JSON; `NOTHING` for anything else."""
+    if not isinstance(text, str):
         return NOTHING
+    if text not in bindings.parsed:
+        try:
+            bindings.parsed[text] = json.loads(text, parse_constant=_refuse_constant)
+        except (ValueError, RecursionError):
+            bindings.parsed[text] = NOTHING
+    return bindings.parsed[text]
 
 
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
 
-def unpaired(wanted: list[Json], actual: list[Json]) -> tuple[list[int], list[int]]:
-    """The indices on both sides that are left when each wanted item without operators is paired
-    with an equal item; all equal ones are alike.
+@lru_cache(maxsize=256)
+def read_pattern(source: str) -> Pattern | PatternError:
+    """The pattern of a ``$re``, or the error in it."""
+    try:
+        return Pattern(source)
+    except PatternError as error:
+        return error
+
+
+def pair_equal(
+    wanted: list[Json], actual: list[Json]
+) -> tuple[dict[int, int], list[int], list[int]]:
+    """Pair each wanted item that has no operators with an equal item; all equal ones are alike.
+
+    Returns the pairs, the wanted items without operators that have no partner, and the actual items
+    that are left; all as indices.
     """
+
     free: dict[Any, list[int]] = {}
     for place in range(len(actual) - 1, -1, -1):
         free.setdefault(hashable(actual[place]), []).append(place)
-    left = []
+    pairs: dict[int, int] = {}
+    lost: list[int] = []
     for index, item in enumerate(wanted):
-        partners = free.get(hashable(item)) if is_plain(item) else None
-        if partners:
-            partners.pop()
-        else:
-            left.append(index)
-    return left, sorted(place for places in free.values() for place in places)
+        if is_plain(item):
+            if partners := free.get(hashable(item)):
+                pairs[index] = partners.pop()
+            else:
+                lost.append(index)
+    return pairs, lost, sorted(place for places in free.values() for place in places)
 
 
 def _place_anywhere(wanted: list[Json], actual: list[Json], bindings: Bindings) -> bool:
     """Whether each wanted item has a partner of its own."""
-    indices, places = unpaired(wanted, actual)
-    left = [wanted[index] for index in indices]
+    pairs, lost, places = pair_equal(wanted, actual)
+    if lost:
+        return False
+    left = [item for index, item in enumerate(wanted) if index not in pairs]
     right = [actual[place] for place in places]
-    return not any(map(is_plain, left)) and _try_places(left, right, bindings, in_order=False)
+    if not bindings.loose and may_hold(left, b'{"$same"'):
+        return _try_places(left, right, bindings, in_order=False)
+    return _pair_up(left, right, bindings)
 
 
 def _try_places(
@@ -177,47 +201,81 @@ def _try_places(
     start = 0
     while len(chosen) < len(wanted):
         bound, used = len(bindings.bound), {place for place, _ in chosen}
-        places = (place for place in range(start, len(actual)) if place not in used)
-        place = bindings.find(wanted[len(chosen)], actual, places)
-        if place is not None:
-            chosen.append((place, bound))
-            start = place + 1 if in_order else 0
-        elif chosen and may_move and not bindings.gave_up:
-            last, bound = chosen.pop()
-            start = last + 1
-            bindings.forget(bound)
+        for place in range(start, len(actual)):
+            if bindings.gave_up:
+                return False
+            bindings.tries -= 1
+            if (in_order or place not in used) and bindings.meets(
+                wanted[len(chosen)], actual[place]
+            ):
+                chosen.append((place, bound))
+                start = place + 1 if in_order else 0
+                break
         else:
-            return False
+            if not chosen or not may_move:
+                return False
+            place, bound = chosen.pop()
+            start = place + 1
+            bindings.forget(bound)
     return True
 
 
+def _pair_up(wanted: list[Json], actual: list[Json], bindings: Bindings) -> bool:
+    """Whether each wanted item has a partner of its own, for items that bind no names.
+
+    An item that finds only taken partners asks their owners to move (Kuhn's algorithm).
+    """
+    owner: dict[int, int] = {}
+
+    @cache
+    def fits(item: int, place: int) -> bool:
+        bindings.tries -= 1
+        return not bindings.gave_up and bindings.meets(wanted[item], actual[place])
+
+    def find_place(item: int, asked: set[int]) -> bool:
+        for place in chain(range(item, len(actual)), range(item)):
+            if place not in asked and fits(item, place):
+                asked.add(place)
+                if place not in owner or find_place(owner[place], asked):
+                    owner[place] = item
+                    return True
+        return False
+
+    try:
+        return all(find_place(item, set()) for item in range(len(wanted)))
+    except RecursionError:  # about 900 items that all have to move
+        bindings.tries = 0
+        return False
+
+
 def _re(argument: Json, actual: Json, bindings: Bindings) -> bool:
-    if not isinstance(actual, str) or len(actual) > MAX_SUBJECT or bindings.gave_up:
+    if not isinstance(actual, str):
         return False
-    pattern = read_pattern(argument)
-    if pattern.error:
-        return False
-    bindings.tries -= pattern.steps(actual) // STEPS_OF_A_TRY
-    return pattern.fits(actual)
+    known = bindings.fits.get((argument, actual))
+    if known is None:
+        pattern = read_pattern(argument)
+        if isinstance(pattern, PatternError) or pattern.refuses(actual) or bindings.gave_up:
+            return False
+        bindings.steps -= pattern.steps(actual)
+        known = bindings.fits[argument, actual] = pattern.fits(actual)
+    return known
 
 
 def _json(argument: Json, actual: Json, bindings: Bindings) -> bool:
-    value = parse_json(actual) if isinstance(actual, str) else NOTHING
+    value = parse_json(actual, bindings)
     return value is not NOTHING and matches(argument, value, bindings)
 
 
 def _contains(argument: Json, actual: Json, bindings: Bindings) -> bool:
-    match argument, actual:
-        case str(), str():
-            return argument in actual
-        case list(), list():
-            return _try_places(argument, actual, bindings, in_order=True)
-        case dict(), dict():
-            return all(
-                want is NOTHING or (got is not NOTHING and matches(want, got, bindings))
-                for _, want, got in fields(argument, actual)
-            )
-    return False
+    inner = fields(argument, actual)
+    if inner is None:
+        return isinstance(argument, str) and isinstance(actual, str) and argument in actual
+    if isinstance(argument, list):
+        return _try_places(argument, actual, bindings, in_order=True)
+    return all(
+        want is NOTHING or (got is not NOTHING and matches(want, got, bindings))
+        for _, want, got in inner
+    )
 
 
 class Operator(Struct, frozen=True):
@@ -286,8 +344,8 @@ def fault_of(operator: str, argument: Json) -> str:
     row = OPERATORS[operator]
     if not row.is_argument(argument):
         return f"{operator} takes {row.takes}, not {_kind(argument)}"
-    error = read_pattern(argument).error if operator == "$re" else ""
-    return f"$re: {error}" if error else ""
+    pattern = read_pattern(argument) if operator == "$re" else None
+    return f"$re: {pattern}" if isinstance(pattern, PatternError) else ""
 
 
 def _kind(value: Json) -> str:

@@ -7,10 +7,8 @@ of the compiled pattern and of the text need a limit.
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import Any, Final
-
-from msgspec import Struct
+import re
+from typing import Final
 
 MAX_PATTERN: Final = 500
 """Characters of a pattern."""
@@ -33,55 +31,69 @@ _LACKING: Final = {
     "++": "possessive repeat",
     "*+": "possessive repeat",
     "?+": "possessive repeat",
-    **{rf"\{number}": "back-reference" for number in range(1, 10)},
 }
 """Constructs of Python's patterns that RE2 does not have, by the text that RE2 complains about."""
 
+_NUMBERED_REFERENCE: Final = re.compile(r"\\[1-9]")
 
-class Pattern(Struct, frozen=True):
-    """A pattern: the compiled one, or the error that says why it cannot be used."""
 
-    compiled: Any
-    error: str = ""
+class PatternError(ValueError):
+    """A pattern that RE2 does not take, or that is too large; the message says which and why."""
 
-    def fits(self, subject: str) -> bool:
-        """Whether the whole text matches."""
-        return self.compiled.fullmatch(_encoded(subject)) is not None
+
+class Pattern:
+    """A compiled pattern. Raises `PatternError` if ``source`` is none."""
+
+    def __init__(self, source: str) -> None:
+        import re2  # not needed before the first pattern, and most runs have none
+
+        if len(source) > MAX_PATTERN:
+            raise PatternError(
+                f"the pattern has {len(source):,} characters; at most {MAX_PATTERN} are allowed"
+            )
+        options = re2.Options()
+        options.log_errors, options.never_capture, options.max_mem = False, True, MAX_MEMORY
+        try:
+            self._regex = re2.compile(_encoded(source), options)
+        except re2.error as error:
+            raise PatternError(_reason(error.args[0].decode("utf-8", "replace"))) from None
+        if self._regex.programsize > MAX_PROGRAM:
+            raise PatternError(
+                f"the pattern is too large: {self._regex.programsize:,} instructions, at most"
+                f" {MAX_PROGRAM:,} are allowed; use smaller repeats"
+            )
 
     def steps(self, subject: str) -> int:
         """The most steps that a match with this text can take."""
-        return int(self.compiled.programsize) * len(subject)
+        return int(self._regex.programsize) * len(subject)
 
+    def refuses(self, subject: str) -> str:
+        """Why this text is not tried, or ``""``."""
+        if len(subject) <= MAX_SUBJECT:
+            return ""
+        return (
+            f"a text of {len(subject):,} characters is too long for $re (at most {MAX_SUBJECT:,})"
+        )
 
-@lru_cache(maxsize=256)
-def read_pattern(source: str) -> Pattern:
-    """The pattern of a ``$re``. RE2 may not take it, and it may be too large."""
-    import re2  # not needed before the first pattern, and most runs have none
-
-    if len(source) > MAX_PATTERN:
-        characters = f"{len(source):,} characters; at most {MAX_PATTERN} are allowed"
-        return Pattern(None, f"the pattern has {characters}")
-    options = re2.Options()
-    options.log_errors, options.never_capture, options.max_mem = False, True, MAX_MEMORY
-    try:
-        compiled = re2.compile(_encoded(source), options)
-    except re2.error as error:
-        return Pattern(None, _reason(error.args[0].decode("utf-8", "replace")))
-    if compiled.programsize <= MAX_PROGRAM:
-        return Pattern(compiled)
-    size = f"{compiled.programsize:,} instructions, at most {MAX_PROGRAM:,} are allowed"
-    return Pattern(None, f"the pattern is too large: {size}; use smaller repeats")
+    def fits(self, subject: str) -> bool:
+        """Whether the whole text matches; ask `refuses` first."""
+        return self._regex.fullmatch(_encoded(subject)) is not None
 
 
 def _encoded(text: str) -> bytes:
     """UTF-8, with U+FFFD for each half of a surrogate pair that stands alone."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
 
 
 def _reason(message: str) -> str:
     """Our message for an error of RE2."""
     _, _, construct = message.partition(": ")
     name = _LACKING.get(construct)
+    if _NUMBERED_REFERENCE.fullmatch(construct):
+        name = "back-reference"
     if name is None:
         return f"not a valid regular expression: {message}"
     return f"RE2, which matches $re, has no {name} {construct}; write the pattern without it"

@@ -38,32 +38,47 @@ def check_expectation(expected: Json) -> list[tuple[Path, str]]:
     key, and a message.
 
     A key that looks like an operator and is none, or does not stand alone, is a fault; the keywords
-    of JSON Schema are data.
+    of JSON Schema are data. The walk keeps a stack of its own, so depth is no problem.
     """
-    return list(_faults((), expected, may_be_absent=False))
+    faults: list[tuple[Path, str]] = []
+    waiting: list[tuple[Path, Json, bool]] = [((), expected, False)]
+    while waiting:
+        path, value, may_be_absent = waiting.pop()
+        operator = operator_of(value)
+        if operator is not None:
+            argument, path = value[operator], (*path, operator)
+            out_of_place = operator == "$absent" and not may_be_absent
+            if fault := OUT_OF_PLACE if out_of_place else fault_of(operator, argument):
+                faults.append((path, fault))
+            value = argument if OPERATORS[operator].holds_expectations else None
+        elif isinstance(value, dict):
+            faults += [
+                ((*path, key), fault)
+                for key in value
+                if key.startswith("$") and (fault := _check_key(key))
+            ]
+        waiting.extend(reversed(list(_inside(path, value, operator))))
+    return faults
 
 
-def _faults(path: Path, value: Json, *, may_be_absent: bool) -> Iterator[tuple[Path, str]]:
-    operator = operator_of(value)
-    if operator is not None:
-        argument, path = value[operator], (*path, operator)
-        out_of_place = operator == "$absent" and not may_be_absent
-        if fault := OUT_OF_PLACE if out_of_place else fault_of(operator, argument):
-            yield path, fault
-        elif OPERATORS[operator].holds_expectations:
-            yield from _faults(path, argument, may_be_absent=False)
+def _inside(path: Path, value: Json, operator: str | None) -> Iterator[tuple[Path, Json, bool]]:
+    """The expectations inside a value that can hold operators, and whether ``$absent`` may stand
+    there: only as the value of a key.
+    """
+    if operator == "$json":
+        yield path, value, False
     elif isinstance(value, dict):
         for key, item in value.items():
-            if fault := _check_key(key):
-                yield (*path, key), fault
-            yield from _faults((*path, key), item, may_be_absent=True)
+            if isinstance(item, dict | list):
+                yield (*path, key), item, True
     elif isinstance(value, list):
         for index, item in enumerate(value):
-            yield from _faults((*path, index), item, may_be_absent=False)
+            if isinstance(item, dict | list):
+                yield (*path, index), item, False
 
 
 def _check_key(key: str) -> str:
-    """The fault of a key of a mapping that is no operator, or ``""``."""
+    """The fault of a key with a ``$``, of a mapping that is no operator."""
     if key in OPERATORS:
         return f"{key} stands beside other keys; an operator is the only key of its mapping{DATA}"
     if key in OF_JSON_SCHEMA or not _LIKE_AN_OPERATOR.fullmatch(key):
