@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from harness.specs.matching import Mismatch, compare
+from harness.specs.matching import Mismatch, check_expectation, compare
 
 from .payloads import Json, shuffled, words
 
@@ -93,3 +93,19 @@ def test_many_items_in_another_order_are_placed() -> None:
         {"$unordered": [*items[:-1], {"n": 1}]}, shuffled([*items[:-1], {"n": 2}])
     )
     assert (mismatch.path, mismatch.expected, mismatch.got) == ("$unordered[1999].n", 1, 2)
+
+
+@pytest.mark.parametrize("count", [12, 200])
+def test_one_wrong_item_among_many_that_fit_anywhere_is_named(count: int) -> None:
+    expected: Json = {"$unordered": [{"$re": "a.*"}] * count}
+    found = compare(expected, [f"a{number}" for number in range(count - 1)] + ["b"])
+    assert [(mismatch.path, mismatch.kind) for mismatch in found] == [
+        (f"$unordered[{count - 1}]", "changed")
+    ]
+
+
+def test_an_expectation_of_any_depth_is_checked() -> None:
+    expected: Json = {"$surprise": 1}
+    for _ in range(5_000):
+        expected = {"k": expected}
+    assert len(check_expectation(expected)) == 1
