@@ -7,7 +7,6 @@ there was nothing to do or a check found something; 2 for a bad file or bad usag
 from __future__ import annotations
 
 import argparse
-import gc
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -15,18 +14,13 @@ from io import TextIOWrapper
 from pkgutil import resolve_name
 from typing import Final, NamedTuple, NoReturn
 
+from harness.stream.garbage_collector import collect_seldom
 from harness.stream.printable import printable
 
 from .output import masked_output, note
 
 BAD: Final = 2
 """Exit status for a bad file or bad usage."""
-
-
-YOUNG_OBJECTS: Final = 50_000
-"""New objects after which the garbage collector looks at them: a command makes many that live for
-long, and hardly any circles of them.
-"""
 
 
 class Command(NamedTuple):
@@ -68,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status."""
     if isinstance(sys.stdout, TextIOWrapper):  # tests replace it with something else
         sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
-    gc.set_threshold(YOUNG_OBJECTS)
+    collect_seldom()
     with masked_output():
         return _run(sys.argv[1:] if arguments is None else arguments)
 

@@ -10,6 +10,7 @@ from functools import cache, partial
 from typing import Final
 
 from harness.cassettes.redaction.secrets import mask
+from harness.stream.garbage_collector import collect_seldom
 
 from .contract import Settings, judge_batch, open_adapter
 from .engines import Engine, WorkerLost
@@ -27,10 +28,6 @@ leave out names that begin with ``_``.
 SUFFIXES: Final = (".parquet", ".jsonl")
 MAX_LOSSES: Final = 3
 """How often in a row processes may end without any part being finished."""
-
-
-YOUNG_OBJECTS: Final = 50_000
-"""New objects after which the garbage collector of a worker looks at them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,11 +119,9 @@ def run_part(part: Part, settings: Settings, folder: Folder, output: Format) -> 
 
 @cache
 def _relieve_collector() -> None:
-    """Spare the garbage collector of this process what it can't collect, modules and adapters, and
-    let it look at new objects seldom: hardly any are in a circle.
-    """
+    """Spare the garbage collector of this process what it can't collect: modules and adapters."""
     gc.freeze()
-    gc.set_threshold(YOUNG_OBJECTS)
+    collect_seldom()
 
 
 def _rows(part: Part, settings: Settings) -> Iterator[Verdict]:
