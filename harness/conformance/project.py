@@ -42,8 +42,10 @@ _LONGEST: Final = 100
 """Characters of a name that are compared with other names: the time grows with their square."""
 KEPT: Final = 8
 """Cassettes that stay in memory. Most cases of one file use the same one."""
-SMALL, KEPT_SMALL = 64 * 1024, 512
-"""Bytes of a small cassette, and how many of these stay too: other files use them again."""
+SMALL: Final = 64 * 1024
+"""The most bytes of a small cassette."""
+KEPT_SMALL: Final = 512
+"""Small cassettes that stay in memory too, because other spec files use them again."""
 
 
 class Project:

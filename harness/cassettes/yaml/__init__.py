@@ -92,7 +92,7 @@ def _bounded(text: str | bytes, max_bytes: int) -> bytes:
     try:
         data = text.encode() if isinstance(text, str) else text
     except UnicodeEncodeError as error:
-        line = text.count("\n", 0, error.start) + 1  # type: ignore[arg-type]  # a string
+        line = error.object.count("\n", 0, error.start) + 1
         raise YamlError(
             "half of a surrogate pair is not a character; write the whole character", line
         ) from None

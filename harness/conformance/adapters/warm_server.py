@@ -56,7 +56,9 @@ def _run(
         os.dup2(output, number)
     sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115  # open to the exit
     errors = "backslashreplace"
-    sys.stderr = open(2, "w", encoding="utf-8", errors=errors, closefd=False)  # noqa: SIM115  # too
+    sys.stderr = open(  # noqa: SIM115  # open to the exit
+        2, "w", encoding="utf-8", errors=errors, closefd=False
+    )
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(folder)
