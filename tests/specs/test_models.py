@@ -24,7 +24,7 @@ def test_features_are_complete_and_grouped() -> None:
         for feature in features
     )
     declared = {loss for dialect in DIALECTS.values() for loss in dialect.losses}
-    assert {loss for feature in features for loss in feature.losses} <= declared
+    assert {loss for feature in features for loss in feature.losses} == declared
     groups = [feature.id.partition(".")[0] for feature in features]
     assert [group for index, group in enumerate(groups) if group not in groups[:index]] == [
         group for index, group in enumerate(groups) if index == 0 or groups[index - 1] != group
