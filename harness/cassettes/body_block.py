@@ -2,40 +2,57 @@
 
 Lines of the body are lines of the text. The usual line end is named once (``crlf``), with
 exceptions by line number (``crlf; lf 9-15``). A line that a YAML literal block can't hold is
-escaped (``\\u2028``, a backslash doubled), and its number is listed.
+escaped (``\\u2028``, a backslash doubled), and its number is listed. A long body is converted in
+windows: its lines as Python objects would take many times its size in memory.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from io import BytesIO
+from itertools import chain, islice, pairwise
 from typing import Final, NamedTuple
 
-_EOLS: Final = {"lf": "\n", "crlf": "\r\n", "cr": "\r"}
-_LINE: Final = re.compile(r"([^\r\n]*)(\r\n|\n|\r|\Z)")
+_EOLS: Final = {"lf": b"\n", "crlf": b"\r\n", "cr": b"\r"}
+_END: Final = {
+    "lf": re.compile(rb"(?<!\r)\n"),
+    "crlf": re.compile(rb"\r\n"),
+    "cr": re.compile(rb"\r(?!\n)"),
+}
+_ANY_END: Final = re.compile(rb"[\r\n]")
 # A literal block can't hold control characters except tab, the line breaks and the byte order mark
 # of libyaml, and noncharacters.
 _UNHOLDABLE: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
-_HOLDABLE_ASCII: Final = bytes(n for n in range(128) if not _UNHOLDABLE.match(chr(n)))
+_UNHOLDABLE_IN_LINE: Final = re.compile(
+    rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\xa8\xa9]"
+    rb"|\xef(?:\xbb\xbf|\xbf[\xbe\xbf])"
+)
+"""The same characters in UTF-8, without the carriage return."""
+_HOLDABLE_ASCII: Final = bytes(n for n in range(128) if not _UNHOLDABLE.match(chr(n))) + b"\r"
 _TO_ESCAPE: Final = re.compile(_UNHOLDABLE.pattern[:-1] + r"\\]")
-_ESCAPE: Final = re.compile(r"\\(?:u([0-9a-f]{4})|(\\))")
+_ESCAPE: Final = re.compile(r"\\(?:u(?!000[ad])([0-9a-f]{4})|(\\))")
 _CUT: Final = re.compile(rb"[^\r\n](?![\x80-\xbf])")
 _EXCEPTION: Final = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
 
+Span = tuple[int, int]
+"""Start and end of some bytes."""
 
-class BodyText(NamedTuple):
-    """``string``: the lines joined by ``\\n``. ``eol``: the line ends. ``escaped``: the numbers of
-    escaped lines, from 1.
+
+class Layout(NamedTuple):
+    """How the text of a body is written. ``eol``: the line ends. ``escaped``: the numbers of
+    escaped lines, from 1. ``spans``: the bytes of these lines, each with the line end before it.
     """
 
-    string: str
     eol: str
     escaped: list[int]
+    spans: list[Span]
 
 
 class BodyTextError(ValueError):
-    """A block that is not the text of a body; ``field`` is the faulty field of `BodyText`."""
+    """A block that is not the text of a body; ``field`` is the faulty field: ``string``, ``eol``
+    or ``escaped``.
+    """
 
     def __init__(self, field: str, fact: str) -> None:
         super().__init__(fact)
@@ -46,75 +63,77 @@ WINDOW: Final = 1 << 20
 """The bytes of a long body that are converted at once."""
 
 
-def windows(body: bytes) -> Iterator[bytes]:
-    """The pieces of a body; only the last may end with a line end, and none inside a character."""
-    start = 0
-    while start < len(body):
-        cut = _CUT.search(body, start + WINDOW)
-        stop = cut.end() if cut else len(body)
-        yield body[start:stop]
-        start = stop
+def layout(body: bytes) -> Layout:
+    """How the text of a body is written; raises UnicodeDecodeError for one that is not UTF-8."""
+    numbers: list[int] = []
+    spans: list[Span] = []
+    number, counted, reached = 1, 0, 0
+    for start, stop in _windows(body, 0, len(body)):
+        if _is_holdable(body[start:stop]):
+            continue
+        while hit := _UNHOLDABLE_IN_LINE.search(body, max(start, reached), stop):
+            place = hit.start()
+            line = 1 + max(body.rfind(end, reached, place) for end in (b"\n", b"\r"))
+            number += count_ends(body, counted, line)
+            before = 2 if body[line - 2 : line] == b"\r\n" else min(line, 1)
+            end = _ANY_END.search(body, place)
+            counted, reached = line, end.start() if end else len(body)
+            numbers.append(number)
+            spans.append((line - before, reached))
+    return Layout(_name_ends(body), numbers, spans)
 
 
-def plain_line_end(body: bytes) -> str | None:
-    """``lf`` or ``crlf`` for a body whose block needs neither escapes nor other line ends; else
-    None.
-    """
-    crlf = body.count(b"\r\n")
-    if body.count(b"\r") != crlf or (crlf and body.count(b"\n") != crlf):
-        return None
-    try:
-        if not all(map(_is_holdable, windows(body))):
-            return None
-    except UnicodeDecodeError:
-        return None
-    return "crlf" if crlf else "lf"
+def texts(body: bytes, layout: Layout) -> Iterator[tuple[bytes, bool]]:
+    """The text of a body in windows, each with whether it is escaped."""
+    reached = 0
+    for start, stop in (*layout.spans, (len(body), len(body))):
+        for window in _windows(body, reached, start):
+            yield _with_line_feeds(body[slice(*window)]), False
+        for window in _windows(body, start, stop):
+            text = _with_line_feeds(body[slice(*window)]).decode()
+            yield _TO_ESCAPE.sub(_escape, text).encode(), True
+        reached = stop
 
 
-def _is_holdable(part: bytes) -> bool:
-    """Whether a literal block can hold a part of a body in which each ``\\r`` is of a line end.
-    Raises UnicodeDecodeError for a part that is not UTF-8.
-    """
-    others = part.translate(None, _HOLDABLE_ASCII + b"\r")  # a tenth of the time of the pattern
-    if part.isascii():
-        return not others
-    part.decode()  # characters may become whole when those between their bytes are removed
-    return not _UNHOLDABLE.search(others.decode())
-
-
-def body_to_text(body: bytes) -> BodyText:
-    """The text of a body; raises UnicodeDecodeError for a body that is not UTF-8."""
-    text = body.decode()
-    lines: list[str] = []
-    ends: list[str] = []
-    for line in _LINE.finditer(text):
-        lines.append(line[1])
-        ends.append(line[2])
-        if not line[2]:
-            break
-    escaped = [number for number, line in enumerate(lines, 1) if _UNHOLDABLE.search(line)]
-    for number in escaped:
-        lines[number - 1] = _TO_ESCAPE.sub(_escape, lines[number - 1])
-    return BodyText("\n".join(lines), _name_ends(ends), escaped)
-
-
-def text_to_body(string: str | bytes, eol: str, escaped: list[int]) -> bytes:
-    """The body of the fields of a `BodyText`; ``string`` may be in UTF-8. Raises `BodyTextError`
-    for a text that `body_to_text` does not make.
+def text_to_body(string: bytes, eol: str, escaped: list[int]) -> bytes:
+    """The body of a text in UTF-8; the opposite of `layout` and `texts`. Raises `BodyTextError` for
+    a text that these do not make.
     """
     if eol in _EOLS and not escaped:
-        data = string.encode() if isinstance(string, str) else string
-        return data if eol == "lf" else data.replace(b"\n", _EOLS[eol].encode())
-    lines = (string if isinstance(string, str) else string.decode()).split("\n")
-    for number in escaped:
-        if not 1 <= number <= len(lines):
-            raise BodyTextError(
-                "escaped",
-                f"line {number} is listed as escaped, but the body has {len(lines)} lines",
-            )
-        lines[number - 1] = _unescape(lines[number - 1])
-    ends = _read_ends(eol, len(lines))
-    return "".join([line + end for line, end in zip(lines, ends, strict=True)]).encode()
+        return string if eol == "lf" else string.replace(b"\n", _EOLS[eol])
+    text = _unescaped(string, escaped) if escaped else string
+    return b"".join(with_ends([text], eol, text.count(b"\n")))
+
+
+def with_ends(texts: Iterable[bytes], eol: str, count: int) -> Iterator[bytes]:
+    """The texts with the line ends of the body in place of their ``count`` line feeds. Raises
+    `BodyTextError` for ends that are not those of so many lines.
+    """
+    usual, others = _read_ends(eol, count)
+    number = 0
+    wanted, end = next(others, (count + 1, b""))
+    for text in texts:
+        lines, left = BytesIO(text), text.count(b"\n")
+        while wanted - number <= left:
+            yield b"".join(islice(lines, wanted - number))[:-1].replace(b"\n", usual)
+            yield end
+            left -= wanted - number
+            number = wanted
+            wanted, end = next(others, (count + 1, b""))
+        yield lines.read().replace(b"\n", usual)
+        number += left
+
+
+def unescape(text: bytes) -> bytes:
+    """A line, or a part of one, without escapes. Raises `BodyTextError`."""
+    line = text.decode()
+    if "\\" in _ESCAPE.sub("", line):
+        raise BodyTextError(
+            "string",
+            r"an escaped line has a backslash that is neither `\\` nor an escape such as `\u2028`"
+            " (lower-case hexadecimal)",
+        )
+    return _ESCAPE.sub(lambda match: "\\" if match[2] else chr(int(match[1], 16)), line).encode()
 
 
 def escape_unprintable(text: str) -> str:
@@ -122,50 +141,98 @@ def escape_unprintable(text: str) -> str:
     return _UNHOLDABLE.sub(_escape, text)
 
 
+def count_ends(body: bytes, start: int, stop: int) -> int:
+    """The number of line ends between two places that are not inside one."""
+    returns = body.count(b"\r", start, stop)
+    pairs = body.count(b"\r\n", start, stop) if returns else 0
+    return body.count(b"\n", start, stop) + returns - pairs
+
+
+def last_window(body: bytes) -> bytes:
+    """The end of a long body, of about a window."""
+    *_, (start, stop) = _windows(body, 0, len(body))
+    return body[start:stop]
+
+
+def _windows(body: bytes, start: int, stop: int) -> Iterator[Span]:
+    """The places of pieces of a body, of which only the last may end with a line end, and none
+    inside a character.
+    """
+    while start < stop:
+        cut = _CUT.search(body, start + WINDOW, stop)
+        yield start, cut.end() if cut else stop
+        start = cut.end() if cut else stop
+
+
+def _is_holdable(part: bytes) -> bool:
+    """Whether a literal block can hold a part of a body, whatever its line ends are. Raises
+    UnicodeDecodeError for a part that is not UTF-8.
+    """
+    others = part.translate(None, _HOLDABLE_ASCII)  # a tenth of the time of the pattern
+    if part.isascii():
+        return not others
+    part.decode()  # characters may become whole when those between their bytes are removed
+    return not _UNHOLDABLE.search(others.decode())
+
+
+def _with_line_feeds(part: bytes) -> bytes:
+    return part.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in part else part
+
+
 def _escape(match: re.Match[str]) -> str:
     return "\\\\" if match[0] == "\\" else f"\\u{ord(match[0]):04x}"
 
 
-def _unescape(line: str) -> str:
-    if "\\" in _ESCAPE.sub("", line):
-        raise BodyTextError(
-            "string",
-            r"an escaped line has a backslash that is neither `\\` nor an escape such as `\u2028`"
-            " (lower-case hexadecimal)",
-        )
-    return _ESCAPE.sub(lambda match: "\\" if match[2] else chr(int(match[1], 16)), line)
+def _unescaped(string: bytes, escaped: list[int]) -> bytes:
+    lines, count = BytesIO(string), string.count(b"\n") + 1
+    parts: list[bytes] = []
+    reached = 0
+    for number in sorted(set(escaped)):
+        if not 1 <= number <= count:
+            raise BodyTextError(
+                "escaped", f"line {number} is listed as escaped, but the body has {count} lines"
+            )
+        parts += islice(lines, number - 1 - reached)
+        parts.append(unescape(next(lines, b"")))
+        reached = number
+    return b"".join([*parts, lines.read()])
 
 
-def _name_ends(ends: list[str]) -> str:
+def _name_ends(body: bytes) -> str:
     """``crlf; lf 9-15 17``: the usual line end, then the lines with another. The last line has
     no end.
     """
-    counts = Counter(ends[:-1])
-    if not counts:
-        return "lf"
-    usual = max(_EOLS.values(), key=lambda end: counts[end])
-    parts: list[str] = []
-    for name, end in _EOLS.items():
-        if end == usual:
-            parts.insert(0, name)
-        elif counts[end]:
-            numbers = [number for number, this in enumerate(ends, 1) if this == end]
-            parts.append(f"{name} {' '.join(_spans(numbers))}")
-    return "; ".join(parts)
+    pairs = body.count(b"\r\n")
+    counts = {"lf": body.count(b"\n") - pairs, "crlf": pairs, "cr": body.count(b"\r") - pairs}
+    usual = max(counts, key=counts.__getitem__)
+    others = [name for name, number in counts.items() if number and name != usual]
+    lines = (f"{name} {' '.join(_ranges(_lines_with(body, _END[name])))}" for name in others)
+    return "; ".join([usual, *lines])
 
 
-def _spans(numbers: list[int]) -> list[str]:
-    """``[9, 10, 11, 17]`` → ``["9-11", "17"]``."""
-    spans: list[list[int]] = []
-    for number in numbers:
-        if spans and number == spans[-1][1] + 1:
-            spans[-1][1] = number
-        else:
-            spans.append([number, number])
-    return [str(low) if low == high else f"{low}-{high}" for low, high in spans]
+def _lines_with(body: bytes, end: re.Pattern[bytes]) -> Iterator[int]:
+    """The numbers of the lines with such an end, from 1."""
+    number = counted = 0
+    for match in end.finditer(body):
+        number += count_ends(body, counted, match.end())
+        counted = match.end()
+        yield number
 
 
-def _read_ends(text: str, count: int) -> list[str]:
+def _ranges(numbers: Iterable[int]) -> Iterator[str]:
+    """9, 10, 11, 17 → ``9-11``, ``17``."""
+    low = high = -1
+    for number in chain(numbers, (0,)):
+        if number == high + 1:
+            high = number
+            continue
+        if high > 0:
+            yield str(low) if low == high else f"{low}-{high}"
+        low = high = number
+
+
+def _read_ends(text: str, count: int) -> tuple[bytes, Iterator[tuple[int, bytes]]]:
+    """The usual line end, and the numbers of the lines with another, in order, with that end."""
     first, *others = (part.split() for part in text.split(";"))
     if len(first) != 1 or first[0] not in _EOLS:
         raise BodyTextError(
@@ -173,15 +240,21 @@ def _read_ends(text: str, count: int) -> list[str]:
             f"`{text}` is not a line end; known are {', '.join(_EOLS)}, with exceptions such as"
             " `crlf; lf 9-15`",
         )
-    ends = [_EOLS[first[0]]] * (count - 1) + [""]
+    ranges: list[tuple[int, int, bytes]] = []
     for name, *spans in (other or [""] for other in others):
         for span in spans or [""]:
             match = _EXCEPTION.fullmatch(span)
             low, high = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
-            if name not in _EOLS or not 1 <= low <= high < count:
+            if name not in _EOLS or not 1 <= low <= high <= count:
                 raise BodyTextError(
                     "eol",
-                    f"`{name} {span}` names no lines of the text; give lines 1 to {count - 1}",
+                    f"`{name} {span}` names no lines of the text; give lines 1 to {count}",
                 )
-            ends[low - 1 : high] = [_EOLS[name]] * (high - low + 1)
-    return ends
+            ranges.append((low, high, _EOLS[name]))
+    ranges.sort()
+    for (_, high, _), (low, _, _) in pairwise(ranges):
+        if low <= high:
+            raise BodyTextError("eol", f"line {low} has two ends; name each line once")
+    return _EOLS[first[0]], (
+        (number, end) for low, high, end in ranges for number in range(low, high + 1)
+    )

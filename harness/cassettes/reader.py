@@ -210,8 +210,9 @@ def _read_body(body: _Body | None, path: Path, blocks: _Blocks) -> bytes:
     if body.string is None:
         raise _BodyError(path, "a body needs `string` or `base64`")
     try:
-        string = blocks.pop(body.string, body.string)
-        return text_to_body(string, body.eol, body.escaped)
+        string = blocks.pop(body.string, None)
+        text = body.string.encode() if string is None else string
+        return text_to_body(text, body.eol, body.escaped)
     except BodyTextError as error:
         raise _BodyError((*path, error.field), str(error)) from None
 

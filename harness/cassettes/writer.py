@@ -1,4 +1,4 @@
-"""Writes the text of a cassette, line by line, then reads it back and compares.
+"""Writes the text of a cassette, piece by piece, and reads it back and compares before that.
 
 Exchanges are read back in groups. A long body that is one read is written in windows, each of
 which is read back at once; its exchange is then read back with only the last window. The reason:
@@ -12,16 +12,14 @@ import json
 import operator
 import re
 import zlib
-from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from io import BytesIO
-from itertools import chain
 from typing import Final
 
 from harness.stream.exchange import Cassette, CassetteError, Exchange
 
-from .body_block import WINDOW, body_to_text, escape_unprintable, plain_line_end, windows
+from . import body_block
+from .body_block import BodyTextError, Layout, escape_unprintable
 from .reader import FORMAT, ORIGIN_FIELDS, loads
 from .yaml.plain import resolve
 
@@ -31,9 +29,15 @@ _PLAIN: Final = re.compile(
 _PREVIEW: Final = 400
 _INDENT: Final = b"        "
 _LINE: Final = re.compile(rb"\n(?=[^\n])")
+_LINE_ENDS: Final = (b"\n", b"\r")
+_MAX_ESCAPED: Final = 100_000
+"""The escaped lines of a block; of a body with more, hardly a line would be readable."""
+_BASE64_BYTES: Final = 90
+"""The bytes in a line of base64."""
 _END_OF_BLOCK: Final = re.compile(rb"\n(?! {8}|\n|\Z)")
 _TOGETHER: Final = 1 << 22
 """Bytes of bodies after which a group of exchanges ends."""
+_LayoutOf = Callable[[bytes], Layout | None]
 _OTHER: Final = "this cassette can't be written: its text reads as another cassette"
 
 
@@ -44,22 +48,70 @@ def dumps(cassette: Cassette) -> str:
 
 def encode(cassette: Cassette) -> bytes:
     """The text of a cassette in UTF-8; raises as `dumps`."""
-    rounded = _rounded(cassette)
-    written = BytesIO()
-    _write(written, _head_lines(rounded))
-    head = written.getvalue()
-    for group in _groups(rounded.exchanges):
-        start = written.tell()
-        _write(written, chain.from_iterable(map(_exchange_lines, group)))
-        short = [_shortened(exchange) for exchange in group]
-        back = BytesIO(head)
-        back.seek(len(head))
-        if all(map(operator.is_, short, group)):
-            back.write(written.getbuffer()[start:])
-        else:
-            _write(back, chain.from_iterable(map(_exchange_lines, short)))
-        _check(back.getvalue(), replace(rounded, exchanges=tuple(short)))
-    return written.getvalue()
+    return b"".join(CassetteText(cassette).pieces())
+
+
+class CassetteText:
+    """The text of a cassette in UTF-8, read back when this is made: raises `CassetteError` if
+    reading the text gives another cassette. Long bodies are in memory only once.
+    """
+
+    def __init__(self, cassette: Cassette) -> None:
+        rounded = _rounded(cassette)
+        self._layouts: dict[int, Layout] = {}
+        """How long bodies are written, by the identity of the body, which ``_parts`` keeps."""
+        head = b"".join(piece for piece, _ in _encoded(_head_lines(rounded)))
+        outside = [head]
+        self._parts: list[bytes | list[Exchange]] = [head]
+        """Texts, and exchanges with long bodies, whose text is made when it is asked for."""
+        for group in _groups(rounded.exchanges):
+            short = [self._shortened(exchange) for exchange in group]
+            written = list(self._written(short))
+            text = b"".join(piece for piece, _ in written)
+            _check(head + text, replace(rounded, exchanges=tuple(short)))
+            self._parts.append(text if all(map(operator.is_, short, group)) else group)
+            outside += (piece for piece, is_body in written if not is_body)
+        self.outside: Final = b"".join(outside)
+        """The lines that belong to no body; numbers of lines and sizes of long bodies are wrong."""
+
+    def pieces(self) -> Iterator[bytes]:
+        """The text, in pieces that end between two characters."""
+        for part in self._parts:
+            if isinstance(part, bytes):
+                yield part
+            else:
+                yield from (piece for piece, _ in self._written(part))
+
+    def _written(self, exchanges: Iterable[Exchange]) -> Iterator[tuple[bytes, bool]]:
+        """The text of exchanges in pieces, each with whether it belongs to a body."""
+        return _encoded(
+            line for exchange in exchanges for line in _exchange_lines(exchange, self._layout)
+        )
+
+    def _shortened(self, exchange: Exchange) -> Exchange:
+        """The exchange with the end of its long bodies, as far as they are read back in windows."""
+        request = exchange.request
+        if request is not None and (body := self._checked_end(request.body)):
+            exchange = replace(exchange, request=replace(request, body=body))
+        if len(exchange.reads) == 1:
+            ((at, read),) = exchange.reads
+            if body := self._checked_end(read):
+                exchange = replace(exchange, reads=((at, body),))
+        return exchange
+
+    def _checked_end(self, body: bytes) -> bytes | None:
+        """Of a long body that was read back in windows, the last window with a line end of the
+        body; None for any other body.
+        """
+        layout = _layout(body) if len(body) > 2 * body_block.WINDOW else None
+        if layout is None:
+            return None
+        _check_block(body, layout)
+        self._layouts[id(body)] = layout
+        return (b"\r\n" if b"\r\n" in body else b"\n") + body_block.last_window(body)
+
+    def _layout(self, body: bytes) -> Layout | None:
+        return self._layouts.get(id(body)) or _layout(body)
 
 
 def _check(text: bytes, cassette: Cassette) -> None:
@@ -73,10 +125,13 @@ def _check(text: bytes, cassette: Cassette) -> None:
         raise CassetteError(_OTHER)
 
 
-def _write(file: BytesIO, lines: Iterable[str | bytes]) -> None:
+def _encoded(lines: Iterable[str | bytes]) -> Iterator[tuple[bytes, bool]]:
     try:
         for line in lines:
-            file.write(f"{line}\n".encode() if isinstance(line, str) else line)
+            if isinstance(line, bytes):
+                yield line, True
+            else:
+                yield f"{line}\n".encode(), False
     except UnicodeEncodeError as error:
         raise CassetteError(
             f"this cassette can't be written: {error.object[error.start]!a} is half of a"
@@ -97,27 +152,6 @@ def _groups(exchanges: Sequence[Exchange]) -> Iterator[list[Exchange]]:
             group, size = [], 0
     if group or not exchanges:
         yield group
-
-
-def _shortened(exchange: Exchange) -> Exchange:
-    """The exchange with the end of its long bodies, as far as they are read back in windows."""
-    request = exchange.request
-    if request is not None and _is_read_in_windows(request.body):
-        exchange = replace(exchange, request=replace(request, body=_end(request.body)))
-    if len(exchange.reads) == 1 and _is_read_in_windows(exchange.reads[0][1]):
-        ((at, body),) = exchange.reads
-        exchange = replace(exchange, reads=((at, _end(body)),))
-    return exchange
-
-
-def _is_read_in_windows(body: bytes) -> bool:
-    return len(body) > 2 * WINDOW and plain_line_end(body) is not None
-
-
-def _end(body: bytes) -> bytes:
-    """The last window, with a line end of the body."""
-    last = deque(windows(body), maxlen=1).pop()
-    return b"\r\n" + last if b"\r\n" in body else last
 
 
 def _rounded(cassette: Cassette) -> Cassette:
@@ -149,7 +183,7 @@ def _head_lines(cassette: Cassette) -> Iterator[str]:
     yield "interactions:" if cassette.exchanges else "interactions: []"
 
 
-def _exchange_lines(exchange: Exchange) -> Iterator[str | bytes]:
+def _exchange_lines(exchange: Exchange, layout: _LayoutOf) -> Iterator[str | bytes]:
     """Lines without their ends, and the bytes of many lines."""
     request = exchange.request
     if request is None:
@@ -159,12 +193,12 @@ def _exchange_lines(exchange: Exchange) -> Iterator[str | bytes]:
         yield f"    method: {_scalar(request.method)}"
         yield f"    uri: {_scalar(request.url)}"
         yield from _header_lines(request.headers)
-        yield from _write_body(request.body)
+        yield from _write_body(request.body, layout(request.body))
     yield "  response:"
     phrase = f", message: {_quoted(exchange.reason_phrase)}" if exchange.reason_phrase else ""
     yield f"    status: {{code: {exchange.status}{phrase}}}"
     yield from _header_lines(exchange.headers)
-    yield from _write_body(exchange.body)
+    yield from _write_body(exchange.body, layout(exchange.body))
     if exchange.reads and (len(exchange.reads) > 1 or exchange.reads[0][0] is not None):
         yield "    reads: |"
         for at, data in exchange.reads:
@@ -185,60 +219,86 @@ def _header_lines(headers: dict[str, list[str]]) -> Iterator[str]:
             yield f"      {_scalar(name)}: [{', '.join(map(_quoted, values))}]"
 
 
-def _write_body(body: bytes) -> Iterator[str | bytes]:
+def _write_body(body: bytes, layout: Layout | None) -> Iterator[str | bytes]:
     if not body:
         return
     yield "    body:"
-    if eol := plain_line_end(body):
-        if eol != "lf":
-            yield f"      eol: {eol}"
-        yield _block_header(body)
-        yield from _write_plain(body, eol)
-        return
-    try:
-        text = body_to_text(body)
-    except UnicodeDecodeError:
+    if layout is None:
         yield from _write_base64(body)
         return
-    if text.eol != "lf":
-        yield f"      eol: {text.eol}"
-    if text.escaped:
-        yield f"      escaped: {text.escaped}"
-    yield _block_header(text.string.encode())
-    for line in text.string.removesuffix("\n").split("\n"):
-        yield f"        {line}" if line else ""
+    if layout.eol != "lf":
+        yield f"      eol: {layout.eol}"
+    if layout.escaped:
+        yield f"      escaped: {layout.escaped}"
+    yield f"      string: |2{'+' if body.endswith(_LINE_ENDS) else '-'}"
+    yield from _write_block(body, layout)
 
 
-def _block_header(text: bytes) -> str:
-    mark = "+" if text.endswith(b"\n") else "-"
-    return f"      string: |2{mark}"
+def _layout(body: bytes) -> Layout | None:
+    """How the text of a body is written; None for one that is written in base64."""
+    try:
+        layout = body_block.layout(body)
+    except UnicodeDecodeError:
+        return None
+    return layout if len(layout.escaped) <= _MAX_ESCAPED else None
 
 
-def _write_plain(body: bytes, eol: str) -> Iterator[bytes]:
-    """The lines of a body, in windows that are read back at once."""
-    before = b"\n"
-    for part in windows(body):
-        lines = before + (part.replace(b"\r\n", b"\n") if eol == "crlf" else part)
-        written = _LINE.sub(b"\n" + _INDENT, lines)
-        back = written.replace(b"\n" + _INDENT, b"\n")[len(before) :]
-        back = back.replace(b"\n", b"\r\n") if eol == "crlf" else back
-        if back != part or _END_OF_BLOCK.search(written):
-            raise CassetteError(_OTHER)
-        yield written[len(before) :]
-        before = b""
-    if not body.endswith(b"\n"):
+def _write_block(body: bytes, layout: Layout) -> Iterator[bytes]:
+    """The lines of a body, in windows."""
+    yield from (lines for lines, _ in _indented(body, layout))
+    if not body.endswith(_LINE_ENDS):
         yield b"\n"
 
 
-def _write_base64(body: bytes) -> Iterator[str]:
+def _indented(body: bytes, layout: Layout) -> Iterator[tuple[bytes, bool]]:
+    """The windows of a body as they are written, each with whether it is escaped."""
+    before = b"\n"
+    for text, is_escaped in body_block.texts(body, layout):
+        yield _indent(before + text)[len(before) :], is_escaped
+        before = b""
+
+
+def _indent(text: bytes) -> bytes:
+    """The text with the indent after each line feed before another character."""
+    if b"\n\n" in text or text.endswith(b"\n"):
+        return _LINE.sub(b"\n" + _INDENT, text)
+    return text.replace(b"\n", b"\n" + _INDENT)  # in a fifth of the time
+
+
+def _check_block(body: bytes, layout: Layout) -> None:
+    """Raises `CassetteError` unless the windows of a body read as this body."""
+    count = body_block.count_ends(body, 0, len(body))
+    place = 0
+    try:
+        for part in body_block.with_ends(_read_back(body, layout), layout.eol, count):
+            if not body.startswith(part, place):
+                raise CassetteError(_OTHER)
+            place += len(part)
+    except BodyTextError as error:
+        raise CassetteError(f"this cassette can't be written: {error}") from None
+    if place != len(body):
+        raise CassetteError(_OTHER)
+
+
+def _read_back(body: bytes, layout: Layout) -> Iterator[bytes]:
+    """The texts of the windows of a body, from how these are written."""
+    before = b"\n"
+    for lines, is_escaped in _indented(body, layout):
+        if _END_OF_BLOCK.search(before + lines):
+            raise CassetteError(_OTHER)
+        text = (before + lines).replace(b"\n" + _INDENT, b"\n")[len(before) :]
+        yield body_block.unescape(text) if is_escaped else text
+        before = b""
+
+
+def _write_base64(body: bytes) -> Iterator[str | bytes]:
     caption, preview = _preview(body)
     yield f"      # {caption}:"
     for line in preview.splitlines()[:12]:
         yield f"      #   {escape_unprintable(line)}"
     yield "      base64: |"
-    encoded = base64.b64encode(body).decode()
-    for start in range(0, len(encoded), 120):
-        yield f"        {encoded[start : start + 120]}"
+    for start in range(0, len(body), _BASE64_BYTES):
+        yield b"%b%b\n" % (_INDENT, base64.b64encode(body[start : start + _BASE64_BYTES]))
 
 
 def _preview(body: bytes) -> tuple[str, str]:

@@ -8,6 +8,7 @@ import argparse
 import json
 import sys
 import warnings
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -271,13 +272,13 @@ def _import(parsed: argparse.Namespace) -> int:
         )
     (file,) = parsed.files
     _refuse_existing(parsed.output)
-    _write(guard().encode(complete(load_recording(file)), file), parsed.output)
+    _write(guard().pieces(complete(load_recording(file)), file), parsed.output)
     return 0
 
 
 def _export(parsed: argparse.Namespace) -> int:
     _refuse_existing(parsed.output)
-    _write(guard().export(load_recording(parsed.file), parsed.file).encode(), parsed.output)
+    _write([guard().export(load_recording(parsed.file), parsed.file).encode()], parsed.output)
     return 0
 
 
@@ -309,15 +310,15 @@ def _refuse_existing(target: Path | None) -> None:
         raise CassetteError(f"{above} is a file, so {target} can't be written; name another file")
 
 
-def _write(data: bytes, target: Path | None) -> None:
+def _write(pieces: Iterable[bytes], target: Path | None) -> None:
     if target is None:
         # A file gets the exact text; a terminal must not get its control characters.
-        text = data.decode()
-        sys.stdout.write(printable_lines(text) if sys.stdout.isatty() else text)
+        for text in map(bytes.decode, pieces):
+            sys.stdout.write(printable_lines(text) if sys.stdout.isatty() else text)
         return
     target.parent.mkdir(parents=True, exist_ok=True)
     with target.open("xb") as file:
-        file.write(data)
+        file.writelines(pieces)
     note(f"wrote {target}")
 
 

@@ -32,8 +32,8 @@ def convert(paths: Iterable[Path], complete: Callable[[Cassette], Cassette]) -> 
                 if target in staged:
                     continue
                 try:
-                    data = guard(target.parent).encode(complete(load(file)), str(file))
-                    staged[target] = stage(target, data)
+                    pieces = guard(target.parent).pieces(complete(load(file)), str(file))
+                    staged[target] = stage(target, pieces)
                     converted.append(file)
                 except CassetteError as error:
                     problems.append(str(error))

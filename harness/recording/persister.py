@@ -71,7 +71,7 @@ class Persister:
         """Save the cassette. Raises `CassetteError` if it shows a secret or can't be written."""
         path = Path(cassette_path)
         if not isinstance(serializer, CassetteFormat):
-            save(path, serialize(cassette_dict, serializer).encode())
+            save(path, [serialize(cassette_dict, serializer).encode()])
             return
         requests, responses = cassette_dict["requests"], cassette_dict["responses"]
         exchanges = from_vcr(zip(requests, responses, strict=True))
@@ -83,10 +83,10 @@ class Persister:
         )
         guard = serializer.guard()
         refuse_unfollowed(exchanges, guard.redactor.kept_headers)
-        data = guard.encode(Cassette(exchanges, origin), _display_name(path))
+        pieces = guard.pieces(Cassette(exchanges, origin), _display_name(path))
         old = path.read_bytes() if path.is_file() else b""
         try:
-            save(path, data)
+            save(path, pieces)
         except OSError as error:
             raise CassetteError(
                 f"{path}: can't be written: {error.strerror or error}; the old file is as it was"
@@ -156,11 +156,11 @@ def refuse_changed(path: Path, before: Stamp) -> None:
         )
 
 
-def save(path: Path, data: bytes) -> None:
+def save(path: Path, pieces: Iterable[bytes]) -> None:
     """Write a file beside ``path``, flush it to disk, and move it to ``path``. If anything fails,
     the old file stays as it was.
     """
-    temporary = stage(path, data)
+    temporary = stage(path, pieces)
     try:
         commit(temporary, path)
     except BaseException:
@@ -168,7 +168,7 @@ def save(path: Path, data: bytes) -> None:
         raise
 
 
-def stage(path: Path, data: bytes) -> Path:
+def stage(path: Path, pieces: Iterable[bytes]) -> Path:
     """Write a file beside ``path`` with its permissions, and flush it to disk. If anything fails,
     there is no such file.
     """
@@ -177,7 +177,7 @@ def stage(path: Path, data: bytes) -> Path:
     temporary = Path(name)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(data)
+            file.writelines(pieces)
             file.flush()
             os.fsync(file.fileno())
         temporary.chmod(path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask())

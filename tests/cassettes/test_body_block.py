@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+from functools import partial
 
 import pytest
 
@@ -18,7 +19,13 @@ from harness.cassettes import (
     loads,
     writer,
 )
-from harness.cassettes.body_block import body_to_text, text_to_body
+from harness.cassettes.body_block import BodyTextError, Layout, layout, text_to_body, texts
+
+
+def body_to_text(body: bytes) -> tuple[bytes, Layout]:
+    """The text of a body, and how it is written."""
+    how = layout(body)
+    return b"".join(text for text, _ in texts(body, how)), how
 
 
 @pytest.mark.parametrize(
@@ -36,17 +43,17 @@ from harness.cassettes.body_block import body_to_text, text_to_body
     ],
 )
 def test_the_line_ends_of_a_body_are_named_and_come_back(body: bytes, eol: str) -> None:
-    text = body_to_text(body)
-    assert (text.eol, text.escaped) == (eol, [])
-    assert text_to_body(*text) == body
+    text, how = body_to_text(body)
+    assert (how.eol, how.escaped) == (eol, [])
+    assert text_to_body(text, eol, []) == body
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_a_line_that_yaml_can_not_hold_is_escaped(end: str) -> None:
     body = f"a{end}b\u2028\\{end}c".encode()
-    text = body_to_text(body)
-    assert (text.string, text.escaped) == ("a\nb\\u2028\\\\\nc", [2])
-    assert text_to_body(*text) == body
+    text, how = body_to_text(body)
+    assert (text, how.escaped) == (b"a\nb\\u2028\\\\\nc", [2])
+    assert text_to_body(text, how.eol, how.escaped) == body
 
 
 @pytest.mark.slow
@@ -54,9 +61,11 @@ def test_a_long_body_is_written_in_windows(monkeypatch: pytest.MonkeyPatch) -> N
     """As it is written in one."""
     some = random.Random(3)
     pieces = ["\n", "\n\n", " ", "        ", "a", "é", "🙂", "# |2+", "data: {}", "\t"]
+    others = ["\r", "\r\n", "\u2028", "\x00", "\ufeff", "\\"]
     bodies = ["\n" * 40, "", "a" * 40, "🙂" * 20, "\n\n a\n" * 9]
     bodies += ["".join(some.choices(pieces, k=some.randrange(60))) for _ in range(150)]
-    for text in [*bodies, *(body.replace("\n", "\r\n") for body in bodies)]:
+    mixed = ["".join(some.choices(pieces + others, k=some.randrange(60))) for _ in range(300)]
+    for text in [*bodies, *(body.replace("\n", "\r\n") for body in bodies), *mixed]:
         body = text.encode()
         request = Request("POST", "https://h/x", {}, body)
         cassette = Cassette(
@@ -67,12 +76,27 @@ def test_a_long_body_is_written_in_windows(monkeypatch: pytest.MonkeyPatch) -> N
         for window in (1, 2, 7, 30):
             with monkeypatch.context() as patched:
                 patched.setattr(body_block, "WINDOW", window)
-                patched.setattr(writer, "WINDOW", window)
                 assert dumps(cassette) == whole
 
 
 def test_a_window_that_reads_as_another_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(writer, "_LINE", re.compile(rb"\n(?=[^\nx])"))
+    wrong = partial(re.sub, rb"\n(?=[^\nx])", b"\n        ")
+    monkeypatch.setattr(writer, "_indent", wrong)
     body = b"a\n" + b"b" * 3 * body_block.WINDOW + b"\nx\n" + b"c" * 3 * body_block.WINDOW
     with pytest.raises(CassetteError, match="can't be written"):
         dumps(Cassette((Exchange(None, 200, {}, ((None, body),)),), Origin("written")))
+
+
+def test_a_body_with_too_many_escaped_lines_is_base64(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writer, "_MAX_ESCAPED", 2)
+    for lines, kind in ((2, "string: |2-"), (3, "base64: |")):
+        body = "\n".join(["\u2028"] * lines).encode()
+        cassette = Cassette((Exchange(None, 200, {}, ((None, body),)),), Origin("written"))
+        text = dumps(cassette)
+        assert kind in text
+        assert loads(text) == cassette
+
+
+def test_a_line_with_two_ends_is_refused() -> None:
+    with pytest.raises(BodyTextError, match="line 2 has two ends; name each line once"):
+        text_to_body(b"a\nb\nc\n", "lf; crlf 1-2; cr 2", [])

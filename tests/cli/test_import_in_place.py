@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stat
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -102,11 +103,11 @@ def test_nothing_is_converted_if_the_disk_is_full(
 ) -> None:
     calls: list[Path] = []
 
-    def full(path: Path, data: bytes) -> Path:
+    def full(path: Path, pieces: Iterable[bytes]) -> Path:
         calls.append(path)
         if len(calls) == 3:
             raise OSError(28, "No space left on device", str(path))
-        return stage(path, data)
+        return stage(path, pieces)
 
     monkeypatch.setattr("harness.cli.in_place.stage", full)
     before = contents(folder)

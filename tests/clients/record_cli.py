@@ -89,7 +89,7 @@ def main(names: list[str]) -> int:
         return 2
     for name in names or CASSETTES:
         path = ROOT / "cassettes" / "gemini-cli" / f"{name}.yaml"
-        save(path, Guard().encode(record(name), str(path)))
+        save(path, Guard().pieces(record(name), str(path)))
         print(f"recorded {path.relative_to(ROOT)}", flush=True)
     return 0
 

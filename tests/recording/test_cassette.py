@@ -211,11 +211,11 @@ def test_a_file_is_moved_only_when_it_is_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "a.yaml"
-    save(path, b"good\n")
+    save(path, [b"good\n"])
     path.chmod(0o640)
     synced: list[int] = []
     monkeypatch.setattr("os.fsync", synced.append)
-    save(path, b"better\n")
+    save(path, [b"better\n"])
     assert len(synced) == 2  # the file, then its folder
     assert path.stat().st_mode & 0o777 == 0o640
 
@@ -224,7 +224,7 @@ def test_a_file_is_moved_only_when_it_is_whole(
 
     monkeypatch.setattr("os.fsync", full)
     with pytest.raises(OSError, match="No space left"):
-        save(path, b"half")
+        save(path, [b"half"])
     assert path.read_text() == "better\n"
     assert sorted(tmp_path.iterdir()) == [path]
 
@@ -239,7 +239,7 @@ def test_an_unknown_request_shows_the_nearest_one(tmp_path: Path) -> None:
         (),
         "complete",
     )
-    save(path, dumps(Cassette((exchange, exchange), Origin("written"))).encode())
+    save(path, [dumps(Cassette((exchange, exchange), Origin("written"))).encode()])
     with use_cassette(path, name="gemini-api/a") as tape:
         assert isinstance(tape, Playback)
         with client("httpx2", tape) as http:

@@ -87,7 +87,7 @@ def test_a_recording_is_not_written_through_a_link(project: Path) -> None:
     journal.start()
     journal.close()
     assert not (project / "new.yaml.part").is_symlink()
-    save(cassette, b"text\n")
+    save(cassette, [b"text\n"])
     assert not cassette.is_symlink()
     assert cassette.read_text(encoding="utf-8") == "text\n"
     assert precious.read_text(encoding="utf-8") == "precious"

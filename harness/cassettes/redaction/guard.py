@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from harness.stream.exchange import Cassette, CassetteError
 
 from ..vcrpy import export
-from ..writer import encode
+from ..writer import CassetteText
 from .redactor import Redactor
 from .scanner import Scanner
 
@@ -24,13 +25,18 @@ class Guard:
         self.scanner: Final = scanner or Scanner(redactor=self.redactor)
 
     def encode(self, cassette: Cassette, name: str) -> bytes:
-        """The text of a cassette, redacted, in UTF-8. Raises `CassetteError` if it shows a secret
-        or can't be written; ``name`` is the file's name.
+        """The text of a cassette, redacted, in UTF-8; raises as `pieces`."""
+        return b"".join(self.pieces(cassette, name))
+
+    def pieces(self, cassette: Cassette, name: str) -> Iterator[bytes]:
+        """The text of a cassette, redacted, in UTF-8, piece by piece, so that a long one is never
+        whole in memory. Raises `CassetteError` if it shows a secret or can't be written, before
+        there is a piece; ``name`` is the file's name.
         """
         kept = self.redactor.cassette(cassette)
-        data = encode(kept)
-        self.scanner.refuse_written(data, name, kept)
-        return data
+        text = CassetteText(kept)
+        self.scanner.refuse_written(text, name, kept)
+        return text.pieces()
 
     def export(self, cassette: Cassette, name: str) -> str:
         """The cassette as plain vcrpy YAML, redacted; raises as `encode`."""

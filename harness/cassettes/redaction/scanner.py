@@ -19,6 +19,7 @@ from harness.stream.decompression import CODINGS, FIRST_BYTES, unpack
 from harness.stream.exchange import Cassette, CassetteError, Exchange
 
 from ..reader import is_cassette, loads
+from ..writer import CassetteText
 from .encodings import WINDOW, Span, merged, readings, unescape
 from .patterns import (
     BEGINNINGS,
@@ -103,15 +104,15 @@ class Scanner:
         _refuse(findings, name)
         return text
 
-    def refuse_written(self, data: bytes, name: str, cassette: Cassette) -> None:
-        """`refuse` for a text that our writer has made of ``cassette``: its bodies are searched
-        only in the exchanges.
+    def refuse_written(self, text: CassetteText, name: str, cassette: Cassette) -> None:
+        """`refuse` for the text that our writer makes of ``cassette``: its bodies are searched only
+        in the exchanges.
         """
-        findings = self.scan(_without_bodies(data), name)
-        findings += self.scan_cassette(cassette, redacted=True)
-        if findings:  # with the lines in bodies
-            findings = [*dict.fromkeys([*self.scan(data, name), *findings])]
-        _refuse(findings, name)
+        findings = self.scan(text.outside, name)
+        inside = self.scan_cassette(cassette, redacted=True)
+        if findings or inside:  # with the lines in the whole text
+            findings = self.scan(b"".join(text.pieces()), name) or findings
+        _refuse([*findings, *inside], name)
 
     def scan(self, data: bytes, name: str = "") -> list[Finding]:
         """The secrets in the bytes of a file, each with its first line, and in the file's name."""
@@ -239,24 +240,6 @@ def _refuse(findings: Sequence[Finding], name: str) -> None:
     more = len(findings) - MAX_LISTED
     rest = f"; and {more} more" if more > 0 else ""
     raise SecretFound(f"{shown}: {listed}{rest}; {_WAY_OUT}")
-
-
-_BODY: Final = re.compile(rb"\n {6}(?:string: \|2[+-]|base64: \|)\n")
-"""The line above a body as our writer writes it."""
-_END_OF_BODY: Final = re.compile(rb"\n(?! {8}|\n)")
-
-
-def _without_bodies(data: bytes) -> bytes:
-    """The text with empty lines for those of bodies."""
-    kept: list[bytes] = []
-    position = 0
-    while header := _BODY.search(data, position):
-        end = _END_OF_BODY.search(data, header.end() - 1)
-        stop = end.end() if end else len(data)
-        lines = data.count(b"\n", header.start() + 1, stop)
-        kept += (data[position : header.start() + 1], b"\n" * lines)
-        position = stop
-    return b"".join([*kept, data[position:]])
 
 
 def _cut(form: bytes, text: bytes) -> Iterator[Span]:
