@@ -32,17 +32,28 @@ SHAPES: Final = {
 }
 
 
-CUT: Final = re.compile(
-    rb"(?:AIza|AQ\.(?<![0-9A-Za-z_.-]AQ\.)|ya29\.(?<![0-9A-Za-z_.-]ya29\.)"
-    rb"|1//0(?<![0-9A-Za-z/+_-]1//0)|GOCSPX-|[Bb]earer (?=[A-Za-z._~+/-]*+[0-9]))[0-9A-Za-z_-]{6,}"
+_CUT_REST: Final = (
+    rb"[0-9A-Za-z_-]{6,}"
     rb"(?: ?(?:\xe2\x80\xa6|\.\.\.)(?: \([0-9,]+ characters\)(?: \xe2\x80\xa6 )?)?[0-9A-Za-z_-]*"
     rb"|(?=\n?\0|\Z))"
 )
+CUT: Final = {
+    beginning: re.compile(re.escape(beginning) + behind + _CUT_REST)
+    for beginning, behind in (
+        (b"AIza", b""),
+        (b"AQ.", rb"(?<![0-9A-Za-z_.-]AQ\.)"),
+        (b"ya29.", rb"(?<![0-9A-Za-z_.-]ya29\.)"),
+        (b"1//0", rb"(?<![0-9A-Za-z/+_-]1//0)"),
+        (b"GOCSPX-", b""),
+        (b"Bearer ", rb"(?=[A-Za-z._~+/-]*+[0-9])"),
+        (b"bearer ", rb"(?=[A-Za-z._~+/-]*+[0-9])"),
+    )
+}
 """The beginning of a credential in an excerpt, with the end of it after the mark of a gap."""
-CUT_BEGINNINGS: Final = (b"AIza", b"AQ.", b"ya29.", b"1//0", b"GOCSPX-", b"earer ")
-"""Every match of `CUT` has one of these. A search for each takes less time than the pattern."""
-BEGINNINGS: Final = (*CUT_BEGINNINGS, b"earer+", b"-----BEGIN")
-"""The same for all patterns here."""
+BEGINNINGS: Final = (*CUT, b"earer+", b"-----BEGIN")
+"""Every match of a pattern here has one of these. A search for each takes less time than the
+pattern.
+"""
 LONG: Final = 1 << 16
 """A longer text is first searched for all words at once."""
 _REST: Final = re.compile(rb"[0-9A-Za-z+/=_.-]*")

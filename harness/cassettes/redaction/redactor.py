@@ -166,7 +166,8 @@ class Redactor:
             word.encode(): Members(inner) for word, inner in SECRET_BESIDE.items()
         }
         self._words: Final = (*self._names, *self._beside)
-        self._anything: Final = (*map(re.escape, self._words), _KELVIN, _ESCAPED_LETTER.pattern)
+        spelled = (re.escape(word).replace(b"k", b"(?:k|%b)" % _KELVIN) for word in self._words)
+        self._anything: Final = (*spelled, _ESCAPED_LETTER.pattern)
         self._assigned: Final = _assignments(names | own, self._parameters)
         self._printed: Final = _printed(names | own, rb"\"", rb"")
         self._printed_in_json: Final = _printed(names | own, rb"\\++\"", rb"\"")

@@ -24,7 +24,6 @@ from .encodings import WINDOW, Span, merged, readings, unescape
 from .patterns import (
     BEGINNINGS,
     CUT,
-    CUT_BEGINNINGS,
     LONG,
     SHAPES,
     find_shapes,
@@ -190,8 +189,9 @@ class Scanner:
                     parts = reading.places([(start, stop)])
                     spans += [(at, rest(data, at, end)) for at, end in parts]
             if number < 2 and may_show:  # the text with and without escapes
-                if any(beginning in reading.text for beginning in CUT_BEGINNINGS):
-                    hits += [match.span() for match in CUT.finditer(reading.text)]
+                for beginning, pattern in CUT.items():
+                    if beginning in reading.text:
+                        hits += [match.span() for match in pattern.finditer(reading.text)]
                 for form in self._forms:
                     if form[:MIN_LENGTH] in reading.text or form[-MIN_LENGTH:] in reading.text:
                         hits += _cut(form, reading.text)
