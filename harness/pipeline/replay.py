@@ -381,15 +381,20 @@ class _Frames:
 
 _LONG: Final = 1 << 14
 """Of a longer piece, the objects live so long that the garbage collector visits them repeatedly."""
-_END: Final = re.compile(rb"\n\r?\n")
+_FAR: Final = 1 << 20
+"""The limit of a piece."""
+_END: Final = re.compile(rb"\n,?\r?\n|\},?\r?\n(?![\r\n])")
+"""The end of an event; of an element of an array, or of a line of JSON."""
 
 
 def _pieces(data: bytes) -> Iterator[bytes]:
-    """A long read in pieces that end with an event, so that few of its frames are there at once."""
+    """A long read in pieces that end with an event or an object where they can, so that few of its
+    frames are there at once.
+    """
     start = 0
     while start < len(data):
-        end = _END.search(data, start + _LONG)
-        stop = end.end() if end else len(data)
+        end = _END.search(data, start + _LONG, start + _FAR)
+        stop = end.end() if end else start + _FAR
         yield data[start:stop]
         start = stop
 

@@ -53,10 +53,29 @@ def test_a_long_read_is_framed_in_pieces_that_end_with_an_event(end: bytes, fed:
     assert max(fed) <= PIECE + len(data) // 2000
 
 
-def test_a_long_read_without_the_end_of_an_event_stays_whole(fed: list[int]) -> None:
+def test_a_long_event_is_framed_in_pieces_of_a_megabyte(fed: list[int]) -> None:
     data = b'data: {"text": "' + b"x" * 3 * MEGABYTE + b'"}\n\n'
     assert len(frames(data)) == 1
-    assert fed == [len(data)]
+    assert fed == [MEGABYTE] * 3 + [len(data) - 3 * MEGABYTE]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("before", "between", "after"),
+    [("[", ",\r\n", "]"), ("[", "\n,\r\n", "\n]\n"), ("[", ", ", "]"), ("", "\n", "")],
+    ids=["array", "array of Google", "array in one line", "lines"],
+)
+def test_a_long_answer_without_events_is_translated_in_parts(
+    before: str, between: str, after: str
+) -> None:
+    message = '{"candidates": [{"content": {"parts": [{"text": "%s"}]}}]}' % TEXT.decode()
+    data = (before + between.join([message] * 2500) + after).encode()
+    exchange = Exchange(None, 200, {}, ((5.0, data),), "complete")
+    parts = list(
+        replay_parts(exchange, "gemini-api", "unified-llm", layer="payloads", cuts="recorded")
+    )
+    assert sum(payload["type"] == "TEXT_DELTA" for part in parts for payload in part) == 2500
+    assert max(map(len, parts)) <= 1 + MEGABYTE // len(message)
 
 
 @pytest.mark.slow

@@ -158,6 +158,7 @@ class SseFramer:
         """Read the usual unary answer: a read that is one document over whole lines."""
         if (
             not data.endswith(b"\n")
+            or b"\n{" in data  # JSON lines
             or len(data) > self.max_frame
             or not whole_document(data, at_ms, self.offset, frames, self.bare.strict)
         ):
