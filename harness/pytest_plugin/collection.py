@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from harness.stream.garbage_collector import collect_seldom
+
 from .paths import below, cassette_folder, spec_roots
 
 _SUFFIXES = (".yaml", ".yml")
@@ -69,6 +71,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
         from .specs import collect_spec
 
         if (spec := collect_spec(file_path, parent)) is not None:
+            collect_seldom()
             return spec
     if parent.config.getoption("--harness-laws"):
         from .laws import collect_cassette
