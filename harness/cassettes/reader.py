@@ -230,7 +230,7 @@ def _read_reads(text: str, body: bytes, path: Path) -> tuple[tuple[float | None,
         numbers = decode_json(b"[" + lines.translate(_COMMAS).replace(b"-", b"null") + b"]")
         lengths = numbers[1::2]
         form = lines.translate(None, b"0123456789.-") + b"\n"
-        if form == b" \n" * len(lengths) and min(lengths) > 0:
+        if form == b" \n" * len(lengths) and all(lengths):
             total = sum(lengths)
     except (TypeError, ValueError):
         pass

@@ -74,7 +74,7 @@ def parse_usual(text: str | bytes) -> tuple[dict[str, Any], dict[str, bytes]] | 
         data = read_plain_lines(lifted.text.decode()) if lifted.blocks else None
     except (UnicodeError, YamlError):
         return None
-    return None if data is None else (data, lifted.words)
+    return None if data is None else (data, lifted.blocks)
 
 
 def parse_located(text: str | bytes, depth: int = MAX_DEPTH) -> tuple[Any, dict[Path, int]]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from io import BytesIO
-from itertools import chain, islice
+from itertools import islice
 from typing import Any, Final, NamedTuple
 
 _PLACEHOLDER: Final = "lifted-block-"
@@ -26,21 +26,18 @@ _CHANGED: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]
 
 
 class Lifted(NamedTuple):
-    """``text`` is the rest for a parser; it has a placeholder for each of the ``blocks``."""
+    """``text`` is the rest for a parser; it has a placeholder for each of the ``blocks``, which are
+    in UTF-8.
+    """
 
     text: bytes
-    blocks: list[bytes]
-
-    @property
-    def words(self) -> dict[str, bytes]:
-        """The blocks by placeholder, in UTF-8."""
-        return {f"{_PLACEHOLDER}{index}": block for index, block in enumerate(self.blocks)}
+    blocks: dict[str, bytes]
 
     def put_back(self, data: Any) -> Any:
         """The parsed ``data`` with each block in place of its placeholder; None unless every
         placeholder is there once, as a whole value.
         """
-        words = self.words
+        words = self.blocks.copy()
         whole = _put_back(data, words)
         return None if words else whole
 
@@ -49,11 +46,11 @@ def lift(text: bytes) -> Lifted:
     """The text without its literal blocks, and the blocks; raises UnicodeDecodeError for a text
     that is not UTF-8.
     """
-    whole = Lifted(text, [])
+    whole = Lifted(text, {})
     if not _is_verbatim(text):
         return whole
     kept: list[bytes] = []
-    blocks: list[bytes] = []
+    blocks: dict[str, bytes] = {}
     position, lines = 0, BytesIO(text)
     while header := _HEADER.search(text, position):
         indent, start, mark = b" " * (len(header[1]) + 2), header.end(), header[3]
@@ -61,19 +58,18 @@ def lift(text: bytes) -> Lifted:
             return whole
         lines.seek(start)
         block, rest = _read_block(lines, indent)
-        if not rest.strip(b" ") or rest.lstrip(b" ")[0] in b"\t\n":
+        if rest.lstrip(b" ")[:1] in b"\t\n":
             return whole  # the text ends, or this line could be part of the block
         block = _chomped(block, mark)
         if not block.isascii():
             block.decode()
-        blocks.append(block)
-        kept.append(text[position : header.start(2)])
+        word = f"{_PLACEHOLDER}{len(blocks)}"
+        blocks[word] = block
+        kept += text[position : header.start(2)], word.encode()
         position = lines.tell() - len(rest) - 1
     kept.append(text[position:])
-    if any(_PLACEHOLDER.encode() in piece for piece in kept):
-        return whole
-    words = [f"{_PLACEHOLDER}{index}".encode() for index in range(len(blocks))]
-    return Lifted(b"".join(chain.from_iterable(zip(kept, [*words, b""], strict=True))), blocks)
+    rest = b"".join(kept)
+    return Lifted(rest, blocks) if rest.count(_PLACEHOLDER.encode()) == len(blocks) else whole
 
 
 def _is_verbatim(text: bytes) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from msgspec.json import decode
 
@@ -56,7 +56,7 @@ def resolve(word: str) -> Any:
     return word
 
 
-_Level = tuple[int, dict[str, Any] | list[Any]]
+_Collection = dict[str, Any] | list[Any]
 
 
 def read_plain_lines(text: str) -> dict[str, Any] | None:
@@ -64,7 +64,8 @@ def read_plain_lines(text: str) -> dict[str, Any] | None:
     any other text.
     """
     root: dict[str, Any] = {}
-    levels: list[_Level] = [(0, root)]  # the open collections, each with its indent
+    level, inner = 0, cast(_Collection, root)  # the innermost open collection, and its indent
+    levels = [(level, inner)]  # all open ones
     waiting: tuple[int, dict[str, Any], str] | None = None  # a key that may have a collection
     if len(text) > MAX_TEXT:
         return None
@@ -77,33 +78,32 @@ def read_plain_lines(text: str) -> dict[str, Any] | None:
             if len(levels) > MAX_LEVELS:
                 return None
             _, owner, name = waiting
-            inner: dict[str, Any] | list[Any] = [] if dash else {}
+            level, inner = indent, [] if dash else {}
             owner[name] = inner
-            levels.append((indent, inner))
-        while levels[-1][0] > indent or (not dash and type(levels[-1][1]) is list):
+            levels.append((level, inner))
+        while level > indent or (not dash and type(inner) is list):
             levels.pop()
-        level, mapping = levels[-1]
+            level, inner = levels[-1]
         if level != indent:
             return None
         if dash:
-            if type(mapping) is not list:
+            if type(inner) is not list:
                 return None
-            items, mapping = mapping, {}
-            items.append(mapping)
-            indent += 2
-            levels.append((indent, mapping))
-        assert type(mapping) is dict
-        if key in mapping or key in WORDS:
+            items, level, inner = inner, indent + 2, {}
+            items.append(inner)
+            levels.append((level, inner))
+        assert type(inner) is dict
+        if key in inner or key in WORDS:
             return None
         waiting = None
         if plain:
-            mapping[key] = resolve(plain)
+            inner[key] = resolve(plain)
         elif quoted:
-            mapping[key] = decode(quoted)
+            inner[key] = decode(quoted)
         elif code:
             status = {"code": int(code)}
-            mapping[key] = status | {"message": decode(message)} if message else status
+            inner[key] = status | {"message": decode(message)} if message else status
         else:
-            mapping[key] = None
-            waiting = indent, mapping, key
+            inner[key] = None
+            waiting = level, inner, key
     return root
