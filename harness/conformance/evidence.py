@@ -49,6 +49,7 @@ AROUND: Final = 5
 """Items shown before and after the one to look at."""
 MAX_LINE: Final = 260
 MAX_BODY: Final = 800
+MAX_WIRE: Final = 1500
 MAX_REQUEST: Final = 60
 """Lines of a prompt or a request, of a cell that differs."""
 MAX_GREEN_REQUEST: Final = 20
@@ -86,7 +87,18 @@ def with_evidence(judgement: Judgement) -> CaseResult:
         layers,
         before=tuple(streams[:-1]),
     )
-    return structs.replace(result, evidence=evidence, aspects=result.aspects or _aspects(judgement))
+    return structs.replace(
+        result,
+        wire=_beginning(fixture.exchanges),
+        evidence=evidence,
+        aspects=result.aspects or _aspects(judgement),
+    )
+
+
+def _beginning(exchanges: Sequence[Exchange]) -> str:
+    """The beginning of the last body."""
+    body = exchanges[-1].body if exchanges else b""
+    return excerpt(body.decode("utf-8", "backslashreplace"), MAX_WIRE)
 
 
 def _aspects(judgement: Judgement) -> dict[str, AspectVerdict]:

@@ -32,7 +32,6 @@ from harness.pipeline.request import request_translator
 from harness.specs import Case
 from harness.specs.matching import Mismatch, compare, sides
 from harness.stream.generation import TranslationError
-from harness.stream.printable import excerpt
 from harness.stream.session import Session
 
 from .adapters import (
@@ -67,7 +66,6 @@ SOME_COUNTS: Final = {
 MAX_FINDINGS: Final = 20
 MAX_FINDING_TEXT: Final = 8_000
 """Characters of all findings of a cell."""
-MAX_WIRE: Final = 1500
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +172,10 @@ def judge(
         reason = f"nothing is expected yet, and {error}" if not_run else str(error)
         return Judgement(cell, _ended(blank, "not-run" if not_run else "error", reason))
     blank = msgspec.structs.replace(
-        blank, provider=fixture.provider, origin=fixture.origin, **_seen(fixture.exchanges)
+        blank,
+        provider=fixture.provider,
+        origin=fixture.origin,
+        end=fixture.exchanges[-1].end if fixture.exchanges else "unknown",
     )
     if not_run:
         return Judgement(cell, _ended(blank, "not-run", NOTHING_EXPECTED), fixture)
@@ -441,11 +442,3 @@ def _findings(mismatches: list[Mismatch]) -> tuple[Finding, ...]:
             break
         findings.append(finding)
     return tuple(findings)
-
-
-def _seen(exchanges: tuple[Exchange, ...]) -> dict[str, Any]:
-    """How the last exchange ended, and the beginning of its body."""
-    if not exchanges:
-        return {}
-    body = exchanges[-1].body.decode("utf-8", "backslashreplace")
-    return {"end": exchanges[-1].end, "wire": excerpt(body, MAX_WIRE)}

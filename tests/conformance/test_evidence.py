@@ -18,6 +18,7 @@ from harness.conformance.adapters import Adapter, Output, RunOptions, user_adapt
 from harness.conformance.evidence import (
     MAX_GREEN_REQUEST,
     MAX_LINE,
+    MAX_WIRE,
     describe,
     try_laws,
     with_evidence,
@@ -84,6 +85,14 @@ def test_a_stream_is_described_without_keys() -> None:
     assert stream.sent is not None
     assert stream.sent.body == '{"contents": []}'
     assert "AIza" not in stream.sent.url
+
+
+def test_the_beginning_of_a_stream_is_shown() -> None:
+    assert judged([]).wire == (FIRST + LAST).decode()
+    long = replace(WHOLE, reads=((None, b"\xff" + FIRST * 100),))
+    shown = f"\\xff{FIRST.decode() * 100}"
+    end = f" … ({len(shown):,} characters)"
+    assert judged([], exchange=long).wire == shown[:MAX_WIRE] + end
 
 
 @pytest.mark.parametrize(
