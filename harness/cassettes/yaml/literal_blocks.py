@@ -20,8 +20,10 @@ from typing import Any, Final, NamedTuple
 _PLACEHOLDER: Final = "lifted-block-"
 _HEADER: Final = re.compile(rb"\n( +)[a-z0-9]+: (\|(2[+-])?\n)")
 _ASCII: Final = bytes(range(0x20, 0x7F)) + b"\t\n"
-_BATCH: Final = 512
-"""The lines of a block that are in memory at once: a line takes much more than its bytes."""
+_BATCH: Final = 4096
+"""The lines of a block that are in memory at once: a line takes much more than its bytes. The block
+of fewer lines is not copied again.
+"""
 _CHANGED: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
 
