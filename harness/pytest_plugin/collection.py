@@ -44,6 +44,15 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return True if leads_round(collection_path) else None
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the cells last that wait for a program: it runs beside the tests before them."""
+    items.sort(key=_waits)
+
+
+def _waits(item: pytest.Item) -> bool:
+    return getattr(item, "waits", False)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, object]:
     """Run programs ahead of their cells. A worker of pytest-xdist does not know its cells here.
@@ -55,7 +64,7 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
         gc.freeze()
     if config.option.collectonly or hasattr(config, "workerinput"):
         return (yield)
-    cells = [vars(item)["cell"] for item in session.items if getattr(item, "waits", False)]
+    cells = [vars(item)["cell"] for item in session.items if _waits(item)]
     if not cells:
         return (yield)
     from .ahead import run_ahead

@@ -26,6 +26,9 @@ PROGRAM = """\
 """
 
 
+NAMES = ("early", "first", "second", "wrong", "last")
+
+
 class Programs:
     """Takes the place of all processes: notes which prompts are asked, and in which thread."""
 
@@ -44,11 +47,21 @@ class Programs:
 
 @pytest.fixture
 def programs(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Programs:
-    cases = [PROGRAM.format(name=name) for name in ("first", "second", "wrong", "last")]
+    cases = [PROGRAM.format(name=name) for name in NAMES[1:]]
     write(project, "specs/hello.yaml", CASE + "".join(cases))
     programs = Programs()
     monkeypatch.setattr(clients, "run_program", programs)
     return programs
+
+
+@pytest.mark.slow
+def test_cells_of_programs_come_last_in_their_order(
+    project: pytest.Pytester, programs: Programs
+) -> None:
+    write(project, "specs/a.yaml", f"harness: 1\ncases:\n{PROGRAM.format(name='early')}")
+    result = run(project, "-v")
+    cells = ("hello?unified-llm", "hello?anthropic", *(f"{name}?mind" for name in NAMES))
+    result.stdout.fnmatch_lines([f"specs/*.yaml::{cell}*" for cell in cells], consecutive=True)
 
 
 @pytest.mark.slow
