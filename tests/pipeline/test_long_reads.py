@@ -62,14 +62,14 @@ def test_a_long_event_is_framed_in_pieces_of_a_megabyte(fed: list[int]) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("before", "between", "after"),
-    [("[", ",\r\n", "]"), ("[", "\n,\r\n", "\n]\n"), ("[", ", ", "]"), ("", "\n", "")],
+    [(b"[", b",\r\n", b"]"), (b"[", b"\n,\r\n", b"\n]\n"), (b"[", b", ", b"]"), (b"", b"\n", b"")],
     ids=["array", "array of Google", "array in one line", "lines"],
 )
 def test_a_long_answer_without_events_is_translated_in_parts(
-    before: str, between: str, after: str
+    before: bytes, between: bytes, after: bytes
 ) -> None:
-    message = '{"candidates": [{"content": {"parts": [{"text": "%s"}]}}]}' % TEXT.decode()
-    data = (before + between.join([message] * 2500) + after).encode()
+    message = b'{"candidates": [{"content": {"parts": [{"text": "%b"}]}}]}' % TEXT
+    data = before + between.join([message] * 2500) + after
     exchange = Exchange(None, 200, {}, ((5.0, data),), "complete")
     parts = list(
         replay_parts(exchange, "gemini-api", "unified-llm", layer="payloads", cuts="recorded")
