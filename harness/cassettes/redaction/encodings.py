@@ -40,6 +40,7 @@ feed: `re` finds one literal byte fastest.
 """
 _NAMES: Final = (
     b"text|stringValue|string_value|delta|code|output|data|content|arguments|thinking|partial_json"
+    b"|refusal|reasoning_content|text_delta|thinking_delta"
 )
 _TEXTS: Final = (
     re.compile(rb'"(?:%b)"\s*+:\s*+"((?:[^"\\]++|\\.)*+)' % _NAMES, re.DOTALL),
