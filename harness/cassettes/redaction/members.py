@@ -22,7 +22,8 @@ _SCHEMA: Final = frozenset(
     b" min_items minimum nullable oneOf pattern properties propertyOrdering required title"
     b" type uniqueItems".split()
 )
-_BLANK: Final = rb"(?:\s|\\++[nrt])*+"
+_BLANK: Final = rb"(?:\s|(?<=[\r\n])data:|\\++[nrt])*+"
+"""What may stand around a colon: also the beginning of the next line of an event."""
 _QUOTE: Final = re.compile(rb'"|\\(?<!\\\\)\\*+(?:"|u0022)')
 _TOKEN: Final = re.compile(_QUOTE.pattern + rb"|[\[\]{}]")
 _COLON: Final = re.compile(_BLANK + rb":")

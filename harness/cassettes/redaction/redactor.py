@@ -228,7 +228,7 @@ class Redactor:
             netloc=f"{REDACTED}@{host}" if at else parts.netloc,
             path=self.text(parts.path),
             query=self._query(parts.query),
-            fragment=self._query(parts.fragment),
+            fragment="?".join(map(self._query, parts.fragment.split("?"))),
         )
         return url if cleaned == parts else urlunsplit(cleaned)
 

@@ -39,6 +39,8 @@ URLS = [
     (f"{URL}?api%5Fkey=a&access_token=b", f"{URL}?api%5Fkey=REDACTED&access_token=REDACTED"),
     ("https://me:password@host/a?b", "https://REDACTED@host/a?b"),
     ("https://host/cb#access_token=abc&state=1", "https://host/cb#access_token=REDACTED&state=1"),
+    ("https://host/#/cb?a=1?&access_token=abc", "https://host/#/cb?a=1?&access_token=REDACTED"),
+    ("https://host/#/cb?access_token=abc", "https://host/#/cb?access_token=REDACTED"),
     (
         "https://storage.googleapis.com/o?X-Goog-Signature=abc&X-Goog-Date=1",
         "https://storage.googleapis.com/o?X-Goog-Signature=REDACTED&X-Goog-Date=1",
@@ -55,6 +57,8 @@ def test_keys_in_urls_are_redacted(url: str, kept: str) -> None:
 
 
 BODIES = [
+    (b'data: {"api_key":\ndata:  "abc"}\n\n', b'data: {"api_key":\ndata:  "REDACTED"}\n\n'),
+    (b'data: {"api_key"\r\ndata::"abc"}', b'data: {"api_key"\r\ndata::"REDACTED"}'),
     (
         b'{"access_token": "abc", "expires_in": 3599}',
         b'{"access_token": "REDACTED", "expires_in": 3599}',
