@@ -7,6 +7,7 @@ who it is: ``Origin`` names the page, and after DNS rebinding ``Host`` names the
 from __future__ import annotations
 
 import hmac
+import re
 import secrets
 from collections.abc import Collection, Sequence
 from ipaddress import ip_address
@@ -48,6 +49,8 @@ class Callers:
         return hmac.compare_digest(given, self.token.encode())
 
     def _knows(self, name: str) -> bool:
+        if not name:
+            return False
         if name in {self._host, *self._allowed} or name == "localhost":
             return True
         if name.endswith(".localhost"):  # RFC 6761, section 6.3: a loopback address
@@ -70,7 +73,9 @@ class Callers:
 
 
 def _name_of(place: str) -> str:
-    """The name in ``name:port`` or ``[address]:port``."""
-    if place.startswith("["):
-        return place[1:].partition("]")[0].lower()
-    return place.partition(":")[0].rstrip(".").lower()
+    """The name in ``name:port`` or ``[address]:port``; empty if there is anything else."""
+    parts = _PLACE.fullmatch(place)
+    return (parts[1] or parts[2]).rstrip(".").lower() if parts else ""
+
+
+_PLACE: Final = re.compile(r"(?:\[([^\]]+)\]|([^:@/\[]*))(?::[0-9]*)?")

@@ -29,6 +29,10 @@ STRANGE = [
     "10.0.0.7",
     "[::2]",
     "[",
+    "localhost:80@example.com",
+    "[::1]@example.com",
+    "[::1].example.com",
+    "localhost:80.example.com",
 ]
 
 
@@ -50,8 +54,9 @@ def test_other_names_may_not(name: str) -> None:
     assert find(callers, b"Origin", f"https://{name}") == f"Origin: https://{name}"
 
 
-def test_a_page_without_an_origin_of_its_own_may_not_ask() -> None:
-    assert find(Callers("127.0.0.1"), b"origin", "null") == "Origin: null"
+@pytest.mark.parametrize("host", ["127.0.0.1", ""])
+def test_a_page_without_an_origin_of_its_own_may_not_ask(host: str) -> None:
+    assert find(Callers(host), b"origin", "null") == "Origin: null"
 
 
 def test_a_listener_on_all_addresses_answers_to_no_name() -> None:
