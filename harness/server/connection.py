@@ -253,10 +253,11 @@ def _request(head: h11.Request, body: bytes) -> HttpRequest:
     """The host in the URL is always ``localhost``, because clients may send an invalid one."""
     target = head.target.decode("latin-1")
     _, absolute, rest = target.partition("?")[0].partition("://")
-    path = target[target.index("://") + 3 + len(rest.partition("/")[0]) :] if absolute else target
+    if absolute and not target.startswith("/"):
+        target = target[target.index("://") + 3 + len(rest.partition("/")[0]) :]
     return HttpRequest(
         head.method.decode("latin-1"),
-        f"http://localhost/{path.removeprefix('/')}",
+        f"http://localhost/{target.removeprefix('/')}",
         body,
         list(head.headers.raw_items()),
     )

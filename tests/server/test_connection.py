@@ -39,6 +39,12 @@ def test_a_whole_address_as_a_proxy_gets_it_counts_by_its_path() -> None:
         ).blocks == [data for _, data in READS]
 
 
+def test_an_address_inside_of_a_path_belongs_to_the_path() -> None:
+    path = "/v1beta/files/gs://bucket/a"
+    with serve(tape(answered(path=path)), pace="step") as server:
+        assert Seen(server, path=path).blocks == [data for _, data in READS]
+
+
 @pytest.mark.slow
 def test_a_peer_that_falls_silent_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(serving_connection.Connection, "idle_s", 0.2)
