@@ -100,6 +100,11 @@ REFUSED: dict[str, tuple[str, Json, str]] = {
     "a folder above": ("list_directory", {"path": ".."}, "'..' is outside"),
     "a linked folder": ("list_directory", {"path": "out"}, "'out' is outside"),
     "a search above": ("search_file_content", {"pattern": "x", "path": ".."}, "'..' is outside"),
+    "names at any depth of any depth": (
+        "glob",
+        {"pattern": "**/" * 30 + "x"},
+        "x' has more than 2 `**`",
+    ),
     "names above": ("glob", {"pattern": "../*"}, "'../*' is not a pattern inside"),
     "names of the system": ("glob", {"pattern": "/etc/*"}, "'/etc/*' is not a pattern inside"),
     "writing above": ("write_file", {"path": "../new", "content": "x"}, "'../new' is outside"),

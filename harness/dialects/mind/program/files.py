@@ -20,6 +20,8 @@ MAX_WALKED: Final = 20_000
 """Files; a search reads no more."""
 MAX_MATCHES: Final = 50
 MAX_NAMES: Final = 1000
+MAX_ANY_DEPTH: Final = 2
+"""``**`` in a pattern; each multiplies the time of a search by the depth of the folders."""
 MAX_RELEVANT: Final = 10
 
 Arguments = Mapping[str, str]
@@ -93,6 +95,8 @@ class Files:
         pattern = arguments["pattern"]
         if not pattern or Path(pattern).is_absolute() or ".." in Path(pattern).parts:
             raise ToolError(f"{pattern!r} is not a pattern inside the project folder")
+        if pattern.count("**") > MAX_ANY_DEPTH:
+            raise ToolError(f"{pattern!r} has more than {MAX_ANY_DEPTH} `**`")
         names = sorted(
             islice(
                 (self._name(path) for path in self.project.glob(pattern) if self._is_inside(path)),
