@@ -339,7 +339,7 @@ class _Tee:
 
 class _WatchedHeaders:
     """Response headers that note which of them the client asks for, so that a recording without
-    them is not kept. Libraries ask for many headers in passing with `get`; that does not count.
+    them is not kept. Libraries ask for many headers in passing; only a subscript of theirs counts.
     """
 
     def __init__(self, headers: Any, exchange: InFlightExchange) -> None:
@@ -352,11 +352,22 @@ class _WatchedHeaders:
         return value
 
     def get(self, name: str, default: Any = None) -> Any:
-        if name not in self:  # type: ignore[operator]
-            return default
-        if _is_users(sys._getframe(1).f_code.co_filename):
-            return self[name]
-        return super().__getitem__(name)  # type: ignore[misc]
+        self._note(name)
+        has = super().__contains__(name)  # type: ignore[misc]
+        return super().__getitem__(name) if has else default  # type: ignore[misc]
+
+    def get_list(self, name: str, split_commas: bool = False) -> list[str]:
+        self._note(name)
+        values: list[str] = super().get_list(name, split_commas)  # type: ignore[misc]
+        return values
+
+    def __contains__(self, name: str) -> bool:
+        self._note(name)
+        return bool(super().__contains__(name))  # type: ignore[misc]
+
+    def _note(self, name: str) -> None:
+        if _is_users(sys._getframe(2).f_code.co_filename):
+            self._exchange.asked_headers.add(name.lower())
 
 
 def _is_users(file: str) -> bool:

@@ -124,6 +124,14 @@ def by_get(http: Any, url: str) -> None:
     assert http.post(f"{url}/x").headers.get("X-NEXT-PAGE") == "/pages/page-2"
 
 
+def by_list(http: Any, url: str) -> None:
+    assert http.post(f"{url}/x").headers.get_list("x-next-page") == ["/pages/page-2"]
+
+
+def by_membership(http: Any, url: str) -> None:
+    assert "X-Next-Page" in http.post(f"{url}/x").headers
+
+
 def by_following(http: Any, url: str) -> None:
     headers = dict(http.post(f"{url}/x").headers)
     http.post(url + headers["x-next-page"])
@@ -138,7 +146,9 @@ NEEDS = r"needs the header X-Next-Page of the answer of exchange 1 .* `redact = 
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-@pytest.mark.parametrize("asks", [by_subscript, by_get, by_following, by_sending])
+@pytest.mark.parametrize(
+    "asks", [by_subscript, by_get, by_list, by_membership, by_following, by_sending]
+)
 def test_a_needed_header_that_no_cassette_keeps_is_an_error(
     library: str, asks: Callable[[Any, str], None], tmp_path: Path
 ) -> None:
