@@ -186,6 +186,27 @@ def test_an_answer_that_timed_out_is_refused_unless_allowed(
     assert load(path).exchanges[0].end == "aborted"
 
 
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_an_answer_that_is_still_open_is_saved_as_far_as_it_came(
+    library: str, tmp_path: Path
+) -> None:
+    path, gate = tmp_path / "a.yaml", threading.Semaphore(0)
+    with raw_server(streaming(*EVENTS, gate=gate)) as url:
+        with use_cassette(path, mode="once") as tape:
+            http = client(library, tape)
+            response = http.send(http.build_request("POST", url + PATH, json=BODY), stream=True)
+            reads = response.iter_raw()
+            assert next(reads) == EVENTS[0]
+        (exchange,) = load(path).exchanges
+        assert (exchange.body, exchange.end) == (EVENTS[0], "aborted")
+        gate.release(9)
+        assert next(reads) == EVENTS[1]  # the client reads on, and the cassette stays
+        response.close()
+        http.close()
+    assert load(path).exchanges == (exchange,)
+    assert not part_of(path).exists()
+
+
 def test_an_error_of_the_request_is_recorded(tmp_path: Path) -> None:
     answer = plain("400 Bad Request", b'{"error": {"code": 400, "message": "no"}}')
     with raw_server(answer) as url, use_cassette(tmp_path / "a.yaml", mode="once") as tape:
