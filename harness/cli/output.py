@@ -6,12 +6,17 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Final, TextIO
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from harness.stream.printable import printable
 
+if TYPE_CHECKING:
+    from harness.cassettes.redaction.mask import Mask
+
 MAX_HELD: Final = 1 << 24
 """Characters of standard output that are held, so that a secret in several lines is seen."""
+MAX_SECRET: Final = 1 << 16
+"""Of more output, the characters around a cut that are searched on both of its sides."""
 
 
 def note(message: str) -> None:
@@ -31,14 +36,20 @@ class MaskedOutput:
         self._stream: Final = stream
         self._by_line: Final = by_line
         self._environment: Final = dict(os.environ)
+        self._before = ""
         self._held: list[str] = []
         self._size = 0
 
     def write(self, text: str) -> int:
         self._held.append(text)
         self._size += len(text)
-        if "\n" in text and (self._by_line or self._size > MAX_HELD):
+        if "\n" in text and self._by_line:
             self.give()
+        elif self._size > MAX_HELD:
+            held = "".join(self._held)
+            last = len(held) - MAX_SECRET
+            cut = held.rfind("\n", 0, last) + 1 or last
+            self._give(held[:cut], held[cut:])
         return len(text)
 
     def flush(self) -> None:
@@ -47,14 +58,24 @@ class MaskedOutput:
 
     def give(self) -> None:
         """Write what is held to the stream."""
-        text, self._held, self._size = "".join(self._held), [], 0
+        self._give("".join(self._held), "")
+
+    def _give(self, text: str, after: str) -> None:
+        """Write ``text`` to the stream, and hold what comes after it."""
+        self._held, self._size = [after], len(after)
         if text:
             from harness.cassettes.redaction.secrets import mask  # slow, and some print nothing
 
-            text = mask(self._environment).text(text)
+            masked = self._masked(mask(self._environment), text, after)
             if os.environ != self._environment:
-                text = mask().text(text)
-            self._stream.write(text)
+                masked = self._masked(mask(), masked, after)
+            self._before = text[-MAX_SECRET:] if after else ""
+            self._stream.write(masked)
+
+    def _masked(self, mask: Mask, text: str, after: str) -> str:
+        if not self._before and not after:
+            return mask.text(text)
+        return mask.texts([self._before, text, after])[1]
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)

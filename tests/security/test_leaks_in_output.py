@@ -5,6 +5,7 @@ Each place is tried without the mask too, and shows the secret then: so the test
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from msgspec.structs import replace
 from harness.cassettes import Cassette, Origin, dumps
 from harness.cassettes.redaction.mask import Mask
 from harness.cli.main import main
+from harness.cli.output import MaskedOutput
 from harness.conformance.results import (
     Breach,
     CaseResult,
@@ -31,7 +33,16 @@ from harness.conformance.results import (
 )
 from harness.report import Run, compare_runs, merge
 from harness.report.files import read_run, write_report
-from tests.security.leak_places import ENVIRONMENT, KINDS, URL, VARIABLE, part, pieces, shown
+from tests.security.leak_places import (
+    ENVIRONMENT,
+    KINDS,
+    URL,
+    VARIABLE,
+    part,
+    pieces,
+    shown,
+    wrapped,
+)
 from tests.security.samples import exchange
 from tests.support.report_samples import HEADER, result
 
@@ -198,6 +209,23 @@ def test_a_command_prints_no_secret(
     with monkeypatch.context() as context:
         unmask(context)
         assert shown(output())
+
+
+@pytest.mark.parametrize("lines_before", range(0, 44, 2))
+def test_a_secret_at_the_cut_of_a_long_output_is_not_shown(
+    monkeypatch: pytest.MonkeyPatch, lines_before: int
+) -> None:
+    monkeypatch.setattr("harness.cli.output.MAX_HELD", 1000)
+    monkeypatch.setattr("harness.cli.output.MAX_SECRET", 300)
+    stream, before, after = io.StringIO(), "a line\n" * 5 * lines_before, "the end\n" * 300
+    output = MaskedOutput(stream, by_line=False)
+    for line in (before + wrapped(KINDS["Google API key"]) + "\n" + after).splitlines(True):
+        output.write(line)
+    output.flush()
+    written = stream.getvalue()
+    assert not shown(written)
+    assert written.startswith(before + "it is REDACTED")
+    assert written.endswith(" there\n" + after)
 
 
 def test_the_traceback_of_a_command_shows_no_secret(

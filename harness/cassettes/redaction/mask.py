@@ -52,7 +52,8 @@ class Mask:
 
     def texts(self, texts: Sequence[str]) -> list[str]:
         """The texts, masked; a secret may begin in one and end in another."""
-        return list(self._joined(tuple(texts)))
+        is_long = sum(map(len, texts)) > MAX_REMEMBERED
+        return list((self._masked if is_long else self._joined)(tuple(texts)))
 
     def _masked(self, texts: tuple[str, ...]) -> tuple[str, ...]:
         if not texts:
