@@ -25,7 +25,6 @@ from harness.stream.printable import printable
 
 from .failures import HarnessFailure
 from .items import ResultItem
-from .masking import MaskedFile
 from .paths import below, cassette_folder, id_of_file
 from .project import project_of
 
@@ -40,7 +39,7 @@ def collect_cassette(path: Path, parent: pytest.Collector) -> CassetteFile:
     return CassetteFile.from_parent(parent, path=path, nodeid=id_of_file(path, parent.config))
 
 
-class CassetteFile(MaskedFile):
+class CassetteFile(pytest.File):
     """A cassette; its items are the laws, for each exchange and adapter."""
 
     def collect(self) -> Iterator[pytest.Item]:

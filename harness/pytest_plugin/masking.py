@@ -63,6 +63,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     config.pluginmanager.register(_Warnings(frozenset(item.nodeid for item in ours)))
 
 
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_finish(session: pytest.Session) -> Generator[None]:
+    """Masks the names of our items and their files while ``--collect-only`` prints them."""
+    ours = filter(is_ours, session.items) if session.config.option.collectonly else ()
+    names = {node: node.name for item in ours for node in item.listchain()}
+    for node, name in names.items():
+        node.name = masked(name)
+    try:
+        return (yield)
+    finally:
+        for node, name in names.items():
+            node.name = name
+
+
 def _mask_id(item: Any) -> None:
     """Masks the id of an item and its location, for which pytest has no public way."""
     path, line, name = item.location
@@ -100,13 +114,6 @@ def _mask_warning(warning: warnings.WarningMessage) -> None:
     if (shown := masked(text)) != text:
         warning.message = Warning(shown)
     warning.line = masked(line)
-
-
-class MaskedFile(pytest.File):
-    """A file that ``--collect-only`` prints without the secrets in its name."""
-
-    def __repr__(self) -> str:
-        return masked(super().__repr__())
 
 
 def masked(text: str) -> str:

@@ -30,7 +30,6 @@ from .ahead import AHEAD
 from .failures import HarnessFailure, HarnessWarning
 from .items import ResultItem
 from .markers import FILLED
-from .masking import MaskedFile
 from .paths import id_of_file
 from .project import project_of
 from .quiet import QuietHooks
@@ -46,7 +45,7 @@ def collect_spec(path: Path, parent: pytest.Collector) -> SpecFile | None:
     return SpecFile.from_parent(parent, path=path, nodeid=id_of_file(path, parent.config))
 
 
-class SpecFile(MaskedFile):
+class SpecFile(pytest.File):
     """A spec file; its items are its cells."""
 
     def collect(self) -> Iterator[pytest.Item]:

@@ -129,6 +129,17 @@ def test_the_name_of_a_spec_shows_no_secret(pytester: pytest.Pytester, text: str
     assert not shown(listed)
 
 
+@pytest.mark.parametrize("options", [(), ("-v",), ("-q",), ("-qq",)], ids=" ".join)
+def test_a_list_of_tests_shows_no_secret(
+    pytester: pytest.Pytester, options: tuple[str, ...]
+) -> None:
+    Path("test_leaks.py").rename(f"test_{KEY}.py")
+    listed = pytester.runpytest_inprocess("--collect-only", *options).stdout.str()
+    assert not shown(listed)
+    assert "test_REDACTED" in listed
+    assert options == ("-qq",) or "test_id[id: it is REDACTED there" in listed
+
+
 @pytest.mark.slow
 def test_a_masked_id_is_still_selected(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
