@@ -95,6 +95,9 @@ class Calls:
     ) -> None:
         """Read one ``functionCall``; ``part`` is the part that holds it."""
         fields = _CallFields(wire, signature)
+        if fields.name is None and wire.get("name") is not None:
+            self.refuse(part, wire, signature, candidate, out)
+            return
         call = self.open_call if self.is_open(candidate) else None
         if call is not None and fields.continues(call):
             self._go_on(call, fields, out)
@@ -116,7 +119,9 @@ class Calls:
         candidate: int,
         out: list[Event],
     ) -> None:
-        """Read a ``functionCall`` that is no object: a call that is invalid as a whole."""
+        """Read a ``functionCall`` that is no object, or whose name is no text: a call that is
+        invalid as a whole.
+        """
         if not self.make_way(candidate, out):
             out.append(Unknown("call inside a call of another candidate", part, candidate))
             return

@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from typing import TypeGuard
 
 from harness.facts import Facts, StreamedArguments, arguments_of
 from harness.stream.json_codec import Json
@@ -191,7 +192,7 @@ class _Reader(MessageReader):
         if seldom:
             calls = pick(message, "functionCalls")
             for call in calls if isinstance(calls, list) else ():
-                if isinstance(call, dict):
+                if _is_call(call):
                     self._read_call(call)
                 elif call is not None:
                     self._refuse_call(call)
@@ -235,7 +236,7 @@ class _Reader(MessageReader):
             if len(part) == 1:
                 return
         call = pick(part, "functionCall")
-        if isinstance(call, dict):
+        if _is_call(call):
             before, invalid = len(self.facts.calls), len(self.facts.invalid_calls)
             kind = (
                 "piece" if self._streamed is None else "text"
@@ -309,7 +310,7 @@ class _Reader(MessageReader):
             self._streamed = None
 
     def _refuse_call(self, call: Json) -> None:
-        """Note a call that is no object."""
+        """Note a call that is no object, or whose name is no text."""
         text = call if isinstance(call, str) else json.dumps(call, ensure_ascii=False)
         self.facts.invalid_calls.append(("", text))
         self._streamed = None
@@ -346,6 +347,10 @@ class _Reader(MessageReader):
     def _read_error(self, error: Json) -> None:
         self.facts.open_call = self._streamed is not None
         note_error(self.settled(), error, self._status)
+
+
+def _is_call(call: Json) -> TypeGuard[dict[str, Json]]:
+    return isinstance(call, dict) and isinstance(call.get("name"), str | None)
 
 
 def strings(value: Json) -> Iterator[str]:

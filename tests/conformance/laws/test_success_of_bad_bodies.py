@@ -108,6 +108,13 @@ NO_GOOD_END = {
     "a signed list for a call": sse(
         candidate({"functionCall": ["f"], "thoughtSignature": "QUJD"}, finishReason="STOP")
     ),
+    "a number for a name": sse(candidate({"functionCall": {"name": 5}}, finishReason="STOP")),
+    "a signed object for a name": sse(
+        candidate(
+            {"functionCall": {"name": {}, "args": {"a": 1}}, "thoughtSignature": "QUJD"},
+            finishReason="STOP",
+        )
+    ),
     "text for a call beside the candidates": sse(
         {"functionCalls": ["f()"], **candidate(finishReason="STOP")}
     ),

@@ -228,8 +228,8 @@ def test_a_piece_without_a_call_is_unknown(wire: Json) -> None:
     ]
 
 
-@pytest.mark.parametrize("wire", ["f()", ["f"], 7])
-def test_a_call_that_is_no_object_is_invalid(wire: Json) -> None:
+@pytest.mark.parametrize("wire", ["f()", ["f"], 7, {"name": 5}, {"name": ["f"], "args": {"a": 1}}])
+def test_a_call_without_an_object_or_a_name_that_is_text_is_invalid(wire: Json) -> None:
     text = wire if isinstance(wire, str) else json.dumps(wire)
     assert streamed(wire) == [
         {"kind": "call_start", "call": 1, "name": ""},
