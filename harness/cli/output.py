@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from harness.stream.printable import printable
@@ -26,14 +26,15 @@ def note(message: str) -> None:
 
 class MaskedOutput:
     """A text stream that replaces secrets. It holds what is written until it is flushed;
-    ``by_line`` makes it give out each line when it is whole.
+    ``by_line`` makes it give out each line when it is whole. Code of a user cannot close it.
 
     The secrets are those of now and those of when it was made: while a function of a user runs, the
     environment has no keys.
     """
 
-    def __init__(self, stream: TextIO, *, by_line: bool) -> None:
-        self._stream: Final = stream
+    def __init__(self, stream: TextIO | None, *, by_line: bool) -> None:
+        self._given: Final = stream
+        self._stream: Final = _own(stream)
         self._by_line: Final = by_line
         self._environment: Final = dict(os.environ)
         self._before = ""
@@ -55,6 +56,16 @@ class MaskedOutput:
     def flush(self) -> None:
         self.give()
         self._stream.flush()
+
+    def close(self) -> None:
+        self.flush()
+
+    def end(self) -> None:
+        """Write what is held, and close what was opened for it."""
+        self.give()
+        if self._stream is not self._given:
+            with suppress(OSError):  # its reader has left, or the disk is full, as `flush` has told
+                self._stream.close()
 
     def give(self) -> None:
         """Write what is held to the stream."""
@@ -81,10 +92,23 @@ class MaskedOutput:
         return getattr(self._stream, name)
 
 
+def _own(stream: TextIO | None) -> TextIO:
+    """The stream with a descriptor of its own, if it has one, which no code of a user knows. There
+    is no stream if the descriptor is closed from the beginning.
+    """
+    if stream is None:
+        return open(os.devnull, "w")  # noqa: PTH123  # closed in `end`
+    try:
+        place = os.dup(stream.fileno())
+    except (OSError, ValueError):
+        return stream
+    return open(place, "w", 1, stream.encoding, stream.errors)  # noqa: PTH123  # as above
+
+
 @contextmanager
 def masked_output() -> Iterator[None]:
     """Masks both streams. They stay masked if an exception gets out, for its traceback."""
-    streams = {"stdout": sys.stdout, "stderr": sys.stderr}
+    streams: dict[str, TextIO | None] = {"stdout": sys.stdout, "stderr": sys.stderr}
     ours = {
         name: MaskedOutput(stream, by_line=name == "stderr") for name, stream in streams.items()
     }
@@ -98,8 +122,8 @@ def masked_output() -> Iterator[None]:
         _restore(streams, ours)
 
 
-def _restore(streams: Mapping[str, TextIO], ours: Mapping[str, MaskedOutput]) -> None:
+def _restore(streams: Mapping[str, TextIO | None], ours: Mapping[str, MaskedOutput]) -> None:
     for name, stream in streams.items():
-        ours[name].give()
+        ours[name].end()
         if getattr(sys, name) is ours[name]:
             setattr(sys, name, stream)

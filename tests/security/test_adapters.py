@@ -39,6 +39,37 @@ def test_a_function_that_swallows_exceptions_is_stopped(
         )
 
 
+CLOSES = """
+import os, sys
+from harness.facts import Text
+def replay(exchange):
+    {close}
+    yield {{"text": "Hi"}}, [Text("Hi")]
+"""
+
+SHOWN = '{"native":{"text":"Hi"},"facts":[{"text":"Hi"}]}'
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("close", ["os.close(1)", "sys.stdout.close()", "os.closerange(1, 3)"])
+def test_a_function_that_closes_the_output_does_not_silence_the_command(
+    pytester: pytest.Pytester, close: str
+) -> None:
+    Path("a.txt").write_bytes(TEXT)
+    pytester.makepyfile(closing_adapter=CLOSES.format(close=close))
+    command = Path(sys.executable).with_name("harness")
+    asked = ("a.txt", "--provider", "gemini-api", "--adapter", "closing_adapter:replay")
+    run = pytester.run(str(command), "replay", *asked)
+    assert (run.ret, run.outlines, run.errlines) == (0, [SHOWN], [])
+
+
+@pytest.mark.slow
+def test_a_command_without_an_output_ends_well() -> None:
+    command = Path(sys.executable).with_name("harness")
+    run = subprocess.run(["sh", "-c", f"'{command}' schema >&- 2>&-"], check=False)
+    assert run.returncode == 0
+
+
 FORKS = """
 import os, warnings
 def run(exchange):
