@@ -186,9 +186,18 @@ class _Reader(MessageReader):
         usage = pick(message, "usageMetadata")
         if isinstance(usage, dict):
             self._usages.append(usage)
-        for candidate in _objects(message.get("candidates")):
-            if not pick(candidate, "index"):
+        candidates, answered = message.get("candidates"), False
+        for place, candidate in enumerate(
+            candidates if isinstance(candidates, list) else [candidates]
+        ):
+            if not isinstance(candidate, dict):
+                continue
+            index = pick(candidate, "index")
+            if type(index) is not int or index < 0:  # the first is the answer
+                index = place if answered else 0
+            if index == 0:
                 self._read_candidate(candidate)
+                answered = True
         if seldom:
             calls = pick(message, "functionCalls")
             for call in calls if isinstance(calls, list) else ():
@@ -297,17 +306,25 @@ class _Reader(MessageReader):
         if invalid:
             self._read_invalid(call)
             return
-        if name or (arguments and self._streamed is None):
+        if (name and not self._goes_on(call)) or (arguments and self._streamed is None):
             self._streamed = StreamedArguments(arguments if isinstance(arguments, dict) else {})
             self.facts.calls.append((str(name or ""), self._streamed.arguments))
             self.facts.places.append(len(self.settled().text))
             self.facts.marks.append((str(call["id"]) if call.get("id") else None, None))
-        elif pieces and self._streamed is None:
+        elif self._streamed is not None:
+            for key, value in (arguments or {}).items():
+                self._streamed.put(f"$[{json.dumps(key)}]", value)
+        elif pieces:
             self.facts.others.add("partialArgs")
         for piece in pieces if self._streamed else []:
             self._put(piece)
         if not goes_on:
             self._streamed = None
+
+    def _goes_on(self, call: dict[str, Json]) -> bool:
+        """Whether a call repeats the name and the id of the one that is streamed."""
+        before = (self.facts.calls[-1][0], self.facts.marks[-1][0]) if self._streamed else None
+        return call.get("id") is not None and (call["name"], str(call["id"])) == before
 
     def _refuse_call(self, call: Json) -> None:
         """Note a call that is no object, or whose name is no text."""

@@ -55,6 +55,33 @@ def test_reads_the_same_answer_in_every_framing_and_spelling(body: str) -> None:
     assert (facts.errors, facts.unreadable) == ([], [])
 
 
+@pytest.mark.parametrize("index", [None, 0, -1, 1.5, True, "0"])
+@pytest.mark.parametrize("later", [None, 1, 2.5])
+def test_the_first_candidate_without_another_index_is_the_answer(index: Any, later: Any) -> None:
+    candidates = [
+        {"content": {"parts": [{"text": text}]}, "index": number}
+        for text, number in (("A", index), ("B", later))
+    ]
+    assert gather_value({"candidates": candidates}).text == "A"
+
+
+@pytest.mark.parametrize(
+    ("calls", "read"),
+    [
+        ([{"name": "f", "willContinue": True}, {"args": {"a": 1}}], {"a": 1}),
+        (
+            [{"name": "f", "args": {"a": "x"}, "willContinue": True}, {"args": {"a": "y"}}],
+            {"a": "xy"},
+        ),
+        ([{"name": "f", "id": "1", "willContinue": True}] * 2, {}),
+    ],
+)
+def test_a_later_part_of_a_call_has_arguments_too(calls: list[Any], read: Any) -> None:
+    parts = [{"functionCall": call} for call in calls]
+    facts = gather_value({"candidates": [{"content": {"parts": parts}}]})
+    assert facts.calls == [("f", read)]
+
+
 @pytest.mark.parametrize(
     ("parts", "attribute", "value"),
     [
