@@ -115,7 +115,7 @@ class AgyNormalizer(RunReader):
     def _read(self, message: Object, out: list[Event]) -> None:
         event = message.get("event")
         payload: Json = message.get(event) if type(event) is str else message
-        named = {"event", event}
+        named = {"event", *([event] if type(event) is str else ())}
         if event == "init" and type(payload) is dict:
             conversation = message.get("conversation_id")
             if type(conversation) is str:

@@ -220,6 +220,7 @@ class Steps:
         named: dict[str, list[Json]] = {}
         for annotation in annotations if type(annotations) is list else [annotations]:
             kind = annotation.get("type") if type(annotation) is dict else None
+            kind = kind if type(kind) is str else ""
             name = "citations" if kind in _CITATIONS else "part" if kind in _SETTINGS else ""
             named.setdefault(name, []).append(annotation)
         out += [

@@ -152,7 +152,7 @@ class _Run:
             else:
                 facts.others.add("usage")
         has_answer = bool(
-            (answer if response is None else response)
+            (response if isinstance(response, str) else answer)
             or result.get("structured_output") is not None
             or result.get("command") is not None
         )

@@ -155,7 +155,10 @@ class ChatReader(MessageReader):
             count_chat(facts, message["usage"])
         choices = message.get("choices")
         for position, choice in enumerate(choices if isinstance(choices, list) else []):
-            if isinstance(choice, dict) and not choice.get("index", position):
+            if not isinstance(choice, dict):
+                continue
+            index = choice.get("index")
+            if not (index if type(index) is int and index >= 0 else position):
                 self._read_choice(choice)
 
     def _read_choice(self, choice: dict[str, Json]) -> None:
@@ -193,13 +196,16 @@ class ChatReader(MessageReader):
             for name in ("content", "refusal")
             if holder.get(name) and not isinstance(holder[name], str)
         }
-        for annotation in holder.get("annotations") or []:
+        annotations, calls = holder.get("annotations"), holder.get("tool_calls")
+        for annotation in annotations if isinstance(annotations, list) else ():
             cited = annotation.get("url_citation") if isinstance(annotation, dict) else None
-            self.facts.add_opaque("citations", (cited or {}).get("url"))
+            self.facts.add_opaque(
+                "citations", cited.get("url") if isinstance(cited, dict) else None
+            )
         old = holder.get("function_call")
         if isinstance(old, dict):
             self._read_call({"function": old})
-        for piece in holder.get("tool_calls") or []:
+        for piece in calls if isinstance(calls, list) else ():
             if isinstance(piece, dict):
                 self._read_call(piece)
 
@@ -212,7 +218,7 @@ class ChatReader(MessageReader):
         given, index = str(function.get("name") or ""), piece.get("index")
         call_id = str(piece["id"]) if piece.get("id") else None
         arguments = function.get("arguments", function.get("input"))
-        index = index if isinstance(index, int) else None
+        index = index if type(index) is int else None
         related = [call for call in self.calls if call.continued_by(call_id, index, given)]
         if call_id is None and index is None:
             related = self.calls[-1:] if not given else []

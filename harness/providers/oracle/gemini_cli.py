@@ -49,7 +49,7 @@ def gather_cli(body: bytes, exit_code: str = "0", stderr: str = "") -> Facts:
             facts.unreadable.append(item)
         elif "type" not in item and not _DOCUMENT.isdisjoint(item):
             _read_document(facts, item)
-        elif item.get("type") in _TYPES:
+        elif isinstance(item.get("type"), str) and item["type"] in _TYPES:
             _read_line(facts, item)
         else:
             facts.others |= {camel(name) for name in item}
@@ -133,10 +133,8 @@ def _read_document(facts: Facts, document: dict[str, Json]) -> None:
     stats = document.get("stats")
     if isinstance(stats, dict):
         models = stats.get("models")
-        per_model = (
-            [model.get("tokens") for model in models.values()] if isinstance(models, dict) else []
-        )
-        facts.others |= {"modelVersion"} if len(per_model) == 1 else set()
+        only_one = isinstance(models, dict) and len(models) == 1
+        facts.others |= {"modelVersion"} if only_one else set()
         count_stats(facts, stats)
     response = document.get("response")
     if isinstance(response, str):
@@ -162,10 +160,12 @@ def count_stats(facts: Facts, stats: dict[str, Json]) -> None:
     tokens = (
         [stats]
         if streamed or not isinstance(models, dict)
-        else [model.get("tokens") for model in models.values()]
+        else [model.get("tokens") for model in models.values() if isinstance(model, dict)]
     )
     sums: dict[str, int] = {}
-    for counts in filter(None, tokens):
+    for counts in tokens:
+        if not isinstance(counts, dict):
+            continue
         for name, wire in names.items():
             if isinstance(counts.get(name), int):
                 sums[wire] = sums.get(wire, 0) + counts[name]

@@ -104,7 +104,7 @@ class _Reader(MessageReader):
         self._streamed = False
 
     def _read_object(self, message: dict[str, Json]) -> None:
-        if message.get("event_type") in _REMOVED or message.get("outputs") is not None:
+        if message.get("event_type") in _REMOVED or isinstance(message.get("outputs"), list):
             self.facts.others |= names_in(message)
         elif isinstance(message.get("event_type"), str):
             self._read_event(message)
