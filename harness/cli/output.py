@@ -34,7 +34,7 @@ class MaskedOutput:
 
     def __init__(self, stream: TextIO | None, *, by_line: bool) -> None:
         self._given: Final = stream
-        self._stream: Final = _own(stream)
+        self._stream = _own(stream)
         self._by_line: Final = by_line
         self._environment: Final = dict(os.environ)
         self._before = ""
@@ -63,9 +63,10 @@ class MaskedOutput:
     def end(self) -> None:
         """Write what is held, and close what was opened for it."""
         self.give()
-        if self._stream is not self._given:
+        own, self._stream = self._stream, self._given or self._stream
+        if own is not self._stream:
             with suppress(OSError):  # its reader has left, or the disk is full, as `flush` has told
-                self._stream.close()
+                own.close()
 
     def give(self) -> None:
         """Write what is held to the stream."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -19,7 +19,7 @@ from harness.conformance.configuration import adapters_of
 from harness.conformance.laws import LAWS
 from harness.conformance.sweep.contract import Settings, Target
 from harness.conformance.sweep.diff import SweepDifferences, compare_sweeps
-from harness.conformance.sweep.engines import engine_named
+from harness.conformance.sweep.engines import Engine, RunPart, engine_named
 from harness.conformance.sweep.files import Folder
 from harness.conformance.sweep.output import default_format
 from harness.conformance.sweep.parts import Part
@@ -30,7 +30,7 @@ from harness.report.sweep_page import PAGE, most_frequent, sweep_page
 from harness.stream.printable import printable
 
 from .judge import declared_of, line_of
-from .output import note
+from .output import masked_output, note
 from .record import read_count, read_seconds
 
 RED: Final = 1
@@ -125,7 +125,7 @@ def _sweep(parsed: argparse.Namespace) -> int:
     sweep = plan_sweep(parsed.inputs, settings, Folder(parsed.output), default_format())
     with _progress(sweep) as bar:
         try:
-            summary = run_sweep(sweep, engine, partial(_count, bar))
+            summary = run_sweep(sweep, partial(_masked, engine), partial(_count, bar))
         except KeyboardInterrupt:
             note(f"interrupted; the same command goes on: {parsed.output} has what is finished")
             return INTERRUPTED
@@ -136,6 +136,18 @@ def _sweep(parsed: argparse.Namespace) -> int:
     files = "1 file" if len(sweep.parts) == 1 else f"{len(sweep.parts):,} files"
     note(f"{files} of verdicts, and {sweep.folder.at(PAGE)}")
     return RED if summary.red else 0
+
+
+def _masked(
+    engine: Engine, run_part: RunPart, parts: Sequence[Part]
+) -> Iterator[tuple[Part, Summary]]:
+    """An engine in whose processes the output of adapters is masked as in this one."""
+    return engine(partial(_run_masked, run_part), parts)
+
+
+def _run_masked(run_part: RunPart, part: Part) -> Summary:
+    with masked_output():
+        return run_part(part)
 
 
 def _progress(sweep: Sweep) -> Any:
