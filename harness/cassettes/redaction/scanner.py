@@ -229,6 +229,7 @@ class Scanner:
             while start >= 0:
                 yield start, start + len(form), name
                 start = text.find(form, start + len(form))
+            yield from ((*span, name) for span in _rests(form, text))
         yield from find_shapes(text)
 
 
@@ -258,6 +259,17 @@ def _cut(form: bytes, text: bytes) -> Iterator[Span]:
         if stop - start < len(form) and _GAP_BEFORE.search(text[max(start - 5, 0) : start]):
             yield start, stop
         stop -= 1
+
+
+def _rests(form: bytes, text: bytes) -> Iterator[Span]:
+    """The ends of a secret whose beginning was redacted as the value of a name."""
+    stop = text.find(form[-MIN_LENGTH:]) + MIN_LENGTH
+    while stop >= MIN_LENGTH:
+        before = text[max(stop - len(form), 0) : stop]
+        start = stop - _common(form[::-1], before[::-1])
+        if text.endswith(REDACTED.encode(), 0, start):
+            yield start, stop
+        stop = text.find(form[-MIN_LENGTH:], stop) + MIN_LENGTH
 
 
 def _common(first: bytes, second: bytes) -> int:

@@ -401,3 +401,12 @@ def test_hostile_texts_are_scanned_quickly(text: str) -> None:
     SCANNER.scan(text.encode())
     SCANNER.scan_cassette(Cassette((replace(PLAIN, reads=((None, text.encode()),)),), ORIGIN))
     assert process_time() - started < 5
+
+
+def test_the_rest_of_a_known_value_behind_a_redacted_beginning_is_found() -> None:
+    scanner = Scanner({"the value of MY_KEY": 'hunter"2-environ-7731'})
+    text = b'see https://h/?token=REDACTED"2-environ-7731'
+    assert [finding.kind for finding in scanner.scan(text)] == ["the value of MY_KEY"]
+    assert [text[start:stop] for start, stop in scanner.spans(text)] == [b'"2-environ-7731']
+    for clean in (b'REDACTED "2-environ-7731', b"REDACTED-7731", b'a"2-environ-7731'):
+        assert (scanner.scan(clean), scanner.spans(clean)) == ([], [])
