@@ -18,6 +18,7 @@ from vcr.serializers import jsonserializer, yamlserializer
 
 from harness.cassettes import CassetteError, is_cassette
 from harness.cassettes.importers.vcrpy import read_interaction
+from harness.cassettes.vcrpy import request_of
 
 from .vcr_values import to_vcr
 
@@ -70,6 +71,7 @@ def read_stock(data: bytes, name: str) -> tuple[list[VcrRequest], list[dict[str,
             requests.append(
                 VcrRequest(sent["method"], sent["uri"], body, sent.get("headers") or {})
             )
+            request_of(requests[-1])  # raises for what is no request
             bare = {"method": sent["method"], "uri": sent["uri"]}
             exchange = read_interaction(
                 {"request": bare, "response": item["response"]}, f"interaction {number}"

@@ -11,21 +11,22 @@ from urllib.parse import urlsplit
 from vcr.request import Request as VcrRequest
 
 from harness.cassettes import Exchange, Origin, Request
-from harness.cassettes.vcrpy import exchange_of, interaction_of, request_of
+from harness.cassettes.vcrpy import NO_REQUEST, exchange_of, interaction_of, request_of
 from harness.providers import detect_provider
 
 from .endpoints import LOOPBACK
 
 
 def to_vcr_request(request: Request) -> VcrRequest:
-    """vcrpy's form of a request."""
-    return VcrRequest(request.method, request.url, request.body, request.headers)
+    """vcrpy's form of a request. It takes the first value of a header, so one without is none."""
+    headers = {name: values for name, values in request.headers.items() if values}
+    return VcrRequest(request.method, request.url, request.body, headers)
 
 
 def to_vcr(exchange: Exchange) -> tuple[VcrRequest, dict[str, Any]]:
     """vcrpy's request and response of an exchange."""
-    item = interaction_of(exchange)
-    return VcrRequest(**item["request"]), item["response"]
+    request = exchange.request or Request("POST", NO_REQUEST)
+    return to_vcr_request(request), interaction_of(exchange)["response"]
 
 
 def from_vcr(pairs: Iterable[tuple[VcrRequest, dict[str, Any]]]) -> tuple[Exchange, ...]:

@@ -14,6 +14,7 @@ import pytest
 import vcr
 
 from harness import load
+from harness.cassettes import Cassette, CassetteError, Exchange, Origin, Request, dumps
 from harness.cassettes.vcrpy import export
 from harness.recording import register
 from tests.recording.clients import BODY, EVENTS, PATH, part_of, wait_for
@@ -170,6 +171,44 @@ def test_a_cassette_with_a_serializer_of_vcrpys_own_stays_vcrpys(tmp_path: Path)
                 assert http.post(url, json=BODY).content == b"one"
     assert json.loads(path.read_text())["interactions"][0]["response"]["status"]["code"] == 200
     assert [file.name for file in tmp_path.iterdir()] == ["a.json"]
+
+
+STOCK = """\
+interactions:
+- request: {method: GET, uri: http://h/, body: "", headers: {Accept: [a]}}
+  response: {status: {code: 200, message: OK}, headers: {}, body: {string: x}}
+version: 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("part", "damaged"),
+    [
+        ('body: ""', "body: 5"),
+        ("{Accept: [a]}", "{Accept: 5}"),
+        ("{Accept: [a]}", "[a]"),
+        ("{code: 200, message: OK}", "5"),
+    ],
+)
+def test_a_damaged_cassette_of_stock_vcrpy_is_an_error(
+    tmp_path: Path, part: str, damaged: str
+) -> None:
+    recorder, path = vcr.VCR(record_mode="none"), tmp_path / "a.yaml"
+    register(recorder)
+    path.write_text(STOCK.replace(part, damaged), encoding="utf-8")
+    opened = recorder.use_cassette(str(path))
+    with pytest.raises(CassetteError, match=r"a\.yaml: a cassette of vcrpy that can't be read"):
+        opened.__enter__()
+
+
+def test_a_header_without_a_value_is_none(tmp_path: Path) -> None:
+    recorder, path = vcr.VCR(record_mode="none"), tmp_path / "a.yaml"
+    register(recorder)
+    request = Request("GET", "http://h/", {"accept": []}, b"")
+    exchange = Exchange(request, 200, {"server": []}, (), "complete")
+    path.write_text(dumps(Cassette((exchange,), Origin("written"))), encoding="utf-8")
+    with recorder.use_cassette(str(path)) as tape:
+        assert [dict(sent.headers) for sent in tape.requests] == [{}]
 
 
 @pytest.mark.slow
