@@ -172,6 +172,7 @@ class Redactor:
         self._printed: Final = _printed(names | own, rb"\"", rb"")
         self._printed_in_json: Final = _printed(names | own, rb"\\++\"", rb"\"")
         self._parts: Final = _parts(self._parameters)
+        self._streamed: Final = _streamed(names | own)
 
     def cassette(self, cassette: Cassette) -> Cassette:
         """The cassette, redacted, without the exchanges that ``before_record`` drops."""
@@ -251,6 +252,8 @@ class Redactor:
             in_json = _JSON.match(body) and not _PYTHON.match(body)
             printed = self._printed_in_json if in_json else self._printed
             reads, body = _replaced(reads, body, _spans(printed, body))
+        if b"artial" in body:
+            reads, body = _replaced(reads, body, _spans(self._streamed, body))
         if b"\n--" in body:
             reads, body = _replaced(reads, body, _spans(self._parts, body))
         if self._patterns:
@@ -417,6 +420,16 @@ def _parts(names: Iterable[str]) -> re.Pattern[bytes]:
     return re.compile(
         rb"[; ]name=\"?(?:%b)(?=[\s\";])[^\n]*+\n(?:[^\r\n]++\r?\n){0,10}+\r?\n"
         rb"((?:[^\r\n]++|\r?\n(?!--)|\r(?!\n))*+)" % _alternatives(names)
+    )
+
+
+def _streamed(names: Iterable[str]) -> re.Pattern[bytes]:
+    """A pattern of the pieces of streamed arguments in lower case, by a name in their path; its
+    last group is the value.
+    """
+    return re.compile(
+        rb"\"json_?path\"\s*+:\s*+\"\$[^\"\\]*?[.'](?:%b)(?=[.'\[\"])[^\"\\]*+\"\s*+,\s*+"
+        rb"\"string_?value\"\s*+:\s*+\"((?:[^\"\\]++|\\.)*+)" % _alternatives(names)
     )
 
 

@@ -57,6 +57,18 @@ def test_keys_in_urls_are_redacted(url: str, kept: str) -> None:
 
 
 BODIES = [
+    (
+        b'{"partialArgs": [{"jsonPath": "$.a.api_key", "stringValue": "a\\"b", "willContinue": true}]}',
+        b'{"partialArgs": [{"jsonPath": "$.a.api_key", "stringValue": "REDACTED", "willContinue": true}]}',
+    ),
+    (
+        b'{"partial_args":[{"json_path":"$[\'apiKey\'][0]","string_value":"ab"}]}',
+        b'{"partial_args":[{"json_path":"$[\'apiKey\'][0]","string_value":"REDACTED"}]}',
+    ),
+    (
+        b'{"partialArgs": [{"jsonPath": "$.my_api_keys", "stringValue": "ab"}]}',
+        b'{"partialArgs": [{"jsonPath": "$.my_api_keys", "stringValue": "ab"}]}',
+    ),
     (b'data: {"api_key":\ndata:  "abc"}\n\n', b'data: {"api_key":\ndata:  "REDACTED"}\n\n'),
     (b'data: {"api_key"\r\ndata::"abc"}', b'data: {"api_key"\r\ndata::"REDACTED"}'),
     (
