@@ -61,7 +61,7 @@ def converse(
         prompt = (
             turn.prompt[dialect]
             if turn.prompt
-            else translator.follow_up(prompt, payloads, _then(turn))
+            else translator.follow_up(prompt, payloads, follow_up_of(turn))
         )
         provider = choose_provider(exchange, case.provider)
         session.context = _context(exchange)
@@ -117,15 +117,15 @@ def _has_operator(value: Any) -> bool:
             return False
 
 
-def _then(turn: Turn) -> str | list[ToolOutcome]:
+def follow_up_of(turn: Turn) -> str | list[ToolOutcome]:
+    """What follows an answer in a turn: what the user says, or the outcomes of its calls."""
     if turn.say is not None:
         return turn.say
-    outcomes = turn.results or ()
     return [
         ToolOutcome(outcome.error, failed=True)
         if "error" in outcome.model_fields_set
         else ToolOutcome(outcome.result)
-        for outcome in outcomes
+        for outcome in turn.results or ()
     ]
 
 

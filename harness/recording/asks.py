@@ -8,11 +8,12 @@ from collections.abc import Generator, Iterable
 
 from harness.cassettes import Cassette, CassetteError, Exchange
 from harness.dialects import DEFAULT_DIALECT
+from harness.pipeline.conversation import follow_up_of
 from harness.pipeline.replay import replay
 from harness.pipeline.request import ask, request_translator
 from harness.providers import PROVIDERS, detect_provider
-from harness.specs import Case, Turn
-from harness.stream.generation import GenerateRequest, ToolOutcome, TranslationError
+from harness.specs import Case
+from harness.stream.generation import GenerateRequest, TranslationError
 from harness.stream.json_codec import decode_json
 from harness.stream.session import Session
 
@@ -63,23 +64,12 @@ def _ask_case(case: Case, provider: str, streamed: bool) -> Generator[GenerateAs
     payloads: list[dict[str, object]] = []
     for number, turn in enumerate(case.turns):
         if number:
-            prompt = translator.follow_up(prompt, payloads, _follow_up(turn))
+            prompt = translator.follow_up(prompt, payloads, follow_up_of(turn))
         request = ask(translator, prompt, provider, case.options.get(dialect, {}), session)
         exchange = yield GenerateAsk(request.body, request.model, streamed)
         payloads = replay(
             exchange, provider=provider, dialect=dialect, session=session, tool_code=case.tool_code
         )
-
-
-def _follow_up(turn: Turn) -> str | list[ToolOutcome]:
-    if turn.say is not None:
-        return turn.say
-    return [
-        ToolOutcome(result.error, failed=True)
-        if "error" in result.model_fields_set
-        else ToolOutcome(result.result)
-        for result in turn.results or ()
-    ]
 
 
 def _is_program(provider: str) -> bool:
