@@ -372,37 +372,28 @@ def _is_call(call: Json) -> TypeGuard[dict[str, Json]]:
 
 def strings(value: Json) -> Iterator[str]:
     """Every string inside a value, in order."""
-    pending = [value]
-    while pending:
-        item = pending.pop()
-        if isinstance(item, dict):
-            pending += reversed(item.values())
-        elif isinstance(item, list):
-            pending += reversed(item)
-        elif isinstance(item, str):
-            yield item
+    return (item for item in _values(value) if isinstance(item, str))
 
 
 def names_in(raw: Json) -> set[str]:
     """The camelCase names of every field inside a piece of wire data, however deep."""
-    pending, names = [raw], set[str]()
-    while pending:
-        item = pending.pop()
-        if isinstance(item, dict):
-            names |= {camel(name) for name in item}
-            pending += item.values()
-        elif isinstance(item, list):
-            pending += item
-    return names
+    return {camel(name) for item in _values(raw) if isinstance(item, dict) for name in item}
 
 
-def _uris(value: Json) -> Iterator[str]:
+def _uris(annotation: Json) -> Iterator[str]:
     """Every URI inside an annotation, in order."""
+    for item in _values(annotation):
+        if isinstance(item, dict):
+            yield from (item[name] for name in _URI_FIELDS if isinstance(item.get(name), str))
+
+
+def _values(value: Json) -> Iterator[Json]:
+    """A value and every value inside it, in order."""
     pending = [value]
     while pending:
         item = pending.pop()
+        yield item
         if isinstance(item, dict):
-            yield from (item[name] for name in _URI_FIELDS if isinstance(item.get(name), str))
             pending += reversed(item.values())
         elif isinstance(item, list):
             pending += reversed(item)
