@@ -69,7 +69,7 @@ def _placed(run: Run) -> tuple[Names, list[Cell]]:
     providers = {provider.name: provider.title for provider in header.providers}
     if any(not result.provider for result in results):
         providers |= UNKNOWN_PROVIDER
-    check(results, {feature.id for feature in header.features}, providers, columns)
+    check(results, {feature.name for feature in header.features}, providers, columns)
     losses = [
         (
             adapter.name,

@@ -77,7 +77,7 @@ def detail(provider: str, sections: Sequence[Section], sources: Mapping[str, int
 
 
 def _kept(sections: Sequence[Section]) -> list[list[int]]:
-    places = {section.feature.id: at for at, section in enumerate(sections) if section.feature}
+    places = {section.feature.name: at for at, section in enumerate(sections) if section.feature}
     blocks = (block for section in sections for block in section.blocks)
     return [
         [number, index, *carried]

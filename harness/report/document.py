@@ -53,11 +53,6 @@ class Named(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True)
     link: str = ""
     of: str = ""
 
-    @property
-    def id(self) -> str:
-        """The name by which results refer to a feature."""
-        return self.name
-
 
 class Header(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """The names in a run. ``day`` is YYYY-MM-DD, or "" if none was given; ``unread`` are the errors

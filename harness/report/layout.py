@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
 from harness.conformance.results import VERDICTS, CaseResult, VerdictWords, sort_key
 from harness.stream.events import INTERRUPTED
 
+from .document import Named
 from .tally import column
 from .text import slug
 
@@ -22,19 +23,6 @@ _NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]*")
 
 class ReportError(ValueError):
     """Results that use a name which the header does not list."""
-
-
-class Feature(Protocol):
-    """A feature of the checklist: ``id`` is ``group.name``, ``link`` is its documentation."""
-
-    @property
-    def id(self) -> str: ...
-    @property
-    def title(self) -> str: ...
-    @property
-    def meaning(self) -> str: ...
-    @property
-    def link(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,11 +115,11 @@ def block_key(result: CaseResult) -> tuple[object, ...]:
     return (*case, result.cassette, result.exchange, result.origin, result.end)
 
 
-def group_title(feature: Feature | None) -> str:
+def group_title(feature: Named | None) -> str:
     """The title of a feature's group: ``Tool calls`` for ``tool-calls.parallel``."""
     if feature is None:
         return "Other"
-    words = feature.id.partition(".")[0].replace("-", " ")
+    words = feature.name.partition(".")[0].replace("-", " ")
     return words[:1].upper() + words[1:]
 
 

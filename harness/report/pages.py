@@ -11,9 +11,9 @@ from harness.facts import RED
 
 from .aspect_counts import Square, by_aspect, square
 from .compare import KINDS, Change, Kind, KindWords
-from .document import Header
+from .document import Header, Named
 from .fingerprint import Fingerprint, fingerprint
-from .layout import Cell, Feature, group_title, page_name
+from .layout import Cell, group_title, page_name
 from .questions import questions
 from .sections import Section, feature_anchor, file_of, form_of, sections_of, sources_of
 from .tally import (
@@ -42,7 +42,7 @@ class Names:
 
     providers: Mapping[str, str]
     columns: Mapping[str, str]
-    features: Sequence[Feature]
+    features: Sequence[Named]
     losses: Sequence[tuple[str, str, Mapping[str, str]]]
 
 
@@ -70,7 +70,7 @@ class Mark:
     cells: int
 
 
-Rows = list[tuple[str, list[tuple[Feature, str, list[Mark | None]]]]]
+Rows = list[tuple[str, list[tuple[Named, str, list[Mark | None]]]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,13 +209,13 @@ def checklist(name: str, cells: Sequence[Cell], names: Names) -> Checklist:
     used = {column(result) for result in results}
     columns = [(key, title) for key, title in names.columns.items() if key in used]
     with_case = by_feature(results)
-    groups: dict[str, list[tuple[Feature, str, list[Mark | None]]]] = {}
+    groups: dict[str, list[tuple[Named, str, list[Mark | None]]]] = {}
     for feature in names.features:
-        if feature.id in with_case:
-            marks = [_mark(verdicts_at.get((feature.id, key), ())) for key, _ in columns]
-            row = (feature, feature_anchor(feature.id), marks)
+        if feature.name in with_case:
+            marks = [_mark(verdicts_at.get((feature.name, key), ())) for key, _ in columns]
+            row = (feature, feature_anchor(feature.name), marks)
             groups.setdefault(group_title(feature), []).append(row)
-    missing = [feature.title for feature in names.features if feature.id not in with_case]
+    missing = [feature.title for feature in names.features if feature.name not in with_case]
     rows = list(groups.items())
     return Checklist(names.providers[name], page_name(name), tally(results), columns, rows, missing)
 
@@ -239,7 +239,7 @@ def change_list(
 
 def _pairs_of(name: str, results: Sequence[CaseResult], names: Names) -> list[Pair]:
     """The pairs of a column with each provider that has cells in it, named by provider."""
-    features = [feature.id for feature in names.features]
+    features = [feature.name for feature in names.features]
     title = names.columns[name]
     pairs = []
     for (provider, column_of_pair), cells in by_pair(results).items():

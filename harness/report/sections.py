@@ -19,7 +19,8 @@ from typing import Any, Final
 from harness.conformance.results import VERDICTS, CaseResult, Verdict
 from harness.stream.printable import printable_lines
 
-from .layout import Cell, Feature, block_key
+from .document import Named
+from .layout import Cell, block_key
 from .tally import column
 from .text import slug, web_link
 
@@ -82,7 +83,7 @@ class Batch:
 class Section:
     """A feature with the cases whose first feature it is."""
 
-    feature: Feature | None
+    feature: Named | None
     anchor: str
     batches: list[Batch]
 
@@ -92,7 +93,7 @@ class Section:
         return [block for batch in self.batches for block in batch.blocks]
 
 
-def sections_of(cells: Sequence[Cell], features: Sequence[Feature]) -> list[Section]:
+def sections_of(cells: Sequence[Cell], features: Sequence[Named]) -> list[Section]:
     """The cases of a provider by their first feature, in the order of the features file. Cases
     without a feature come last.
     """
@@ -100,14 +101,14 @@ def sections_of(cells: Sequence[Cell], features: Sequence[Feature]) -> list[Sect
     for cell in cells:
         blocks.setdefault(block_key(cell.result), []).append(cell)
     named = {feature for block in blocks.values() for feature in block[0].result.features}
-    listed = [feature for feature in features if feature.id in named]
-    places = {feature.id: place for place, feature in enumerate(listed)}
+    listed = [feature for feature in features if feature.name in named]
+    places = {feature.name: place for place, feature in enumerate(listed)}
     own: dict[str, list[tuple[str, Block]]] = {}
     for block in blocks.values():
         first, *others = dict.fromkeys(block[0].result.features) or [""]
         own.setdefault(first, []).append(_block(block, [places[other] for other in others]))
     sections = [
-        Section(feature, feature_anchor(feature.id), _batches(own.get(feature.id, [])))
+        Section(feature, feature_anchor(feature.name), _batches(own.get(feature.name, [])))
         for feature in listed
     ]
     return [*sections, Section(None, "feature:none", _batches(own[""]))] if "" in own else sections
