@@ -18,8 +18,9 @@ from harness import load
 from harness.cassettes import Cassette, Exchange, Origin, dumps
 from harness.conformance.judge import Cell, judge
 from harness.dialects import DIALECTS
-from harness.pipeline.replay import Normalized, frames_of, replay, replay_layers
+from harness.pipeline.replay import Normalized, frames_of, replay
 from harness.specs import Case
+from harness.stream.session import Session
 
 from .measure import MODEL, URL, exchange_of, processor_times
 from .table import LIMIT, Section
@@ -81,7 +82,7 @@ def file_to_verdict(frames: int, rounds: int, folder: Path) -> Section:
         "load SSE text": partial(load, text),
         "frames": partial(frames_of, answer),
         "events": partial(Normalized, answer, None, None),
-        "payloads": partial(replay_layers, answer, dialect=dialect),
+        "payloads": lambda: Normalized(answer, None, None).translate(dialect, Session()),
         "compare and result": partial(verdict, lambda: loaded),
         "vcrpy + google-genai": peer(exchange, folder / f"{frames}.vcr.yaml"),
         f"{LIMIT}raw read of the cassette": cassette.read_bytes,

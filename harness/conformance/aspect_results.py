@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from harness.facts import RED, AspectFinding, Entry, Text, Thought, Transcript, json_of_fact
-from harness.pipeline.replay import replay_layers
+from harness.pipeline.replay import Normalized
 from harness.providers.oracle import SecondTurnAspect
 from harness.stream.exchange import Exchange
 from harness.stream.json_codec import Json
@@ -225,7 +225,7 @@ def wire_lines(exchange: Exchange) -> list[str]:
     """The frames of an answer, a line each."""
     return [
         line_of(frame.json) if frame.raw is None else printable(frame.raw)
-        for frame in replay_layers(exchange).frames
+        for frame in Normalized(exchange, None, None).trace.frames
     ]
 
 

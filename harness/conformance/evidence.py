@@ -21,7 +21,7 @@ from msgspec import structs, to_builtins
 from harness.cassettes import Cassette, CassetteError, Exchange
 from harness.cassettes.redaction.redactor import redact_url
 from harness.facts import AspectVerdict, json_of_fact
-from harness.pipeline.replay import ReplayError, Trace, replay_layers
+from harness.pipeline.replay import Normalized, ReplayError, Trace
 from harness.specs.matching import Mismatch, compare
 from harness.stream.framing import Frame
 from harness.stream.printable import excerpt
@@ -193,7 +193,7 @@ def _views_of_trace(trace: Trace) -> list[LayerView]:
 
 def _trace(exchange: Exchange, provider: str) -> Trace:
     try:
-        return replay_layers(exchange, provider=provider)
+        return Normalized(exchange, provider, None).trace
     except ReplayError:
         return Trace()
 

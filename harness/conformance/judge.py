@@ -26,7 +26,6 @@ from harness.pipeline.replay import (
     choose_provider,
     is_answer,
     plain_frame,
-    replay_layers,
 )
 from harness.pipeline.request import request_translator
 from harness.specs import Case
@@ -351,7 +350,7 @@ def _requests(cell: Cell, fixture: Fixture, adapter: Adapter | None) -> Any:
 def _trace(case: Case, fixture: Fixture, output: Output | None) -> Trace:
     if output is not None and output.trace is not None:
         return output.trace
-    return replay_layers(fixture.exchanges[0], provider=case.provider, tool_code=case.tool_code)
+    return Normalized(fixture.exchanges[0], case.provider, case.tool_code).trace
 
 
 def _mismatches(

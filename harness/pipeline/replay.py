@@ -124,21 +124,6 @@ class Trace:
         return [event for _, events in self.steps for event in events]
 
 
-def replay_layers(
-    exchange: Exchange,
-    *,
-    provider: str | None = None,
-    dialect: Dialect | None = None,
-    session: Session | None = None,
-    tool_code: bool | None = None,
-) -> Trace:
-    """Replay once and keep the output of every stage; arguments and errors as in `replay`."""
-    normalized = Normalized(exchange, provider, tool_code)
-    if dialect is None:
-        return normalized.trace
-    return normalized.translate(dialect, Session() if session is None else session)
-
-
 class Normalized:
     """The frames and events of one exchange, which every dialect can translate. Arguments and
     errors as in `replay`.

@@ -204,8 +204,8 @@ def test_evidence_of_a_dialect_replays_nothing(monkeypatch: pytest.MonkeyPatch) 
     judgement = judge(
         Cell(case, "a.yaml", "art"), lambda name: Cassette((WHOLE,), Origin("written"))
     )
-    monkeypatch.setattr("harness.conformance.judge.replay_layers", refuse)
-    monkeypatch.setattr("harness.conformance.evidence.replay_layers", refuse)
+    monkeypatch.setattr("harness.conformance.judge.Normalized", refuse)
+    monkeypatch.setattr("harness.conformance.evidence.Normalized", refuse)
     assert len(evidence(with_evidence(judgement)).layers) == 3
 
 
