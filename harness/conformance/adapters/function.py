@@ -46,6 +46,7 @@ class Function:
         self._module, self._function = _find(target, folder, served=served)
         self._forks = Forks()
         self._converse = getattr(self._module, "converse", None) if served else None
+        self.converses = self._converse is not None
         self._providers = tuple(getattr(self._module, "PROVIDERS", PROVIDERS))
         if unknown := {*self._providers} - {*PROVIDERS}:
             raise AdapterError(
@@ -59,11 +60,6 @@ class Function:
             return version(str(getattr(self._module, "VERSION_OF", ""))) or UNKNOWN
         except (PackageNotFoundError, ValueError):
             return UNKNOWN
-
-    @property
-    def converses(self) -> bool:
-        """Whether the module has a function for the second turn."""
-        return self._converse is not None
 
     def reply(self, question: Question, reply: Reply, loop: Loop) -> None:
         """Call the function, and put its events into ``reply`` as they come. Raises `AdapterError`
@@ -142,19 +138,13 @@ class InProcess:
     def __init__(
         self, function: Function, elsewhere: Callable[[], Any], *, isolated: bool = False
     ) -> None:
+        self.version = function.version
+        self.converses = function.converses
         self._function = function
         self._elsewhere = elsewhere
         self._process: Any = elsewhere() if isolated else None
         self._thread: WorkerThread | None = None
         self._lock = threading.Lock()
-
-    @property
-    def version(self) -> str:
-        return self._function.version
-
-    @property
-    def converses(self) -> bool:
-        return self._function.converses
 
     def ask(self, question: Question, timeout: float) -> Reply:
         """The reply to a question. Raises `AdapterError`."""
@@ -163,7 +153,7 @@ class InProcess:
                 reply: Reply = self._process.ask(question, timeout)
                 return reply
             self._thread = self._thread or WorkerThread()
-            reply = Reply.empty()
+            reply = Reply()
             try:
                 self._thread.call(lambda loop: self._function.reply(question, reply, loop), timeout)
             except Overtime as over:

@@ -24,7 +24,7 @@ from harness.stream.framing import Frame, FramingError, frame_by_content
 from harness.stream.json_codec import Json
 from harness.stream.session import Session
 
-from .adapter import AdapterError
+from .adapter import UNKNOWN, AdapterError
 from .at import At, Question, at_of
 from .environment import NO_KEY
 from .reply import Reply
@@ -68,7 +68,7 @@ class Gateway:
     a name of its own.
     """
 
-    version = "unknown"
+    version = UNKNOWN
     converses = False
 
     def __init__(self, wire: str, url: str) -> None:
@@ -82,7 +82,7 @@ class Gateway:
 
     def ask(self, question: Question, timeout: float) -> Reply:
         """The reply to a question. Raises `AdapterError` for a gateway that can't be reached."""
-        at, reply = at_of(question), Reply.empty()
+        at, reply = at_of(question), Reply()
         if self._wire.streams_only and not at.stream:
             reply.skipped = "this wire is asked for streams only"
             return reply

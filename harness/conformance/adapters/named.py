@@ -175,7 +175,7 @@ class _Run:
 
     def output(self, exchange: Exchange, options: RunOptions) -> Output:
         """The output of one run. Raises `AdapterError`."""
-        reply = Reply.empty()
+        reply = Reply()
         wire = exchange.provider, exchange.model or MODEL
         try:
             if wire in self.other_wires:

@@ -10,7 +10,6 @@ import os
 import selectors
 import signal
 import subprocess
-import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -34,31 +33,29 @@ def run_process(
     environment: Mapping[str, str],
     folder: Path,
     timeout: float,
-    given: bytes = b"",
 ) -> tuple[bytes, bytes, int]:
-    """Run a program with these bytes on stdin. Returns its stdout, the end of its stderr, and its
+    """Run a program without input. Returns its stdout, the end of its stderr, and its
     status. Raises `AdapterError`.
     """
     mark = new_mark()
-    with tempfile.TemporaryFile() as stdin:
-        stdin.write(given)
-        stdin.seek(0)
-        try:
-            process = subprocess.Popen(  # noqa: S603  # ours, or named by the user
-                command,
-                stdin=stdin,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                cwd=folder,
-                env={**environment, MARK: mark},
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise AdapterError(f"{command[0]} can't be run: {error.strerror or error}") from None
+    try:
+        process = subprocess.Popen(  # noqa: S603  # ours, or named by the user
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=folder,
+            env={**environment, MARK: mark},
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise AdapterError(f"{command[0]} can't be run: {error.strerror or error}") from None
     with process:
+        assert process.stdout
+        assert process.stderr
         try:
             deadline = time.monotonic() + timeout
-            out, errors = gather(_open(process.stdout), _open(process.stderr), deadline, timeout)
+            out, errors = gather(process.stdout, process.stderr, deadline, timeout)
             status = process.wait(max(0.1, timeout))
         except subprocess.TimeoutExpired:
             raise AdapterError(
@@ -94,12 +91,6 @@ def gather(
                     f"the program printed more than {MAX_OUTPUT:,} bytes for one exchange"
                 )
     return bytes(out), bytes(errors)
-
-
-def _open(pipe: IO[bytes] | None) -> IO[bytes]:
-    if pipe is None:
-        raise AdapterError("the program has no output")
-    return pipe
 
 
 def new_mark() -> str:

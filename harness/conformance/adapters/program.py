@@ -50,6 +50,9 @@ class Program:
     started is not started again.
     """
 
+    converses = True
+    """It may be asked for a second turn; a started program says if it has none."""
+
     def __init__(
         self,
         command: Sequence[str],
@@ -79,17 +82,12 @@ class Program:
             self._started()
         return str(self._hello.get("version") or UNKNOWN)
 
-    @property
-    def converses(self) -> bool:
-        """Whether it may be asked for a second turn; a started program says if it has none."""
-        return True
-
     def ask(self, question: Question, timeout: float) -> Reply:
         """The reply to a question. Raises `AdapterError`."""
         with self._lock:
             process = self._started()
             if question.turn == 2 and self._hello.get("turns") == 1:
-                return Reply([], [], skipped="it has no second turn")
+                return Reply(skipped="it has no second turn")
             self._asked += 1
             line = line_of(question, self._asked)
             if self._with_exchange and question.base_url:
@@ -129,7 +127,7 @@ class Program:
         return process
 
     def _reply(self, process: _Process, line: Mapping[str, Any], timeout: float) -> Reply:
-        reply = Reply.empty()
+        reply = Reply()
         name = process.name
         for data in process.ask(json.dumps(line).encode() + b"\n", timeout):
             answer = _object(name, data)

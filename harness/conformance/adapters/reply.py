@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from harness.facts import Entry, Fact, NoFact, Raised, check_fact, fact_of_json
@@ -29,16 +29,11 @@ class Reply:
     ``exception``: the exception that ``raised`` describes, where it was raised in this process.
     """
 
-    entries: list[Entry]
-    times: list[float | None]
+    entries: list[Entry] = field(default_factory=list)
+    times: list[float | None] = field(default_factory=list)
     raised: Raised | None = None
     exception: BaseException | None = None
     skipped: str = ""
-
-    @classmethod
-    def empty(cls) -> Reply:
-        """A reply without events."""
-        return cls([], [])
 
     def add(self, entry: Entry, at_s: float | None = None) -> None:
         """Add an event. Raises `AdapterError` for a flood."""

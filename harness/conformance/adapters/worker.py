@@ -30,54 +30,49 @@ def worker_program(target: str, level: Level, folder: Path, *, served: bool) -> 
     return Program(command, level, folder, with_exchange=True, function=target, served=served)
 
 
-class _Writer:
-    def __init__(self, number: int) -> None:
-        self.number = number
-
-    def write(self, **fields: Any) -> None:
-        data = json.dumps({"id": self.number, **fields}).encode() + b"\n"
-        out = int(os.environ[OUT])
-        while data:
-            data = data[os.write(out, data) :]
+def _write(number: int, **fields: Any) -> None:
+    data = json.dumps({"id": number, **fields}).encode() + b"\n"
+    out = int(os.environ[OUT])
+    while data:
+        data = data[os.write(out, data) :]
 
 
 class _WrittenReply(Reply):
     """A reply whose events are written as they come."""
 
-    def __init__(self, writer: _Writer) -> None:
-        super().__init__([], [])
-        self._writer = writer
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self._number = number
 
     def add(self, entry: Entry, at_s: float | None = None) -> None:
         super().add(entry, at_s)
         facts = [[json_of_fact(fact) for fact in entry.facts]]
-        self._writer.write(native=[entry.native], facts=facts, at_s=at_s, more=True)
+        _write(self._number, native=[entry.native], facts=facts, at_s=at_s, more=True)
 
 
 def main(words: list[str]) -> None:
     """Import the function, say hello, and answer line after line."""
     served, level, folder, target = words
     function = Function(target, cast(Level, level), Path(folder), served=served == "served")
-    writer = _Writer(0)
-    writer.write(hello=1, name=target, version=function.version)
+    _write(0, hello=1, name=target, version=function.version)
     loop = Loop()
     for line in sys.stdin.buffer:
         _answer(function, json.loads(line), loop)
 
 
 def _answer(function: Function, given: Mapping[str, Any], loop: Loop) -> None:
-    writer = _Writer(given["id"])
+    number = given["id"]
     question = Question(
         exchange_of_json(given["exchange"]),
         RunOptions(provider=given["provider"]),
         given.get("base_url", ""),
         given["turn"],
     )
-    reply = _WrittenReply(writer)
+    reply = _WrittenReply(number)
     try:
         function.reply(question, reply, loop)
     except AdapterError as error:
-        writer.write(fault=str(error))
+        _write(number, fault=str(error))
         return
     raised = reply.raised and {
         "type": reply.raised.type,
@@ -86,7 +81,7 @@ def _answer(function: Function, given: Mapping[str, Any], loop: Loop) -> None:
         "traceback": reply.raised.traceback,
         "place": reply.raised.place,
     }
-    writer.write(raised=raised, skipped=reply.skipped)
+    _write(number, raised=raised, skipped=reply.skipped)
 
 
 if __name__ == "__main__":
