@@ -110,18 +110,9 @@ class WireAnswer(Struct, frozen=True):
         return self.facts.block_reason is not None
 
     @property
-    def understood(self) -> bool:
-        return self.facts.understood
-
-    @property
     def faulty(self) -> bool:
         """Whether the answer is cut, can't be read to its end, or never says that it has ended."""
         return bool(self.interrupted or self.facts.unreadable or not self.ended)
-
-    @property
-    def before_the_end(self) -> Facts:
-        """The facts up to the first error or the refusal."""
-        return self.facts.until_the_end()
 
 
 @dataclass(frozen=True)
@@ -238,8 +229,6 @@ def _carried(wire: WireAnswer | None, transcript: Transcript) -> _Carried:
                             usage[name] = count
                 case Error():
                     errors.append(fact)
-                case _:
-                    pass
     if transcript.raised:
         raised = transcript.raised
         errors.append(Error(raised.code, f"{raised.type}: {raised.message}"))
@@ -310,7 +299,7 @@ class _Judge:
             or wire.blocked
             or again
             or wire.faulty
-            or not wire.understood
+            or not facts.understood
             or self._names_reason
             or facts.notices
             or (wire.program and self._wire_class == "other")
@@ -350,11 +339,12 @@ class _Judge:
     @cached_property
     def _accounts(self) -> list[Facts]:
         """The accounts of the wire, of which the adapter must carry one: the whole answer; up to
-        its first error; up to the first piece that can't be read, where the adapter says so.
+        its first error or the refusal; up to the first piece that can't be read, where the adapter
+        says so.
         """
-        accounts = [self._wire.facts]
-        if self._wire.before_the_end is not self._wire.facts:
-            accounts.append(self._wire.before_the_end)
+        whole = self._wire.facts
+        before_the_end = whole.until_the_end()
+        accounts = [whole] if before_the_end is whole else [whole, before_the_end]
         if self._wire.readable is not None and self._carried.loud:
             accounts.append(self._wire.readable)
         return accounts

@@ -69,6 +69,4 @@ def account_of_facts(facts: Iterable[Fact]) -> Facts:
             case Error():
                 code = fact.code if isinstance(fact.code, int) else None
                 account.add_error(code, fact.message)
-            case _:
-                pass
     return account

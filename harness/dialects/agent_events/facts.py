@@ -46,8 +46,6 @@ def read_facts(payloads: Iterable[Mapping[str, Json]], session: Session | None =
             case "turn.completed":
                 facts.finish = payload["finishReason"]
                 facts.ended_well = facts.finish == "done"
-            case _:
-                pass
     return facts
 
 

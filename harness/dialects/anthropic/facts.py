@@ -60,8 +60,6 @@ def read_facts(payloads: Iterable[Mapping[str, Json]], session: Session) -> Fact
                 facts.add_error(None, payload["error"]["message"])
             case "unknown":
                 facts.raw.append(payload.get("raw"))
-            case _:
-                pass
     if block.get("type") == "tool_use":
         _close_block(facts, block, session)
         facts.open_call = True
@@ -79,8 +77,6 @@ def _read_delta(facts: Facts, block: dict[str, Json], delta: Mapping[str, Json])
             facts.add_signature("thought" if block["has_text"] else "text", delta["signature"])
         case "input_json_delta":
             block["json"] += delta["partial_json"]
-        case _:
-            pass
 
 
 def _close_block(facts: Facts, block: Mapping[str, Json], session: Session) -> None:

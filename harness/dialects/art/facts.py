@@ -61,8 +61,6 @@ def read_facts(payloads: Iterable[Mapping[str, Json]], session: Session | None =
                 facts.add_error(code if isinstance(code, int) else None, data["message"])
             case "UNKNOWN":
                 facts.raw.append(data)
-            case _:
-                pass
     return facts
 
 

@@ -47,8 +47,6 @@ def read_facts(payloads: Iterable[Mapping[str, Json]], session: Session | None =
             case "error":
                 facts.finish = payload["code"]
                 facts.add_error(None, payload["message"])
-            case _:
-                pass
     return facts
 
 

@@ -91,8 +91,6 @@ def _read_call(
                 facts.calls.append((call["name"], call["arguments"]))
             else:
                 facts.invalid_calls.append((call["name"], call["arguments"]))
-        case _:
-            pass
     facts.add_signature("call", call.get("signature"))
 
 

@@ -106,8 +106,6 @@ class _EventReader:
                 facts.notices.append(event["message"])
             case "unknown":
                 read_raw_part(facts, event.get("raw"))
-            case _:
-                pass
         if event.get("signature") is not None:
             facts.signatures.append((signed_as, event["signature"]))
         facts.others |= names_in(event.get("raw"))
@@ -137,5 +135,3 @@ class _EventReader:
                 started.update(event["arguments"])
             case "nameless_call":
                 self.facts.calls.append(("", event["payload"]))
-            case _:
-                pass
