@@ -44,7 +44,7 @@ from harness.stream.events import (
 )
 from harness.stream.framing import Frame
 from harness.stream.framing.json_lines import JsonLinesFramer
-from harness.stream.json_codec import Json, decode_json
+from harness.stream.json_codec import Json, decode_object
 
 from .oracle import gather_agy
 from .provider import EXIT_CODE, Answer, FirstMessages, Identity, Provider
@@ -329,14 +329,12 @@ def _unread(place: str, fields: Object, read: Iterable[Json]) -> list[Event]:
 
 
 def _agy_error(stderr: Iterable[str]) -> Object | None:
-    """The object after ``AGY_ERROR:`` on stderr."""
+    """The first object after ``AGY_ERROR:`` on stderr."""
     for line in stderr:
         if line.startswith("AGY_ERROR:"):
-            try:
-                error = decode_json(line[len("AGY_ERROR:") :].encode("utf-8", "surrogatepass"))
-            except ValueError:
-                continue
-            return error if type(error) is dict else None
+            error = decode_object(line.removeprefix("AGY_ERROR:"))
+            if error is not None:
+                return error
     return None
 
 

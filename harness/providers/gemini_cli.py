@@ -32,7 +32,7 @@ from harness.stream.events import (
     Usage,
 )
 from harness.stream.framing.json_lines import JsonLinesFramer
-from harness.stream.json_codec import Json, decode_json
+from harness.stream.json_codec import Json, decode_object
 
 from .oracle import gather_cli
 from .provider import EXIT_CODE, STDERR, Answer, FirstMessages, Identity, Provider
@@ -252,10 +252,7 @@ def _take_arguments(left: dict[str, Json], name: str) -> dict[str, Json]:
 
 def _as_object(value: Json) -> dict[str, Json] | None:
     if type(value) is str:
-        try:
-            value = decode_json(value.encode("utf-8", "surrogatepass"))
-        except ValueError:
-            return None
+        return decode_object(value)
     return value if type(value) is dict else None
 
 

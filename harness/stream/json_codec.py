@@ -32,10 +32,10 @@ def decode_json(data: bytes | memoryview) -> Any:
         return json.loads(bytes(data).decode("utf-8"), parse_constant=_refuse, parse_float=_finite)
 
 
-def decode_object(data: bytes) -> dict[str, Json] | None:
-    """The object that a JSON document is; None for any other document and for other bytes."""
+def decode_object(data: bytes | str) -> dict[str, Json] | None:
+    """The object that a JSON document is; None for any other document, bytes or text."""
     try:
-        value = decode_json(data)
+        value = decode_json(data.encode() if isinstance(data, str) else data)
     except ValueError:
         return None
     return value if type(value) is dict else None

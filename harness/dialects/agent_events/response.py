@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from harness.stream import events as ev
-from harness.stream.json_codec import decode_json
+from harness.stream.json_codec import decode_object
 from harness.stream.json_path import Assembly
 from harness.stream.session import Session, Tool
 from harness.stream.tool_code import infer_name
@@ -154,7 +154,7 @@ class AgentEventsTranslator:
         if self.call is None:
             return []
         (start, pieces), self.call = self.call, None
-        arguments = _object("".join(self.call_text)) if self.call_text else pieces.value()
+        arguments = decode_object("".join(self.call_text)) if self.call_text else pieces.value()
         return [] if arguments is None else self._called(start.id, start.name, arguments)
 
     def _nameless_call(self, event: ev.NamelessCall) -> list[Payload]:
@@ -266,15 +266,6 @@ _REACTIONS: Final[
     ev.Finish: AgentEventsTranslator._finish,
 }
 """All other kinds are declared losses."""
-
-
-def _object(text: str) -> dict[str, Any] | None:
-    """The object that a JSON text is; None for any other text."""
-    try:
-        value = decode_json(text.encode("utf-8", "surrogatepass"))
-    except ValueError:
-        return None
-    return value if type(value) is dict else None
 
 
 def _todo_item(todo: Any) -> Payload | None:

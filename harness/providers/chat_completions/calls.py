@@ -20,7 +20,7 @@ from harness.stream.events import (
     Text,
     Unknown,
 )
-from harness.stream.json_codec import Brackets, Json, decode_json
+from harness.stream.json_codec import Brackets, Json, decode_object
 
 from ..gemini.fields import Fields
 
@@ -71,7 +71,7 @@ class _Call:
         end = self.tracker.find_end(data, 0)
         if end >= 0:
             self.tracker = None
-            self.arguments = _object(self.text)
+            self.arguments = decode_object(self.text)
             self.over = self.arguments is not None
 
     def continued_by(self, piece: _Piece) -> bool:
@@ -240,11 +240,3 @@ class Calls:
         if piece.signature is not None:
             self.sign(piece.signature, candidate, out)
         out += [Unknown(f"call field {key}", {key: value}, candidate) for key, value in piece.left]
-
-
-def _object(text: str) -> dict[str, Json] | None:
-    try:
-        value = decode_json(text.encode())
-    except ValueError:
-        return None
-    return value if type(value) is dict else None

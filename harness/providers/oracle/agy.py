@@ -178,14 +178,15 @@ class _Run:
             facts.finish, facts.finish_message, facts.ended_well = "SUCCESS", None, True
 
     def agy_error(self) -> Object | None:
-        """The object after ``AGY_ERROR:`` on stderr."""
+        """The first object after ``AGY_ERROR:`` on stderr."""
         for line in self.stderr:
             if line.startswith("AGY_ERROR:"):
                 try:
                     error = json.loads(line.removeprefix("AGY_ERROR:"))
                 except ValueError:
                     continue
-                return error if isinstance(error, dict) else None
+                if isinstance(error, dict):
+                    return error
         return None
 
     def fail(self, message: str, detail: Object) -> None:

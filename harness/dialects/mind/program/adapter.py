@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from harness.stream.json_codec import decode_json
+from harness.stream.json_codec import decode_object
 
 from ...dialect import ContextError, ServedCassette
 
@@ -113,11 +113,8 @@ def _payload(line: str) -> Any:
     """A record without its time, since that is another in every run; what is no record as it
     stands.
     """
-    try:
-        record = decode_json(line.encode())
-    except ValueError:
-        return {"stdout": line}
-    if type(record) is not dict or not line.endswith("\n"):
+    record = decode_object(line)
+    if record is None or not line.endswith("\n"):
         return {"stdout": line}
     return {
         name: value for name, value in record.items() if name != "timestamp" or not _is_time(value)
