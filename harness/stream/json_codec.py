@@ -29,7 +29,14 @@ def decode_json(data: bytes | memoryview) -> Any:
     try:
         return _decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        return json.loads(bytes(data).decode("utf-8"), parse_constant=_refuse, parse_float=_finite)
+        return finite_json(bytes(data).decode("utf-8"))
+
+
+def finite_json(text: str) -> Any:
+    """Decode a JSON text, which may have lone surrogates. Raises ValueError also for NaN and for
+    numbers that do not fit a double, and RecursionError.
+    """
+    return json.loads(text, parse_constant=_refuse, parse_float=_finite)
 
 
 def decode_object(data: bytes | str) -> dict[str, Json] | None:

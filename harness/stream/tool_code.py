@@ -13,13 +13,12 @@ from a model and is not trusted.
 from __future__ import annotations
 
 import ast
-import json
 import re
 from collections.abc import Iterable, Mapping
 from math import isfinite
-from typing import Final, NamedTuple, NoReturn, Protocol
+from typing import Final, NamedTuple, Protocol
 
-from .json_codec import Json
+from .json_codec import Json, finite_json
 
 START: Final = "<tool_code>"
 END: Final = "</tool_code>"
@@ -118,7 +117,7 @@ _FENCE_WORD: Final = re.compile(r"\w*\s")
 
 def _parse_json(text: str) -> Body | None:
     try:
-        payload = json.loads(text, parse_constant=_refuse, parse_float=_finite)
+        payload = finite_json(text)
     except (ValueError, RecursionError):
         return None
     if _too_deep(payload):
@@ -131,15 +130,6 @@ def _parse_json(text: str) -> Body | None:
         return Body(None, payload, {})
     extra = {key: value for key, value in payload.items() if key not in (name_key, arguments_key)}
     return Body(payload[name_key], payload[arguments_key], extra)
-
-
-def _refuse(word: str) -> NoReturn:
-    raise ValueError(f"{word} is not JSON")
-
-
-def _finite(word: str) -> float:
-    number = float(word)
-    return number if isfinite(number) else _refuse(word)
 
 
 def _too_deep(value: Json) -> bool:
