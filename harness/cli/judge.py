@@ -63,11 +63,10 @@ from harness.report.files import write_files
 from harness.stream.printable import plural
 
 from .output import note
-from .record import read_count, read_seconds
+from .record import INTERRUPTED, read_count, read_seconds
 from .recordings import find_recording
 
 RED: Final = 1
-INTERRUPTED: Final = 130
 _NAMED: Final = re.compile(r"(?P<name>[a-z0-9]+(?:-[a-z0-9]+)*)\s*=\s*(?P<target>\S.*)")
 _WITH_LEVEL: Final = re.compile(r"(?!(?:serve|run)\s*:)[a-z0-9-]+\s*:\s*[a-z0-9-]+\s*=.*")
 

@@ -29,12 +29,10 @@ from harness.facts import DeclaredLoss
 from harness.report.sweep_page import PAGE, most_frequent, sweep_page
 from harness.stream.printable import printable
 
-from .judge import declared_of, line_of
+from .judge import RED, declared_of, line_of
 from .output import masked_output, note
-from .record import read_count, read_seconds
+from .record import INTERRUPTED, read_count, read_seconds
 
-RED: Final = 1
-INTERRUPTED: Final = 130
 DEFAULT_ADAPTER: Final = "unified-llm"
 
 

@@ -460,7 +460,6 @@ CHAT_SPELLINGS: Final = (
 )
 """Spellings of a stream of Chat Completions."""
 
-_CHAT_ERROR: Final = json.dumps(chat.ERROR).encode()
 
 CHAT_OTHERS: Final = (
     *(
@@ -506,20 +505,20 @@ CHAT_OTHERS: Final = (
     *(
         WireVariant(name, description, PREFIX, chat.ended_by(text))
         for name, description, text in (
-            ("error-as-event", "the last event is an error", b"data: " + _CHAT_ERROR + b"\n\n"),
+            ("error-as-event", "the last event is an error", b"data: " + _ERROR + b"\n\n"),
             (
                 "error-as-array",
                 "the last event is an array with an error",
-                b"data: [" + _CHAT_ERROR + b"]\n\n",
+                b"data: [" + _ERROR + b"]\n\n",
             ),
-            ("error-raw", "a bare array with an error comes last", b"[" + _CHAT_ERROR + b"]\n"),
+            ("error-raw", "a bare array with an error comes last", b"[" + _ERROR + b"]\n"),
         )
     ),
     WireVariant(
         "error-instead",
         "an error comes instead of the answer",
         FAILED,
-        refused(chat.chunks_of, json.dumps([chat.ERROR], indent=2)),
+        refused(chat.chunks_of, json.dumps([raw.ERROR], indent=2)),
     ),
     *(
         WireVariant(

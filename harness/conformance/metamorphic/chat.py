@@ -24,7 +24,6 @@ from .messages import (
 )
 from .messages import edited as messages_edited
 
-ERROR: Final = {"error": {"code": 503, "message": "overloaded", "status": "UNAVAILABLE"}}
 END: Final = b"data: [DONE]"
 _OPEN_TAG: Final = re.compile("</?[a-z]*$")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Final
 
@@ -64,16 +65,14 @@ class Summary(Struct):
         self.rows += 1
         self.red += verdict.red
         self.variants += bool(verdict.variants)
-        _count(self.verdicts, verdict.verdict)
+        _merge(self.verdicts, {verdict.verdict: 1})
         by_aspect = self.aspects.setdefault(verdict.provider or "", {})
         for aspect, word in verdict.aspects.items():
-            _count(by_aspect.setdefault(aspect, {}), word)
-        for aspect in verdict.worse:
-            _count(self.worse, aspect)
-        for aspect in verdict.better:
-            _count(self.better, aspect)
+            _merge(by_aspect.setdefault(aspect, {}), {word: 1})
+        _merge(self.worse, Counter(verdict.worse))
+        _merge(self.better, Counter(verdict.better))
         for law, word in verdict.laws.items():
-            _count(self.laws.setdefault(law, {}), word)
+            _merge(self.laws.setdefault(law, {}), {word: 1})
         if verdict.sentence:
             example = Example(verdict.id, verdict.source, verdict.sentence)
             word = "variant" if verdict.variants else verdict.verdict
@@ -112,10 +111,6 @@ class Summary(Struct):
         examples = [*known.examples, *reason.examples]
         known.examples = sorted(examples, key=lambda example: (example.id, example.source))
         del known.examples[EXAMPLES:]
-
-
-def _count(counts: dict[str, int], name: str) -> None:
-    counts[name] = counts.get(name, 0) + 1
 
 
 def _merge(counts: dict[str, int], other: dict[str, int]) -> None:
