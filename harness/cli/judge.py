@@ -148,7 +148,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _judge(parsed: argparse.Namespace) -> int:
-    documents = [Path(text) for text in parsed.targets if _is_document(text)]
+    paths = [Path(text) for text in parsed.targets if text.endswith(".json")]
+    documents = [path for path in paths if path.is_file()]
     if documents:
         return _merge(documents, parsed)
     baseline = read_document(parsed.baseline) if parsed.baseline else None
@@ -291,10 +292,6 @@ def read_document(path: Path) -> JudgeResults:
     """The results in a JSON file, or in that of a report's folder. Raises `ResultsError`."""
     path = path / JSON if path.is_dir() else path
     return decode_results(path.read_bytes(), path.name)
-
-
-def _is_document(text: str) -> bool:
-    return text.endswith(".json") and Path(text).is_file()
 
 
 def line_of(text: str) -> NamedAdapter | None:

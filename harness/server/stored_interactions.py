@@ -43,20 +43,17 @@ class StoredInteractions:
         name = interaction.get("id") if interaction else None
         if not interaction or type(name) is not str or not name:
             return
-        sent = _sent(exchange)
+        sent = decode_object(exchange.request.body if exchange.request else b"") or {}
         if sent.get("store") is False:
             return
         steps = interaction["steps"]
         if "input" in sent and not sent.get("previous_interaction_id"):
             steps = [*_input_steps(sent["input"]), *steps]
         # A later exchange has a later status of the same interaction.
-        self._whole[name] = {**interaction, "steps": steps or self._steps(name)}
+        known = self._whole.get(name, {}).get("steps", [])
+        self._whole[name] = {**interaction, "steps": steps or known}
         if exchange.streamed:
             self._streams[name] = exchange
-
-    def _steps(self, name: str) -> list[Any]:
-        steps: list[Any] = self._whole.get(name, {}).get("steps", [])
-        return steps
 
     def answer(self, request: HttpRequest) -> Answer | None:
         """The answer to a request about a stored interaction; None for any other request."""
@@ -98,10 +95,6 @@ class StoredInteractions:
             return error_answer(request, 400, message, note="stored")
         self._whole[name] = {**self._whole[name], "status": "cancelled"}
         return made_answer(200, self._whole[name], note="stored", indent=None)
-
-
-def _sent(exchange: Exchange) -> dict[str, Any]:
-    return (decode_object(exchange.request.body) if exchange.request else None) or {}
 
 
 def _input_steps(given: Any) -> list[Any]:

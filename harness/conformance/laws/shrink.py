@@ -135,14 +135,11 @@ def as_case(
             (exchange,), Origin("written", note="made small from an exchange that breaks a law")
         )
     )
-    return f"# specs/shrunk.yaml\n{_text_of(lines)}\n# cassettes/{NAME}.yaml\n{cassette}"
+    spec = "\n".join(lines)
+    return f"# specs/shrunk.yaml\n{spec}\n\n# cassettes/{NAME}.yaml\n{cassette}"
 
 
 def _on_one_line(item: Any) -> str:
     """The item as JSON; escaped to ASCII where a character can't be printed."""
     text = json.dumps(item, ensure_ascii=False)
     return text if text.isprintable() else json.dumps(item)
-
-
-def _text_of(lines: list[str]) -> str:
-    return "".join(f"{line}\n" for line in lines)

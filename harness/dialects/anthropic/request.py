@@ -73,7 +73,8 @@ def translate(
     declared = declared_names(tools)
     names = wire_names([*declared, *_used_names(fields)])
     contents = Contents(names, session, as_given)
-    for message in _messages(fields):
+    fields.need("messages", list)
+    for message in fields.items("messages"):
         contents.add(message)
     if not contents.contents:
         raise TranslationError("messages", "there is nothing to send")
@@ -94,11 +95,6 @@ def translate(
     return GenerateRequest(
         {key: value for key, value in body.items() if value}, model, tuple(warnings), streamed
     )
-
-
-def _messages(fields: Fields) -> list[Fields]:
-    fields.need("messages", list)
-    return fields.items("messages")
 
 
 def _used_names(fields: Fields) -> Iterator[str]:

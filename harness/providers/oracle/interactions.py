@@ -166,7 +166,9 @@ class _Reader(MessageReader):
     def _read_interaction(self, interaction: dict[str, Json]) -> None:
         facts = self.facts
         self._note_fields(interaction, _INTERACTION)
-        facts.others |= {"modelVersion"} if _named(interaction) else set()
+        facts.others |= (
+            {"modelVersion"} if interaction.get("model") or interaction.get("agent") else set()
+        )
         facts.others |= {"responseId"} if interaction.get("id") else set()
         self._count(interaction.get("usage"))
         steps = interaction.get("steps")
@@ -395,10 +397,6 @@ def _is_interaction(message: dict[str, Json]) -> bool:
     if isinstance(kind, str):
         return kind == "interaction"
     return "steps" in message or message.get("status") in _STATUSES
-
-
-def _named(interaction: dict[str, Json]) -> Json:
-    return interaction.get("model") or interaction.get("agent")
 
 
 def _list(value: Json) -> list[Json]:

@@ -91,20 +91,17 @@ def _answers(old: Shape, new: Shape) -> Iterator[_Difference]:
             "gemini-cli.errors",
         )
     if old.media_type != new.media_type:
+        is_sse = new.media_type == "text/event-stream"
         yield (
             "breaking",
             "content-type",
             f"{old.media_type or 'none'} → {new.media_type or 'none'}",
-            _framing(new),
+            "framing.event-fields" if is_sse else "framing.unary",
         )
     if old.line_end != new.line_end and old.line_end and new.line_end:
         yield "notable", "line end", f"{old.line_end} → {new.line_end}", "framing.line-ends"
     if old.readable and not new.readable:
         yield "breaking", "messages", "some are not JSON now", "unknown.frames"
-
-
-def _framing(shape: Shape) -> str:
-    return "framing.event-fields" if shape.media_type == "text/event-stream" else "framing.unary"
 
 
 def _fields(old: Shape, new: Shape) -> Iterator[_Difference]:
