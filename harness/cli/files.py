@@ -254,7 +254,7 @@ def _import(parsed: argparse.Namespace) -> int:
     }
 
     def complete(cassette: Cassette) -> Cassette:
-        return replace(cassette, origin=replace(cassette.origin, **given))
+        return replace(cassette, origin=msgspec.structs.replace(cassette.origin, **given))
 
     if parsed.in_place:
         from .in_place import convert  # start-up time

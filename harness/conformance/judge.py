@@ -15,7 +15,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from harness.cassettes import Cassette, CassetteError, Exchange
+from harness.cassettes import Cassette, CassetteError, Exchange, Origin
 from harness.facts import Aspect, AspectVerdict, Transcript
 from harness.pipeline.conversation import converse, expected_requests, sent
 from harness.pipeline.replay import (
@@ -48,7 +48,7 @@ from .adapters import (
 from .aspects import compare_output, judge_exchange, wire_answer
 from .facts_cells import verdict_of
 from .invented_ids import compare_with_ids
-from .results import CaseResult, Finding, Layer, Origin, Verdict
+from .results import CaseResult, Finding, Layer, Verdict
 
 LowerLayer = Literal["frames", "events"]
 
@@ -288,13 +288,14 @@ def resolve_fixture(case: Case, load: Callable[[str], Cassette]) -> Fixture:
                 f"exchange {number} of cassette {case.cassette} does not generate; there is nothing"
                 " to replay"
             )
-    origin = msgspec.convert(cassette.origin, Origin, from_attributes=True)
     provider = choose_provider(named[0], case.provider)
     exchanges = tuple(
         exchange if exchange.provider else replace(exchange, provider=provider)
         for exchange in named
     )
-    return Fixture(exchanges, origin, provider, not case.provider and named[0].provider is None)
+    return Fixture(
+        exchanges, cassette.origin, provider, not case.provider and named[0].provider is None
+    )
 
 
 def run_cell(

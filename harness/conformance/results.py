@@ -17,6 +17,7 @@ from msgspec import Meta, Struct
 from harness.cassettes.validation import msgspec_fault
 from harness.facts import AspectVerdict
 from harness.stream.events import End
+from harness.stream.exchange import Origin
 
 Decoded = TypeVar("Decoded")
 
@@ -35,7 +36,6 @@ Level = Literal["must", "should"]
 Layer = Literal["payloads", "events", "frames", "requests", "facts"]
 FirstLayer = Literal["", "bytes", "frames", "events", "payloads", "requests", "facts"]
 Inside = Literal["", "message", "character"]
-OriginKind = Literal["recorded", "loopback", "imported", "written"]
 
 
 class ResultsError(ValueError):
@@ -101,21 +101,6 @@ VERDICTS: Final[dict[Verdict, VerdictWords]] = {
     ),
     "passed": VerdictWords("passed", "✓", "The comparison ran and found no difference.", 8),
 }
-
-
-class Origin(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """The origin of a cassette: the facts of `harness.cassettes.Origin`
-    (``msgspec.convert(origin, Origin, from_attributes=True)``).
-    """
-
-    kind: OriginKind
-    date: str | None = None
-    client: str | None = None
-    model: str | None = None
-    source: str | None = None
-    commit: str | None = None
-    licence: str | None = None
-    note: str | None = None
 
 
 class Finding(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):

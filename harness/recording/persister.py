@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import mkstemp
 from typing import Any, Final, NamedTuple
 
+import msgspec
 from vcr import VCR
 from vcr.persisters.filesystem import CassetteNotFoundError
 from vcr.serialize import deserialize, serialize
@@ -18,7 +19,7 @@ from harness.cassettes.redaction.guard import Guard
 
 from .policy import refuse_unfollowed
 from .stock_cassettes import READ, WRITTEN, is_stock, note_once, read_stock
-from .vcr_values import from_vcr, origin_fields, origin_of, to_vcr
+from .vcr_values import from_vcr, origin_of, to_vcr
 
 SERIALIZER: Final = "harness"
 
@@ -61,7 +62,7 @@ class Persister:
         return (
             [request for request, _ in pairs],
             [response for _, response in pairs],
-            {"harness": origin_fields(cassette.origin)},
+            {"harness": msgspec.to_builtins(cassette.origin)},
         )
 
     @staticmethod

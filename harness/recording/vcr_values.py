@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, replace
 from datetime import date
 from typing import Any
 from urllib.parse import urlsplit
 
+import msgspec
+from msgspec.structs import replace
 from vcr.request import Request as VcrRequest
 
 from harness.cassettes import Exchange, Origin, Request
@@ -47,12 +48,7 @@ def append(
     for exchange in exchanges:
         cassette.append(*to_vcr(exchange))
     origin = origin_of([exchange.request for exchange in exchanges], known or {})
-    cassette.get_metadata("harness", origin_fields(origin))
-
-
-def origin_fields(origin: Origin) -> dict[str, str]:
-    """The fields of an origin that are set, for the metadata of vcrpy's cassette."""
-    return {name: value for name, value in asdict(origin).items() if value is not None}
+    cassette.get_metadata("harness", msgspec.to_builtins(origin))
 
 
 def filtered(cassette: Any, request: Request) -> Request | None:

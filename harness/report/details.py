@@ -19,11 +19,11 @@ from harness.conformance.results import (
     Evidence,
     Finding,
     LayerView,
-    Origin,
     Read,
     Stream,
 )
 from harness.stream.events import INTERRUPTED
+from harness.stream.exchange import Origin
 from harness.stream.printable import excerpt, printable_lines
 
 from .sections import Section

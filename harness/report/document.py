@@ -24,7 +24,6 @@ from harness.conformance.results import (
     Layer,
     LayerView,
     Level,
-    Origin,
     ResultsError,
     Stream,
     Verdict,
@@ -34,6 +33,7 @@ from harness.conformance.results import (
 )
 from harness.facts import AspectVerdict
 from harness.stream.events import End
+from harness.stream.exchange import Origin
 
 RESULTS: Final = "results.json"
 """The file name of the document in a report's folder."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from msgspec import Struct
+
 from .events import End
 from .printable import printable_lines
 
@@ -21,8 +23,7 @@ class CassetteError(ValueError):
         super().__init__(printable_lines(message))
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """The origin of a recording.
 
     ``recorded`` (from a live provider), ``loopback`` (a real client, served upstream), ``imported``

@@ -11,10 +11,10 @@ from axe_playwright_python.sync_playwright import Axe
 
 from harness.conformance.results import (
     VERDICTS,
-    Origin,
 )
 from harness.report import Run, render
 from harness.report.files import write_files
+from harness.stream.exchange import Origin
 from tests.browser.browsing import Reader
 from tests.browser.samples import pages
 from tests.support.report_samples import (

@@ -11,7 +11,6 @@ from harness.conformance.results import (
     Evidence,
     Finding,
     LayerView,
-    Origin,
     Read,
     Sent,
     Stream,
@@ -23,6 +22,7 @@ from harness.report import (
     Run,
     compare_runs,
 )
+from harness.stream.exchange import Origin
 
 STREAM = Stream(
     200, 25, "a" * 32, (Read(3.0, 25),), 1, Sent("POST", "https://x.example/v1", "{}", 2)

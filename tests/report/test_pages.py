@@ -13,10 +13,10 @@ from harness.conformance.results import (
     VERDICTS,
     CaseResult,
     Finding,
-    Origin,
 )
 from harness.report import Named
 from harness.report.tally import describe_origins
+from harness.stream.exchange import Origin
 from tests.report.page_reader import Page, pages
 from tests.support.report_samples import (
     DIALECTS,

@@ -5,16 +5,13 @@ from __future__ import annotations
 import random
 from typing import get_args
 
-import msgspec
 import pytest
 
-from harness.cassettes import Origin as CassetteOrigin
 from harness.conformance.results import (
     MOST_READS,
     VERDICTS,
     Evidence,
     Finding,
-    Origin,
     Read,
     ResultsError,
     Stream,
@@ -87,23 +84,6 @@ def test_results_with_too_many_reads_of_a_stream_are_refused() -> None:
     assert decode(encode([most])) == [most]
     with pytest.raises(ResultsError, match="reads"):
         decode(encode([more]))
-
-
-def test_a_cassettes_origin_is_taken_over_whole() -> None:
-    origin = CassetteOrigin(
-        "imported",
-        date="2026-02-11",
-        client="google-genai 1.62.0",
-        source="https://example.org/x",
-        licence="MIT",
-    )
-    assert msgspec.convert(origin, Origin, from_attributes=True) == Origin(
-        "imported",
-        date="2026-02-11",
-        client="google-genai 1.62.0",
-        source="https://example.org/x",
-        licence="MIT",
-    )
 
 
 def test_every_verdict_has_words_of_its_own_and_an_order() -> None:

@@ -28,9 +28,6 @@ from harness.conformance.results import (
     Sent,
     Stream,
 )
-from harness.conformance.results import (
-    Origin as OriginOfResult,
-)
 from harness.report import Run, compare_runs, merge
 from harness.report.files import read_run, write_report
 from tests.security.leak_places import (
@@ -95,9 +92,7 @@ REPORTED: dict[str, Callable[[str], CaseResult]] = {
     "cut wire": lambda text: result(
         "failed", wire=f"{text.partition(' there')[0][:-3]} … (2,000 characters)"
     ),
-    "note of the origin": lambda text: result(
-        "failed", origin=OriginOfResult("written", note=text)
-    ),
+    "note of the origin": lambda text: result("failed", origin=Origin("written", note=text)),
     "finding, expected": lambda text: finding(expected=text),
     "finding, got": lambda text: finding(got=json.dumps({"delta": text})),
     "finding, note": lambda text: finding(note=text),

@@ -14,13 +14,13 @@ from harness.conformance.results import (
     Evidence,
     Finding,
     LayerView,
-    Origin,
     Read,
     Sent,
     Stream,
     Verdict,
 )
 from harness.report import Header, Named
+from harness.stream.exchange import Origin
 
 LINK = "https://ai.google.dev/gemini-api/docs"
 FEATURES = (

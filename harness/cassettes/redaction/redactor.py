@@ -17,6 +17,8 @@ from itertools import accumulate
 from typing import Final
 from urllib.parse import quote_plus, unquote_plus, urlsplit, urlunsplit
 
+import msgspec
+
 from harness.stream.exchange import Cassette, CassetteError, Exchange, Origin, Request
 
 from .encodings import WINDOW, merged, unescape, unquote
@@ -184,7 +186,7 @@ class Redactor:
 
     def origin(self, origin: Origin) -> Origin:
         """The origin, redacted: its texts may come from headers and URLs."""
-        return replace(
+        return msgspec.structs.replace(
             origin,
             client=origin.client and self.prose(origin.client),
             model=origin.model and self.prose(origin.model),

@@ -11,12 +11,11 @@ import msgspec
 from harness.cassettes import CassetteError
 from harness.pipeline.replay import DEFAULT_PROVIDER
 from harness.specs.matching import compare, sides
-from harness.stream.exchange import Exchange
-from harness.stream.exchange import Origin as CassetteOrigin
+from harness.stream.exchange import Exchange, Origin
 
 from ..adapters import Adapter, AdapterError, Output, RunOptions
 from ..facts_cells import known_failure
-from ..results import CaseResult, Finding, Origin
+from ..results import CaseResult, Finding
 from . import LAWS, Law
 from .law import Breach
 from .shrink import as_case, shrink
@@ -40,7 +39,7 @@ class LawCell:
     number: int
     exchange: Exchange
     adapter: Adapter
-    origin: CassetteOrigin | None = None
+    origin: Origin | None = None
 
     @property
     def column(self) -> str:
@@ -70,7 +69,7 @@ def cells(
     cassette: str,
     exchanges: Sequence[Exchange],
     adapters: Sequence[Adapter],
-    origin: CassetteOrigin | None = None,
+    origin: Origin | None = None,
 ) -> Iterator[LawCell]:
     """A cell for every law, generating exchange and adapter whose layer the law is about."""
     for number, exchange in enumerate(exchanges, 1):
@@ -157,7 +156,7 @@ def _blank_result(cell: LawCell) -> CaseResult:
         verdict="not-run",
         cassette=cell.cassette,
         exchange=cell.number,
-        origin=msgspec.convert(cell.origin, Origin, from_attributes=True) if cell.origin else None,
+        origin=cell.origin,
         end=cell.exchange.end,
     )
 

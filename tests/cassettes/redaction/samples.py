@@ -10,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from urllib.parse import quote, quote_plus
 
+from msgspec.structs import replace as with_fields
+
 from harness.cassettes import Cassette, Exchange, Origin, Request, dumps
 from harness.cassettes.redaction.scanner import Scanner
 
@@ -146,7 +148,7 @@ PLACES: dict[str, tuple[str, Callable[[str], str]]] = {
         "exchange 2, response body",
         lambda text: answered(b"\xff\xfe" * 77 + text.encode() + b"\xff"),
     ),
-    "origin note": ("line 7", lambda text: kept(origin=replace(ORIGIN, note=f"about {text}"))),
+    "origin note": ("line 7", lambda text: kept(origin=with_fields(ORIGIN, note=f"about {text}"))),
     "comment": (
         "line 7",
         lambda text: kept().replace(
