@@ -9,11 +9,10 @@ plain text, HTML, or nothing. Nothing here raises; ``raw`` is the whole body.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any, Final
 
 from harness.stream.events import Error
-from harness.stream.json_codec import Json
+from harness.stream.json_codec import Json, objects_in
 
 from .provider import Answer
 
@@ -47,7 +46,7 @@ def read_error(body: Json, answer: Answer) -> Error:
         code if number is None else None,
         error if type(around.get("error_description")) is str else None,
     ]
-    details = list(_objects(own.get("details")))
+    details = objects_in(own.get("details"))
     return Error(
         message=_message(error, own, around) or _no_message(answer, number),
         code=answer.status if answer.failed else number,
@@ -56,7 +55,7 @@ def read_error(body: Json, answer: Answer) -> Error:
         quotas=[
             quota
             for detail in details
-            for violation in _objects(detail.get("violations"))
+            for violation in objects_in(detail.get("violations"))
             if (quota := _quota(violation))
         ],
         retry_after=_retry_after(details, answer),
@@ -84,14 +83,10 @@ def _no_message(answer: Answer, number: int | None) -> str:
 
 def _message(error: Json, own: dict[str, Json], around: dict[str, Json]) -> str | None:
     """The first text that a person can read."""
-    legacy = [item.get("message") for item in _objects(own.get("errors"))]
+    legacy = [item.get("message") for item in objects_in(own.get("errors"))]
     beside = [around.get(key) for key in ("error_description", "message", "detail")]
     places = [own.get("message"), *legacy, *beside, own.get("detail"), error]
     return next((place for place in places if type(place) is str and place), None)
-
-
-def _objects(value: Json) -> Iterator[dict[str, Any]]:
-    return (item for item in value if type(item) is dict) if type(value) is list else iter(())
 
 
 def _quota(violation: dict[str, Any]) -> str | None:

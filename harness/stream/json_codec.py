@@ -48,6 +48,11 @@ def decode_object(data: bytes | str) -> dict[str, Json] | None:
     return value if type(value) is dict else None
 
 
+def objects_in(value: Json) -> list[dict[str, Json]]:
+    """The objects of a list; none of any other value."""
+    return [item for item in value if type(item) is dict] if type(value) is list else []
+
+
 def same_json(left: Json, right: Json) -> bool:
     """Whether two JSON values are equal: true is not 1, 1 equals 1.0, key order never matters."""
     return bool(left == right) and _agree_on_booleans(left, right)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Final, overload
 
-from harness.stream.json_codec import Json, decode_object
+from harness.stream.json_codec import Json, decode_object, objects_in
 from harness.stream.session import Tool
 
 from .fields import Fields, spellings
@@ -38,7 +38,7 @@ def declared_tools(request_body: bytes) -> list[Tool]:
     tools = _read_request(request_body, _REQUEST).take("tools", list)
     return [
         tool
-        for item in _objects(tools)
+        for item in objects_in(tools)
         for declaration in _declarations(item)
         if (tool := _read_declaration(declaration))
     ]
@@ -74,7 +74,7 @@ def _declarations(tool: dict[str, Json]) -> list[dict[str, Json]]:
         # A function of the Interactions API; Chat Completions has it in a field.
         function = tool.get("function", tool)
         return [function] if type(function) is dict else []
-    return _objects(Fields(tool, _TOOL).take("functionDeclarations"))
+    return objects_in(Fields(tool, _TOOL).take("functionDeclarations"))
 
 
 def user_prompt(request_body: bytes) -> str:
@@ -83,10 +83,10 @@ def user_prompt(request_body: bytes) -> str:
     contents = next(filter(None, map(fields.values.get, ("contents", "input", "messages"))), None)
     if type(contents) is str:
         return contents
-    for content in reversed(_objects([contents] if type(contents) is dict else contents)):
+    for content in reversed(objects_in([contents] if type(contents) is dict else contents)):
         if content.get("role", content.get("type", "user")) in _OF_THE_USER:
             parts = content.get("parts", content.get("content", [content]))
-            texts = [part.get("text") for part in _objects(parts)]
+            texts = [part.get("text") for part in objects_in(parts)]
             texts = [parts] if type(parts) is str else texts
             if prompt := "".join(text for text in texts if type(text) is str):
                 return prompt
@@ -129,7 +129,3 @@ def _read_declaration(declaration: dict[str, Json]) -> Tool | None:
     name, schema = fields.take("name", str), fields.take("parametersJsonSchema", dict)
     schema = schema or fields.take("parameters", dict) or {}
     return Tool(name, schema, fields.take("description", str) or "") if name else None
-
-
-def _objects(value: Json) -> list[dict[str, Json]]:
-    return [item for item in value if type(item) is dict] if type(value) is list else []

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from harness.facts import Facts
 from harness.stream.events import INTERRUPTED, End
-from harness.stream.json_codec import decode_json
+from harness.stream.json_codec import decode_json, objects_in
 
 from ..chat_completions.normalizer import ChatNormalizer
 from ..oracle import gather_compat
@@ -67,11 +67,11 @@ def _is_ours(message: dict[str, Any]) -> bool:
         return False
     holders = [
         holder
-        for choice in _objects(choices)
+        for choice in objects_in(choices)
         for name in ("delta", "message")
         if type(holder := choice.get(name)) is dict
     ]
-    calls = [call for holder in holders for call in _objects(holder.get("tool_calls"))]
+    calls = [call for holder in holders for call in objects_in(holder.get("tool_calls"))]
     if any(_has_extra(item) for item in (*holders, *calls)):
         return True
     names = list(message)
@@ -81,10 +81,6 @@ def _is_ours(message: dict[str, Any]) -> bool:
         and not str(message.get("id", "")).startswith("chatcmpl")
         and _MODEL.search(str(message.get("model"))) is not None
     )
-
-
-def _objects(value: Any) -> list[dict[str, Any]]:
-    return [item for item in value if type(item) is dict] if type(value) is list else []
 
 
 def _has_extra(item: dict[str, Any]) -> bool:

@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, Literal, get_args
 
+from harness.stream.json_codec import objects_in
+
 from .given import Given
-from .values import as_list, parts_of
+from .values import parts_of
 
 Wire = Literal["generateContent", "interactions", "openai-compat"]
 """The wires of the API. A rule of several is checked on each of them."""
@@ -47,8 +49,7 @@ class Generate:
     @cached_property
     def contents(self) -> list[dict[str, Any]]:
         """The contents that are objects."""
-        contents = self.body.get("contents")
-        return [content for content in as_list(contents) if type(content) is dict]
+        return objects_in(self.body.get("contents"))
 
     @property
     def wants_signatures(self) -> bool:

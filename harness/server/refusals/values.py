@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from harness.stream.json_codec import objects_in
+
 
 def as_list(value: Any) -> list[Any]:
     """The value if it is a list, else an empty one."""
@@ -17,4 +19,4 @@ def as_dict(value: Any) -> dict[str, Any]:
 
 def parts_of(content: dict[str, Any]) -> list[dict[str, Any]]:
     """The parts of a content that are objects."""
-    return [part for part in as_list(content.get("parts")) if type(part) is dict]
+    return objects_in(content.get("parts"))
