@@ -24,7 +24,7 @@ def main(arguments: list[str]) -> int:
                 "SMALL_PROGRAM" in os.environ,
             )
         case ["pid"]:
-            print(os.getpid() in warmed, os.getppid() in warmed)
+            print("warm" if os.getpid() in warmed else "cold", os.getpid())
         case ["exit", code]:
             sys.exit(int(code) if code.isdecimal() else code)
         case ["fail"]:
@@ -32,6 +32,5 @@ def main(arguments: list[str]) -> int:
         case ["sleep"]:
             time.sleep(60)
         case ["kill"]:
-            os.kill(os.getppid(), 9)
-            time.sleep(60)
+            os.kill(os.getpid(), 9)
     return 7

@@ -1,7 +1,8 @@
-"""Runs a program once, with limits for time and size, and ends everything that a program started.
+"""A process that answers lines, with limits for time and size; ends everything that it started.
 
-A program runs in a session of its own. When it ends, all processes of the session are killed, and
-on Linux also those that left the session: a mark in their environment identifies them.
+It writes its lines to the descriptor that ``HARNESS_OUT`` names, so stdout is free for anything
+else. It runs in a session of its own. When it ends, all processes of the session are killed, and on
+Linux also those that left the session: a mark in their environment identifies them.
 """
 
 from __future__ import annotations
@@ -11,13 +12,16 @@ import selectors
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
+import weakref
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Final
+from typing import Final
 
 from .adapter import AdapterError
+from .environment import adapter_environment
 
+OUT: Final = "HARNESS_OUT"
 MAX_OUTPUT: Final = 64 * 1024 * 1024
 TAIL: Final = 2000
 """The bytes of stderr that are kept."""
@@ -27,75 +31,156 @@ MARK: Final = "HARNESS_PROGRAM"
 ROUNDS: Final = 10
 """Searches for processes that are left. A process that forks meanwhile is found by the next."""
 
+_STEP_S: Final = 0.2
+"""How often a program that writes nothing is asked whether it is still there. A process that it
+forked may hold its pipes open.
+"""
 
-def run_process(
-    command: Sequence[str],
-    environment: Mapping[str, str],
-    folder: Path,
-    timeout: float,
-) -> tuple[bytes, bytes, int]:
-    """Run a program without input. Returns its stdout, the end of its stderr, and its
-    status. Raises `AdapterError`.
+
+class Unusable(AdapterError):
+    """The process can't be asked again; the message says why."""
+
+
+class LineProcess:
+    """One process of a program, and its four pipes. ``name``: as messages name it;
+    ``runs_function``: it runs a function of this name.
     """
-    mark = new_mark()
-    try:
-        process = subprocess.Popen(  # noqa: S603  # ours, or named by the user
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            cwd=folder,
-            env={**environment, MARK: mark},
-            start_new_session=True,
-        )
-    except OSError as error:
-        raise AdapterError(f"{command[0]} can't be run: {error.strerror or error}") from None
-    with process:
-        assert process.stdout
-        assert process.stderr
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        folder: Path,
+        name: str,
+        *,
+        served: bool = False,
+        runs_function: bool = False,
+    ) -> None:
+        self.name = name
+        self._runs_function = runs_function
+        mark = f"{os.getpid()}-{time.monotonic_ns()}"  # that no other program has
+        read_end, write_end = os.pipe()
+        environment = adapter_environment(os.environ, served=served)
+        environment |= {MARK: mark, OUT: str(write_end)}
         try:
-            deadline = time.monotonic() + timeout
-            out, errors = gather(process.stdout, process.stderr, deadline, timeout)
-            status = process.wait(max(0.1, timeout))
-        except subprocess.TimeoutExpired:
-            raise AdapterError(
-                f"{command[0]} closed its output and did not end within {timeout:g} s"
-            ) from None
+            self._process = subprocess.Popen(  # noqa: S603  # named by the user
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                cwd=folder,
+                env=environment,
+                pass_fds=(write_end,),
+                start_new_session=True,
+            )
+        except OSError as error:
+            os.close(read_end)
+            raise Unusable(f"{command[0]} can't be run: {error.strerror or error}") from None
         finally:
-            end_session(process.pid, mark)
-    return out, errors, status
+            os.close(write_end)
+        pipes = (self._process.stdin, self._process.stdout, self._process.stderr)
+        descriptors = [pipe.fileno() for pipe in pipes if pipe]
+        self._in, self._stdout, self._stderr = descriptors
+        self._out = read_end
+        os.set_blocking(self._in, False)
+        self._lines = bytearray()
+        self._errors = bytearray()
+        self._searched = 0
+        self._received = 0
+        self.end = weakref.finalize(self, _end, self._process, read_end, mark)
+
+    def ask(self, line: bytes, timeout: float, *, first: bool = False) -> Iterator[bytes]:
+        """Write a line, and give the lines that come back, until the caller has enough. Raises
+        `Unusable` for a process that has ended, and for one that writes too little or too much.
+        """
+        until, unwritten = time.monotonic() + timeout, bytearray(line)
+        self._received = 0
+        with selectors.DefaultSelector() as selector:
+            for descriptor in (self._out, self._stdout, self._stderr):
+                selector.register(descriptor, selectors.EVENT_READ)
+            if unwritten:
+                selector.register(self._in, selectors.EVENT_WRITE)
+            while True:
+                while (end := self._lines.find(b"\n", self._searched)) >= 0:
+                    data = bytes(self._lines[:end])
+                    del self._lines[: end + 1]
+                    self._searched = 0
+                    if data.strip():
+                        yield data
+                        if first:
+                            return
+                self._searched = len(self._lines)
+                self._exchange_bytes(selector, unwritten, until, timeout, first=first)
+
+    def _exchange_bytes(
+        self,
+        selector: selectors.BaseSelector,
+        unwritten: bytearray,
+        until: float,
+        timeout: float,
+        *,
+        first: bool,
+    ) -> None:
+        ready = selector.select(max(0.0, min(_STEP_S, until - time.monotonic())))
+        for key, _ in ready:
+            if key.fd == self._in:
+                self._write(selector, unwritten)
+                continue
+            data = os.read(key.fd, 1 << 16)
+            if not data:
+                selector.unregister(key.fd)
+                continue
+            self._received += len(data)
+            if key.fd == self._out:
+                self._lines += data
+            elif key.fd == self._stderr:
+                self._errors = (self._errors + data)[-TAIL:]
+        if self._received > MAX_OUTPUT:
+            raise Unusable(
+                f"{self.name} wrote more than {MAX_OUTPUT:,} bytes for one exchange; expected the"
+                " events of one answer"
+            )
+        open_ends = {key.fd for key in selector.get_map().values()}
+        if not ready and self._process.poll() is not None:
+            raise Unusable(
+                f"{self.name} ended with status {self._process.returncode} before it"
+                f" {'said hello' if first else 'answered'}{self._stderr_end()}"
+            )
+        if self._out not in open_ends and self._process.poll() is None and not ready:
+            raise Unusable(
+                f"{self.name} closed the descriptor of {OUT} before it answered{self._stderr_end()}"
+            )
+        if time.monotonic() > until:
+            missing = f"wrote no {'hello line' if first else 'answer'} to the descriptor of {OUT}"
+            if self._runs_function:
+                missing = "did not return"
+            raise Unusable(f"{self.name} {missing} within {timeout:g} s{self._stderr_end()}")
+
+    def _write(self, selector: selectors.BaseSelector, unwritten: bytearray) -> None:
+        try:
+            del unwritten[: os.write(self._in, unwritten[: 1 << 16])]
+        except BlockingIOError:
+            return
+        except BrokenPipeError:
+            unwritten.clear()  # its end is seen at the next look
+        if not unwritten:
+            selector.unregister(self._in)
+
+    def _stderr_end(self) -> str:
+        """The last bytes of its stderr, as the end of a message."""
+        words = self._errors.decode("utf-8", "backslashreplace").strip()
+        return f":\n{words}" if "\n" in words else f": {words}" if words else ""
 
 
-def gather(
-    stdout: IO[bytes], stderr: IO[bytes], deadline: float, timeout: float
-) -> tuple[bytes, bytes]:
-    """All of stdout, and the end of stderr. Raises `AdapterError` for a program that hangs or
-    floods.
-    """
-    out, errors = bytearray(), bytearray()
-    with selectors.DefaultSelector() as selector:
-        selector.register(stdout, selectors.EVENT_READ, out)
-        selector.register(stderr, selectors.EVENT_READ, errors)
-        while selector.get_map():
-            ready = selector.select(max(0.0, deadline - time.monotonic()))
-            if not ready:
-                raise AdapterError(f"the program did not end within {timeout:g} s")
-            for key, _ in ready:
-                data = os.read(key.fd, 1 << 16)
-                if not data:
-                    selector.unregister(key.fileobj)
-                key.data.extend(data)
-            del errors[:-TAIL]
-            if len(out) > MAX_OUTPUT:
-                raise AdapterError(
-                    f"the program printed more than {MAX_OUTPUT:,} bytes for one exchange"
-                )
-    return bytes(out), bytes(errors)
-
-
-def new_mark() -> str:
-    """A value of `MARK` that no other program has."""
-    return f"{os.getpid()}-{time.monotonic_ns()}"
+def _end(process: subprocess.Popen[bytes], read_end: int, mark: str) -> None:
+    """End a process and everything that it started. Also called when this program ends."""
+    end_session(process.pid, mark)
+    with suppress(OSError):
+        os.close(read_end)
+    for pipe in (process.stdin, process.stdout, process.stderr):
+        if pipe is not None:
+            with suppress(OSError):
+                pipe.close()
+    process.wait()
 
 
 def end_session(leader: int, mark: str) -> None:

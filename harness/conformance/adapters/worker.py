@@ -18,7 +18,8 @@ from harness.facts import Entry, json_of_fact
 from .adapter import AdapterError, RunOptions
 from .at import Question, exchange_of_json
 from .function import Function
-from .program import OUT, Program
+from .process import OUT
+from .program import Program
 from .reply import Level, Reply
 from .thread import Loop
 

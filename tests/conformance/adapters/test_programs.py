@@ -122,7 +122,7 @@ MISBEHAVIOUR = {
 def test_bad_behaviour_is_an_error_of_one_exchange(
     case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("harness.conformance.adapters.program.MAX_OUTPUT", 1_000_000)
+    monkeypatch.setattr("harness.conformance.adapters.process.MAX_OUTPUT", 1_000_000)
     body, words = MISBEHAVIOUR[case]
     steps = [
         "if not os.path.exists('seen'):",

@@ -1,4 +1,4 @@
-"""A program that runs in forks of a warm process runs as in a process of its own."""
+"""A program that runs in a warm process runs as in a process of its own."""
 
 import os
 from collections.abc import Iterator
@@ -28,12 +28,9 @@ def run(folder: Path, *arguments: str, timeout: float = 20, **environment: str) 
     return out.decode(), status
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("forks", [True, False])
 def test_each_run_has_its_own_environment_folder_and_exit_code(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forks: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(warm, "CAN_FORK", forks)
     monkeypatch.setenv("SMALL_PROGRAM", "set")
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
@@ -43,28 +40,28 @@ def test_each_run_has_its_own_environment_folder_and_exit_code(
     assert run(tmp_path, "fail") == ("", 1)
 
 
-def test_a_run_is_a_fork_of_the_warm_process(tmp_path: Path) -> None:
-    assert run(tmp_path, "pid") == ("False True\n", 7)
-    assert run(tmp_path, "pid") == ("False True\n", 7)
+def test_all_runs_are_in_one_warm_process(tmp_path: Path) -> None:
+    first = run(tmp_path, "pid")
+    assert first[0].startswith("warm ")
+    assert run(tmp_path, "pid") == first
 
 
 @pytest.mark.slow
 def test_after_a_run_that_hangs_the_next_one_works(tmp_path: Path) -> None:
-    with pytest.raises(AdapterError, match=r"did not end within 0\.5 s"):
+    with pytest.raises(AdapterError, match=r"did not return within 0\.5 s"):
         run(tmp_path, "sleep", timeout=0.5)
     assert run(tmp_path, "exit", "3") == ("", 3)
 
 
-@pytest.mark.slow
-def test_without_a_warm_process_the_program_runs_in_its_own(
+def test_a_program_that_cannot_begin_says_why(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SMALL_PROGRAM", "broken")
-    assert run(tmp_path, "pid") == ("False False\n", 7)
+    with pytest.raises(AdapterError, match=r"(?s)ended with status 1 .*it can't begin"):
+        run(tmp_path, "pid")
 
 
-@pytest.mark.slow
 def test_a_warm_process_that_was_killed_is_started_again(tmp_path: Path) -> None:
-    with pytest.raises(AdapterError, match="did not end"):
-        run(tmp_path, "kill", timeout=0.5)
-    assert run(tmp_path, "pid") == ("False True\n", 7)
+    with pytest.raises(AdapterError, match="ended with status -9"):
+        run(tmp_path, "kill")
+    assert run(tmp_path, "exit", "3") == ("", 3)
