@@ -16,6 +16,7 @@ from harness.dialects.dialect import ClientAdapter, ContextError, ServedCassette
 from harness.stream.exchange import Cassette, Exchange
 
 from .adapter import Adapter, AdapterError, AdapterMissing, Output, RunOptions
+from .environment import CERTIFICATE
 from .warm import run_program
 
 if TYPE_CHECKING:
@@ -86,4 +87,5 @@ class _Served:
     def run_program(
         self, module: str, arguments: Sequence[str], environment: Mapping[str, str], folder: str
     ) -> tuple[bytes, int]:
-        return run_program(module, arguments, environment, folder, TIMEOUT_S)
+        trusted = {"SSL_CERT_FILE": str(CERTIFICATE)}  # the server has no TLS
+        return run_program(module, arguments, {**environment, **trusted}, folder, TIMEOUT_S)

@@ -11,7 +11,6 @@ import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -48,16 +47,12 @@ def adapt(context: Mapping[str, Any], served: ServedCassette, run: Run | None = 
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith(_GOOGLE)
     }
-    with tempfile.TemporaryDirectory() as place:
-        folder, authority = f"{place}/project", Path(place, "authority.pem")
-        Path(folder).mkdir()
-        authority.write_text(_one_authority(), encoding="ascii")
-        environment |= {
-            "GEMINI_API_KEY": "no-key-in-a-replay",
-            "GOOGLE_GEMINI_BASE_URL": served.base_url,
-            "SSL_CERT_FILE": str(authority),
-            **context["environment"],
-        }
+    environment |= {
+        "GEMINI_API_KEY": "no-key-in-a-replay",
+        "GOOGLE_GEMINI_BASE_URL": served.base_url,
+        **context["environment"],
+    }
+    with tempfile.TemporaryDirectory() as folder:
         for name, text in context["files"].items():
             (Path(folder) / name).write_text(text, encoding="utf-8", newline="")
         if run is None:
@@ -66,15 +61,6 @@ def adapt(context: Mapping[str, Any], served: ServedCassette, run: Run | None = 
             out, status = run(context["arguments"], environment, folder)
     lines = out.decode("utf-8", "backslashreplace").splitlines(keepends=True)
     return [*map(_payload, lines), {"exit": status, **served.summary()}]
-
-
-@cache
-def _one_authority() -> str:
-    """One certificate: a replay is not encrypted, and loading all of them takes most of a run."""
-    import certifi  # of google-genai
-
-    first, end, _ = certifi.contents().partition("-----END CERTIFICATE-----\n")
-    return first + end
 
 
 def _read_context(context: Mapping[str, Any]) -> dict[str, Any]:
