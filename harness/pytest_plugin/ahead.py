@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
-from threading import Event, Thread
 from typing import Final
 
 import pytest
@@ -18,8 +17,6 @@ from harness.conformance.project import Project
 from .project import project_of
 
 NAME: Final = "programs that run ahead"
-PATIENCE_S: Final = 5.0
-"""Seconds that the end of a run waits for a program."""
 
 
 class Ahead:
@@ -27,13 +24,9 @@ class Ahead:
 
     def __init__(self, project: Project, cells: Sequence[Cell]) -> None:
         self._project = project
-        jobs: dict[int, tuple[Cell, Future[Output]]] = {
-            id(cell): (cell, Future()) for cell in cells
-        }
-        self._outputs = {key: output for key, (_, output) in jobs.items()}
-        self._stopped = Event()
-        self._thread = Thread(target=self._work, args=([*jobs.values()],), name=NAME, daemon=True)
-        self._thread.start()
+        self._pool = ThreadPoolExecutor(1, NAME)
+        once = {id(cell): cell for cell in cells}
+        self._outputs = {key: self._pool.submit(self._output, cell) for key, cell in once.items()}
 
     def adapter(self, cell: Cell) -> Adapter | None:
         """The adapter of a cell; its first run gives the output that was made ahead."""
@@ -45,20 +38,11 @@ class Ahead:
 
     def stop(self) -> None:
         """Begin no other run."""
-        self._stopped.set()
-        self._thread.join(PATIENCE_S)
+        self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def _work(self, jobs: Sequence[tuple[Cell, Future[Output]]]) -> None:
-        for cell, output in jobs:
-            if self._stopped.is_set():
-                return
-            try:
-                fixture = resolve_fixture(cell.case, self._project.cassette)
-                made = run_cell(cell, fixture, self._project.adapter(cell.column))
-            except BaseException as error:  # noqa: BLE001  # raised where the output is used
-                output.set_exception(error)
-            else:
-                output.set_result(made)
+    def _output(self, cell: Cell) -> Output:
+        fixture = resolve_fixture(cell.case, self._project.cassette)
+        return run_cell(cell, fixture, self._project.adapter(cell.column))
 
 
 AHEAD: Final = pytest.StashKey[Ahead]()
