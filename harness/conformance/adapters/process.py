@@ -176,11 +176,8 @@ def _end(process: subprocess.Popen[bytes], read_end: int, mark: str) -> None:
     end_session(process.pid, mark)
     with suppress(OSError):
         os.close(read_end)
-    for pipe in (process.stdin, process.stdout, process.stderr):
-        if pipe is not None:
-            with suppress(OSError):
-                pipe.close()
-    process.wait()
+    with process:  # closes its pipes, and waits for it
+        pass
 
 
 def end_session(leader: int, mark: str) -> None:

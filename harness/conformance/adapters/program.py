@@ -59,7 +59,7 @@ class Program:
         self._with_exchange = with_exchange
         self._process: LineProcess | None = None
         self._hello: Mapping[str, Any] = {}
-        self._broken: AdapterError | None = None
+        self._broken = ""
         self._asked = 0
         self._lock = threading.Lock()
 
@@ -82,9 +82,9 @@ class Program:
                 line["exchange"] = exchange_as_json(question.exchange)
             try:
                 return self._reply(process, line, timeout)
-            except Unusable as error:
+            except Unusable:
                 self._close()
-                raise AdapterError(str(error)) from None
+                raise
 
     def close(self) -> None:
         """End the process, and everything that it started."""
@@ -97,28 +97,23 @@ class Program:
             self._process = None
 
     def _started(self) -> LineProcess:
-        if self._broken is not None:
-            raise self._broken
-        if self._process is not None:
-            return self._process
-        try:
-            process = LineProcess(
-                self._command,
-                self._folder,
-                self._name,
-                served=self._served,
-                runs_function=self._runs_function,
-            )
+        if self._broken:
+            raise AdapterError(self._broken)
+        if self._process is None:
             try:
-                self._hello = _read_hello(process)
-            except Unusable:
-                process.end()
+                self._process = LineProcess(
+                    self._command,
+                    self._folder,
+                    self._name,
+                    served=self._served,
+                    runs_function=self._runs_function,
+                )
+                self._hello = _read_hello(self._process)
+            except Unusable as error:
+                self._close()
+                self._broken = str(error)
                 raise
-        except Unusable as error:
-            self._broken = AdapterError(str(error))
-            raise self._broken from None
-        self._process = process
-        return process
+        return self._process
 
     def _reply(self, process: LineProcess, line: Mapping[str, Any], timeout: float) -> Reply:
         reply = Reply()
