@@ -21,6 +21,7 @@ from harness.facts import Entry, Error, Fact, Raised, Raw, facts_of_account
 from harness.providers import PROVIDERS, Answer
 from harness.providers.oracle import read_raw
 from harness.stream.framing import Frame, FramingError, frame_by_content
+from harness.stream.generation import GenerateRequest
 from harness.stream.json_codec import Json
 from harness.stream.session import Session
 
@@ -155,7 +156,8 @@ def _is_error(message: Json) -> bool:
     return isinstance(message, dict) and "error" in message
 
 
-def _ask_gemini(at: At, model: str) -> tuple[str, Json]:
+def _ask(provider: str, path: str, at: At, model: str) -> tuple[str, Json]:
+    """Path and body of a request for a provider's wire."""
     method = "streamGenerateContent?alt=sse" if at.stream else "generateContent"
     declarations = [
         {
@@ -168,7 +170,10 @@ def _ask_gemini(at: At, model: str) -> tuple[str, Json]:
     content: dict[str, Json] = {"contents": [{"role": "user", "parts": [{"text": at.prompt}]}]}
     if declarations:
         content["tools"] = [{"functionDeclarations": declarations}]
-    return f"/v1beta/models/{model}:{method}", content
+    wrap = PROVIDERS[provider].wrap
+    assert wrap is not None
+    request = wrap(GenerateRequest(content, model, streamed=at.stream), Session())
+    return path.format(model=model, method=method), request.body
 
 
 def _ask_anthropic(at: At, model: str) -> tuple[str, Json]:
@@ -187,32 +192,6 @@ def _ask_anthropic(at: At, model: str) -> tuple[str, Json]:
         "messages": [{"role": "user", "content": at.prompt}],
     }
     return "/v1/messages", {**content, "tools": tools} if tools else content
-
-
-def _ask_chat(at: At, model: str) -> tuple[str, Json]:
-    tools = [
-        {"type": "function", "function": {"name": tool.name, "parameters": tool.parameters}}
-        for tool in at.tools
-    ]
-    content: dict[str, Json] = {
-        "model": model,
-        "messages": [{"role": "user", "content": at.prompt}],
-        **({"stream": True, "stream_options": {"include_usage": True}} if at.stream else {}),
-    }
-    return "/v1/chat/completions", {**content, "tools": tools} if tools else content
-
-
-def _ask_interaction(at: At, model: str) -> tuple[str, Json]:
-    tools = [
-        {"type": "function", "name": tool.name, "parameters": tool.parameters} for tool in at.tools
-    ]
-    content: dict[str, Json] = {
-        "model": model,
-        "input": at.prompt,
-        "store": False,
-        **({"stream": True} if at.stream else {}),
-    }
-    return "/v1beta/interactions", {**content, "tools": tools} if tools else content
 
 
 def _read_by_oracle(provider: str, frames: Sequence[Frame]) -> list[Entry]:
@@ -248,9 +227,15 @@ def _read_anthropic(frames: Sequence[Frame]) -> list[Entry]:
 
 
 WIRES: Final[Mapping[str, Wire]] = {
-    "gemini": Wire(_ask_gemini, _read_gemini),
+    "gemini": Wire(partial(_ask, "gemini-api", "/v1beta/models/{model}:{method}"), _read_gemini),
     "anthropic": Wire(_ask_anthropic, _read_anthropic, streams_only=True),
-    "openai-chat": Wire(_ask_chat, partial(_read_by_oracle, "openai-compat")),
-    "interactions": Wire(_ask_interaction, partial(_read_by_oracle, "interactions")),
+    "openai-chat": Wire(
+        partial(_ask, "openai-compat", "/v1/chat/completions"),
+        partial(_read_by_oracle, "openai-compat"),
+    ),
+    "interactions": Wire(
+        partial(_ask, "interactions", "/v1beta/interactions"),
+        partial(_read_by_oracle, "interactions"),
+    ),
 }
 """The wires that a gateway may answer with."""
