@@ -172,25 +172,22 @@ class LineProcess:
 
 
 def _end(process: subprocess.Popen[bytes], read_end: int, mark: str) -> None:
-    """End a process and everything that it started. Also called when this program ends."""
-    end_session(process.pid, mark)
-    with suppress(OSError):
-        os.close(read_end)
-    with process:  # closes its pipes, and waits for it
-        pass
-
-
-def end_session(leader: int, mark: str) -> None:
-    """Kill all processes of a session, and those that have the mark."""
+    """Kill all processes of its session, and those that have the mark. Also called when this
+    program ends.
+    """
     with suppress(ProcessLookupError, PermissionError):  # all processes have ended
-        os.killpg(leader, signal.SIGKILL)
+        os.killpg(process.pid, signal.SIGKILL)
     for _ in range(ROUNDS):
-        left = [pid for pid in _marked(f"{MARK}={mark}".encode()) if pid != leader]
+        left = [pid for pid in _marked(f"{MARK}={mark}".encode()) if pid != process.pid]
         for pid in left:
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
         if not left:
-            return
+            break
+    with suppress(OSError):
+        os.close(read_end)
+    with process:  # closes its pipes, and waits for it
+        pass
 
 
 def _marked(mark: bytes) -> Iterator[int]:
