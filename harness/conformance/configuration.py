@@ -59,12 +59,12 @@ def add_specs(parser: argparse.ArgumentParser, meaning: str) -> None:
     )
 
 
-def project_of(parsed: argparse.Namespace, folder: Path = Path()) -> Project:
+def project_of(parsed: argparse.Namespace) -> Project:
     """The project of a command with ``--specs`` and ``--cassettes``. Raises `ReplayError` for a
     configuration that can't be read.
     """
-    project = Project(*folders_of(parsed, folder))
-    project.adapters |= adapters_of(folder)
+    project = Project(*folders_of(parsed))
+    project.adapters |= adapters_of()
     return project
 
 
@@ -87,24 +87,24 @@ def losses_of(folder: Path = Path()) -> dict[str, tuple[DeclaredLoss, ...]]:
         raise _fault(path, LOSSES, error) from None
 
 
-def folders_of(parsed: argparse.Namespace, folder: Path = Path()) -> tuple[list[Path], Path]:
+def folders_of(parsed: argparse.Namespace) -> tuple[list[Path], Path]:
     """The folders of specs and the folder of cassettes, as the user spells them. Raises as
     `project_of` does.
     """
-    path, table = _configuration(folder)
+    path, table = _configuration(Path())
     value = table.get(SPECS) or []
     try:
         specs = value if isinstance(value, list) else shlex.split(str(value))
     except ValueError as error:
         raise _fault(path, SPECS, error) from None
-    named = [parsed.specs] if parsed.specs else [folder / str(root) for root in specs]
-    return named or [Path("specs")], parsed.cassettes or cassettes_of(folder)
+    named = [parsed.specs] if parsed.specs else [Path(str(root)) for root in specs]
+    return named or [Path("specs")], parsed.cassettes or cassettes_of()
 
 
-def cassettes_of(folder: Path = Path()) -> Path:
+def cassettes_of() -> Path:
     """The configured folder of cassettes. Raises as `project_of` does."""
-    _, table = _configuration(folder)
-    return folder / str(table.get(CASSETTES) or "cassettes")
+    _, table = _configuration(Path())
+    return Path(str(table.get(CASSETTES) or "cassettes"))
 
 
 def found_from(folder: Path) -> Path | None:

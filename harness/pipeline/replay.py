@@ -161,18 +161,11 @@ class Normalized:
         return Trace(trace.steps, trace.reads, trace.fault, payloads, made)
 
 
-def trace(
-    exchange: Exchange,
-    *,
-    provider: str | None = None,
-    cuts: Cuts = "recorded",
-    tool_code: bool | None = None,
-    max_frame: int = MAX_FRAME,
-) -> Iterator[Step]:
+def trace(exchange: Exchange, provider: str | None = None) -> Iterator[Step]:
     """Each frame with the events it gave, then (None, the events of the end); arguments and errors
     as in `replay`.
     """
-    return _Run.of(exchange, provider, cuts, tool_code, max_frame).steps()
+    return _Run.of(exchange, provider).steps()
 
 
 def frames_of(

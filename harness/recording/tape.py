@@ -26,9 +26,6 @@ MAX_ANSWER_BYTES: Final = 1 << 26
 MAX_ANSWER_S: Final = 3600.0
 """The default limit of the seconds that an answer takes. An answer may never end."""
 
-Clock = Callable[[], float]
-"""A monotonic clock, in seconds."""
-
 
 class Tape:
     """Recorded exchanges, in start order.
@@ -41,11 +38,7 @@ class Tape:
     """
 
     def __init__(
-        self,
-        listener: Callable[[Fact], None] | None = None,
-        clock: Clock = time.perf_counter,
-        *,
-        whole: bool = False,
+        self, listener: Callable[[Fact], None] | None = None, *, whole: bool = False
     ) -> None:
         self.whole = whole
         self.silence_s: float | None = None
@@ -54,7 +47,6 @@ class Tape:
         self.live = True
         self.origin: dict[str, str] = {}
         self.in_flight: list[InFlightExchange] = []
-        self.clock = clock
         self.listener = listener
         self._lock = threading.Lock()
 
@@ -126,7 +118,7 @@ class InFlightExchange:
         self.failure = ""  # why there is no answer, or only a part of one
         self.finish: Callable[[], None] = lambda: None
         self._tape: Final = tape
-        self.started: Final = tape.clock()
+        self.started: Final = time.perf_counter()
 
     @property
     def whole(self) -> bool:
@@ -140,7 +132,7 @@ class InFlightExchange:
 
     def read(self, data: bytes) -> None:
         """Bytes of the body have arrived."""
-        at_ms = (self._tape.clock() - self.started) * 1000
+        at_ms = (time.perf_counter() - self.started) * 1000
         self.reads.append((at_ms, data))
         self.size += len(data)
         self._tape.tell(Read(self.number, at_ms, data))

@@ -89,9 +89,9 @@ class Detail:
     errors: dict[str, list[AspectCell]]
 
 
-def aspects_page(results: JudgeResults, day: str = "") -> str:
+def aspects_page(results: JudgeResults) -> str:
     """The page of these results, which have several adapters where files are merged."""
-    return fill("aspects", page_values(results), day)
+    return fill("aspects", page_values(results), "")
 
 
 def page_values(results: JudgeResults) -> dict[str, Any]:

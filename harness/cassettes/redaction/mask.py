@@ -32,13 +32,13 @@ _SEPARATOR: Final = "\n\0\n"
 
 
 class Mask:
-    """Replaces the secrets that ``scanner`` and ``redactor`` know. JSON text stays JSON text, and a
+    """Replaces the secrets that ``scanner`` and a `Redactor` know. JSON text stays JSON text, and a
     text without a secret stays as it is.
     """
 
-    def __init__(self, scanner: Scanner | None = None, redactor: Redactor | None = None) -> None:
+    def __init__(self, scanner: Scanner | None = None) -> None:
         self._scanner: Final = scanner or Scanner()
-        self._redactor: Final = redactor or Redactor()
+        self._redactor: Final = Redactor()
         self.text: Final = _remember(self._text, 1024)
         self._redacted: Final = _remember(self._redact, 4096)  # results repeat most of their texts
         self._joined: Final = lru_cache(256)(self._masked)  # those of one case, all of them
