@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, get_args
 
 import msgspec
 from msgspec import Meta, Struct
@@ -129,13 +129,17 @@ class AdapterResults(Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
 
     @property
     def sections(self) -> dict[str, list[AspectCell]]:
-        """The cells by block: ``documented``, ``variant`` and ``second_turn``."""
+        """The cells by section: ``documented``, ``variant``, and the second turns of both:
+        ``second_turn`` and ``second_turn_of_variants``.
+        """
+        sections = {
+            ("documented", "variant"): self.cells,
+            ("second_turn", "second_turn_of_variants"): self.second_turn,
+        }
         return {
-            **{
-                block: [cell for cell in self.cells if cell.block == block]
-                for block in ("documented", "variant")
-            },
-            "second_turn": list(self.second_turn),
+            name: [cell for cell in cells if cell.block == block]
+            for names, cells in sections.items()
+            for name, block in zip(names, get_args(Block), strict=True)
         }
 
     @property

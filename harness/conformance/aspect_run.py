@@ -126,10 +126,12 @@ def _goes_on(item: Item, adapter: Adapter) -> bool:
 
 def _judge_second_turn(item: Item, adapter: Adapter) -> AspectCell:
     assert adapter.second_request is not None  # see judge_second_turns
+    variants = tuple(variants_of_wire(item.exchange))
     blank = AspectCell(
         item.cassette,
         item.number,
-        "variant" if variants_of_wire(item.exchange) else "documented",
+        "variant" if variants else "documented",
+        variants=variants,
         unary=item.exchange.streamed is False,
     )
     try:

@@ -18,8 +18,9 @@ BLOCKS: Final = {
     "documented": "Documented wire",
     "variant": "Variants",
     "second_turn": "Second turn",
+    "second_turn_of_variants": "Second turn of variants",
 }
-"""The blocks of cells, with their titles."""
+"""The sections of cells, with their titles."""
 BLOCK_MEANINGS: Final = {
     "documented": "Answers as the public documentation of the wire describes them.",
     "variant": (
@@ -29,6 +30,7 @@ BLOCK_MEANINGS: Final = {
     "second_turn": (
         "The request that the adapter sends after the answer, with the results of its calls."
     ),
+    "second_turn_of_variants": "The request after such a variant. A loss makes nothing red.",
 }
 _NUMBERED: Final = re.compile(r"\b(event|fact) [0-9]+|( is )[a-z]+ .*?(?=; expected )", re.DOTALL)
 VERDICTS: Final = ("kept", "lost", "wrong", "raised", "not_carried", "not_asked")

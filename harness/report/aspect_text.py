@@ -21,6 +21,8 @@ from .aspect_counts import (
 
 MOST_NAMES: Final = 6
 """Further cells of one loss that are named."""
+VARIANT_BLOCKS: Final = ("variant", "second_turn_of_variants")
+"""The sections in which nothing is red."""
 LONGEST: Final = 600
 """Characters of an error."""
 
@@ -31,9 +33,10 @@ def results_text(adapter: AdapterResults, *, with_losses: bool = True) -> str:
     """
     lines = [title_of(adapter)]
     for block, cells in adapter.sections.items():
-        if cells and (block != "second_turn" or any(cell.verdict != "skipped" for cell in cells)):
+        asked = any(cell.verdict != "skipped" for cell in cells)
+        if asked or (cells and "second_turn" not in block):
             lines += ["", f"{BLOCKS[block]}: {count_words(cells)}", *matrix_lines(cells)]
-    for block in ("documented", "second_turn", "variant") if with_losses else ():
+    for block in ("documented", "second_turn", *VARIANT_BLOCKS) if with_losses else ():
         lines += _losses(adapter, block)
     for loss in adapter.unused_losses:
         lines += ["", f"declared loss {loss}: no cell shows it; delete the declaration"]
@@ -79,7 +82,7 @@ def _losses(adapter: AdapterResults, block: str) -> list[str]:
             *_places(error_cells),
         ]
         lines.append(f"  run: {command_of(adapter, error_cells[0])}")
-    if block == "variant" and losses:
+    if block in VARIANT_BLOCKS and losses:
         failed = sum(cell.verdict == "failed" for cell in cells)
         number_in_cells = f"{plural(len(losses), 'finding')} in {plural(failed, 'cell')}"
         return [*lines, "", f"- {number_in_cells}: shown on the page that --report DIR writes"]
@@ -87,7 +90,7 @@ def _losses(adapter: AdapterResults, block: str) -> list[str]:
         evidence = loss.cells[0].evidence.get(loss.aspect)
         lines += ["", f"- {loss.sentence}", *_places(loss.cells)]
         if evidence:
-            native = "request" if block == "second_turn" else "native"
+            native = "request" if "second_turn" in block else "native"
             lines += [
                 f"  {name:<8}{_line(side)}"
                 for name, side in (("wire", evidence.wire), (native, evidence.native))

@@ -215,6 +215,19 @@ def test_a_second_turn_that_nobody_was_asked_for_is_not_shown() -> None:
     assert "Second turn" not in results_text(replace(SHOP, second_turn=(cell,)))
 
 
+def test_the_second_turn_of_a_variant_is_counted_apart() -> None:
+    adapter = replace(OTHER, second_turn=(VARIANT, replace(VARIANT, exchange=4, error="it hung")))
+    assert not adapter.red
+    text = results_text(adapter)
+    assert "Second turn of variants: 0 of 2 cells passed, 1 failed, 1 error\n" in text
+    assert "2 findings, second turn of variants:\n\n- error: it hung\n" in text
+    assert "- 1 finding in 1 cell: shown on the page that --report DIR writes\n" in text
+    assert "Second turn: " not in text
+    page = Page(aspects_page(JudgeResults((adapter,)))).text
+    assert "It has 0 findings there." in page
+    assert "Second turn of variants" in page
+
+
 def test_a_command_names_the_adapter_as_the_user_did() -> None:
     command = "harness judge 'shop = serve: shims:shop' --cassettes gemini-api/a:2"
     assert command_of(SHOP, SHOP.cells[1]) == command
