@@ -16,7 +16,7 @@ from harness.conformance.laws import LAWS
 from harness.conformance.laws.judge import cells, judge_law
 from harness.conformance.laws.spelling import SPELLING
 from harness.conformance.laws.success import SUCCESS
-from harness.facts import Entry, Error, Fact, Finish, Text, Transcript, read_losses
+from harness.facts import Entry, Error, Fact, Finish, Raised, Text, Transcript, read_losses
 from harness.stream.exchange import Exchange
 from tests.support.facts_adapters import (
     Change,
@@ -223,6 +223,23 @@ def test_only_the_documented_wire_is_asked_for_losses() -> None:
     ]
     assert {verdict for verdict, _ in outcomes} == {"not-run"}
     assert "snake_case" in outcomes[0][1]
+
+
+def test_a_variant_that_an_adapter_refuses_breaks_no_law() -> None:
+    """The documented spelling of the same answer is not compared with it."""
+    events = b'data: {"candidates": [{"content": {"parts": [{"text": "One"}]}}]}\r\n'
+    last = b'data: {"candidates": [{"finishReason": "STOP"}]}\r\n\r\n'
+    joined = replace(exchanges("text")[0], reads=((1, events), (2, last)))
+
+    def run(exchange: Exchange, options: RunOptions) -> Output:
+        if b"}\ndata:" in exchange.body.replace(b"\r\n", b"\n"):
+            error = Raised("JSONDecodeError", "Extra data", None)
+            return Output.of_transcript(Transcript(raised=error))
+        return Output.of_transcript(faithful(exchange, options))
+
+    judged = {cell.law.id: judge_law(cell) for cell in cells("x", [joined], [planted(run)])}
+    assert judged[6].result.verdict == "passed"
+    assert not [number for number, judgement in judged.items() if judgement.breaches]
 
 
 def test_every_law_about_facts_is_asked() -> None:
