@@ -49,5 +49,8 @@ def aspect_lines(adapter: Adapter, exchange: Exchange) -> Iterator[str]:
         raise AdapterError(judgement.error)
     if judgement.variants:
         yield f"not the documented wire: {', '.join(judgement.variants)}"
+    transcript = judgement.transcript
+    if transcript and transcript.request_notes:
+        yield f"{adapter.name}: requests: {'; '.join(transcript.request_notes)}"
     for aspect in judgement.aspects:
         yield f"{adapter.name}: {judgement.sentence(aspect)}"

@@ -33,6 +33,10 @@ WIDTH: Final = 240
 _WITH_CUTS: Final = re.compile(r"with --cuts (\w+): ")
 
 
+REQUESTS: Final = "requests"
+"""The key of the note about the requests of an adapter."""
+
+
 def with_cuts(cuts: str) -> str:
     """The beginning of a reason that is true for these cuts and not for those before them."""
     return f"with --cuts {cuts}: "
@@ -63,7 +67,8 @@ class AspectEvidence(Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
 class AspectCell(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """One exchange, judged for one adapter.
 
-    ``aspects`` maps an aspect to its verdict, ``notes`` to the reason of that. ``error``: why the
+    ``aspects`` maps an aspect to its verdict, ``notes`` to the reason of that; the note `REQUESTS`
+    says what the server noted about the adapter's requests. ``error``: why the
     adapter could not be judged on this exchange. ``variants``: the ways in which the answer differs
     from the documented wire. ``unary``: the answer is not streamed.
     """
@@ -200,9 +205,13 @@ def second_turn_cell(
 def cell_of(judgement: ExchangeJudgement, exchange: Exchange) -> AspectCell:
     """The cell of a judgement, with evidence for each red aspect."""
     findings = judgement.aspects.items()
+    transcript = judgement.transcript or Transcript()
+    notes = {str(aspect): finding.note for aspect, finding in findings if finding.note}
+    if transcript.request_notes:
+        notes[REQUESTS] = "; ".join(transcript.request_notes)
     evidence = {}
     if judgement.red:
-        wire, transcript = wire_lines(exchange), judgement.transcript or Transcript()
+        wire = wire_lines(exchange)
         native, facts = native_lines(transcript), fact_lines(transcript.entries)
         for aspect in judgement.red:
             note = judgement.aspects[aspect].note
@@ -217,7 +226,7 @@ def cell_of(judgement: ExchangeJudgement, exchange: Exchange) -> AspectCell:
         judgement.number,
         judgement.block,
         {str(aspect): finding.verdict for aspect, finding in findings},
-        {str(aspect): finding.note for aspect, finding in findings if finding.note},
+        notes,
         judgement.variants,
         judgement.error,
         evidence,

@@ -329,11 +329,15 @@ class _Judge:
             )
         return self._findings
 
+    @cached_property
+    def _reported_error(self) -> str:
+        again = f"asked again {self._asked_again}×, " if self._asked_again else ""
+        return f"{again}the adapter reports an error: {excerpt(self._carried.words, 250)}"
+
     def _set(self, aspect: Aspect, verdict: AspectVerdict, note: str = "") -> None:
         """Note a verdict. A loss beside a needless error is that error's."""
         if verdict in ("lost", "wrong") and self._carried.loud and not self._may_raise:
-            verdict = "raised"
-            note = f"the adapter reports an error: {excerpt(self._carried.words, 200)}"
+            verdict, note = "raised", self._reported_error
         self._findings[aspect] = AspectFinding(verdict, note)
 
     @cached_property
@@ -716,8 +720,7 @@ class _Judge:
 
     def _needless_error(self) -> None:
         if self._carried.loud and not self._may_raise:
-            note = f"the adapter reports an error: {excerpt(self._carried.words, 250)}"
-            self._findings["needless_error"] = AspectFinding("raised", note)
+            self._findings["needless_error"] = AspectFinding("raised", self._reported_error)
 
 
 def _is_subsequence(part: str, whole: str) -> bool:

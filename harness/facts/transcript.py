@@ -68,6 +68,12 @@ class Transcript:
     path: str = ""
     notes: tuple[str, ...] = ()
 
+    @property
+    def request_notes(self) -> tuple[str, ...]:
+        """What the server noted about the requests, and the number of those that it refused."""
+        again = (f"asked again {self.asked_again}×",) if self.asked_again else ()
+        return (*again, *self.notes)
+
     def facts(self) -> Iterator[Fact]:
         """Every fact, in order."""
         return (fact for entry in self.entries for fact in entry.facts)

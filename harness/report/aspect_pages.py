@@ -9,7 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from harness.conformance.aspect_results import AdapterResults, AspectCell, JudgeResults, Unjudged
+from harness.conformance.aspect_results import (
+    REQUESTS,
+    AdapterResults,
+    AspectCell,
+    JudgeResults,
+    Unjudged,
+)
 from harness.stream.printable import plural
 
 from .aspect_counts import (
@@ -122,6 +128,7 @@ def page_values(results: JudgeResults) -> dict[str, Any]:
         "most_cells": MOST_CELLS,
         "most_with_evidence": MOST_WITH_EVIDENCE,
         "json": JSON,
+        "requests": REQUESTS,
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from harness.conformance.aspect_results import AdapterResults, AspectCell, Side
+from harness.conformance.aspect_results import REQUESTS, AdapterResults, AspectCell, Side
 from harness.stream.printable import plural, printable, shorten
 
 from .aspect_counts import (
@@ -89,6 +89,8 @@ def _losses(adapter: AdapterResults, block: str) -> list[str]:
     for loss in losses:
         evidence = loss.cells[0].evidence.get(loss.aspect)
         lines += ["", f"- {loss.sentence}", *_places(loss.cells)]
+        if requests := loss.cells[0].notes.get(REQUESTS):
+            lines.append(f"  requests: {requests}")
         if evidence:
             native = "request" if "second_turn" in block else "native"
             lines += [

@@ -8,7 +8,11 @@ import pytest
 
 from harness.conformance.adapters import AdapterError, RunOptions
 from harness.conformance.adapters.adapter import Output
+from harness.conformance.aspect_results import AdapterResults, JudgeResults
 from harness.conformance.aspect_run import Item, judge_items, judge_second_turns
+from harness.facts import Raised, Transcript
+from harness.report.aspect_pages import aspects_page
+from harness.report.aspect_text import results_text
 from harness.stream.exchange import Exchange
 from tests.security.samples import exchange
 from tests.support.facts_adapters import facts_adapter
@@ -84,3 +88,22 @@ def test_the_cells_of_a_unary_answer_say_so(streamed: bool | None, unary: bool) 
     [first] = judge_items([item], [adapter], {})
     [second] = judge_second_turns([item], [adapter])
     assert (first.unary, second.unary) == (unary, unary)
+
+
+def test_a_cell_has_a_note_about_the_requests_of_its_adapter() -> None:
+    def asks_again(transcript: Transcript) -> Transcript:
+        conflict = Raised("HTTPError", "Conflict", 409)
+        return replace(transcript, raised=conflict, asked_again=2, notes=("alt sse",))
+
+    item = Item("calls", 1, exchange(CALL % b'"name": "f", '))
+    [cell] = judge_items([item], [facts_adapter(asks_again)], {})
+    assert cell.notes["requests"] == "asked again 2×; alt sse"
+    assert cell.sentence("needless_error") == (
+        "needless error raised: asked again 2×, the adapter reports an error: 409 HTTPError:"
+        " Conflict"
+    )
+    results = AdapterResults("shop", "shop:replay", "1", cells=(cell,))
+    assert "  requests: asked again 2×; alt sse\n" in results_text(results)
+    assert "Requests: asked again 2×; alt sse." in aspects_page(JudgeResults((results,)))
+    [quiet] = judge_items([item], [facts_adapter()], {})
+    assert "requests" not in quiet.notes
