@@ -30,7 +30,7 @@ from harness.stream.json_codec import decode_json
 from harness.stream.printable import printable, printable_lines
 
 from .output import note
-from .recordings import load_recording
+from .recordings import load_recording, number_in
 
 NOTHING: Final = 1
 """Exit status if a recording has no exchange to print."""
@@ -211,7 +211,7 @@ def _read_json(path: Path) -> Any:
 def _show(parsed: argparse.Namespace) -> int:
     cassette = _recording(parsed.file)
     if parsed.list:
-        for line in list_exchanges(cassette):
+        for line in list_exchanges(cassette, number_in(parsed.file) or 1):
             print(printable(line))
         return 0
     generating = [
@@ -324,15 +324,15 @@ def _write(pieces: Iterable[bytes], target: Path | None) -> None:
 
 def _numbered(cassette: Cassette, parsed: argparse.Namespace) -> list[tuple[int, Exchange]]:
     """The exchanges to print, each with its number from 1."""
-    numbered, wanted = list(enumerate(cassette.exchanges, 1)), parsed.exchange
-    if wanted is None:
-        return numbered
-    if not 1 <= wanted <= len(numbered):
+    first = number_in(parsed.file) or 1
+    numbered, wanted = list(enumerate(cassette.exchanges, first)), parsed.exchange
+    chosen = [pair for pair in numbered if wanted in (None, pair[0])]
+    if wanted is not None and not chosen:
         raise ReplayError(
             f"{parsed.file}: there is no exchange {wanted}; it has {len(numbered)}; `harness show"
             " --list` lists them"
         )
-    return numbered[wanted - 1 : wanted]
+    return chosen
 
 
 def _print_json(*values: Any) -> None:

@@ -14,7 +14,7 @@ from harness.conformance.configuration import cassettes_of
 from harness.conformance.project import SUFFIXES, names_below, nearest_name
 from harness.conformance.suite import CASSETTES
 
-_NUMBERED: Final = re.compile(r"(?P<path>.+):(?P<number>[1-9][0-9]*)")
+_NUMBERED: Final = re.compile(r".+:([1-9][0-9]*)")
 
 
 def find_recording(text: str) -> tuple[Path, int | None]:
@@ -23,8 +23,8 @@ def find_recording(text: str) -> tuple[Path, int | None]:
     ``PATH:N`` is exchange N alone. A path that does not exist is the name of a cassette of the
     project, else of the suite. Raises `FileNotFoundError` with the nearest name.
     """
-    match = None if Path(text).exists() else _NUMBERED.fullmatch(text)
-    name, number = (match["path"], int(match["number"])) if match else (text, None)
+    number = number_in(text)
+    name = text if number is None else text.rpartition(":")[0]
     if Path(name).exists():
         return Path(name), number
     folders = (cassettes_of(), CASSETTES)
@@ -36,6 +36,12 @@ def find_recording(text: str) -> tuple[Path, int | None]:
     near = nearest_name(name, names)
     way_out = f"; did you mean {near}?" if near else ""
     raise FileNotFoundError(errno.ENOENT, f"No such file or directory{way_out}", text)
+
+
+def number_in(text: str) -> int | None:
+    """The number of the exchange in ``PATH:N``, None where there is none."""
+    match = None if Path(text).exists() else _NUMBERED.fullmatch(text)
+    return int(match[1]) if match else None
 
 
 def load_recording(text: str) -> Cassette:

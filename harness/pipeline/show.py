@@ -25,21 +25,21 @@ _COUNTED = (
 )
 
 
-def list_exchanges(cassette: Cassette) -> Iterator[str]:
-    """One line for each exchange: number, provider, status, reads and bytes, end, URL."""
+def list_exchanges(cassette: Cassette, first: int = 1) -> Iterator[str]:
+    """The origin, and one line for each exchange: number, provider, status, reads and bytes, end,
+    URL. ``first`` is the number of the first one.
+    """
     origin = cassette.origin
-    yield (
-        f"{origin.kind} {origin.date or 'date unknown'}  {origin.client or ''} "
-        f" {origin.source or ''}".rstrip()
-    )
-    for number, exchange in enumerate(cassette.exchanges, 1):
+    kind = f"{origin.kind} {origin.date}" if origin.date else f"{origin.kind}, date unknown"
+    yield "  ".join(filter(None, (kind, origin.client, origin.source)))
+    for number, exchange in enumerate(cassette.exchanges, first):
         request = exchange.request
         where = f"{request.method} {redact_url(request.url)}" if request else "(no request)"
-        kind = (
+        wire = (
             exchange.provider or "provider unknown" if exchange.generates else "does not generate"
         )
         size = f"{plural(len(exchange.reads), 'read')}, {len(exchange.body)} bytes"
-        yield f"{number:>3}  {kind}  {exchange.status}  {size}  {exchange.end}  {where}"
+        yield f"{number:>3}  {wire}  {exchange.status}  {size}  {exchange.end}  {where}"
 
 
 def show_frames(exchange: Exchange, provider: str | None = None) -> Iterator[str]:

@@ -95,3 +95,9 @@ def test_show_gives_one_line_a_frame_and_list_one_an_exchange(
     assert origin == "imported 2026-01-02"
     assert "does not generate" in first
     assert f"gemini-api  200  1 read, {len(BODY)} bytes  complete  POST https" in second
+
+
+def test_list_says_that_a_date_is_not_known(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("bare.sse").write_bytes(BODY)
+    assert main(["show", "bare.sse", "--list"]) == 0
+    assert capsys.readouterr().out.startswith("imported, date unknown\n")

@@ -43,7 +43,11 @@ def test_a_number_is_one_exchange(capsys: pytest.CaptureFixture[str]) -> None:
     shown = [printed(capsys, "show", f"{NAME}:{number}") for number in (1, 2)]
     whole = printed(capsys, "show", NAME)
     for number, text in enumerate(shown, 1):
-        assert text.replace("exchange 1:", f"exchange {number}:", 1) in whole
+        assert text.startswith(f"exchange {number}:")
+        assert text in whole
+    assert shown[1] == printed(capsys, "show", f"{NAME}:2", "--exchange", "2")
+    _, *lines = printed(capsys, "show", NAME, "--list").splitlines()
+    assert printed(capsys, "show", f"{NAME}:2", "--list").splitlines()[1:] == lines[1:2]
     (imported,) = loads(printed(capsys, "import", f"{NAME}:2")).exchanges
     assert with_provider(imported) == load(FILE).exchanges[1]
 
