@@ -399,9 +399,11 @@ def plain_frame(frame: Frame) -> dict[str, Any]:
 
 
 def check_known(kind: str, name: object, known: Mapping[str, object] | Sequence[str]) -> None:
-    """Raises `ReplayError` for a name that is not among the known ones."""
+    """Raises `ReplayError`, with the nearest name, for one that is not among the known ones."""
     if name not in known:
-        raise ReplayError(f"unknown {kind} {name!r}; known are {', '.join(known)}")
+        from harness.cassettes.validation import unknown  # start-up time
+
+        raise ReplayError(unknown(kind, str(name), list(known), "known"))
 
 
 def is_answer(exchange: Exchange, provider: str | None) -> bool:

@@ -82,6 +82,10 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         {"provider": "aol"},
         f"unknown provider 'aol'; known are {', '.join(PROVIDERS)}",
     ),
+    (
+        {"dialect": "antropic"},
+        f"unknown dialect 'antropic' (did you mean anthropic?); known are {', '.join(DIALECTS)}",
+    ),
     ({"layer": "bits"}, "unknown layer 'bits'; known are payloads, events, frames"),
     ({"cuts": "thin"}, "unknown cuts 'thin'; known are recorded, whole, bytes"),
 ]
