@@ -19,6 +19,7 @@ from harness.cassettes import Cassette, CassetteError, Exchange, Origin
 from harness.cassettes.importers import FORMATS
 from harness.cassettes.redaction.secrets import guard
 from harness.conformance.configuration import add_specs, project_of
+from harness.conformance.recordings import load_recording, number_in
 from harness.dialects import DEFAULT_DIALECT, DIALECTS
 from harness.pipeline.replay import DEFAULT_PROVIDER, ReplayError, is_answer, replay_parts
 from harness.pipeline.request import request
@@ -30,7 +31,6 @@ from harness.stream.json_codec import decode_json
 from harness.stream.printable import printable, printable_lines
 
 from .output import note
-from .recordings import load_recording, number_in
 
 NOTHING: Final = 1
 """Exit status if a recording has no exchange to print."""

@@ -51,6 +51,7 @@ from harness.conformance.aspect_run import (
 from harness.conformance.configuration import adapters_of, losses_of
 from harness.conformance.masked import masked
 from harness.conformance.project import yaml_files
+from harness.conformance.recordings import find_recording
 from harness.conformance.results import encode_item
 from harness.conformance.suite import CASSETTES
 from harness.facts import DeclaredLoss, read_losses
@@ -64,7 +65,6 @@ from harness.stream.printable import plural
 
 from .output import note
 from .record import INTERRUPTED, read_count, read_seconds
-from .recordings import find_recording
 
 RED: Final = 1
 _NAMED: Final = re.compile(r"(?P<name>[a-z0-9]+(?:-[a-z0-9]+)*)\s*=\s*(?P<target>\S.*)")

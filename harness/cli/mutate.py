@@ -13,11 +13,10 @@ from harness.cassettes import Cassette, CassetteError
 from harness.cassettes.redaction.secrets import guard
 from harness.conformance.adapters import AdapterError
 from harness.conformance.metamorphic import ALL, variants_of
+from harness.conformance.recordings import load_recording
 from harness.facts import Facts
 from harness.stream.exchange import Exchange
 from harness.stream.printable import printable
-
-from .recordings import load_recording
 
 NOTHING: Final = 1
 """Exit status if no variant applies to the exchange."""

@@ -11,12 +11,12 @@ from collections.abc import Sequence
 
 from harness.cassettes import CassetteError
 from harness.conformance.project import yaml_files
+from harness.conformance.recordings import find_recording, load_recording
 from harness.dialects import DIALECTS
 from harness.providers import PROVIDERS
 from harness.server import Server
 
 from .output import note
-from .recordings import find_recording, load_recording
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

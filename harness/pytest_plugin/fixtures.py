@@ -61,10 +61,10 @@ def harness_replay(request: pytest.FixtureRequest) -> Callable[..., list[dict[st
     """A function that replays one exchange: ``harness_replay("gemini-api/text",
     dialect="anthropic")`` returns its payloads.
 
-    The first argument is the name of a cassette, or the path of a recording; ``exchange`` counts
-    from 1. Other arguments are those of `harness.replay`. ``adapter``, the name of a configured
-    adapter, takes their place: its native events are returned, or its facts as JSON where it
-    states facts.
+    The first argument is the path of a recording, or the name of a cassette of the project or the
+    suite; ``exchange`` counts from 1, and ``NAME:N`` is exchange N. Other arguments are those of
+    `harness.replay`. ``adapter``, the name of a configured adapter, takes their place: its native
+    events are returned, or its facts as JSON where it states facts.
     """
     from .replay_use import replay_function
 
@@ -85,7 +85,7 @@ def harness_server(_harness_serving: Server) -> Iterator[Server]:
     """A server that answers from cassettes: ``harness_server.add("gemini-api/text")``, then send
     the requests of a client to ``harness_server.base_url``.
 
-    `add` takes the names of cassettes and the paths of recordings. `behave` sets pace, cuts, fault
+    `add` takes the same names and paths as `harness_replay`. `behave` sets pace, cuts, fault
     and matching, as in `harness.server.serve`; the default is to send one read after another
     without waiting. After the test the server has no cassettes.
     """

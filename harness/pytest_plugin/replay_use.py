@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
-from harness.cassettes.load import load
+from harness.cassettes import Cassette
+from harness.conformance.project import Project
+from harness.conformance.recordings import load_recording
 from harness.pipeline.replay import ReplayError, replay
 from harness.server import Server
 
@@ -23,8 +25,7 @@ def replay_function(config: pytest.Config) -> Callable[..., list[dict[str, Any]]
     def run(
         recording: str | Path, *, exchange: int = 1, adapter: str = "", **options: Any
     ) -> list[dict[str, Any]]:
-        path = Path(recording)
-        cassette = load(path) if path.is_file() else project.cassette(str(recording))
+        cassette = read_recording(recording, project)
         if not 1 <= exchange <= len(cassette.exchanges):
             raise ReplayError(
                 f"{recording}: there is no exchange {exchange}; it has {len(cassette.exchanges)};"
@@ -42,12 +43,25 @@ def replay_function(config: pytest.Config) -> Callable[..., list[dict[str, Any]]
     return run
 
 
+def read_recording(recording: str | Path, project: Project) -> Cassette:
+    """The recording of a path, or of the name of a cassette of the project or the suite. Raises
+    `CassetteError` or `OSError`.
+    """
+    text = str(recording)
+    try:
+        if text in project.cassette_names and not Path(text).exists():
+            return project.cassette(text)  # which is kept in memory
+        return load_recording(text, project.cassettes)
+    except FileNotFoundError:
+        return project.cassette(text)  # raises an error with the way out
+
+
 @contextmanager
 def serve_cassettes(config: pytest.Config) -> Iterator[Server]:
     """The server of the fixture ``harness_server``, which reads cassettes by name or path."""
     project = project_of(config)
     with Server(
         allowed_hosts=config.getini("harness_allowed_hosts"),
-        read=lambda name: load(name) if Path(name).is_file() else project.cassette(str(name)),
+        read=lambda recording: read_recording(recording, project),
     ) as server:
         yield server

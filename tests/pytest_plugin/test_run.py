@@ -68,15 +68,26 @@ def test_last_failed_and_exitfirst_work(project: pytest.Pytester) -> None:
 def test_the_fixture_replays_for_hand_written_tests(project: pytest.Pytester) -> None:
     project.makepyfile(
         """
+        import pytest
+        from harness.cassettes import CassetteError
+
         def test_it(harness_replay):
             kinds = [event["kind"] for event in harness_replay("gemini-api/hello", layer="events")]
             assert kinds == ["start", "text", "text", "finish"]
             assert harness_replay("cassettes/gemini-api/hello.yaml", dialect="anthropic")[-1] == {"type": "message_stop"}
+
+        def test_a_name_of_the_suite(harness_replay):
+            calls = harness_replay("gemini-api/tool-calls", exchange=2)
+            assert calls == harness_replay("gemini-api/tool-calls:2")
+
+        def test_an_unknown_name(harness_replay):
+            with pytest.raises(CassetteError, match="did you mean gemini-api/hello"):
+                harness_replay("gemini-api/hallo")
         """
     )
     project.runpytest_inprocess(
         "test_the_fixture_replays_for_hand_written_tests.py", "-p", "no:cacheprovider"
-    ).assert_outcomes(passed=1)
+    ).assert_outcomes(passed=3)
 
 
 @pytest.mark.slow

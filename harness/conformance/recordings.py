@@ -1,4 +1,4 @@
-"""The recordings that arguments of commands name: files, or cassettes by their names."""
+"""The recordings that commands and tests name: files, or cassettes by their names."""
 
 from __future__ import annotations
 
@@ -10,24 +10,26 @@ from typing import Final
 
 from harness.cassettes import Cassette, CassetteError
 from harness.cassettes.load import load
-from harness.conformance.configuration import cassettes_of
-from harness.conformance.project import SUFFIXES, names_below, nearest_name
-from harness.conformance.suite import CASSETTES
+
+from .configuration import cassettes_of
+from .project import SUFFIXES, names_below, nearest_name
+from .suite import CASSETTES
 
 _NUMBERED: Final = re.compile(r".+:([1-9][0-9]*)")
 
 
-def find_recording(text: str) -> tuple[Path, int | None]:
+def find_recording(text: str, cassettes: Path | None = None) -> tuple[Path, int | None]:
     """The file or folder that an argument names, and the number of its exchange.
 
     ``PATH:N`` is exchange N alone. A path that does not exist is the name of a cassette of the
-    project, else of the suite. Raises `FileNotFoundError` with the nearest name.
+    project, else of the suite. ``cassettes`` is the project's folder of them, None for that of the
+    working folder's configuration. Raises `FileNotFoundError` with the nearest name.
     """
     number = number_in(text)
     name = text if number is None else text.rpartition(":")[0]
     if Path(name).exists():
         return Path(name), number
-    folders = (cassettes_of(), CASSETTES)
+    folders = (cassettes or cassettes_of(), CASSETTES)
     for folder in folders:
         for suffix in ("", *SUFFIXES):
             if (path := folder / f"{name}{suffix}").exists():
@@ -44,11 +46,11 @@ def number_in(text: str) -> int | None:
     return int(match[1]) if match else None
 
 
-def load_recording(text: str) -> Cassette:
-    """The recording that an argument names, with all exchanges or the one of its number. Raises
-    `CassetteError` or `OSError`.
+def load_recording(text: str, cassettes: Path | None = None) -> Cassette:
+    """The recording that an argument names, as `find_recording` finds it, with all exchanges or the
+    one of its number. Raises `CassetteError` or `OSError`.
     """
-    path, number = find_recording(text)
+    path, number = find_recording(text, cassettes)
     cassette = load(path)
     if number is None:
         return cassette
