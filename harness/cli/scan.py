@@ -10,7 +10,8 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -33,7 +34,9 @@ LEFT_OUT: Final = frozenset({".git", ".hg", ".venv", "node_modules", "__pycache_
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("paths", type=Path, nargs="+", metavar="PATH", help="files or folders")
+    parser.add_argument(
+        "paths", nargs="+", metavar="PATH", help="files, folders, or names of cassettes"
+    )
     parser.set_defaults(run=_scan)
 
 
@@ -41,7 +44,7 @@ def _scan(parsed: argparse.Namespace) -> int:
     """Raises `CassetteError` for redaction rules or credentials that cannot be read."""
     scanner = guard().scanner
     status, count = CLEAN, 0
-    for path in _files(parsed.paths):
+    for path in _files(map(_path_of, parsed.paths)):
         count += 1
         try:
             findings = scan_file(path, scanner)
@@ -79,7 +82,21 @@ def scan_file(path: Path, scanner: Scanner) -> list[Finding]:
     return findings + scanner.scan_cassette(cassette, redacted=not ours)
 
 
-def _files(paths: list[Path]) -> Iterator[Path]:
+def _path_of(argument: str) -> Path:
+    """A path, or that of the cassette or the folder of cassettes of this name; the argument itself
+    where there is none.
+    """
+    path = Path(argument)
+    if path.exists():
+        return path
+    from harness.conformance.recordings import find_path  # start-up time
+
+    with suppress(FileNotFoundError):
+        return find_path(argument)
+    return path
+
+
+def _files(paths: Iterable[Path]) -> Iterator[Path]:
     """The files named and those below the folders named, in order. A path that does not exist is
     passed on: reading it raises.
     """

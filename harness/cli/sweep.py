@@ -7,6 +7,7 @@ import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from glob import has_magic
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,14 +18,16 @@ from harness.conformance.adapters import ADAPTERS, FACTS, Adapter
 from harness.conformance.adapters.named import TIMEOUT_S, adapter_of_target, make_adapter
 from harness.conformance.configuration import adapters_of
 from harness.conformance.laws import LAWS
+from harness.conformance.recordings import find_path
 from harness.conformance.sweep.contract import Settings, Target
 from harness.conformance.sweep.diff import SweepDifferences, compare_sweeps
 from harness.conformance.sweep.engines import Engine, RunPart, engine_named
-from harness.conformance.sweep.files import Folder
+from harness.conformance.sweep.files import Folder, is_url
 from harness.conformance.sweep.output import default_format
 from harness.conformance.sweep.parts import Part
 from harness.conformance.sweep.run import Sweep, plan_sweep, run_sweep
 from harness.conformance.sweep.summary import Summary
+from harness.dialects import DEFAULT_DIALECT
 from harness.facts import DeclaredLoss
 from harness.report.sweep_page import PAGE, most_frequent, sweep_page
 from harness.stream.printable import printable
@@ -33,7 +36,6 @@ from .judge import RED, declared_of, line_of
 from .output import masked_output, note
 from .record import INTERRUPTED, read_count, read_seconds
 
-DEFAULT_ADAPTER: Final = "unified-llm"
 
 
 def add_sweep(parser: argparse.ArgumentParser) -> None:
@@ -47,7 +49,7 @@ def add_sweep(parser: argparse.ArgumentParser) -> None:
         metavar="INPUT",
         help=(
             "captured streams: Parquet or JSON lines with the columns of docs/scale.md, recordings"
-            " in any known format, folders, globs, or URLs of these"
+            " in any known format or names of cassettes, folders, globs, or URLs of these"
         ),
     )
     parser.add_argument(
@@ -60,7 +62,7 @@ def add_sweep(parser: argparse.ArgumentParser) -> None:
     target = "a dialect, a name of harness_adapters, or a target of harness judge"
     parser.add_argument(
         "--adapter",
-        default=DEFAULT_ADAPTER,
+        default=DEFAULT_DIALECT,
         metavar="A",
         help=f"the adapter to judge: {target} (default: %(default)s)",
     )
@@ -120,7 +122,9 @@ def _sweep(parsed: argparse.Namespace) -> int:
         tuple(sorted(set(parsed.law))),
     )
     engine = engine_named(parsed.engine, parsed.jobs)
-    sweep = plan_sweep(parsed.inputs, settings, Folder(parsed.output), default_format())
+    sweep = plan_sweep(
+        list(map(_path_of, parsed.inputs)), settings, Folder(parsed.output), default_format()
+    )
     with _progress(sweep) as bar:
         try:
             summary = run_sweep(sweep, partial(_masked, engine), partial(_count, bar))
@@ -136,6 +140,7 @@ def _sweep(parsed: argparse.Namespace) -> int:
     return RED if summary.red else 0
 
 
+<<<<<<< HEAD
 def _masked(
     engine: Engine, run_part: RunPart, parts: Sequence[Part]
 ) -> Iterator[tuple[Part, Summary]]:
@@ -146,6 +151,14 @@ def _masked(
 def _run_masked(run_part: RunPart, part: Part) -> Summary:
     with masked_output():
         return run_part(part)
+=======
+def _path_of(argument: str) -> str:
+    """The path, the glob or the URL of an argument, which may be the name of a cassette. Raises
+    `FileNotFoundError`.
+    """
+    is_place = is_url(argument) or has_magic(argument) or Path(argument).exists()
+    return argument if is_place else str(find_path(argument))
+>>>>>>> 550b091 (Scan, sweep: take names of cassettes; sweep's default adapter is the default dialect)
 
 
 def _progress(sweep: Sweep) -> Any:

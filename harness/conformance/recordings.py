@@ -40,6 +40,16 @@ def find_recording(text: str, cassettes: Path | None = None) -> tuple[Path, int 
     raise FileNotFoundError(errno.ENOENT, f"No such file or directory{way_out}", text)
 
 
+def find_path(text: str) -> Path:
+    """The whole file or folder that an argument names, as `find_recording` finds it. Raises
+    `FileNotFoundError`.
+    """
+    path, number = find_recording(text)
+    if number is not None:
+        raise FileNotFoundError(errno.ENOENT, f"No such file; omit :{number}", text)
+    return path
+
+
 def number_in(text: str) -> int | None:
     """The number of the exchange in ``PATH:N``, None where there is none."""
     match = None if Path(text).exists() else _NUMBERED.fullmatch(text)

@@ -52,6 +52,20 @@ def test_a_number_is_one_exchange(capsys: pytest.CaptureFixture[str]) -> None:
     assert with_provider(imported) == load(FILE).exchanges[1]
 
 
+def test_sweep_and_scan_take_names_of_whole_cassettes(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write("cassettes/shop/basket.yaml", FILE.read_text(encoding="utf-8"))
+    for name in (NAME, "shop/basket", "shop"):
+        assert main(["scan", name]) == 0
+        assert capsys.readouterr().err == "1 file scanned\n"
+        assert main(["sweep", name, "-o", f"out/{name}", "--jobs", "1"]) == 0
+        assert "1 file of verdicts" in capsys.readouterr().err
+    assert main(["scan", f"{NAME}:2"]) == 2
+    assert main(["sweep", f"{NAME}:2", "-o", "out"]) == 2
+    assert "No such file; omit :2" in capsys.readouterr().err
+
+
 def test_files_come_before_the_projects_cassettes_and_these_before_the_suite(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -65,7 +79,9 @@ def test_files_come_before_the_projects_cassettes_and_these_before_the_suite(
 
 
 @pytest.mark.parametrize(
-    "command", [*COMMANDS.values(), ["serve"], ["judge", "art", "--cassettes"]], ids=str
+    "command",
+    [*COMMANDS.values(), ["serve"], ["sweep", "-o", "out"], ["judge", "art", "--cassettes"]],
+    ids=str,
 )
 def test_an_unknown_name_is_one_line_with_the_nearest_name(
     command: list[str], here: Path, capsys: pytest.CaptureFixture[str]

@@ -102,7 +102,7 @@ def test_laws_are_asked_by_number(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["none.jsonl"], "none.jsonl: there is no such file"),
+        (["none.jsonl"], "none.jsonl: No such file"),
         (["day.jsonl", "--adapter", "none"], "'none' names no adapter"),
         (["day.jsonl", "--engine", "spark"], "'spark' is no engine"),
         (["day.jsonl", "--losses", "smell"], "--losses: 'smell' is no declared loss"),
