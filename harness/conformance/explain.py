@@ -57,6 +57,9 @@ def _gist(result: CaseResult) -> str:
     first = result.findings[0]
     if first.kind.startswith("law "):  # its note is a whole sentence
         return printable(first.note or first.got or "").partition("\n")[0]
+    if result.layer == "facts":
+        note = f": {first.note}" if first.note else ""
+        return printable(f"{first.path.replace('_', ' ')} {first.kind}{note}")[:MAX_GIST]
     sides = [
         f"{word} {printable(side)}"
         for word, side in (("expected", first.expected), ("got", first.got))
