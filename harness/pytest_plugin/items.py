@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import shlex
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import pytest
 from msgspec.structs import replace
 
 from harness.conformance.masked import masked
 from harness.conformance.results import CaseResult, Verdict, brief, encode
-from harness.stream.printable import printable_lines
+from harness.stream.printable import printable, printable_lines
 
 from .failures import HarnessFailure, HarnessWarning
 from .masking import mask_for
@@ -18,6 +18,12 @@ from .paths import relative_path
 from .project import pytest_options
 
 _GREEN: Final[tuple[Verdict, ...]] = ("passed", "not-carried")
+
+
+def xfail(result: CaseResult) -> NoReturn:
+    """End an item whose result is a known failure."""
+    link = f" ({result.link})" if result.link else ""
+    pytest.xfail(printable(f"known failing: {result.reason}{link}"))
 
 
 class ResultItem(pytest.Item):
@@ -60,10 +66,11 @@ class ResultItem(pytest.Item):
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         if isinstance(excinfo.value, HarnessFailure | HarnessWarning):
-            shown = str(excinfo.value)
+            shown, chosen = str(excinfo.value), self.config.getoption("tbstyle")
+            if chosen == "line":
+                return shown.partition("\n")[0]
             if (cause := excinfo.value.__cause__) is None:
                 return shown
-            chosen = self.config.getoption("tbstyle")
             style = chosen if chosen in ("short", "native") else "long"
             chain = super().repr_failure(pytest.ExceptionInfo.from_exception(cause), style)
             return f"{shown}\n\n{printable_lines(str(chain))}"

@@ -24,7 +24,7 @@ from harness.stream.exchange import Exchange
 from harness.stream.printable import printable
 
 from .failures import HarnessFailure
-from .items import ResultItem
+from .items import ResultItem, xfail
 from .paths import below, cassette_folder, id_of_file
 from .project import project_of
 
@@ -85,7 +85,7 @@ class LawItem(ResultItem):
                     printable(f"nothing to look at: {result.reason}")
                 )  # no green without a comparison that ran
             case "known-failing":
-                pytest.xfail(printable(f"known failing: {result.reason} ({result.link})"))
+                xfail(result)
             case "failed":
                 evidence = result.evidence
                 made = "\n".join(

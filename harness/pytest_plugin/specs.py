@@ -28,7 +28,7 @@ from harness.stream.printable import printable
 
 from .ahead import AHEAD
 from .failures import HarnessFailure, HarnessWarning
-from .items import ResultItem
+from .items import ResultItem, xfail
 from .markers import FILLED
 from .paths import id_of_file
 from .project import project_of
@@ -140,7 +140,7 @@ class CellItem(ResultItem):
             case "passed":
                 return
             case "known-failing":
-                pytest.xfail(printable(f"known failing: {result.reason} ({result.link})"))
+                xfail(result)
             case "not-carried":
                 pytest.skip(printable(f"not carried: {result.reason}"))
             case "not-run" | "unreviewed" if not strict:

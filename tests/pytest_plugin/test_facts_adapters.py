@@ -86,6 +86,13 @@ def test_a_known_failure_by_pattern_is_an_expected_one(configured: pytest.Pytest
     result.stdout.fnmatch_lines(["*text is missing (https://example.org/issues/1)*"])
 
 
+@pytest.mark.slow
+def test_a_known_failure_needs_no_link(configured: pytest.Pytester) -> None:
+    configure(configured, "without_text", "harness_known_failing = mine: text = it is missing")
+    result = run(configured, "--harness-laws", "cassettes", "--harness-dialect", "mine", "-rx")
+    result.stdout.fnmatch_lines(["*known failing: it is missing", "*known failing: it is missing"])
+
+
 def test_a_declared_loss_is_no_failure(configured: pytest.Pytester) -> None:
     configure(configured, "without_text", "harness_losses = mine: text")
     result = run(configured, "--harness-dialect", "mine", "-rs")
