@@ -95,7 +95,7 @@ class LawItem(ResultItem):
                 )
                 raise HarnessFailure(
                     f"{explain(result, self.place(1))}\n\nA case that shows it:\n{made}"
-                )
+                ) from judgement.exception
             case _:
                 raise HarnessFailure(explain(result, self.place(1))) from judgement.exception
 

@@ -102,10 +102,11 @@ def test_a_red_cell_shows_the_chained_traceback(
 
 
 @pytest.mark.slow
-def test_a_law_shows_it_too(project: pytest.Pytester) -> None:
+@pytest.mark.parametrize(("adapter", "law"), [("own", "law-5"), ("a", "law-3")])
+def test_a_law_shows_it_too(project: pytest.Pytester, adapter: str, law: str) -> None:
     result = project.runpytest_subprocess(
-        *("cassettes", "--harness-laws", "-k", "law-5", "-p", "no:cacheprovider"),
-        *("--harness-dialect", "own"),
+        *("cassettes", "--harness-laws", "-k", law, "-p", "no:cacheprovider"),
+        *("--harness-dialect", adapter),
     )
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*raising_shim.py:4: KeyError", "*raising_shim.py:6: ValueError"])
@@ -121,6 +122,9 @@ def test_the_style_of_the_traceback_is_chosen_as_usual(project: pytest.Pytester)
     native.stdout.fnmatch_lines(
         ["Traceback (most recent call last):", "ValueError: no answer in *"]
     )
+    line = run(project, "a", "--tb=line")
+    line.stdout.fnmatch_lines(["text raised: the adapter reports an error: ValueError: no answer*"])
+    line.stdout.no_fnmatch_line("requirement: *")
 
 
 @pytest.mark.slow

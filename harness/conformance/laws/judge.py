@@ -120,7 +120,8 @@ def judge_law(cell: LawCell) -> LawJudgement:
         findings=tuple(_finding(law, breach) for breach in breaches[:MAX_FINDINGS]),
         findings_total=len(breaches),
     )
-    return LawJudgement(result, tuple(breaches))
+    raised = (breach.exception for breach in breaches if breach.exception)
+    return LawJudgement(result, tuple(breaches), next(raised, None))
 
 
 def _skipped(exchange: Exchange, adapter: Adapter) -> str:

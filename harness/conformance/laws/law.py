@@ -23,7 +23,8 @@ class Breach:
     ``exchange`` is the variant of the answer that shows it, ``got`` what the adapter gives for that
     variant. ``expected`` is an expectation as a spec spells it, where the law knows one.
     ``feature`` is the feature of the variant, where that is not the law's own. ``aspect`` is the
-    aspect that is lost, where the adapter is judged by aspects.
+    aspect that is lost, where the adapter is judged by aspects; ``exception`` the one that it
+    raised.
     """
 
     sentence: str
@@ -32,6 +33,7 @@ class Breach:
     got: list[Any] | None = None
     feature: str = ""
     aspect: str = ""
+    exception: BaseException | None = None
 
 
 @dataclass(frozen=True, slots=True)

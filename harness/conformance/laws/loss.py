@@ -22,7 +22,13 @@ def loss_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
     if adapter.by_facts:
         judgement = judged(exchange, adapter)
         return [
-            Breach(judgement.sentence(aspect), exchange, aspect=aspect) for aspect in judgement.red
+            Breach(
+                judgement.sentence(aspect),
+                exchange,
+                aspect=aspect,
+                exception=judgement.exception,
+            )
+            for aspect in judgement.red
         ]
     wire = wire_facts(exchange, adapter)
     findings = differences(exchange, wire, adapter, adapter.output(exchange))
