@@ -262,8 +262,7 @@ def native_lines(transcript: Transcript) -> list[str]:
     """The native events, a line each, and the exception that ended the run."""
     lines = [line_of(entry.native) for entry in transcript.entries]
     if raised := transcript.raised:
-        place = f" at {raised.place}" if raised.place else ""
-        lines.append(printable(f"raised {raised.type}{place}: {raised.message}"))
+        lines.append(printable(f"raised {raised.sentence}"))
     return lines
 
 

@@ -48,6 +48,12 @@ class Raised:
     traceback: str = ""
     place: str = ""
 
+    @property
+    def sentence(self) -> str:
+        """Its type, its place if that is known, and its message."""
+        place = f" at {self.place}" if self.place else ""
+        return f"{self.type}{place}: {self.message}"
+
 
 @dataclass(frozen=True, slots=True)
 class Transcript:

@@ -195,11 +195,8 @@ class _Run:
         if transcript.skipped:
             raise AdapterMissing(f"adapter {self.name} skips this exchange: {transcript.skipped}")
         if raised := transcript.raised:
-            place = f" at {raised.place}" if raised.place else ""
             lines = "" if reply.exception or not raised.traceback else f"\n{raised.traceback}"
-            raise AdapterError(
-                f"the adapter raised {raised.type}{place}: {raised.message}{lines}"
-            ) from reply.exception
+            raise AdapterError(f"the adapter raised {raised.sentence}{lines}") from reply.exception
         return Output([entry.native for entry in transcript.entries])
 
     def second_request(self, exchange: Exchange, options: RunOptions) -> bytes | str:

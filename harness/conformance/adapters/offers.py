@@ -113,7 +113,7 @@ def second_body(reply: Reply, offer: Offer) -> bytes | str:
     after = next(at for at, request in enumerate(asked) if request.exchange is not None) + 1
     if after < len(asked):
         return asked[after].body
-    raised = f": {reply.raised.type}: {reply.raised.message}" if reply.raised else ""
+    raised = f": {reply.raised.sentence}" if reply.raised else ""
     return f"it sent no second request{raised}"
 
 
@@ -127,7 +127,7 @@ def _other_wire(asked: list[ServedRequest], offer: Offer, reply: Reply) -> str:
         raise AdapterError(
             f"{notes[0]}; an adapter that can't ask as at.stream says calls at.skip(reason)"
         ) from reply.exception
-    raised = f"; it raised {reply.raised.type}: {reply.raised.message}" if reply.raised else ""
+    raised = f"; it raised {reply.raised.sentence}" if reply.raised else ""
     others = f", only {offer.requests[0].path}" if offer.requests else ""
     raise AdapterError(
         f"the adapter sent no request for an answer to the served address{others}; expected one to"
