@@ -22,8 +22,10 @@ from harness.conformance.mutation import (
     Proof,
     prove,
 )
+from harness.conformance.mutation.facts import FACTS_OPERATORS, FactsOperator
 from harness.conformance.project import Project, kind_of, yaml_files
 from harness.dialects import DIALECTS
+from harness.facts import Transcript
 from harness.pipeline.replay import replay
 
 ROOT = Path(__file__).parents[2]
@@ -200,6 +202,12 @@ def test_the_facts_of_an_adapter_are_mutated(
     assert "mind" not in out
     assert status == 1  # the case's features name only the text
     assert "! shop: call-lost: survives" in out
+
+
+@pytest.mark.parametrize("operator", FACTS_OPERATORS, ids=lambda operator: operator.name)
+def test_an_adapter_may_give_no_event_at_all(operator: FactsOperator) -> None:
+    changed = operator.change(Transcript())
+    assert bool(changed.entries) == (operator.name == "error-invented")
 
 
 def test_what_notices_kills_and_what_was_never_applied_is_summed_up(

@@ -74,9 +74,8 @@ def _lose_errors(transcript: Transcript) -> Transcript:
 def _invent_error(transcript: Transcript) -> Transcript:
     if transcript.raised or any(isinstance(fact, Error) for fact in transcript.facts()):
         return transcript
-    *entries, last = transcript.entries
-    last = Entry(last.native, (*last.facts, Error(None, "invented")))
-    return replace(transcript, entries=(*entries, last))
+    invented = Entry(None, (Error(None, "invented"),))
+    return replace(transcript, entries=(*transcript.entries, invented))
 
 
 def _lose_native(transcript: Transcript) -> Transcript:
