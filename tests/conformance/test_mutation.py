@@ -25,7 +25,7 @@ from harness.conformance.mutation import (
 from harness.conformance.mutation.facts import FACTS_OPERATORS, FactsOperator
 from harness.conformance.project import Project, kind_of, yaml_files
 from harness.dialects import DIALECTS
-from harness.facts import Transcript
+from harness.facts import Entry, Finish, Text, Transcript, Usage
 from harness.pipeline.replay import replay
 
 ROOT = Path(__file__).parents[2]
@@ -166,6 +166,13 @@ def test_a_survivor_that_a_law_notices_says_so(
     noticed = out.partition("noticed by laws")[2].partition("\n\n")[0]
     assert re.search(r"^call-renamed +1/1$", noticed, re.MULTILINE)
     assert re.search(r"^parts-merged +0/1$", noticed, re.MULTILINE)
+
+
+def test_a_lost_reason_is_lost_in_the_native_events_too() -> None:
+    entries = (Entry({"t": "a"}, (Text("a"),)), Entry({"stop": "STOP"}, (Finish("STOP"), Usage())))
+    lost = next(one for one in FACTS_OPERATORS if one.name == "finish-lost")
+    assert lost.change(Transcript(entries)).entries == (entries[0], Entry(None, (Usage(),)))
+    assert lost.change(Transcript(entries[:1])) == Transcript(entries[:1])
 
 
 FAITHFUL = """

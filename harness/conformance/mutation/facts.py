@@ -67,6 +67,17 @@ def _change_count(usage: Usage) -> tuple[Fact, ...]:
     return (usage,) if usage.output is None else (replace(usage, output=usage.output + 1),)
 
 
+def _lose_finish(transcript: Transcript) -> Transcript:
+    """Without the native events of the reasons too, since the wire's own word in them is enough."""
+    entries = tuple(
+        Entry(None, tuple(fact for fact in entry.facts if not isinstance(fact, Finish)))
+        if any(isinstance(fact, Finish) for fact in entry.facts)
+        else entry
+        for entry in transcript.entries
+    )
+    return replace(transcript, entries=entries)
+
+
 def _lose_errors(transcript: Transcript) -> Transcript:
     return replace(_without(Error)(transcript), raised=None)
 
@@ -119,7 +130,7 @@ FACTS_OPERATORS: Final = (
         "a call has another id",
         _first(Call, lambda call: (replace(call, id=call.id and f"{call.id}0"),)),
     ),
-    FactsOperator("finish-lost", "the reason to stop is missing", _without(Finish)),
+    FactsOperator("finish-lost", "the reason to stop is missing", _lose_finish),
     FactsOperator(
         "finish-wrong",
         "the reason to stop is another",
