@@ -96,6 +96,12 @@ def comparison_text(comparison: Comparison) -> str:
 
 def _compare(base: AdapterResults, head: AdapterResults) -> Comparison:
     before, after = _cells(base), _cells(head)
+    if before.keys().isdisjoint(after):
+        raise ReportError(
+            f"the baseline has none of the cells of {head.name} that were judged now: it has"
+            f" {_example(before)}, judged was {_example(after)}; name the same cassettes in the"
+            " same way"
+        )
     changes = [
         change
         for key, cell in after.items()
@@ -110,6 +116,10 @@ def _compare(base: AdapterResults, head: AdapterResults) -> Comparison:
         len(after.keys() - before.keys()),
         len(before.keys() - after.keys()),
     )
+
+
+def _example(cells: Mapping[tuple[str, str, int], AspectCell]) -> str:
+    return next((cell.name for cell in cells.values()), "nothing")
 
 
 def _cells(adapter: AdapterResults) -> Mapping[tuple[str, str, int], AspectCell]:

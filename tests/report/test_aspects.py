@@ -335,6 +335,17 @@ def test_a_comparison_lists_what_became_red_or_was_red() -> None:
     ]
 
 
+def test_a_baseline_without_any_of_the_cells_is_refused() -> None:
+    before = replace(OTHER, cells=(cell(text="kept"),))
+    after = replace(OTHER, cells=(cell("cassettes/gemini-api/a.yaml", text="lost"),))
+    documents = (replace(RESULTS, adapters=(adapter,)) for adapter in (before, after))
+    with pytest.raises(
+        ReportError,
+        match=r"it has gemini-api/a:1, judged was cassettes/gemini-api/a\.yaml:1; name the same",
+    ):
+        compare_results(*documents)
+
+
 def test_a_request_has_a_line_for_each_content() -> None:
     request = {"contents": [{"role": "user"}, {"role": "model"}], "model": "x"}
     lines = ['model "x"', 'contents[0] {"role": "user"}', 'contents[1] {"role": "model"}']
