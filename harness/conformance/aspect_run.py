@@ -11,7 +11,7 @@ from typing import Final, Literal
 
 from msgspec.structs import replace
 
-from harness.facts import DeclaredLoss, Transcript, WireAnswer, finish_class
+from harness.facts import DeclaredLoss, Error, Transcript, WireAnswer, finish_class
 from harness.pipeline.replay import cut_reads
 from harness.providers.oracle import judge_second_turn
 from harness.stream.exchange import Exchange
@@ -149,6 +149,9 @@ def _judge_second_turn(item: Item, adapter: Adapter) -> AspectCell:
             return replace(blank, aspects={"calls": "not_asked"}, notes={"calls": note})
         body = adapter.second_request(item.exchange, item.options)
     except AdapterError as error:
+        if _is_error(_first_turn(item, adapter)):
+            note = "the first turn is an error"
+            return replace(blank, aspects={"results": "not_asked"}, notes={"results": note})
         return replace(blank, error=str(error))
     if isinstance(body, str):
         return replace(blank, aspects={"results": "not_asked"}, notes={"results": body})
@@ -169,6 +172,15 @@ def _first_turn(item: Item, adapter: Adapter) -> Transcript | None:
     except AdapterError:
         return None
     return output.transcript or Transcript()
+
+
+def _is_error(transcript: Transcript | None) -> bool:
+    """Whether a turn ended in an error, so that no conversation goes on after it."""
+    return (
+        transcript is None
+        or transcript.raised is not None
+        or any(isinstance(fact, Error) for fact in transcript.facts())
+    )
 
 
 def _answer(item: Item, adapter: Adapter) -> WireAnswer:

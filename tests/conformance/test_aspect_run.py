@@ -57,6 +57,22 @@ def test_an_error_of_the_first_turn_is_no_error_of_the_second() -> None:
 
 
 @pytest.mark.parametrize(
+    ("raised", "error"), [(None, "no second request"), (Raised("KeyError", "'args'"), "")]
+)
+def test_an_adapter_that_sends_no_second_request_is_an_error(
+    raised: Raised | None, error: str
+) -> None:
+    def sends_none(answer: Exchange, options: RunOptions) -> bytes | str:
+        raise AdapterError("no second request")
+
+    adapter = facts_adapter(lambda transcript: replace(transcript, raised=raised))
+    adapter = replace(adapter, second_request=sends_none)
+    [cell] = judge_second_turns([Item("calls", 1, exchange(CALL % b'"name": "f", '))], [adapter])
+    assert cell.error == error, "an error of the first turn is none of the second"
+    assert cell.verdict == ("error" if error else "skipped")
+
+
+@pytest.mark.parametrize(
     ("sizes", "asked"),
     [((40, 40, 40), [3, 1, 60]), ((120,), [1, 60]), ((120, 0), [2, 60]), ((2,) * 60, [60, 1])],
 )

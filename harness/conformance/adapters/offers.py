@@ -103,8 +103,8 @@ def transcript_of(reply: Reply, offer: Offer | None) -> Transcript:
 
 
 def second_body(reply: Reply, offer: Offer) -> bytes | str:
-    """The body of the request after the answer, or the reason why there is none. Raises
-    `AdapterError` as `transcript_of` does.
+    """The body of the request after the answer, or the reason why the adapter skips it. Raises
+    `AdapterError` where it sent none, and as `transcript_of` does.
     """
     transcript = transcript_of(reply, offer)
     if transcript.skipped:
@@ -113,8 +113,9 @@ def second_body(reply: Reply, offer: Offer) -> bytes | str:
     after = next(at for at, request in enumerate(asked) if request.exchange is not None) + 1
     if after < len(asked):
         return asked[after].body
-    raised = f": {reply.raised.sentence}" if reply.raised else ""
-    return f"it sent no second request{raised}"
+    way_out = "an adapter without one calls at.skip(reason)"
+    raised = f"it raised {reply.raised.sentence}" if reply.raised else way_out
+    raise AdapterError(f"the adapter sent no second request; {raised}") from reply.exception
 
 
 def _other_wire(asked: list[ServedRequest], offer: Offer, reply: Reply) -> str:
