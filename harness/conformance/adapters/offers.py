@@ -113,7 +113,10 @@ def second_body(reply: Reply, offer: Offer) -> bytes | str:
     after = next(at for at, request in enumerate(asked) if request.exchange is not None) + 1
     if after < len(asked):
         return asked[after].body
-    way_out = "an adapter without one calls at.skip(reason)"
+    way_out = (
+        'where it has none, a function calls at.skip(reason), and a program says "turns": 1 in its'
+        " hello line"
+    )
     raised = f"it raised {reply.raised.sentence}" if reply.raised else way_out
     raise AdapterError(f"the adapter sent no second request; {raised}") from reply.exception
 
