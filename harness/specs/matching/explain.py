@@ -7,7 +7,7 @@ the order of the expectation, because names are bound in that order.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -173,13 +173,27 @@ class Explainer:
             if place is not None:
                 start = place + 1
                 continue
-            label = _label(item)
-            near = next((at for at in rest if label and label == _label(actual[at])), None)
+            near, kind = self._nearest(item, actual, rest)
             got, note = None, "no item after the previous match is as expected"
             if near is not None:
-                got, note = actual[near], f"{note}; the next of its kind is [{near}]"
+                got, note = actual[near], f"{note}; the {kind} is [{near}]"
                 note += self._inner_difference(item, got)
             self.add((*path, "$contains", index), "missing", item, got, note)
+
+    def _nearest(
+        self, item: Json, actual: list[Json], places: Sequence[int]
+    ) -> tuple[int | None, str]:
+        """The next item with the same type or kind; of an item without one, the object that is most
+        like it. None where no item is like it.
+        """
+        wanted = _described(item)
+        if label := _label(wanted):
+            of_kind = (at for at in places if label == _label(_described(actual[at])))
+            return next(of_kind, None), "next of its kind"
+        objects = [at for at in places if isinstance(wanted, dict) and isinstance(actual[at], dict)]
+        shares = {at: likeness(wanted, actual[at], self.loose) for at in objects}
+        near = max(objects, key=lambda at: shares[at], default=None)
+        return near if near is not None and shares[near] else None, "nearest"
 
     def _inner_difference(self, expected: Json, actual: Json) -> str:
         """The first difference between an item and the nearest one, for a note."""
@@ -226,10 +240,15 @@ class Explainer:
         return None
 
 
-def _label(item: Json) -> Json:
-    """The type or kind of an item, also of one that ``$contains`` describes in part."""
+def _described(item: Json) -> Json:
+    """An item, also one that ``$contains`` describes in part."""
     if isinstance(item, dict) and operator_of(item) == "$contains":
         (item,) = item.values()
+    return item
+
+
+def _label(item: Json) -> Json:
+    """The type or kind of an item."""
     return item.get("type") or item.get("kind") if isinstance(item, dict) else None
 
 

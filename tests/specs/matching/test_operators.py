@@ -297,3 +297,24 @@ def test_contains_shows_where_the_next_item_of_the_kind_differs() -> None:
     assert mismatch.note.endswith(
         'the next of its kind is [1], where delta differs: expected "Hello" and got "Help"'
     )
+
+
+@pytest.mark.parametrize(
+    ("item", "note"),
+    [
+        (
+            {"$contains": {"say": "Help"}},
+            '; the nearest is [1], where say differs: expected "Help" and got "Hello"',
+        ),
+        ({"say": "Hello"}, "; the nearest is [1], where n differs: got 1"),
+        ({"over": {"by": 3}}, "; the nearest is [2], where over.by differs: expected 3 and got 2"),
+        ({"$contains": {"gone": 1}}, ""),
+        ("say", ""),
+    ],
+)
+def test_contains_shows_where_the_nearest_item_without_a_kind_differs(
+    item: object, note: str
+) -> None:
+    items = ["text", {"say": "Hello", "n": 1}, {"over": {"by": 2}}]
+    (mismatch,) = compare({"$contains": [item]}, items)
+    assert mismatch.note == f"no item after the previous match is as expected{note}"
