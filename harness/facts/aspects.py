@@ -591,7 +591,7 @@ class _Judge:
 
     def _usage(self) -> None:
         wire, got = self._wire, self._carried.usage
-        if wire.facts.errors or wire.faulty or (self._carried.loud and self._may_raise):
+        if wire.facts.errors or wire.faulty:
             return
         counts = wire.facts.usage
         cached_apart = counts.get("cacheReadTokens") or 0  # agy's name, counted beside the input
@@ -609,6 +609,8 @@ class _Judge:
                     "wrong",
                     f"the wire has no counts; the adapter says {_shown_counts(got)}",
                 )
+            return
+        if self._carried.loud and self._may_raise:  # its error may come before the last counts
             return
         if self._again:
             note = "the adapter asked again after an answer that goes on"

@@ -357,6 +357,15 @@ def test_counts_where_the_wire_has_none_are_wrong() -> None:
     assert red(wire, Transcript((Entry(None, facts),))) == {"usage": "wrong"}
 
 
+def test_counts_beside_an_error_are_wrong_only_where_the_wire_has_none() -> None:
+    malformed = frame({"text": "a"}, finishReason="MALFORMED_FUNCTION_CALL")
+    raised = Raised("InvalidCall", "MALFORMED_FUNCTION_CALL")
+    stated = Transcript((Entry(None, (Text("a"), Usage(output=1))),), raised)
+    assert red(answer(malformed), stated) == {"usage": "wrong"}
+    counted = {**malformed, "usageMetadata": {"candidatesTokenCount": 4, "totalTokenCount": 4}}
+    assert not red(answer(counted), stated), "the last counts may come after the error"
+
+
 def test_cache_reads_that_are_counted_beside_the_input_may_be_in_it() -> None:
     usage = '{"input_tokens":900,"output_tokens":4,"cache_read_tokens":100,"total_tokens":904}'
     body = f'{{"conversation_id":"c","status":"SUCCESS","response":"a","usage":{usage}}}'

@@ -104,7 +104,6 @@ WORDS = "the raw word counts where the class is other (aspect finish)"
 OF_ITS_CLASS = "a reason of the wire's class is kept, also beside a call (aspect finish)"
 NOT_STOP = "for a reason of class other, or for none, any class but stop is kept (aspect finish)"
 STOP = "a whole call may end as stop (aspect finish)"
-UNCOUNTED = "counts are asked where the answer ended without error, cut or fault (aspect usage)"
 SUM = "a total that the wire lacks may be the sum (aspect usage)"
 SILENCE = "after a clean end without a reason, silence and class other are kept (aspect unfinished)"
 UNREADABLE = "an adapter that is quiet about a piece that can't be read needs all the rest"
@@ -125,7 +124,6 @@ OPEN: dict[str, tuple[str, int | None]] = {
     "unified-llm: CallsCountWithStopAlone": (NOT_STOP, 3),
     "mind: ResultBesideACall": (STOP, 3),
     "unified-llm: CallsDontChangeTheReason": (STOP, 3),
-    "anthropic: counts_invented_at_the_start": (UNCOUNTED, None),
     "unified-llm: missing_total_is_a_sum": (SUM, 3),
     "art: nothing_is_an_answer": (SILENCE, 3),
     "unified-llm: nothing_understood_is_finished": (SILENCE, 3),
