@@ -280,6 +280,8 @@ def _views(judgement: Judgement, items: Any) -> tuple[LayerView, ...]:
         return _request_views(cell, items, MAX_REQUEST if differs else MAX_GREEN_REQUEST)
     if cell.layer == "facts" and differs:
         return _facts_views(judgement)
+    if cell.layer == "facts" and judgement.output and judgement.output.transcript:
+        items = [json_of_fact(fact) for fact in judgement.output.transcript.facts()]
     return _layer_views(judgement, items) if differs else _own_view(cell, items)
 
 

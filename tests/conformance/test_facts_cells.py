@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,14 +13,25 @@ from harness.cassettes import Cassette
 from harness.cassettes.load import load
 from harness.conformance.adapters import FACTS, Adapter, AdapterError, KnownFailure
 from harness.conformance.adapters.declarations import declared_losses, known_failures
+from harness.conformance.evidence import with_evidence
 from harness.conformance.judge import Cell, judge
 from harness.conformance.project import Project
 from harness.conformance.results import CaseResult
-from harness.facts import Aspect, Error, Raised, Text, Transcript, Usage, read_losses
+from harness.facts import (
+    Aspect,
+    Call,
+    Error,
+    Fact,
+    Raised,
+    Text,
+    Transcript,
+    Usage,
+    read_losses,
+)
 from harness.report.tally import by_feature
 from harness.specs import Case
 from tests.conformance.laws.test_facts_adapters import dropped, without_signatures
-from tests.support.facts_adapters import facts_adapter, with_native
+from tests.support.facts_adapters import facts_adapter, with_facts, with_native
 
 ROOT = Path(__file__).parents[2]
 
@@ -181,3 +192,23 @@ def test_a_declaration_for_an_unknown_adapter_is_an_error() -> None:
 def test_an_error_that_is_swallowed_fails_a_case_about_errors() -> None:
     result = result_of(facts_adapter(dropped(Error)), "gemini-api/stream-errors", ("error",))
     assert [(finding.path, finding.kind) for finding in result.findings] == [("error", "lost")]
+
+
+def test_the_evidence_of_a_passed_cell_has_the_facts_with_their_ids() -> None:
+    case = Case(
+        case="c",
+        requirement="r",
+        features=("x.y",),
+        source="https://s.example",
+        cassette="gemini-api/tool-calls",
+        expect={"events": []},
+    )
+    cell = Cell(case, "a.yaml", "planted", FACTS, aspects=(("x.y", None),))
+
+    def named(fact: Fact) -> Iterator[Fact]:
+        yield replace(fact, id="a7f3k9d2") if isinstance(fact, Call) else fact
+
+    evidence = with_evidence(judge(cell, cassette, facts_adapter(with_facts(named)))).evidence
+    assert evidence is not None
+    (view,) = evidence.layers
+    assert '"id": "a7f3k9d2"' in view.lines[0]
