@@ -155,8 +155,8 @@ def _sentence(adapter: AdapterResults) -> str:
     if numbers["second_turn"]:
         findings += f" and {plural(numbers['second_turn'], 'finding')} in the second turn"
     return (
-        f"{adapter.name} {adapter.version}: {count_words(sections['documented'])} on the documented"
-        f" wire. It has {findings}."
+        f"{adapter.name}, version {adapter.version}: {count_words(sections['documented'])} on the"
+        f" documented wire. It has {findings}."
     )
 
 

@@ -61,6 +61,7 @@ def test_the_page_counts_the_findings_of_the_second_turn() -> None:
     assert (
         "on the documented wire. It has 3 findings there and 1 finding in the second turn." in text
     )
+    assert "other, version unknown: 1 of 1 cell passed on the documented wire." in text
 
 
 def test_a_loss_of_streamed_answers_is_another_than_one_of_unary_answers() -> None:
