@@ -229,9 +229,16 @@ def transcript_of(adapter: Adapter, output: Output) -> Transcript:
 
 
 def facts_of(adapter: Adapter, output: Output) -> Facts | str:
-    """The facts of an output; a sentence where it does not have the shape of its event model."""
+    """The facts of an output; a sentence where they are not known, or where it does not have the
+    shape of its event model.
+    """
+    if adapter.facts is None:
+        return (
+            f"the facts of {adapter.name} are not known: its event model {adapter.model} is none of"
+            " ours; a shim that states them is `NAME: facts = TARGET`"
+        )
     try:
-        return adapter.facts(output) if adapter.facts else "the facts of the output are unknown"
+        return adapter.facts(output)
     except (AttributeError, KeyError, TypeError, ValueError) as error:  # items may have any shape
         return f"the payloads are not of the dialect's shape: {type(error).__name__} {error}"
 

@@ -301,3 +301,15 @@ def test_a_run_that_is_killed_keeps_its_cells(answers: Path) -> None:
     process.wait()
     results = decode_results(Path("o.json").read_bytes(), "o.json")
     assert [cell.exchange for cell in results.adapters[0].cells] == [1]
+
+
+def test_an_event_model_that_nobody_knows_states_no_facts(
+    answers: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("own.py").write_text("def payloads(exchange):\n    return [{'say': 'Oslo'}]\n")
+    line = "mine: shop-events = own:payloads"
+    assert main(["judge", line, "--cassettes", "answers.yaml:1"]) == 1
+    assert (
+        "- error: the facts of mine are not known: its event model shop-events is none of ours; a"
+        " shim that states them is `NAME: facts = TARGET`\n"
+    ) in capsys.readouterr().out
