@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from glob import has_magic
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from tqdm import tqdm
 
@@ -35,7 +35,6 @@ from harness.stream.printable import printable
 from .judge import RED, declared_of, line_of
 from .output import masked_output, note
 from .record import INTERRUPTED, read_count, read_seconds
-
 
 
 def add_sweep(parser: argparse.ArgumentParser) -> None:
@@ -140,7 +139,6 @@ def _sweep(parsed: argparse.Namespace) -> int:
     return RED if summary.red else 0
 
 
-<<<<<<< HEAD
 def _masked(
     engine: Engine, run_part: RunPart, parts: Sequence[Part]
 ) -> Iterator[tuple[Part, Summary]]:
@@ -151,14 +149,14 @@ def _masked(
 def _run_masked(run_part: RunPart, part: Part) -> Summary:
     with masked_output():
         return run_part(part)
-=======
+
+
 def _path_of(argument: str) -> str:
     """The path, the glob or the URL of an argument, which may be the name of a cassette. Raises
     `FileNotFoundError`.
     """
     is_place = is_url(argument) or has_magic(argument) or Path(argument).exists()
     return argument if is_place else str(find_path(argument))
->>>>>>> 550b091 (Scan, sweep: take names of cassettes; sweep's default adapter is the default dialect)
 
 
 def _progress(sweep: Sweep) -> Any:
