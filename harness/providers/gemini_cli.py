@@ -190,8 +190,8 @@ class CliNormalizer(RunReader):
         warnings = left.pop("warnings", None) or []
         for warning in warnings if type(warnings) is list else [warnings]:
             raw = warning if type(warning) is dict else {"warning": warning}
-            text = next((value for value in (warning, *raw.values()) if type(value) is str), "")
-            out.append(Notice("warning", text, raw))
+            words = next((value for value in (warning, *raw.values()) if type(value) is str), "")
+            out.append(Notice("warning", words, raw))
         out += [
             Unknown(f"field {name}", {name: value})
             for name, value in left.items()
@@ -199,7 +199,7 @@ class CliNormalizer(RunReader):
         ]
         if error is not None:
             out.append(_read_error(error, {"error": error}))
-        elif left.get("response") is None:  # another one is the answer of a server
+        elif text is not None:  # another one is the answer of a server
             out.append(Finish("stop", ""))
 
 

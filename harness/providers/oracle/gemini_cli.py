@@ -145,7 +145,7 @@ def _read_document(facts: Facts, document: dict[str, Json]) -> None:
     ]
     if document.get("error") is not None:
         note_error(facts, document["error"])
-    elif response is None or isinstance(response, str):
+    elif isinstance(response, str):
         facts.finish, facts.ended_well = "", True
 
 

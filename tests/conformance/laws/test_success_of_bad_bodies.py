@@ -159,5 +159,15 @@ def test_an_answer_without_a_good_reason_is_no_good_end(wire: str, body: str) ->
     assert good_ends(wire, NO_GOOD_END[body]) == []
 
 
-def test_a_document_whose_answer_is_no_text_is_no_good_end() -> None:
-    assert good_ends("gemini-cli", body_of("code-assist/text", 3)) == []
+@pytest.mark.parametrize(
+    "body",
+    [
+        body_of("code-assist/text", 3),
+        b'{"response": null}',
+        b'{"session_id": "s", "stats": {"models": {}}}',
+        b'{"stats": {}, "warnings": ["w"]}',
+    ],
+    ids=["a server's", "null", "none", "a warning"],
+)
+def test_a_document_whose_answer_is_no_text_is_no_good_end(body: bytes) -> None:
+    assert good_ends("gemini-cli", body) == []
