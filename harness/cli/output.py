@@ -13,7 +13,7 @@ from harness.stream.printable import printable
 if TYPE_CHECKING:
     from harness.cassettes.redaction.mask import Mask
 
-MAX_HELD: Final = 1 << 24
+MAX_HELD: Final = 1 << 22
 """Characters of standard output that are held, so that a secret in several lines is seen."""
 MAX_SECRET: Final = 1 << 16
 """Of more output, the characters around a cut that are searched on both of its sides."""
@@ -46,9 +46,9 @@ class MaskedOutput:
         self._size += len(text)
         if "\n" in text and self._by_line:
             self.give()
-        elif self._size > MAX_HELD:
+        while self._size > MAX_HELD:
             held = "".join(self._held)
-            last = len(held) - MAX_SECRET
+            last = min(MAX_HELD, len(held) - MAX_SECRET)
             cut = held.rfind("\n", 0, last) + 1 or last
             self._give(held[:cut], held[cut:])
         return len(text)
@@ -87,7 +87,7 @@ class MaskedOutput:
     def _masked(self, mask: Mask, text: str, after: str) -> str:
         if not self._before and not after:
             return mask.text(text)
-        return mask.texts([self._before, text, after])[1]
+        return mask.texts([self._before, text, after[:MAX_SECRET]])[1]
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
