@@ -46,7 +46,7 @@ async function converse(at) {
   const results = calls.flatMap(({ toolCallId, toolName, invalid }, index) =>
     invalid
       ? []
-      : { type: 'tool-result', toolCallId, toolName, output: { type: 'text', value: at.results[index] } },
+      : { type: 'tool-result', toolCallId, toolName, output: { type: 'text', value: at.results[index] ?? at.say } },
   );
   messages.push(
     results.length ? { role: 'tool', content: results } : { role: 'user', content: at.say },
