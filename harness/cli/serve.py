@@ -129,7 +129,8 @@ def _serve(parsed: argparse.Namespace) -> int:
                 error.errno,
                 f"port {parsed.port} is in use; choose another with --port, or 0 for any",
             ) from None
-        if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
+        # Python 3.13 gives no number where it can use none of the addresses of a name.
+        if isinstance(error, socket.gaierror) or error.errno in (errno.EADDRNOTAVAIL, None):
             raise OSError(
                 error.errno,
                 f"--host {parsed.host} is not an address of this machine; use 127.0.0.1, or"

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence, Sized
 from dataclasses import dataclass, field
+from inspect import cleandoc
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
@@ -159,6 +160,9 @@ def schema() -> dict[str, Any]:
         [Document], ref_template="#/$defs/{name}"
     )
     plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(definitions))
+    for definition in plain.values():
+        if "description" in definition:  # a docstring, which Python 3.13 strips of its indents
+            definition["description"] = cleandoc(definition["description"])
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Results of gemini-conformance, format 1",

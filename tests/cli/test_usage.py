@@ -141,7 +141,7 @@ def test_help_shows_the_default_of_every_option(
     with pytest.raises(SystemExit, match="0"):
         main([command, "--help"])
     options = re.split(r"\n(?=  -)", capsys.readouterr().out.partition("options:\n")[2])
-    valued = [option for option in options if re.match(r" *(-\w \S+, )?--[\w-]+ [A-Z{]", option)]
+    valued = [option for option in options if re.match(r" *(-\w( \S+)?, )?--[\w-]+ [A-Z{]", option)]
     assert valued
     assert [
         option for option in valued if "default: " not in option and "(required)" not in option
