@@ -64,13 +64,18 @@ peers: $(READY) ## judge the public adapters of examples/adapters, and write rep
 test-peers: $(READY) ## judge three of them on 60 exchanges
 	$(BIN)/python examples/adapters/run.py google-genai langchain-google-genai ai-sdk --cassettes $(PEER_SAMPLE) --asked 60
 
-test-install: ## install the package alone, as a user does, run the specs, judge adapters in an empty folder, and sweep on the standard library
+test-install: ## install the package alone, as a user does, run the specs, judge adapters in an empty folder, and sweep on the standard library; run the specs with the lowest versions that pyproject.toml allows
 	$(PYTHON) -m venv --clear build/plain
 	build/plain/bin/pip install -q .
 	build/plain/bin/python -m pytest specs -q
 	rm -rf build/empty && mkdir build/empty
 	cd build/empty && ../plain/bin/harness judge unified-llm anthropic
 	cd build/empty && ../plain/bin/harness sweep ../../cassettes/gemini-api -o verdicts --jobs 2 && ls verdicts/*.jsonl
+	sed -n '/^dependencies/,/^]/s/.*"\(.*\)>=\([^,"]*\).*/\1==\2/p' pyproject.toml >build/lowest.txt
+	$(PYTHON) -m venv --clear build/lowest
+	build/lowest/bin/pip install -q . -c build/lowest.txt
+	build/lowest/bin/python -m pytest specs -q
+	build/lowest/bin/python -c 'from harness.specs.matching import compare; print(compare({"a": 1}, {"a": 2})[0])'
 
 corpus: $(READY) ## replay folders of real recordings: make corpus CORPORA="DIR DIR"
 	@test -n "$(CORPORA)" || { echo "make corpus: CORPORA is not set; give the folders of recordings: make corpus CORPORA=DIR"; exit 2; }

@@ -104,7 +104,7 @@ def fits(shown: list[str], lines: list[str]) -> bool:
     pattern = re.sub(r"([\[\]?*])", r"[\1]", shown[0]).replace("…", "*")
     return (
         bool(lines)
-        and fnmatchcase(lines[0].rstrip(), pattern.rstrip())
+        and fnmatchcase(lines[0].strip(), pattern.strip())
         and fits(shown[1:], lines[1:])
     )
 
