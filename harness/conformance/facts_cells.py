@@ -4,7 +4,7 @@ name, and other losses are reported beside it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -28,9 +28,11 @@ def verdict_of(
 
     ``features`` are those of the case, each with its aspects; None: all of them.
     """
+    judged = () if judgement.variants else judgement.aspects
     fields: dict[str, Any] = {
         "aspects": {aspect: finding.verdict for aspect, finding in judgement.aspects.items()},
         "declared": {str(loss): shown for loss, shown in judgement.losses.items()},
+        "known": known_use(adapter, judgement.cassette, judged, judgement.red),
     }
     named = [
         aspect
@@ -88,31 +90,56 @@ def _verdict(
 
 def unshown_losses(results: Iterable[CaseResult]) -> list[str]:
     """A sentence for each declared loss that concerned some cells and was shown by none."""
-    shown: dict[tuple[str, str], int] = {}
-    cells: dict[tuple[str, str], int] = {}
-    for result in results:
-        for loss, is_shown in result.declared.items():
-            key = result.adapter, loss
-            shown[key] = shown.get(key, 0) + is_shown
-            cells[key] = cells.get(key, 0) + 1
     return [
-        f"{adapter} declares the loss of {loss}, and none of the {cells[adapter, loss]} cells that"
-        " it concerns shows it; delete it from harness_losses"
-        for (adapter, loss), count in shown.items()
-        if not count
+        f"{adapter} declares the loss of {loss}, and none of the {cells} cells that it concerns"
+        " shows it; delete it from harness_losses"
+        for adapter, loss, cells in _unused((result.adapter, result.declared) for result in results)
     ]
+
+
+def fixed_failures(results: Iterable[CaseResult]) -> list[str]:
+    """A sentence for each known failure that concerned some cells, none of which failed."""
+    return [
+        f"{adapter} has the known failure {pattern}, and none of the {cells} cells that it matches"
+        " fails; delete it from harness_known_failing"
+        for adapter, pattern, cells in _unused((result.adapter, result.known) for result in results)
+    ]
+
+
+def _unused(uses: Iterable[tuple[str, Mapping[str, bool]]]) -> Iterator[tuple[str, str, int]]:
+    """Adapter, declaration and number of cells of each declaration that no cell shows."""
+    shown: dict[tuple[str, str], list[bool]] = {}
+    for adapter, use in uses:
+        for declaration, is_shown in use.items():
+            shown.setdefault((adapter, declaration), []).append(is_shown)
+    for (adapter, declaration), cells in shown.items():
+        if not any(cells):
+            yield adapter, declaration, len(cells)
+
+
+def known_use(
+    adapter: Adapter, cassette: str, judged: Iterable[str], failed: Collection[str]
+) -> dict[str, bool]:
+    """The patterns of an adapter's known failures that match one of the ``judged`` aspects and laws,
+    and whether they match one that ``failed``.
+    """
+    return {
+        known.pattern: any(subject in failed for subject in matched)
+        for known in adapter.known_failing
+        if (matched := [subject for subject in judged if matches(known, cassette, subject)])
+    }
 
 
 def known_failure(adapter: Adapter, cassette: str, subject: str) -> KnownFailure | None:
     """The first known failure of an adapter whose pattern matches ``subject`` (an aspect, or
     ``law-3``), the cassette, or both with a space between.
     """
-    forms = (subject, cassette, f"{cassette} {subject}")
     return next(
-        (
-            known
-            for known in adapter.known_failing
-            if any(fnmatchcase(form, known.pattern) for form in forms)
-        ),
-        None,
+        (known for known in adapter.known_failing if matches(known, cassette, subject)), None
     )
+
+
+def matches(known: KnownFailure, cassette: str, subject: str) -> bool:
+    """Whether a pattern matches ``subject``, the cassette, or both with a space between."""
+    forms = (subject, cassette, f"{cassette} {subject}")
+    return any(fnmatchcase(form, known.pattern) for form in forms)

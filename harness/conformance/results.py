@@ -211,7 +211,8 @@ class CaseResult(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=
     line that reproduces the cell, ``wire`` an excerpt of the stream. ``regression_of`` are public
     bug threads, as ``owner/repo#12``.
     ``aspects``: the verdict of each aspect of the answer that was judged. ``declared``: the
-    declared losses of a user's adapter that concern the cell, and whether it shows them.
+    declared losses of a user's adapter that concern the cell, and whether it shows them; ``known``:
+    the patterns of its known failures that match the cell, and whether something of it fails.
     ``question``: the name of the question that other providers answer too. ``answered``: for a case
     with a question, the verdict of each aspect that the wire of the answer has, and of some counts.
     """
@@ -243,6 +244,7 @@ class CaseResult(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=
     regression_of: tuple[str, ...] = ()
     aspects: dict[str, AspectVerdict] = {}
     declared: dict[str, bool] = {}
+    known: dict[str, bool] = {}
     question: str = ""
     answered: dict[str, AspectVerdict] = {}
 
@@ -268,6 +270,7 @@ def brief(result: CaseResult) -> CaseResult:
         origin=Origin(origin.kind) if origin else None,
         lost_features=result.lost_features,
         declared=result.declared,
+        known=result.known,
     )
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 
 import pytest
 
 from harness.conformance.adapters.clients import CLIENTS
+from harness.conformance.facts_cells import matches
+from harness.conformance.project import Project
 from harness.conformance.results import ResultsError
 from harness.dialects import DIALECTS
+from harness.facts import ASPECTS
 from harness.providers import PROVIDERS
 from harness.report import ReportError
 from harness.report.files import read_run
@@ -23,9 +27,27 @@ def check_options(config: pytest.Config) -> None:
     can't be written.
     """
     if any(config.getini(f"harness_{name}") for name in ("adapters", "losses", "known_failing")):
-        project_of(config)
+        _check_patterns(project_of(config))
     _check_names(config)
     _check_report(config)
+
+
+def _check_patterns(project: Project) -> None:
+    """A pattern that matches nothing would excuse nothing, and look as if it did."""
+    known = [known for adapter in project.law_adapters() for known in adapter.known_failing]
+    if not known:
+        return
+    from harness.conformance.laws import LAWS  # imports all laws
+
+    subjects = [*ASPECTS, *(f"law-{law.id}" for law in LAWS)]
+    names = project.cassette_names or [""]
+    for failure in known:
+        if not any(matches(failure, name, subject) for name in names for subject in subjects):
+            near = difflib.get_close_matches(failure.pattern, [*subjects, *names], 1)
+            raise usage_error(
+                f"harness_known_failing: {failure.pattern!r} matches no aspect, law or cassette"
+                + (f"; did you mean {near[0]}?" if near else f"; aspects are {', '.join(ASPECTS)}")
+            )
 
 
 def _check_names(config: pytest.Config) -> None:

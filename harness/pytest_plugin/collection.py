@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
 from collections.abc import Generator
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import pytest
 
 from harness.stream.garbage_collector import collect_seldom
 
-from .paths import below, cassette_folder, spec_roots
+from .paths import below, cassette_folder, named_paths, spec_roots
 
 _SUFFIXES = (".yaml", ".yml")
 
@@ -25,10 +24,7 @@ def pytest_configure(config: pytest.Config) -> None:
                 f"--harness-laws: there is no folder {folder}; name the folder of your recordings"
                 " in pytest's configuration: harness_cassettes = FOLDER"
             )
-        named = [
-            Path(os.path.normpath(config.invocation_params.dir / argument.partition("::")[0]))
-            for argument in config.args
-        ]
+        named = named_paths(config)
         inside = any(below(path, [folder]) is not None for path in named)
         if not inside and not any(below(folder.resolve(), [path]) is not None for path in named):
             config.args.append(str(folder))
@@ -92,8 +88,4 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 def _may_be_spec(path: Path, config: pytest.Config) -> bool:
     """Whether a file is below a folder of ``harness_specs``, or named on the command line."""
-    named = (
-        os.path.normpath(config.invocation_params.dir / str(argument).partition("::")[0])
-        for argument in config.args
-    )
-    return below(path, spec_roots(config)) is not None or str(path) in named
+    return below(path, spec_roots(config)) is not None or path in named_paths(config)

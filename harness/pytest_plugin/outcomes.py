@@ -60,11 +60,12 @@ class _Collector:
             self.unread += [line for line in lines if line not in self.unread]
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Fail the run for declared losses that no cell shows."""
-        if self.config.getini("harness_losses") and self.encoded:
-            from .summary import unshown
+        """Fail a whole run for declared losses and known failures that no cell shows."""
+        declared = ("harness_losses", "harness_known_failing")
+        if self.encoded and any(self.config.getini(name) for name in declared):
+            from .summary import is_whole, unshown
 
-            self.unshown = unshown(self.encoded)
+            self.unshown = unshown(self.encoded) if is_whole(session) else []
             if self.unshown and session.exitstatus == pytest.ExitCode.OK:
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
 

@@ -22,6 +22,14 @@ def cassette_folder(config: pytest.Config) -> Path:
     return Path(os.path.normpath(config.rootpath / config.getini("harness_cassettes")))
 
 
+def named_paths(config: pytest.Config) -> list[Path]:
+    """The files and folders of the arguments of a run, without ``..``."""
+    here = config.invocation_params.dir
+    return [
+        Path(os.path.normpath(here / str(argument).partition("::")[0])) for argument in config.args
+    ]
+
+
 def below(path: Path, roots: Iterable[Path]) -> Path | None:
     """The path from the root that it is below, or from the folder to which a root links; None for
     another path.

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.conformance.facts_cells import unshown_losses
+from harness.conformance.facts_cells import fixed_failures, unshown_losses
 from harness.conformance.project import kind_of, yaml_files
 from harness.conformance.results import CaseResult, decode
 from harness.report import summary
@@ -17,13 +17,28 @@ from harness.stream.printable import printable
 
 from .markers import FILLED
 from .masking import masked
-from .paths import spec_roots
+from .paths import cassette_folder, named_paths, spec_roots
 from .project import project_of
 
 
 def unshown(encoded: Sequence[str]) -> list[str]:
-    """A sentence for each declared loss that no cell of the encoded results shows."""
-    return unshown_losses(_decode(encoded))
+    """A sentence for each declared loss and known failure that no cell of the results shows."""
+    results = _decode(encoded)
+    return [*unshown_losses(results), *fixed_failures(results)]
+
+
+def is_whole(session: pytest.Session) -> bool:
+    """Whether a run asked for all that it could: all specs, or with the laws all cassettes."""
+    config = session.config
+    narrowing = ("keyword", "markexpr", "deselect", "lf", "--harness-provider")
+    if session.shouldstop or session.shouldfail:
+        return False
+    if any(config.getoption(option, None) for option in narrowing):
+        return False
+    laws = config.getoption("--harness-laws")
+    folders = [cassette_folder(config)] if laws else spec_roots(config)
+    named = named_paths(config)
+    return all(any(folder.is_relative_to(path) for path in named) for folder in folders)
 
 
 def _decode(encoded: Sequence[str]) -> list[CaseResult]:
@@ -36,8 +51,8 @@ def write_summary(
     unread: Sequence[str],
     unshown: Sequence[str],
 ) -> None:
-    """Print the summary, the specs that were not read and the losses that no cell shows; write the
-    report if it was asked for.
+    """Print the summary, the specs that were not read, and the losses and known failures that no
+    cell shows; write the report if it was asked for.
     """
     config, results = terminal.config, _decode(encoded)
     terminal.section("Gemini conformance")
@@ -77,10 +92,7 @@ def explain_nothing(terminal: pytest.TerminalReporter) -> None:
 
 def _unnamed_roots(config: pytest.Config) -> Iterator[str]:
     """The folders of ``harness_specs`` that pytest did not collect, since they were not named."""
-    here = config.invocation_params.dir
-    named = [
-        Path(os.path.normpath(here / str(argument).partition("::")[0])) for argument in config.args
-    ]
+    here, named = config.invocation_params.dir, named_paths(config)
     for root in spec_roots(config) if config.getini("harness_specs") else ():
         if not any(root.is_relative_to(path) or path.is_relative_to(root) for path in named):
             way = os.path.relpath(root, here) if root.anchor == here.anchor else root

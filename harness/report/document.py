@@ -132,6 +132,7 @@ class ResultEntry(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields
     lost_features: tuple[str, ...] | None = None
     aspects: dict[str, AspectVerdict] = {}
     declared: dict[str, bool] = {}
+    known: dict[str, bool] = {}
     answered: dict[str, AspectVerdict] = {}
 
 
@@ -276,6 +277,7 @@ _OF_CELL: Final = (
     "lost_features",
     "aspects",
     "declared",
+    "known",
     "answered",
 )
 _OF_EVIDENCE: Final = ("digest", "tool_code", "layers", "breaches")

@@ -107,6 +107,56 @@ def test_a_declared_loss_that_no_cell_shows_fails_the_run(configured: pytest.Pyt
     result.stdout.fnmatch_lines(["mine declares the loss of text, and none of the 1 cells*"])
 
 
+def test_a_known_failure_that_no_cell_shows_fails_the_run(configured: pytest.Pytester) -> None:
+    configure(configured, "replay", "harness_known_failing = mine: text = text is missing")
+    result = run(configured, "--harness-dialect", "mine")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["mine has the known failure text, and none of the 1 cells*"])
+
+
+@pytest.mark.slow
+def test_laws_know_when_a_failure_is_mended(configured: pytest.Pytester) -> None:
+    configure(configured, "replay", "harness_known_failing = mine: text = text is missing")
+    result = configured.runpytest_inprocess(
+        "cassettes", "-p", "no:cacheprovider", "--harness-laws", "--harness-dialect", "mine"
+    )
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["mine has the known failure text, and none of the 1 cells*"])
+
+
+@pytest.mark.parametrize("declared", ["losses = mine: text", "known_failing = mine: text = why"])
+def test_a_part_of_a_run_fails_no_declaration(configured: pytest.Pytester, declared: str) -> None:
+    configure(configured, "replay", f"harness_{declared}")
+    assert run(configured, "--harness-dialect", "mine", "-k", "hello").ret == pytest.ExitCode.OK
+    one = configured.runpytest_inprocess("specs/hello.yaml::hello[mine]", "-p", "no:cacheprovider")
+    assert one.ret == pytest.ExitCode.OK
+
+
+@pytest.mark.parametrize(
+    ("pattern", "way_out"),
+    [
+        ("finsh", "did you mean finish?"),
+        ("law-33", "did you mean law-3?"),
+        ("gemini-api/hallo", "did you mean gemini-api/hello?"),
+        ("zzz", "aspects are text, thoughts, *"),
+    ],
+)
+def test_a_pattern_that_can_match_nothing_is_a_mistake(
+    configured: pytest.Pytester, pattern: str, way_out: str
+) -> None:
+    configure(configured, "replay", f"harness_known_failing = mine: {pattern} = a reason")
+    result = run(configured)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"*{pattern}* matches no aspect, law or cassette; {way_out}"])
+
+
+@pytest.mark.parametrize("pattern", ["law-3", "*", "gemini-api/*", "gemini-api/hello text"])
+def test_a_pattern_is_of_laws_cassettes_or_both(configured: pytest.Pytester, pattern: str) -> None:
+    configure(configured, "without_text", f"harness_known_failing = mine: {pattern} = a reason")
+    result = run(configured, "--harness-laws", "--harness-dialect", "mine", "-k", "law-3")
+    result.assert_outcomes(xfailed=1)
+
+
 def test_a_declaration_for_an_unknown_adapter_is_a_mistake(configured: pytest.Pytester) -> None:
     configure(configured, "replay", "harness_losses = other: text")
     result = run(configured)

@@ -9,15 +9,17 @@ from typing import Any, Final
 import msgspec
 
 from harness.cassettes import CassetteError
+from harness.facts import ASPECTS
 from harness.pipeline.replay import DEFAULT_PROVIDER
 from harness.specs.matching import compare, sides
 from harness.stream.exchange import Exchange, Origin
 
 from ..adapters import Adapter, AdapterError, Output, RunOptions
-from ..facts_cells import known_failure
+from ..facts_cells import known_failure, known_use
 from ..results import CaseResult, Finding
 from . import LAWS, Law
 from .law import Breach
+from .loss import LOSS
 from .shrink import as_case, shrink
 
 MAX_FINDINGS: Final = 5
@@ -100,13 +102,17 @@ def judge_law(cell: LawCell) -> LawJudgement:
             return LawJudgement(msgspec.structs.replace(blank, verdict="not-run", reason=skipped))
         breaches = law.findings(exchange, adapter)
     except AdapterError as error:
-        failed = msgspec.structs.replace(blank, verdict="error", reason=str(error))
-        return LawJudgement(failed, exception=error.__cause__)
+        broken = msgspec.structs.replace(blank, verdict="error", reason=str(error))
+        return LawJudgement(broken, exception=error.__cause__)
     known = [
         known_failure(adapter, cell.cassette, f"law-{law.id}")
         or (breach.aspect and known_failure(adapter, cell.cassette, breach.aspect))
         for breach in breaches
     ]
+    judged = [f"law-{law.id}", *(ASPECTS if adapter.by_facts and law is LOSS else ())]
+    failed = {judged[0], *(breach.aspect for breach in breaches)} if breaches else set()
+    use = known_use(adapter, cell.cassette, judged, failed)
+    blank = msgspec.structs.replace(blank, known=use)
     breaches = [breach for breach, failure in zip(breaches, known, strict=True) if not failure]
     if known and known[0] and not breaches:
         reason, link = known[0].reason, known[0].link
