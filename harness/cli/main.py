@@ -1,7 +1,8 @@
 """The ``harness`` command: its table of commands and its entry point.
 
 Data goes to stdout, and a message about a fault goes to stderr as one line. Exit status: 0; 1 if
-there was nothing to do or a check found something; 2 for a bad file or bad usage.
+there was nothing to do or a check found something; 2 for a bad file or bad usage; 141 if all was
+well and the reader of stdout left before its end.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from .output import masked_output, note
 
 BAD: Final = 2
 """Exit status for a bad file or bad usage."""
+UNREAD: Final = 128 + 13
+"""Exit status of a program that SIGPIPE ended, where the command has no worse one."""
 
 
 class Command(NamedTuple):
@@ -68,18 +71,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str]) -> int:
-    parser = _parser(arguments)
-    parsed, unknown = parser.parse_known_args(arguments)
-    if unknown:
-        parsed.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
-    run: Callable[[argparse.Namespace], int] = parsed.run
+    status = UNREAD
     try:
+        parsed, unknown = _parser(arguments).parse_known_args(arguments)
+        if unknown:
+            parsed.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+        run: Callable[[argparse.Namespace], int] = parsed.run
         status = run(parsed)
         sys.stdout.flush()
         return status
     except BrokenPipeError:  # the reader of stdout has closed it
         sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115  # for the last flush
-        return 0
+        return status or UNREAD
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
         return _refuse(f"{place}{error.strerror or error}")
@@ -95,6 +98,10 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         self.exit(BAD, printable(f"{self.prog}: {message}; see {self.prog} --help") + "\n")
+
+    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
+        sys.stdout.flush()  # the help, while a reader that has left is expected
+        super().exit(status, message)
 
 
 def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:

@@ -120,7 +120,7 @@ def _unused(uses: Iterable[tuple[str, Mapping[str, bool]]]) -> Iterator[tuple[st
 def known_use(
     adapter: Adapter, cassette: str, judged: Iterable[str], failed: Collection[str]
 ) -> dict[str, bool]:
-    """The patterns of an adapter's known failures that match one of the ``judged`` aspects and laws,
+    """The patterns of the known failures that match one of the ``judged`` aspects or laws of a cell,
     and whether they match one that ``failed``.
     """
     return {

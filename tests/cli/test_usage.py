@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import re
 import socket
+import subprocess
+import sys
 from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
 from harness.cli.main import main
-from tests.cli.project import BODY, write
+from tests.cli.project import BODY, SPEC, write
 
 FAILURES = [
     (
@@ -112,6 +114,31 @@ def test_a_pipe_or_device_is_not_read(tmp_path: Path, capsys: pytest.CaptureFixt
     for path in ("pipe", "/dev/zero"):
         assert main(["replay", path]) == 2
         assert capsys.readouterr().err == f"harness: {path}: not a regular file\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [
+        (["replay", "two.yaml"], 141),
+        (["judge", "unified-llm", "--cassettes", "two.yaml"], 141),
+        (["judge", "deaf:replay", "--cassettes", "two.yaml"], 1),
+        (["check", "--specs", "specs", "--cassettes", "."], 1),
+        (["--help"], 141),
+        (["judge", "--help"], 141),
+    ],
+)
+def test_a_reader_that_left_makes_no_success(arguments: list[str], status: int) -> None:
+    write("deaf.py", "def replay(exchange):\n    return []\n")
+    write("specs/s.yaml", SPEC.replace("feature", "fature"))
+    code = "import sys; from harness.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    command = [sys.executable, "-c", code, *arguments]
+    process = subprocess.run(command, stdout=write_end, stderr=subprocess.PIPE, check=False)
+    os.close(write_end)
+    assert process.returncode == status
+    assert b"Traceback" not in process.stderr
 
 
 COMMANDS = [
