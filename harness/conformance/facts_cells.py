@@ -120,8 +120,8 @@ def _unused(uses: Iterable[tuple[str, Mapping[str, bool]]]) -> Iterator[tuple[st
 def known_use(
     adapter: Adapter, cassette: str, judged: Iterable[str], failed: Collection[str]
 ) -> dict[str, bool]:
-    """The patterns of the known failures that match one of the ``judged`` aspects or laws of a cell,
-    and whether they match one that ``failed``.
+    """The patterns of known failures that match an aspect or a law that was judged in a cell, and
+    whether they match one that failed.
     """
     return {
         known.pattern: any(subject in failed for subject in matched)

@@ -33,7 +33,7 @@ from harness.specs import (
 from .adapters import ADAPTERS, EVENTS, FACTS, Adapter, AdapterError
 from .adapters.clients import CLIENTS, make_client_adapter
 from .adapters.declarations import declared_losses, known_failures, with_declarations
-from .adapters.named import NamedAdapter, make_adapter, read_line
+from .adapters.named import NamedAdapter, adapter_of_target, make_adapter, read_line
 from .judge import Cell, NormalizedOnce
 from .suite import FEATURES
 
@@ -83,6 +83,8 @@ class Project:
         self._load_small = lru_cache(maxsize=KEPT_SMALL)(lambda path, changed: load(path))
         self.normalize = NormalizedOnce()
         self.kept: Kept | None = None
+        self.folder = folder
+        self._targets: dict[str, Adapter] = {}
         self._users = with_declarations(
             {name: make_adapter(named, folder) for name, named in self.adapters.items()},
             declared_losses(losses),
@@ -97,6 +99,16 @@ class Project:
     def adapter(self, column: str) -> Adapter | None:
         """The user's adapter or the client of that name; None for a dialect or a layer."""
         return self._users.get(column) or self._clients.get(column)
+
+    def chosen(self, target: str) -> Adapter:
+        """The adapter of that name, one of ours, or that of a target, made once. Raises
+        `AdapterError`.
+        """
+        adapter = self.adapter(target) or self._targets.get(target)
+        if adapter is None:
+            adapter = adapter_of_target(target, self.folder, self.adapters)
+            self._targets[target] = adapter
+        return adapter
 
     def law_adapters(self) -> list[Adapter]:
         """The adapters that the laws are asked of: the events, the dialects, the user's."""

@@ -63,8 +63,9 @@ def harness_replay(request: pytest.FixtureRequest) -> Callable[..., list[dict[st
 
     The first argument is the path of a recording, or the name of a cassette of the project or the
     suite; ``exchange`` counts from 1, and ``NAME:N`` is exchange N. Other arguments are those of
-    `harness.replay`. ``adapter``, the name of a configured adapter, takes their place: its native
-    events are returned, or its facts as JSON where it states facts.
+    `harness.replay`. ``adapter``, the name of a configured adapter or a target as of
+    ``harness judge``, takes their place: its native events are returned, or its facts as JSON where
+    it states facts.
     """
     from .replay_use import replay_function
 

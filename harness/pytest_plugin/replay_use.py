@@ -33,12 +33,7 @@ def replay_function(config: pytest.Config) -> Callable[..., list[dict[str, Any]]
             )
         if not adapter:
             return replay(cassette.exchanges[exchange - 1], **options)
-        chosen = project.adapter(adapter)
-        if chosen is None:
-            raise ReplayError(
-                f"{adapter} is no configured adapter; known are {', '.join(project.adapters)}"
-            )
-        return chosen.items(cassette.exchanges[exchange - 1])
+        return project.chosen(adapter).items(cassette.exchanges[exchange - 1])
 
     return run
 

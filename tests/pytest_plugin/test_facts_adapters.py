@@ -174,10 +174,19 @@ def test_a_test_can_replay_a_configured_adapter(configured: pytest.Pytester) -> 
             items = harness_replay("gemini-api/hello", adapter="mine")
             assert items[0] == {"text": "Hello"}
 
+        def test_target(harness_replay):
+            for _ in range(2):
+                items = harness_replay("gemini-api/hello", adapter="serve: shim:without_text")
+                assert items[0] == {"finish": "STOP"}
+
+        def test_own(harness_replay):
+            items = harness_replay("gemini-api/hello", adapter="anthropic")
+            assert items == harness_replay("gemini-api/hello", dialect="anthropic")
+
         def test_unknown(harness_replay):
-            with pytest.raises(Exception, match="theirs is no configured adapter; known are mine"):
+            with pytest.raises(Exception, match="'theirs' names no adapter; expected one of .*mine"):
                 harness_replay("gemini-api/hello", adapter="theirs")
         """
     )
     result = configured.runpytest_inprocess("test_own.py", "-p", "no:cacheprovider")
-    result.assert_outcomes(passed=2)
+    result.assert_outcomes(passed=4)
