@@ -17,12 +17,13 @@ from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit
 
 from harness.dialects import DIALECTS
-from harness.facts import Entry, Error, Fact, Raised, Raw, facts_of_account
+from harness.facts import Entry, Error, Fact, Raised, Raw, Thought, facts_of_account
 from harness.providers import PROVIDERS, Answer
 from harness.providers.oracle import read_raw
 from harness.stream.framing import Frame, FramingError, frame_by_content
 from harness.stream.generation import GenerateRequest
 from harness.stream.json_codec import Json
+from harness.stream.printable import printable, shorten
 from harness.stream.session import Session
 
 from .adapter import UNKNOWN, AdapterError
@@ -36,6 +37,8 @@ DEFAULT_ADDRESS: Final = "127.0.0.1:8790"
 GATEWAY_KEY: Final = "HARNESS_GATEWAY_KEY"
 """The environment variable with the key that the gateway itself asks for, if any."""
 
+REASONING: Final = ("reasoning_content", "reasoning")
+"""Where gateways put reasoning in Chat Completions, which have no place for it."""
 MAX_BODY: Final = 64 * 1024 * 1024
 
 
@@ -88,14 +91,18 @@ class Gateway:
             reply.skipped = "this wire is asked for streams only"
             return reply
         status, body, fault = self._post(at, timeout)
-        frames = _frames(body)
+        frames, shown = _frames(body), body[:2000].decode("utf-8", "backslashreplace")
+        reply.instead = (
+            f"{self._url} answered HTTP {status} {shorten(printable(shown), 200)}; configure it"
+            f" with the base URL http://{':'.join(map(str, upstream_address()))}, and set"
+            f" {GATEWAY_KEY} if it asks for a key"
+        )
         try:
             for entry in self._wire.read(frames):
                 reply.add(entry)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             reply.raised = Raised(type(error).__name__, f"the answer can't be read: {error}")
         if status >= 300 and not any(_is_error(frame.json) for frame in frames):
-            shown = body[:2000].decode("utf-8", "backslashreplace")
             reply.add(Entry(shown, (Error(status, shown),)))
         reply.raised = reply.raised or fault
         return reply
@@ -206,6 +213,22 @@ def _read_by_oracle(provider: str, frames: Sequence[Frame]) -> list[Entry]:
     return [*entries[:-1], Entry(entries[-1].native, tuple(facts_of_account(account)))]
 
 
+def _read_chat(frames: Sequence[Frame]) -> list[Entry]:
+    """As by the oracle, with the reasoning that gateways send beside the content."""
+    entries = _read_by_oracle("openai-compat", frames)
+    thoughts = [
+        Thought(part[key])
+        for entry in entries
+        for choice in entry.native.get("choices") or ()
+        for part in (choice.get("delta") or choice.get("message") or {},)
+        for key in REASONING
+        if isinstance(part.get(key), str)
+    ]
+    if thoughts:
+        entries[-1] = Entry(entries[-1].native, (*thoughts, *entries[-1].facts))
+    return entries
+
+
 def _read_gemini(frames: Sequence[Frame]) -> list[Entry]:
     return [
         Entry(frame.json, (Raw(frame.json),)) if isinstance(frame.json, dict) else Entry(frame.raw)
@@ -229,10 +252,7 @@ def _read_anthropic(frames: Sequence[Frame]) -> list[Entry]:
 WIRES: Final[Mapping[str, Wire]] = {
     "gemini": Wire(partial(_ask, "gemini-api", "/v1beta/models/{model}:{method}"), _read_gemini),
     "anthropic": Wire(_ask_anthropic, _read_anthropic, streams_only=True),
-    "openai-chat": Wire(
-        partial(_ask, "openai-compat", "/v1/chat/completions"),
-        partial(_read_by_oracle, "openai-compat"),
-    ),
+    "openai-chat": Wire(partial(_ask, "openai-compat", "/v1/chat/completions"), _read_chat),
     "interactions": Wire(
         partial(_ask, "interactions", "/v1beta/interactions"),
         partial(_read_by_oracle, "interactions"),

@@ -133,9 +133,9 @@ def _other_wire(asked: list[ServedRequest], offer: Offer, reply: Reply) -> str:
         ) from reply.exception
     raised = f"; it raised {reply.raised.sentence}" if reply.raised else ""
     others = f", only {offer.requests[0].path}" if offer.requests else ""
+    instead = reply.instead or f"expected one to at.base_url{raised}"
     raise AdapterError(
-        f"the adapter sent no request for an answer to the served address{others}; expected one to"
-        f" at.base_url{raised}"
+        f"the adapter sent no request for an answer to the served address{others}; {instead}"
     ) from reply.exception
 
 

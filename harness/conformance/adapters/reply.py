@@ -27,6 +27,7 @@ class Reply:
     None where that is not known.
 
     ``exception``: the exception that ``raised`` describes, where it was raised in this process.
+    ``instead``: what the adapter did, for the case that it sent no request.
     """
 
     entries: list[Entry] = field(default_factory=list)
@@ -34,6 +35,7 @@ class Reply:
     raised: Raised | None = None
     exception: BaseException | None = None
     skipped: str = ""
+    instead: str = ""
 
     def add(self, entry: Entry, at_s: float | None = None) -> None:
         """Add an event. Raises `AdapterError` for a flood."""

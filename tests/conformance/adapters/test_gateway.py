@@ -17,7 +17,7 @@ import pytest
 
 from harness.conformance.adapters import AdapterError, second_request
 from harness.conformance.adapters.named import make_adapter, read_line
-from harness.facts import Call, Error, Finish, Raw, Text, Transcript, Usage
+from harness.facts import Call, Error, Finish, Raw, Text, Thought, Transcript, Usage
 from harness.providers import with_provider
 from harness.stream.exchange import Exchange, Request
 from tests.conformance.adapters.shims import EXCHANGE, transcript
@@ -205,6 +205,14 @@ def test_a_gateway_of_the_other_wires_answers_in_one_piece(upstream: str, tmp_pa
     assert list(found.facts()) == [Text("Hi"), Finish("stop")]
 
 
+def test_the_reasoning_of_a_gateway_is_a_thought(upstream: str, tmp_path: Path) -> None:
+    deltas: list[Any] = [{"reasoning_content": "Hm"}, {"reasoning": "m"}, {"content": "Hi"}]
+    events = [{"choices": [{"index": 0, "delta": delta}]} for delta in deltas]
+    with gateway(sends(events, upstream)) as (url, _):
+        found = run("openai-chat", url, tmp_path)
+    assert list(found.facts()) == [Thought("Hm"), Thought("m"), Text("Hi")]
+
+
 def test_events_of_another_shape_and_http_errors_are_errors(upstream: str, tmp_path: Path) -> None:
     with gateway(sends([{"delta": 1}], upstream)) as (url, _):
         raised = run("anthropic", url, tmp_path).raised
@@ -227,15 +235,16 @@ def test_a_gateway_that_is_not_there_or_never_asks_is_an_error(
     with pytest.raises(AdapterError, match=r"can't be reached: .* refused; start the gateway"):
         run("gemini", "http://127.0.0.1:9", tmp_path)
 
-    def cached(handler: BaseHTTPRequestHandler, body: dict[str, Any]) -> bytes:
-        handler.send_response(200)
+    def refuses(handler: BaseHTTPRequestHandler, body: dict[str, Any]) -> bytes:
+        handler.send_response(401)
         handler.end_headers()
-        return b"data: {}\n\n"
+        return b"<p>no\nkey</p>"
 
-    with (
-        gateway(cached) as (url, _),
-        pytest.raises(AdapterError, match="sent no request for an answer"),
-    ):
+    answer = (
+        rf"sent no request for an answer .* answered HTTP 401 <p>no\\nkey</p>; configure it with the"
+        rf" base URL {upstream}, and set HARNESS_GATEWAY_KEY"
+    )
+    with gateway(refuses) as (url, _), pytest.raises(AdapterError, match=answer):
         run("gemini", url, tmp_path)
 
 
