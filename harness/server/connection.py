@@ -2,10 +2,10 @@
 
 h11 speaks HTTP/1.1, asyncio moves the bytes, this module decides when. Except with the pace
 ``instant``, a block is written only after the block before has left this process and `GAP_S` has
-passed. Thus a client that reads meanwhile gets the blocks one by one, and a client that parses
-HTTP by blocks (h11, undici) can tell them apart even if it reads late. asyncio sets TCP_NODELAY;
-TCP itself promises no boundaries. The size of what a client sends and the time it may take are
-limited, because clients are not trusted.
+passed, and a client on this machine has up to `PATIENCE_S` more to read it. Thus a client gets the
+blocks one by one, and a client that parses HTTP by blocks (h11, undici) can tell them apart even if
+it reads later. asyncio sets TCP_NODELAY; TCP itself promises no boundaries. The size of what a
+client sends and the time it may take are limited, because clients are not trusted.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import h11
 from .callers import Callers
 from .options import SLOW_S, Fault, Options
 from .response import Answer, phrase_of
+from .unread import unread_by_client
 
 MAX_HEAD: Final = 1 << 16
 MAX_BODY: Final = 1 << 27
@@ -29,6 +30,11 @@ IDLE_S: Final = 60.0
 """How long a client may be silent before and inside a request, or leave an answer unread."""
 
 GAP_S: Final = 0.001
+PATIENCE_S: Final = 0.02
+BREAK_S: Final = 0.01
+"""How long a client has to take in what it read before the connection breaks. Many clients drop
+what they have not taken in by then, so that a break at once would make their answers vary.
+"""
 GRACE_S: Final = 2.0
 """How long a client that left when it was recorded has to leave again, before the connection is
 closed.
@@ -179,6 +185,8 @@ class Connection:
         else:
             shortest = 0.0 if first or options.pace == "instant" else GAP_S
         await asyncio.sleep(max(until - self._clock(), shortest))
+        if shortest:
+            await self._until_read()
 
     async def _end(self, answer: Answer) -> None:
         """End as the recording did; only after a whole answer the connection can be used again."""
@@ -186,9 +194,11 @@ class Connection:
             self.write(h11.EndOfMessage())
         await self.flush()
         match answer.end:
-            case "reset":
-                await asyncio.sleep(GAP_S)  # the client reads the last block before the reset
-                self.reset()
+            case "cut" | "reset":
+                await self._until_read()
+                await asyncio.sleep(BREAK_S)
+                if answer.end == "reset":
+                    self.reset()
             case "aborted":
                 try:
                     async with asyncio.timeout(GRACE_S):
@@ -197,6 +207,12 @@ class Connection:
                     return
             case "stall":
                 await self._until_client_leaves()
+
+    async def _until_read(self) -> None:
+        """Wait until the client has read all that was sent, if that can be known."""
+        ours, until = self.writer.get_extra_info("socket"), self._clock() + PATIENCE_S
+        while unread_by_client(ours) and self._clock() < until:
+            await asyncio.sleep(GAP_S)
 
     async def _until_client_leaves(self) -> None:
         while await self.reader.read(_READ):

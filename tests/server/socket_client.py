@@ -59,7 +59,7 @@ def tape(*exchanges: Exchange) -> Cassette:
 
 class Seen:
     """The data that came over a socket: status line, headers as sent, the transfer-coding blocks with their
-    times, and how it ended.
+    times, and how it ended. ``late_s``: how long the client waits before each read.
     """
 
     def __init__(
@@ -69,6 +69,7 @@ class Seen:
         path: str = PATH,
         method: str = "POST",
         more: str = "",
+        late_s: float = 0.0,
     ) -> None:
         host, port = server.base_url.removeprefix("http://").split(":")
         self.end = "open"
@@ -79,6 +80,7 @@ class Seen:
             self.raw, self.times = b"", list[tuple[float, int]]()
             try:
                 while not self._whole():
+                    time.sleep(late_s)
                     data = peer.recv(1 << 16)
                     if not data:
                         self.end = "closed"

@@ -71,6 +71,20 @@ def test_at_step_a_client_gets_the_reads_one_by_one(monkeypatch: pytest.MonkeyPa
     assert seen.blocks == [data for _, data in reads]
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(socket, "AF_NETLINK"), reason="asks the kernel of Linux")
+@pytest.mark.parametrize("end", ["complete", "reset"])
+def test_a_client_that_reads_late_gets_the_reads_one_by_one(
+    end: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serving_connection, "PATIENCE_S", 30.0)
+    reads = tuple((None, b"x" * 100) for _ in range(5))
+    with serve(tape(answered(reads, end=end)), pace="step") as server:
+        seen = Seen(server, late_s=0.02)
+    assert len(seen.times) >= 5
+    assert (seen.blocks, seen.end) == ([data for _, data in reads], end)
+
+
 def test_a_large_read_is_still_one_block() -> None:
     reads = ((None, b"a" * 32768), (None, b"b" * 200_000), (None, b"c"))
     with serve(tape(answered(reads)), pace="step") as server:

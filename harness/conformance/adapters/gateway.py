@@ -93,7 +93,7 @@ class Gateway:
         status, body, fault = self._post(at, timeout)
         frames, shown = _frames(body), body[:2000].decode("utf-8", "backslashreplace")
         reply.instead = (
-            f"{self._url} answered HTTP {status} {shorten(printable(shown), 200)}; configure it"
+            f"{self._url} answered HTTP {status} {_first_line(shown)}; configure it"
             f" with the base URL http://{':'.join(map(str, upstream_address()))}, and set"
             f" {GATEWAY_KEY} if it asks for a key"
         )
@@ -157,6 +157,12 @@ def _frames(body: bytes) -> list[Frame]:
     except FramingError:
         frames.append(Frame(0, None, body[-2000:].decode("utf-8", "backslashreplace")))
     return frames
+
+
+def _first_line(text: str) -> str:
+    """The first line of a text that is longer than a bracket."""
+    line = next((line for line in text.splitlines() if len(line) > 1), "without a body")
+    return shorten(printable(line), 200)
 
 
 def _is_error(message: Json) -> bool:

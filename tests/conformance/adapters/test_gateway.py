@@ -238,11 +238,11 @@ def test_a_gateway_that_is_not_there_or_never_asks_is_an_error(
     def refuses(handler: BaseHTTPRequestHandler, body: dict[str, Any]) -> bytes:
         handler.send_response(401)
         handler.end_headers()
-        return b"<p>no\nkey</p>"
+        return b'{\n"error": "no key"\n}'
 
     answer = (
-        rf"sent no request for an answer .* answered HTTP 401 <p>no\\nkey</p>; configure it with the"
-        rf" base URL {upstream}, and set HARNESS_GATEWAY_KEY"
+        r'sent no request for an answer .* answered HTTP 401 "error": "no key"; configure it with'
+        rf" the base URL {upstream}, and set HARNESS_GATEWAY_KEY"
     )
     with gateway(refuses) as (url, _), pytest.raises(AdapterError, match=answer):
         run("gemini", url, tmp_path)
