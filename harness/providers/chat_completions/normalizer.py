@@ -84,6 +84,12 @@ class ChatNormalizer(AnswerReader):
         if (wrong or self._answer.failed) and "choices" not in fields.values:
             self._fail(message, out)
             return
+        kind = fields.values.get("object")
+        if type(kind) is str and kind and kind not in _OBJECTS:  # of another API
+            out.append(Unknown("frame", message))
+            if wrong:
+                self._fail(message, out)
+            return
         fields.take("error")
         fields.take("obfuscation", str)
         if fields.values.get("object") in _OBJECTS:

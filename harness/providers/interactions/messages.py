@@ -61,10 +61,10 @@ def is_removed(message: dict[str, Json]) -> bool:
 def is_interaction(message: dict[str, Json]) -> bool:
     """Whether a message without an event type is an interaction: its object says so, or in its
     place steps or a status of the API. Lines of programs and objects of other APIs have a status
-    too.
+    too, with another object or a type.
     """
     kind, status = message.get("object"), message.get("status")
-    if type(kind) is str:
+    if type(kind) is str or "type" in message:
         return kind == "interaction"
     return "steps" in message or (type(status) is str and (status in FINISHES or status in WAITING))
 

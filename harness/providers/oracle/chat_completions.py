@@ -14,7 +14,7 @@ from itertools import takewhile
 from harness.facts import Facts
 from harness.stream.json_codec import Json
 
-from .gemini import present
+from .gemini import names_in, present
 from .reader import MessageReader, note_error
 
 DEEPEST = 200
@@ -146,8 +146,12 @@ class ChatReader(MessageReader):
         error = message.get("error")
         if error or isinstance(error, dict):
             self._read_error(error)
+        kind = message.get("object")
+        if isinstance(kind, str) and kind and kind not in _OBJECTS:  # of another API
+            facts.others |= names_in(message)
+            return
         facts.others |= present(message, _READ)
-        if str(message.get("object") or "chat.completion") not in _OBJECTS:
+        if kind and kind not in _OBJECTS:
             facts.others.add("object")
         facts.others |= {"modelVersion"} if message.get("model") else set()
         facts.others |= {"responseId"} if message.get("id") else set()

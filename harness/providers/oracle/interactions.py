@@ -394,7 +394,7 @@ class _Reader(MessageReader):
 def _is_interaction(message: dict[str, Json]) -> bool:
     """Whether an object without an event type is an interaction, and not that of another API."""
     kind = message.get("object")
-    if isinstance(kind, str):
+    if isinstance(kind, str) or "type" in message:
         return kind == "interaction"
     return "steps" in message or message.get("status") in _STATUSES
 

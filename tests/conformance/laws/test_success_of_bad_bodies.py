@@ -62,6 +62,12 @@ NOTHING = {
     "a response of OpenAI": json.dumps(
         {"id": "r", "object": "response", "status": "completed", "output": [{"text": "Hi"}]}
     ).encode(),
+    "a message of OpenAI's responses": json.dumps(
+        {"type": "message", "status": "completed", "content": [{"text": "Hi"}]}
+    ).encode(),
+    "a text completion of OpenAI": json.dumps(
+        {"object": "text_completion", "choices": [{"text": "Hi", "finish_reason": "stop"}]}
+    ).encode(),
     "a stream of OpenAI's responses": sse(
         {"type": "response.output_text.delta", "delta": "Hi"},
         {"type": "response.completed", "response": {"status": "completed"}},
