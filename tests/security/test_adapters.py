@@ -130,21 +130,36 @@ os.write(out, b'{{"hello": 1}}\\n{{"id": 1, "native": [{{}}]}}\\n')
 """
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(
+linux = pytest.mark.skipif(
     not Path("/proc/self/environ").exists(), reason="what left its session is found by /proc"
 )
+
+
+def left_in(folder: Path) -> list[str]:
+    """The processes in a folder."""
+    found = []
+    for one in Path("/proc").glob("[0-9]*/cwd"):
+        with suppress(OSError):  # it has ended, or is somebody else's
+            found += [one.parent.name] if one.readlink() == folder.resolve() else []
+    return [process for process in found if int(process) != os.getpid()]
+
+
+def nothing_is_left_in(folder: Path) -> bool:
+    """Whether all processes in a folder have ended; ends them otherwise."""
+    until = time.monotonic() + 5
+    while left_in(folder) and time.monotonic() < until:  # the kernel takes them in its own time
+        time.sleep(0.05)
+    left = left_in(folder)
+    for process in left:
+        os.kill(int(process), signal.SIGKILL)
+    return not left
+
+
+@pytest.mark.slow
+@linux
 @pytest.mark.parametrize("leave", LEAVERS.values(), ids=list(LEAVERS))
 def test_processes_left_by_a_program_end_with_it(leave: str, tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(LEAVES.format(leave=leave), encoding="utf-8")
-
-    def left() -> list[str]:
-        """The processes in this folder: only children of the program run there."""
-        found = []
-        for one in Path("/proc").glob("[0-9]*/cwd"):
-            with suppress(OSError):  # it has ended, or is somebody else's
-                found += [one.parent.name] if one.readlink() == tmp_path.resolve() else []
-        return found
 
     careless = subprocess.Popen(
         [sys.executable, "program.py"],
@@ -155,15 +170,64 @@ def test_processes_left_by_a_program_end_with_it(leave: str, tmp_path: Path) -> 
     careless.wait(20)
     with suppress(ProcessLookupError):
         os.killpg(careless.pid, signal.SIGKILL)  # the session alone
-    (child,) = left()
+    (child,) = left_in(tmp_path)
     os.kill(int(child), signal.SIGKILL)
     adapter = make_adapter(read_line(f"mine = run: {sys.executable} program.py"), tmp_path)
     assert adapter.items(exchange(TEXT)) == [{}]
     adapter.close()
-    until = time.monotonic() + 5
-    while left() and time.monotonic() < until:  # the kernel takes them away in its own time
-        time.sleep(0.05)
-    assert left() == []
+    assert nothing_is_left_in(tmp_path)
+
+
+STARTS = {
+    "a fork": "if os.fork() == 0: time.sleep(30); os._exit(0)",
+    "one of multiprocessing": "multiprocessing.Process(target=time.sleep, args=(120,)).start()",
+    "a program in its own session": "subprocess.Popen(['sleep', '30'], start_new_session=True)",
+    "a program whose parent has ended": "subprocess.run(['sh', '-c', 'sleep 30 &'])",
+}
+STARTING = """
+import multiprocessing, os, subprocess, time
+multiprocessing.set_start_method("fork")
+from harness.facts import Text
+def replay(exchange):
+    {start}
+    yield {{"text": "Hi"}}, [Text("Hi")]
+"""
+
+
+@pytest.mark.slow
+@linux
+@pytest.mark.parametrize("start", STARTS.values(), ids=list(STARTS))
+def test_what_a_function_started_ends_with_the_command(start: str, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(TEXT)
+    (tmp_path / "starting.py").write_text(STARTING.format(start=start), encoding="utf-8")
+    command = Path(sys.executable).with_name("harness")
+    run = subprocess.run(
+        [command, "replay", "a.txt", "--provider", "gemini-api", "--adapter", "starting:replay"],
+        cwd=tmp_path,
+        stdout=subprocess.DEVNULL,
+        check=False,
+        timeout=60,  # multiprocessing waits for its children
+    )
+    assert nothing_is_left_in(tmp_path)
+    assert run.returncode == 0
+
+
+@pytest.mark.slow
+@linux
+@pytest.mark.parametrize("start", STARTS.values(), ids=list(STARTS))
+def test_what_a_function_started_ends_with_the_tests(start: str, project: Path) -> None:
+    (project / "starting.py").write_text(STARTING.format(start=start), encoding="utf-8")
+    (project / "pytest.ini").write_text(
+        "[pytest]\nharness_adapters =\n    own: facts = starting:replay\n", encoding="utf-8"
+    )
+    subprocess.run(
+        [sys.executable, "-m", "pytest", "specs", "--harness-dialect", "own"],
+        cwd=project,
+        stdout=subprocess.DEVNULL,
+        check=False,
+        timeout=60,  # multiprocessing waits for its children
+    )
+    assert nothing_is_left_in(project)
 
 
 @pytest.mark.slow

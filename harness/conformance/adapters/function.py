@@ -23,6 +23,7 @@ from .forks import Forks
 from .json_data import json_of_native
 from .raised import raised_by, trim
 from .reply import Level, Reply, checked_facts
+from .started import ended_with_this_process
 from .thread import Expired, Loop, Overtime, WorkerThread
 
 _EXPECTED: Final[Mapping[Level, str]] = {
@@ -78,7 +79,7 @@ class Function:
             return
         self._forks.reap()
         try:
-            with without_keys(served=self._served), without_exit():
+            with ended_with_this_process(), without_keys(served=self._served), without_exit():
                 self._gather(function, argument, reply, loop, silent=question.turn == 2)
         except (AdapterError, Expired):
             raise
@@ -185,7 +186,7 @@ def _find(target: str, folder: Path, *, served: bool) -> tuple[Any, Any]:
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))
     try:
-        with without_keys(served=served):
+        with ended_with_this_process(), without_keys(served=served):
             module = import_module(name)
         function: Any = module
         for part in path.split("."):

@@ -20,6 +20,7 @@ from typing import Final
 
 from .adapter import AdapterError
 from .environment import adapter_environment
+from .started import end_marked
 
 OUT: Final = "HARNESS_OUT"
 MAX_OUTPUT: Final = 64 * 1024 * 1024
@@ -27,9 +28,6 @@ TAIL: Final = 2000
 """The bytes of stderr that are kept."""
 MARK: Final = "HARNESS_PROGRAM"
 """The environment variable that marks a program and all processes that it starts."""
-
-ROUNDS: Final = 10
-"""Searches for processes that are left. A process that forks meanwhile is found by the next."""
 
 _STEP_S: Final = 0.2
 """How often a program that writes nothing is asked whether it is still there. A process that it
@@ -177,24 +175,8 @@ def _end(process: subprocess.Popen[bytes], read_end: int, mark: str) -> None:
     """
     with suppress(ProcessLookupError, PermissionError):  # all processes have ended
         os.killpg(process.pid, signal.SIGKILL)
-    for _ in range(ROUNDS):
-        left = [pid for pid in _marked(f"{MARK}={mark}".encode()) if pid != process.pid]
-        for pid in left:
-            with suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
-        if not left:
-            break
+    end_marked(MARK, mark, but=process.pid)
     with suppress(OSError):
         os.close(read_end)
     with process:  # closes its pipes, and waits for it
         pass
-
-
-def _marked(mark: bytes) -> Iterator[int]:
-    """The processes with this mark in their environment. Without ``/proc`` there are none; a
-    process that emptied its environment is not found.
-    """
-    for environ in Path("/proc").glob("[0-9]*/environ"):
-        with suppress(OSError):  # the process has ended, or belongs to another user
-            if mark in environ.read_bytes().split(b"\0"):
-                yield int(environ.parent.name)

@@ -1,0 +1,113 @@
+"""Ends the processes that adapters have started, in whatever way. They are found by ``/proc``.
+
+A mark in its environment identifies a process that runs another program, also one that left its
+session or whose parent has ended. A process that a function only forked is a child of the thread in
+which the function ran.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+MARK: Final = "HARNESS_FUNCTION"
+"""The environment variable that marks what functions start."""
+ROUNDS: Final = 10
+"""Searches for processes that are left. A process that forks meanwhile is found by the next."""
+
+_START: Final = time.monotonic_ns()
+_watched: Final[set[int]] = set()
+"""The processes that end what they started: this one, unless it was forked since."""
+_running: Final[set[int]] = set()
+"""The threads in which functions run now."""
+_children: Final[set[int]] = set()
+"""The processes that functions have left behind."""
+_lock: Final = threading.Lock()
+
+
+@contextmanager
+def ended_with_this_process() -> Iterator[None]:
+    """Lets all processes that this thread starts meanwhile end when this process ends: a function
+    may keep one between two exchanges.
+    """
+    process, thread = os.getpid(), threading.get_native_id()
+    before = {*_children_of_thread(thread)}
+    with _lock:
+        if process not in _watched:
+            from multiprocessing.util import Finalize  # a run without functions saves its time
+
+            _watched.add(process)
+            # Before multiprocessing waits for its children, also in the process of a pool.
+            Finalize(None, _end_started, exitpriority=100)
+        _running.add(thread)
+        os.environ[MARK] = _mark()
+    try:
+        yield
+    finally:
+        if os.getpid() == process:
+            with _lock:
+                _children.update({*_children_of_thread(thread)} - before)
+                _running.discard(thread)
+                if not _running:
+                    os.environ.pop(MARK, None)
+
+
+def end_marked(name: str, mark: str, *, but: int = 0) -> None:
+    """Kill all processes in whose environment the variable ``name`` is ``mark``. A process that
+    emptied its environment is not found.
+    """
+    for _ in range(ROUNDS):
+        left = [pid for pid in _marked(f"{name}={mark}".encode()) if pid not in (but, os.getpid())]
+        _kill(left)
+        if not left:
+            break
+
+
+def _mark() -> str:
+    """The mark of this process, which a forked one does not have."""
+    return f"{os.getpid()}-{_START}"
+
+
+def _end_started() -> None:
+    running = {pid for thread in _running for pid in _children_of_thread(thread)}
+    _kill([*_with_descendants(running | (_children & {*_children_of("self")}))])
+    end_marked(MARK, _mark())
+
+
+def _kill(processes: Iterable[int]) -> None:
+    for pid in processes:
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def _with_descendants(processes: Iterable[int]) -> Iterator[int]:
+    for pid in processes:
+        yield pid
+        yield from _with_descendants(_children_of(str(pid)))
+
+
+def _children_of(process: str) -> Iterator[int]:
+    for path in Path(f"/proc/{process}/task").glob("*/children"):
+        yield from _listed(path)
+
+
+def _children_of_thread(thread: int) -> Iterator[int]:
+    return _listed(Path(f"/proc/self/task/{thread}/children"))
+
+
+def _listed(path: Path) -> Iterator[int]:
+    with suppress(OSError):  # the process has ended, or belongs to another user
+        yield from map(int, path.read_text(encoding="ascii").split())
+
+
+def _marked(mark: bytes) -> Iterator[int]:
+    for environ in Path("/proc").glob("[0-9]*/environ"):
+        with suppress(OSError):
+            if mark in environ.read_bytes().split(b"\0"):
+                yield int(environ.parent.name)
