@@ -123,7 +123,8 @@ def moved(
     headers: Iterable[tuple[str, str]], base_url: str, origin: str | None = None
 ) -> list[tuple[str, str]]:
     """The headers, with URLs that the client asks next at ``base_url``: those of ``origin``
-    (``https://host``), without it all absolute ones. So a redirected client comes back.
+    (``https://host``), without it all that name a host. So a redirected client comes back. A URL
+    without a scheme has that of ``origin``.
     """
     return [
         (name, _moved(value, base_url, origin) if name.lower() in URL_HEADERS else value)
@@ -132,6 +133,8 @@ def moved(
 
 
 def _moved(url: str, base_url: str, origin: str | None) -> str:
+    if url.startswith("//"):
+        url = urlsplit(origin or base_url).scheme + ":" + url
     try:
         parts = urlsplit(url)
     except ValueError:

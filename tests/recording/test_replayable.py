@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 import vcr
 
@@ -92,11 +93,13 @@ def test_a_redirect_is_replayed_by_vcrpys_stubs(tmp_path: Path) -> None:
     assert len(load(path).exchanges) == 2
 
 
-def test_a_redirect_leads_back_to_the_relay_and_to_the_server(tmp_path: Path) -> None:
+@pytest.mark.parametrize("dropped", ["", "http:"])
+def test_a_redirect_leads_back_to_the_relay_and_to_the_server(dropped: str, tmp_path: Path) -> None:
     path, urls = tmp_path / "a.yaml", list[str]()
 
     def redirect(connection: Any) -> None:
-        plain("302 Found", b"", f"Location: {urls[0]}/moved?page=2")(connection)
+        location = f"{urls[0]}/moved?page=2".removeprefix(dropped)
+        plain("302 Found", b"", f"Location: {location}")(connection)
 
     with raw_server(redirect, ARRIVED) as upstream:
         urls.append(upstream)
@@ -110,6 +113,21 @@ def test_a_redirect_leads_back_to_the_relay_and_to_the_server(tmp_path: Path) ->
     assert len(load(path).exchanges) == 2
     with serve(path) as server, urllib.request.urlopen(f"{server.base_url}/x") as answer:
         assert (answer.read(), answer.url) == (b"arrived", f"{server.base_url}/moved?page=2")
+
+
+@pytest.mark.parametrize("dropped", ["", "http:"])
+def test_a_redirect_to_another_host_is_the_clients_to_follow(dropped: str, tmp_path: Path) -> None:
+    asked: list[Any] = []
+    with (
+        raw_server(asked.append) as other,
+        raw_server(plain("302 Found", b"", f"Location: {other.removeprefix(dropped)}/y")) as host,
+        use_cassette(tmp_path / "a.yaml", mode="once") as tape,
+        relay(tape, host) as url,
+        httpx.Client() as http,
+    ):
+        assert http.get(f"{url}/x").headers["location"] == f"{other}/y"
+    assert asked == []
+    assert [exchange.status for exchange in load(tmp_path / "a.yaml").exchanges] == [302]
 
 
 FIRST = plain("200 OK", b"{}", "X-Next-Page: /pages/page-2", "X-Other: unused")
