@@ -15,10 +15,11 @@ from io import TextIOWrapper
 from pkgutil import resolve_name
 from typing import Final, NamedTuple, NoReturn
 
+from harness.conformance.masked_output import masked_output
 from harness.stream.garbage_collector import collect_seldom
 from harness.stream.printable import printable
 
-from .output import masked_output, note
+from .output import note
 
 BAD: Final = 2
 """Exit status for a bad file or bad usage."""

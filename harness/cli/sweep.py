@@ -18,6 +18,7 @@ from harness.conformance.adapters import ADAPTERS, FACTS, Adapter
 from harness.conformance.adapters.named import TIMEOUT_S, adapter_of_target, make_adapter
 from harness.conformance.configuration import adapters_of
 from harness.conformance.laws import LAWS
+from harness.conformance.masked_output import masked_output
 from harness.conformance.recordings import find_path
 from harness.conformance.sweep.contract import Settings, Target
 from harness.conformance.sweep.diff import SweepDifferences, compare_sweeps
@@ -33,7 +34,7 @@ from harness.report.sweep_page import PAGE, most_frequent, sweep_page
 from harness.stream.printable import printable
 
 from .judge import RED, declared_of, line_of
-from .output import masked_output, note
+from .output import note
 from .record import INTERRUPTED, read_count, read_seconds
 
 

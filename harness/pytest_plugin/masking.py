@@ -39,6 +39,21 @@ def pytest_runtest_makereport(
     return report
 
 
+@pytest.hookimpl(wrapper=True, trylast=True)  # while pytest's own capture is in place
+def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
+    """Masks what one of our items prints and pytest does not capture, or shows at once."""
+    shown = item.config.getoption("capture") in ("no", "tee-sys")
+    if not shown or not is_ours(item) or getattr(item, "quiet", None):
+        return (yield)
+    from harness.conformance.masked_output import masked_output
+
+    with masked_output(by_line=True, until=BaseException):
+        return (yield)
+
+
+pytest_runtest_setup = pytest_runtest_teardown = pytest_runtest_call
+
+
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_make_collect_report(
     collector: pytest.Collector,

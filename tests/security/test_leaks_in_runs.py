@@ -104,6 +104,45 @@ def test_a_test_run_shows_no_secret(
         assert shown(plain[plain.index(f"{place}: it is") :][:400])
 
 
+PRINTS = """
+import logging, sys
+import pytest
+from places import TEXT
+
+pytestmark = pytest.mark.usefixtures("harness_replay")
+
+@pytest.fixture
+def around():
+    print("setup: " + TEXT)
+    yield
+    print("teardown: " + TEXT)
+
+def test_prints(around):
+    print("stdout: " + TEXT)
+    print("stderr: " + TEXT, file=sys.stderr)
+    print("no line: " + TEXT, end="")
+
+def test_fails():
+    print("failed: " + TEXT)
+    raise ValueError
+
+def test_after():
+    print("after: " + TEXT)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("capture", ["no", "tee-sys"])
+def test_what_is_not_captured_shows_no_secret(pytester: pytest.Pytester, capture: str) -> None:
+    pytester.makepyfile(test_leaks=PRINTS)
+    run = pytester.runpytest_subprocess(f"--capture={capture}")
+    run.assert_outcomes(passed=2, failed=1)
+    printed = run.stdout.str() + run.stderr.str()
+    assert not shown(printed)
+    for place in "setup", "stdout", "stderr", "no line", "failed", "teardown", "after":
+        assert f"{place}: it is REDACTED" in printed
+
+
 KEY = "AIzaSyLEAK-456789-0123456789_0123456789"
 CASE = """\
 harness: 1

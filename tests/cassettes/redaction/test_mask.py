@@ -35,6 +35,13 @@ PRIVATE = (
         ("long-known values and AIza keys stay", "long-known values and AIza keys stay"),
         ("KeyError: {'api_key': 'a\\'b'}", "KeyError: {'api_key': 'REDACTED'}"),
         ("x = {\"api_key\": 'a'}, y", "x = {\"api_key\": 'REDACTED'}, y"),
+        (
+            "{'a': 'b...client_secret': 'x', 'c': 'd'}",
+            "{'a': 'b...client_secret': 'REDACTED', 'c': 'd'}",
+        ),
+        ("Config(a=1, b...ey='x', c=2)", "Config(a=1, b...ey='REDACTED', c=2)"),
+        ("{'a': 'b...': 'x'}", "{'a': 'b...': 'REDACTED'}"),
+        ("{'a': 'b...text': 'x'} and so on ...: 'y'", "{'a': 'b...text': 'x'} and so on ...: 'y'"),
         ('repr \'{"id_token": "a\\\\"b"}\' there', 'repr \'{"id_token": "REDACTED"}\' there'),
         ("GET https://h/x?a=b&key=c HTTP", "GET https://h/x?a=b&key=REDACTED HTTP"),
         ("\ud83d half", "\ud83d half"),
