@@ -32,6 +32,8 @@ ENDS: Final[dict[str, End]] = {"RemoteProtocolError": "cut", "ReadError": "reset
 """Name of the library's exception → how the answer ended. With any other, the client left."""
 
 
+_ON_DEMAND: Final = frozenset({"link"})
+"""Headers that libraries read only for a client that asks for their meaning."""
 _INSTALLED: Final = frozenset({"site-packages", "dist-packages"})
 _PYTHON: Final = Path(os.__file__).parent
 
@@ -366,7 +368,7 @@ class _WatchedHeaders:
         return bool(super().__contains__(name))  # type: ignore[misc]
 
     def _note(self, name: str) -> None:
-        if _is_users(sys._getframe(2).f_code.co_filename):
+        if name.lower() in _ON_DEMAND or _is_users(sys._getframe(2).f_code.co_filename):
             self._exchange.asked_headers.add(name.lower())
 
 

@@ -202,6 +202,18 @@ def test_a_header_that_an_asyncio_client_needs_is_an_error(tmp_path: Path) -> No
         asyncio.run(record(url))
 
 
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_a_client_that_asks_for_links_needs_the_header(library: str, tmp_path: Path) -> None:
+    linked = plain("200 OK", b"{}", 'Link: </pages/2>; rel="next"', "X-Other: unused")
+    with (
+        raw_server(linked) as url,
+        pytest.raises(RecordingRefused, match="needs the header Link"),
+        use_cassette(tmp_path / "a.yaml", mode="once") as tape,
+        client(library, tape) as http,
+    ):
+        assert http.post(url).links["next"]["url"] == "/pages/2"
+
+
 @pytest.mark.parametrize("stub", [False, True], ids=["our transport", "vcrpy's stub"])
 def test_a_suite_of_vcrpy_is_refused_too(stub: bool, tmp_path: Path) -> None:
     recorder, path = vcr.VCR(), tmp_path / "a.yaml"
