@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from harness.stream.json_codec import Json, same_json
+from harness.stream.json_codec import Json, finite_json, same_json
 from harness.stream.printable import short_json
 
 from .account import Facts
@@ -291,10 +291,18 @@ def message_findings(name: str, messages: Iterable[str], carried: Facts) -> list
     ]
 
 
+def _is_json(text: str) -> bool:
+    try:
+        finite_json(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
 def unreadable_findings(wire: Facts, traced: bool) -> list[str]:
     """The first piece of the wire that is not JSON, unless the payloads have a trace of it."""
     return (
         []
-        if traced or not wire.unreadable
-        else [f"unreadable lost: {short_json(wire.unreadable[0])} left no trace"]
+        if traced or not (lost := [piece for piece in wire.unreadable if not _is_json(piece)])
+        else [f"unreadable lost: {short_json(lost[0])} left no trace"]
     )

@@ -76,12 +76,19 @@ class AnswerReader(ABC):
             self._read_text(frame.raw, frame.partial, out)
         elif self._answer.failed and not self._has_error():
             self._fail(message, out)
-        elif type(message) is list and message and all(type(item) is dict for item in message):
+        else:
+            self._read_items(message, out)
+        return out
+
+    def _read_items(self, message: Json, out: list[Event]) -> None:
+        """Read the messages of an array, however deep; other values are unknown."""
+        if type(message) is dict:
+            self._read(message, out)
+        elif type(message) is list and any(type(item) in (dict, list) for item in message):
             for item in message:
-                self._read(item, out)
+                self._read_items(item, out)
         else:
             out.append(Unknown("frame", message))
-        return out
 
     def close(self, end: End = "complete") -> list[Event]:
         """The events that are still open when the answer has ended."""

@@ -19,6 +19,7 @@ from .reader import note_error, note_exit
 
 _EVENTS = ("init", "step_update", "result", "command_result")
 _DOCUMENT = {"conversation_id", "status", "response"}
+_COUNTS = ("input_tokens", "cache_read_tokens", "output_tokens", "thinking_tokens", "total_tokens")
 
 
 def gather_agy(
@@ -68,7 +69,9 @@ class _Run:
             self.note_id(message)
             named = {"model": "modelVersion"}
             self.facts.others |= {
-                named.get(name, camel(name)) for name in payload if payload[name] is not None
+                named.get(name, camel(name)) if isinstance(value, str) else camel(name)
+                for name, value in payload.items()
+                if value is not None
             }
         elif event == "step_update" and isinstance(payload, dict) and _is_step(payload):
             self.note_id(payload)
@@ -116,7 +119,7 @@ class _Run:
             facts.add_opaque("server_tools", *strings(_result(step)[1]))
         if isinstance(usage, dict):
             for name, count in usage.items():
-                if isinstance(count, int):
+                if type(count) is int:
                     self.sums[name] = self.sums.get(name, 0) + count
             count_usage(facts, self.sums)
 
@@ -146,7 +149,7 @@ class _Run:
             facts.notices.append(", ".join(map(_denied, actions)))
         measured = False
         if isinstance(usage, dict):
-            measured = any(isinstance(count, int) and count for count in usage.values())
+            measured = any(type(usage.get(name)) is int and usage[name] for name in _COUNTS)
             if measured and not (self.sums and _resumed(result, self.turns)):
                 count_usage(facts, usage)
             else:
@@ -247,7 +250,7 @@ def count_usage(facts: Facts, usage: Object) -> None:
     """
 
     def count(name: str) -> int:
-        return usage[name] if isinstance(usage.get(name), int) else 0
+        return usage[name] if type(usage.get(name)) is int else 0
 
     count_gemini(facts, usage)
     facts.usage |= {

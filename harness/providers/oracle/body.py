@@ -52,6 +52,7 @@ def read_body(body: bytes) -> Iterator[str | tuple[Json]]:
         text = text.removeprefix("\ufeff")
     at, size = 0, len(text)
     data: list[str] = []
+    depth = 0  # in arrays
     while at < size:
         first = text[at]
         if first == "{":
@@ -63,7 +64,11 @@ def read_body(body: bytes) -> Iterator[str | tuple[Json]]:
             yield from _data_messages(data)
             at += 1
         elif first in "[], \t":
+            depth += (first == "[") - (first == "]")
             at += 1
+        elif depth > 0 and (after := _item_end(text, at)):
+            yield (_document(text, at)[0],)
+            at = after
         else:
             end = _line_end(text, at)
             if text.startswith("data:", at, end):
@@ -118,6 +123,13 @@ def _document(text: str, at: int) -> tuple[Any, int]:
     if _NO_UTF8.search(text, at, end):
         return _UNREADABLE, end
     return value, end
+
+
+def _item_end(text: str, at: int) -> int:
+    """The end of the item of an array that begins at an index; 0 if there is none."""
+    value, end = _document(text, at)
+    is_item = value is not _UNREADABLE and text[end:].lstrip()[:1] in (",", "]")
+    return end if is_item else 0
 
 
 def is_json(text: str) -> bool:

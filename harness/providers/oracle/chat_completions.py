@@ -47,16 +47,16 @@ def gather_chat(body: bytes, status: int = 200, *, interrupted: bool = False) ->
 def count_chat(facts: Facts, usage: dict[str, Json]) -> None:
     """Note the counts of one ``usage``. The tokens of the reasoning are counted in the output."""
     for name, wire in _COUNTS:
-        if isinstance(usage.get(name), int):
+        if type(usage.get(name)) is int:
             facts.usage[wire] = usage[name]
     of_input, of_output = (usage.get(f"{name}_tokens_details") for name in ("prompt", "completion"))
     for name, wire in _INPUT_COUNTS:
-        if isinstance(of_input, dict) and isinstance(of_input.get(name), int):
+        if isinstance(of_input, dict) and type(of_input.get(name)) is int:
             facts.usage[wire] = of_input[name]
-    if isinstance(of_output, dict) and isinstance(of_output.get("reasoning_tokens"), int):
+    if isinstance(of_output, dict) and type(of_output.get("reasoning_tokens")) is int:
         reasoning = of_output["reasoning_tokens"]
         facts.usage["thoughtsTokenCount"] = reasoning
-        if isinstance(usage.get("completion_tokens"), int):
+        if type(usage.get("completion_tokens")) is int:
             facts.usage["candidatesTokenCount"] = usage["completion_tokens"] - reasoning
 
 
@@ -172,9 +172,11 @@ class ChatReader(MessageReader):
             if isinstance(holder, dict):
                 self._read_holder(holder)
         reason = choice.get("finish_reason")
-        if reason:
+        if isinstance(reason, str) and reason:
             self._close_calls()
-            self.facts.finish = str(reason)
+            self.facts.finish = reason
+        elif reason:
+            self.facts.others.add("finishReason")
 
     def _read_holder(self, holder: dict[str, Json]) -> None:
         """Read a delta or a message: text first, then calls."""
@@ -219,8 +221,11 @@ class ChatReader(MessageReader):
         function = piece.get("function") or piece.get("custom")
         function = function if isinstance(function, dict) else {}
         self.facts.others |= present(function, _READ_FUNCTION)
-        given, index = str(function.get("name") or ""), piece.get("index")
-        call_id = str(piece["id"]) if piece.get("id") else None
+        name, index, identity = function.get("name"), piece.get("index"), piece.get("id")
+        given = name if isinstance(name, str) else ""
+        call_id = identity if isinstance(identity, str) and identity else None
+        self.facts.others |= {"name"} if name and not given else set()
+        self.facts.others |= {"id"} if identity and not call_id else set()
         arguments = function.get("arguments", function.get("input"))
         index = index if type(index) is int else None
         related = [call for call in self.calls if call.continued_by(call_id, index, given)]

@@ -30,7 +30,7 @@ def gather_events(events: Iterable[Mapping[str, Json]]) -> Facts:
     """
     reader = _EventReader()
     for event in events:
-        if not event.get("candidate") or event["kind"] == "annotation":
+        if event.get("candidate", 0) <= 0 or event["kind"] == "annotation":
             reader.read(event)
     reader.facts.open_call = bool(reader.open)
     reader.read_open_text()

@@ -31,6 +31,8 @@ _SELDOM = {
 _USUAL_CANDIDATE = {"content", "index"}
 _PART_OTHERS = {"text", "thought", "thoughtSignature", "functionCall"}
 _CALL = {"name", "id", "args", "willContinue", "will_continue"}
+_PIECE_VALUES = {"stringValue": (str,), "numberValue": (int, float), "boolValue": (bool,)}
+_NULLS = {"nullValue", "null_value"}
 _NOTHING: tuple[Json, ...] = (None, {}, [], "")
 _ENUM_WORD = re.compile("[A-Z_]+")
 _OPAQUE_PARTS = (
@@ -211,11 +213,10 @@ class _Reader(MessageReader):
 
     def _read_feedback(self, feedback: Json) -> None:
         if isinstance(feedback, dict):
-            reason = pick(feedback, "blockReason")
-            self.facts.block_reason = (
-                self.facts.block_reason if reason is None else _word(reason, ())
-            )
+            reason = _word(pick(feedback, "blockReason"), ())
+            self.facts.block_reason = self.facts.block_reason if reason is None else reason
             self.facts.others |= present(feedback, {"blockReason", "blockReasonMessage"})
+            self.facts.others |= set() if reason else present(feedback, {"blockReasonMessage"})
 
     def _read_candidate(self, candidate: dict[str, Json]) -> None:
         content = candidate.get("content")
@@ -229,10 +230,15 @@ class _Reader(MessageReader):
             for aspect, names in _ANNOTATIONS.items():
                 for name in names:
                     self.facts.add_opaque(aspect, *_uris(pick(candidate, name)))
-        finish = pick(candidate, "finishReason")
-        if finish not in (None, ""):
-            self.facts.finish = _word(finish, _NUMBERED)
-            self.facts.finish_message = pick(candidate, "finishMessage")
+        finish, message = (pick(candidate, name) for name in ("finishReason", "finishMessage"))
+        word = _word(finish, _NUMBERED)
+        if word:
+            self.facts.finish = word
+            self.facts.finish_message = message if isinstance(message, str) else None
+        elif finish not in _NOTHING:
+            self.facts.others.add("finishReason")
+        if not isinstance(message, str) and message not in _NOTHING:
+            self.facts.others.add("finishMessage")
 
     def _read_part(self, part: dict[str, Json]) -> None:
         text, thought, kind = part.get("text"), part.get("thought") is True, "other"
@@ -262,13 +268,16 @@ class _Reader(MessageReader):
             others = present(part, _PART_OTHERS)
             self._read_others(part)
         self.facts.others |= others
-        if kind == "other" and not others:
+        of_server = any(pick(part, name) is not None for name in ("toolCall", "toolResponse"))
+        if kind == "other" and not others and not of_server:
             kind = "thought" if thought else "text"
         signature = pick(part, "thoughtSignature")
-        if signature:
-            self.facts.signatures.append((kind, str(signature)))
+        if isinstance(signature, str) and signature:
+            self.facts.signatures.append((kind, signature))
             if kind == "call" and begun:
-                self.facts.marks[-1] = (self.facts.marks[-1][0], str(signature))
+                self.facts.marks[-1] = (self.facts.marks[-1][0], signature)
+        elif signature not in _NOTHING:
+            self.facts.others.add("thoughtSignature")
 
     def _read_others(self, part: dict[str, Json]) -> None:
         """Note what a part holds beside text and calls."""
@@ -351,15 +360,17 @@ class _Reader(MessageReader):
     def _put(self, piece: dict[str, Json]) -> None:
         values = [
             value
-            for name in ("stringValue", "numberValue", "boolValue")
-            if (value := pick(piece, name)) is not None
+            for name, types in _PIECE_VALUES.items()
+            if type(value := pick(piece, name)) in types
         ]
-        if not values and "nullValue" not in piece and "null_value" not in piece:
+        is_null = not _NULLS.isdisjoint(piece) and pick(piece, "nullValue") in (None, "NULL_VALUE")
+        path = pick(piece, "jsonPath")
+        if not (values or is_null) or not isinstance(path, str):
+            self.facts.others |= present(piece, set())
             return
-        path = str(pick(piece, "jsonPath") or "")
         self.facts.pieces += [value if isinstance(value, str) else "" for value in values]
         if self._streamed and not self._streamed.put(path, values[0] if values else None):
-            self.facts.others.add("partialArgs")
+            self.facts.others |= present(piece, set())
 
     def _read_error(self, error: Json) -> None:
         self.facts.open_call = self._streamed is not None
@@ -408,8 +419,10 @@ def _whole(count: Json) -> int | None:
     return int(count) if isinstance(count, float) and count.is_integer() else None
 
 
-def _word(reason: Json, numbered: tuple[str, ...]) -> str:
-    """The word of a reason; numbers follow the order of the published enumeration."""
-    if isinstance(reason, int) and not isinstance(reason, bool):
+def _word(reason: Json, numbered: tuple[str, ...]) -> str | None:
+    """The word of a reason; numbers follow the order of the published enumeration. None for a value
+    of another type.
+    """
+    if type(reason) is int:
         return numbered[reason] if 0 <= reason < len(numbered) else f"#{reason}"
-    return str(reason)
+    return reason if isinstance(reason, str) else None

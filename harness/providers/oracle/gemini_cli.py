@@ -79,7 +79,7 @@ def _read_line(facts: Facts, line: dict[str, Json]) -> None:
         case "init":
             named = {"model": "modelVersion", "session_id": "responseId"}
             facts.others |= {
-                named.get(name, camel(name))
+                named.get(name, camel(name)) if isinstance(value, str) else camel(name)
                 for name, value in line.items()
                 if value is not None and name != "type"
             }
@@ -90,9 +90,9 @@ def _read_line(facts: Facts, line: dict[str, Json]) -> None:
         case "message":
             facts.others |= {"role"} if line.get("role") == "user" else set()
         case "tool_use":
-            facts.calls.append((str(_first(line, "tool_name", "name") or ""), _arguments(line)))
-            call_id = _first(line, "tool_id", "id")
-            facts.marks.append((str(call_id) if call_id else None, None))
+            name, call_id = _first(line, "tool_name", "name"), _first(line, "tool_id", "id")
+            facts.calls.append(("" if name is None else str(name), _arguments(line)))
+            facts.marks.append((None if call_id is None else str(call_id), None))
         case "tool_result":
             facts.others.add("functionResponse")
             facts.add_result(
@@ -103,7 +103,7 @@ def _read_line(facts: Facts, line: dict[str, Json]) -> None:
             facts.add_opaque("server_tools", *strings(line.get("output")), message)
         case "error":
             facts.others |= {"severity", "message"} & line.keys()
-            facts.notices.append(str(line.get("message") or ""))
+            facts.notices.append(message if isinstance(message := line.get("message"), str) else "")
         case _:
             _read_result(facts, line)
 
@@ -124,12 +124,13 @@ def _read_result(facts: Facts, line: dict[str, Json]) -> None:
     if line.get("error") is not None and line.get("status") != "success":
         note_error(facts, line["error"])
     else:
-        facts.finish = str(line.get("status") or "")
+        facts.finish = "" if line.get("status") is None else str(line["status"])
         facts.ended_well = facts.finish == "success"
 
 
 def _read_document(facts: Facts, document: dict[str, Json]) -> None:
-    facts.others |= {"responseId"} if document.get("session_id") is not None else set()
+    session = document.get("session_id")
+    facts.others |= {"responseId"} if isinstance(session, str) else set()
     stats = document.get("stats")
     if isinstance(stats, dict):
         models = stats.get("models")
@@ -167,7 +168,7 @@ def count_stats(facts: Facts, stats: dict[str, Json]) -> None:
         if not isinstance(counts, dict):
             continue
         for name, wire in names.items():
-            if isinstance(counts.get(name), int):
+            if type(counts.get(name)) is int:
                 sums[wire] = sums.get(wire, 0) + counts[name]
     facts.usage |= sums
 

@@ -113,9 +113,10 @@ class _Reader(MessageReader):
         elif _is_interaction(message):
             self._read_interaction(message)
         else:
-            self.facts.others |= names_in(message)
-            if self._status >= 300:
+            if self._status >= 300 and not self.facts.errors:
                 self._read_error(message)
+            else:
+                self.facts.others |= names_in(message)
 
     def finish(self, interrupted: bool) -> Facts:
         """Return the facts of the whole body."""
@@ -177,11 +178,11 @@ class _Reader(MessageReader):
             self._read_steps(steps)
         elif steps and not self._repeats(steps):
             facts.others.add("steps")
-        if interaction.get("output_text") not in (None, "", facts.text):
+        if (output := interaction.get("output_text")) and output != facts.text:
             facts.others.add("outputText")
         for name in ("output_image", "output_audio", "output_video"):
             output = interaction.get(name)
-            if isinstance(output, dict) and _data(output) not in map(_data, self._media):
+            if isinstance(output, dict) and output and _data(output) not in map(_data, self._media):
                 facts.others.add(camel(name))
         errors = interaction.get("errors")
         for error in errors if isinstance(errors, list) else []:

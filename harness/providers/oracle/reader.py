@@ -53,9 +53,10 @@ class MessageReader(ABC):
 
 def note_error(facts: Facts, error: Json, http_status: int = 200) -> None:
     """Note an error: its number, its message and its words. An HTTP status that reports a failure
-    counts before the number.
+    counts before the number. Values of other types are no facts.
     """
-    own = error if isinstance(error, dict) else {"message": error}
+    given = error if isinstance(error, dict) else {"message": error}
+    own = {name: value for name, value in given.items() if type(value) in (str, int)}
     code, status, kind, message = (own.get(key) for key in ("code", "status", "type", "message"))
     number = int(code) if isinstance(code, str) and re.fullmatch("[0-9]{3}", code) else code
     if type(number) is not int:
@@ -64,7 +65,8 @@ def note_error(facts: Facts, error: Json, http_status: int = 200) -> None:
     words = (*failed, code, status, kind, message)
     facts.error_words += [str(word) for word in words if word not in (None, "", 0)]
     word = status or (code if number is None else None) or kind
-    facts.add_error(failed[0] if failed else number, str(message or ""), word)
+    message = message if isinstance(message, str) else ""
+    facts.add_error(failed[0] if failed else number, message, word)
 
 
 def note_exit(facts: Facts, exit_code: str, stderr: str) -> None:

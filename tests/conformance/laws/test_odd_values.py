@@ -1,5 +1,5 @@
-"""A value of an odd type anywhere in an answer: no reader raises, and an answer that is no good end
-for the oracle is none for a dialect.
+"""A value of an odd type anywhere in an answer: no reader raises, an answer that is no good end
+for the oracle is none for a dialect, and events and dialects have the facts of the oracle.
 """
 
 from __future__ import annotations
@@ -8,12 +8,18 @@ import copy
 import json
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+import harness
+from harness import Exchange
+from harness.conformance.adapters import ADAPTERS, RunOptions
+from harness.conformance.adapters.own import EVENTS
+from harness.conformance.laws.loss import loss_findings
 from harness.providers import PROVIDERS
-from tests.conformance.laws.test_success_of_bad_bodies import GOOD, body_of, good_ends
+from tests.conformance.laws.test_success_of_bad_bodies import CASSETTES, GOOD, body_of, good_ends
 
 BODIES = [
     *GOOD.items(),
@@ -56,9 +62,9 @@ def with_value(message: Any, place: tuple[Any, ...], value: object) -> Any:
     return changed
 
 
-def odd_bodies(body: bytes) -> Iterator[bytes]:
-    """The body with each value of the first and the last two messages replaced. A message is a
-    line, or an event of one line.
+def messages_of(body: bytes) -> tuple[list[bytes], list[tuple[int, bytes, Any]]]:
+    """The lines of a body, and its messages: the number of the line, what stands before the
+    message, and the message. A message is a line, or an event of one line.
     """
     lines = body.splitlines(keepends=True)
     if not body.startswith((b"data:", b"event:")):
@@ -67,13 +73,23 @@ def odd_bodies(body: bytes) -> Iterator[bytes]:
     messages = []
     for number, line in enumerate(lines):
         start = line.find(b"{")
-        if start >= 0:
+        with suppress(ValueError):
             messages.append((number, line[:start], json.loads(line[start:])))
+    return lines, messages
+
+
+def with_line(lines: list[bytes], number: int, before: bytes, message: object) -> bytes:
+    line = before + json.dumps(message).encode() + b"\n"
+    return b"".join([*lines[:number], line, *lines[number + 1 :]])
+
+
+def odd_bodies(body: bytes) -> Iterator[bytes]:
+    """The body with each value of the first and the last two messages replaced."""
+    lines, messages = messages_of(body)
     for number, before, message in [*messages[:1], *messages[1:][-2:]]:
         for place in places(message):
             for value in VALUES:
-                line = before + json.dumps(with_value(message, place, value)).encode() + b"\n"
-                yield b"".join([*lines[:number], line, *lines[number + 1 :]])
+                yield with_line(lines, number, before, with_value(message, place, value))
 
 
 @pytest.mark.slow
@@ -82,6 +98,82 @@ def test_an_odd_value_is_read_and_makes_no_good_end(wire: str, body: bytes) -> N
     for odd in odd_bodies(body):
         good = good_ends(wire, odd)
         assert not good or "oracle" in good, odd[-1000:]
+
+
+ANSWERS = {
+    "gemini-api": (
+        *("text", "thoughts", "tool-calls", "signatures-calls", "blocked-prompts", "finishes"),
+        *("stream-errors", "server-tools-apart", "code-execution", "legacy-calls", "media"),
+    ),
+    "vertex-ai": ("text", "streamed-arguments", "errors"),
+    "code-assist": ("text", "calls", "leaked-calls", "envelope"),
+    "interactions": ("text", "calls", "ends", "errors", "whole", "server-tools"),
+    "openai-compat": ("text", "calls", "unary", "errors", "ends"),
+    "gemini-cli": ("runs", "document", "errors", "todos", "unknown"),
+    "agy": ("text", "tools", "runs"),
+}
+OTHER_TYPES: tuple[object, ...] = (5, True, [5], {"a": []})
+NAMES_OF_PARTS = {"id", "tool_id", "tool_use_id", "call_id", "role"}
+"""Places that say to which part another one belongs."""
+
+
+def spelled(message: Any, place: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The names on the way to a place, each with the type of the object that has it."""
+    names: list[Any] = []
+    for key in place:
+        if isinstance(key, str):
+            kind = message.get("type", message.get("event_type", message.get("event")))
+            names.append((key, kind if isinstance(kind, str) else ""))
+        message = message[key]
+    return tuple(names)
+
+
+def odd_exchanges(wire: str) -> Iterator[Exchange]:
+    """Answers of a wire with each kind of value replaced once. Counts that several messages have
+    are left out: the earlier ones stay.
+    """
+    seen = set()
+    for name in ANSWERS[wire]:
+        for exchange in harness.load(CASSETTES / wire / f"{name}.yaml").exchanges:
+            lines, messages = messages_of(exchange.body)
+            repeats = sum("sage" in json.dumps(message) for _, _, message in messages) > 1
+            for number, before, message in messages:
+                for place in places(message):
+                    names = spelled(message, place)
+                    left_out = any(
+                        name in NAMES_OF_PARTS or (repeats and "sage" in name) for name, _ in names
+                    )
+                    if names in seen or left_out:
+                        continue
+                    seen.add(names)
+                    for value in OTHER_TYPES:
+                        odd = with_line(lines, number, before, with_value(message, place, value))
+                        yield replace(exchange, reads=((None, odd),), end="complete", provider=wire)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("wire", PROVIDERS)
+def test_events_and_dialects_have_the_facts_of_the_oracle(wire: str) -> None:
+    for exchange in odd_exchanges(wire):
+        for adapter in (EVENTS, *ADAPTERS.values()):
+            given = adapter.with_options(RunOptions(provider=wire))
+            breaches = [breach.sentence for breach in loss_findings(exchange, given)]
+            assert not breaches, (adapter.name, exchange.body[-1000:])
+
+
+ITEMS: tuple[object, ...] = (5, None, "x", [], [5, "x"], {"a": 1}, [[]], 1.5, True)
+
+
+@pytest.mark.parametrize("item", ITEMS, ids=json.dumps)
+@pytest.mark.parametrize("wire", ["gemini-api", "interactions", "openai-compat"])
+def test_an_odd_item_of_an_array_hides_no_message(wire: str, item: object) -> None:
+    _, messages = messages_of(GOOD[wire])
+    for start in (0, 1, len(messages)):
+        items = [message for _, _, message in messages]
+        items.insert(start, item)
+        text = json.dumps(items).encode()
+        for body in text, b"data: " + text + b"\n\n", text.replace(b"}, ", b"}\n,\r\n"):
+            assert good_ends(wire, body) == ["oracle", *ADAPTERS]
 
 
 def test_every_wire_has_a_body() -> None:
