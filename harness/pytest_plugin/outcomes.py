@@ -44,14 +44,14 @@ class _Collector:
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
-        self.encoded: list[str] = []
+        self.encoded: dict[str, str] = {}  # by the id of the item, which may run again
         self.unread: list[str] = []
         self.unshown: list[str] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         encoded = getattr(report, RESULT, None)
         if encoded is not None:
-            self.encoded.append(encoded)
+            self.encoded[report.nodeid] = encoded
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.failed and report.nodeid.endswith((".yaml", ".yml")):
@@ -65,7 +65,7 @@ class _Collector:
         if self.encoded and any(self.config.getini(name) for name in declared):
             from .summary import is_whole, unshown
 
-            self.unshown = unshown(self.encoded) if is_whole(session) else []
+            self.unshown = unshown(self.encoded.values()) if is_whole(session) else []
             if self.unshown and session.exitstatus == pytest.ExitCode.OK:
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
@@ -77,7 +77,7 @@ class _Collector:
         if self.encoded or self.unread or wanted:
             from .summary import write_summary
 
-            write_summary(terminalreporter, self.encoded, self.unread, self.unshown)
+            write_summary(terminalreporter, self.encoded.values(), self.unread, self.unshown)
         selected = self.config.getini("harness_specs") or self.config.getoption("--harness-dialect")
         if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and selected:
             from .summary import explain_nothing

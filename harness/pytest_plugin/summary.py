@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -21,7 +21,7 @@ from .paths import cassette_folder, named_paths, spec_roots
 from .project import project_of
 
 
-def unshown(encoded: Sequence[str]) -> list[str]:
+def unshown(encoded: Iterable[str]) -> list[str]:
     """A sentence for each declared loss and known failure that no cell of the results shows."""
     results = _decode(encoded)
     return [*unshown_losses(results), *fixed_failures(results)]
@@ -41,13 +41,13 @@ def is_whole(session: pytest.Session) -> bool:
     return all(any(folder.is_relative_to(path) for path in named) for folder in folders)
 
 
-def _decode(encoded: Sequence[str]) -> list[CaseResult]:
+def _decode(encoded: Iterable[str]) -> list[CaseResult]:
     return [result for text in encoded for result in decode(text.encode())]
 
 
 def write_summary(
     terminal: pytest.TerminalReporter,
-    encoded: Sequence[str],
+    encoded: Iterable[str],
     unread: Sequence[str],
     unshown: Sequence[str],
 ) -> None:

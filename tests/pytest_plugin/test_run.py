@@ -56,6 +56,22 @@ def test_the_report_is_the_same_bytes_with_workers(project: pytest.Pytester) -> 
     assert "other" in pages["gemini-api.html"].decode()
 
 
+def test_a_cell_that_runs_again_counts_once(project: pytest.Pytester) -> None:
+    project.makeconftest(
+        """
+        from _pytest.runner import runtestprotocol
+
+        def pytest_runtest_protocol(item, nextitem):
+            for _ in range(2):
+                runtestprotocol(item, nextitem=nextitem)
+            return True
+        """
+    )
+    result = run(project)
+    result.assert_outcomes(passed=4)
+    result.stdout.fnmatch_lines(["2 cells: 2 passed"])
+
+
 @pytest.mark.slow
 def test_last_failed_and_exitfirst_work(project: pytest.Pytester) -> None:
     write(project, "specs/hello.yaml", CASE.replace("delta: Hel,", "delta: Hell,"))
