@@ -1,9 +1,9 @@
 """Cassettes: files of recorded exchanges, byte for byte.
 
-A cassette is vcrpy's format (``interactions`` of request and response) with more: the network
-reads, how the exchange ended, and the origin of the recording. The text is made for reviewing: a
-body is one literal block with readable JSON, one line of the stream per line. A body that is not
-UTF-8 is base64 under a comment that shows it decoded.
+A cassette has vcrpy's format (``interactions`` of request and response). It adds the network reads,
+the end of each exchange, and the origin of the recording. The text is made for reviewing: a body is
+one literal block with readable JSON, one line of the stream per line. A body that is not UTF-8 is
+base64 under a comment that shows it decoded.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Converts the body of a message to a block of text and back, byte for byte.
 
-Lines of the body are lines of the text. The usual line end is named once (``crlf``), with
-exceptions by line number (``crlf; lf 9-15``). A line that a YAML literal block can't hold is
-escaped (``\\u2028``, a backslash doubled), and its number is listed. A long body is converted in
-windows: its lines as Python objects would take many times its size in memory.
+Lines of the body are lines of the text. The most frequent line end is named once (``crlf``); lines
+with another end are listed by number (``crlf; lf 9-15``). A line that a YAML literal block can't
+hold is escaped (``\\u2028``, a backslash doubled), and its number is listed. A long body is
+converted in windows, because its lines as Python objects would take many times its size in memory.
 """
 
 from __future__ import annotations
@@ -60,11 +60,11 @@ class BodyTextError(ValueError):
 
 
 WINDOW: Final = 1 << 20
-"""The bytes of a long body that are converted at once."""
+"""The size in bytes of a window of a long body."""
 
 
 def layout(body: bytes) -> Layout:
-    """How the text of a body is written; raises UnicodeDecodeError for one that is not UTF-8."""
+    """Chooses the layout of a body's text; raises UnicodeDecodeError for a body that is not UTF-8."""
     numbers: list[int] = []
     spans: list[Span] = []
     number, counted, reached = 1, 0, 0
@@ -84,7 +84,7 @@ def layout(body: bytes) -> Layout:
 
 
 def texts(body: bytes, layout: Layout) -> Iterator[tuple[bytes, bool]]:
-    """The text of a body in windows, each with whether it is escaped."""
+    """The text of a body in windows, each with a flag: whether it is escaped."""
     reached = 0
     for start, stop in (*layout.spans, (len(body), len(body))):
         for window in _windows(body, reached, start):
@@ -106,8 +106,9 @@ def text_to_body(string: bytes, eol: str, escaped: list[int]) -> bytes:
 
 
 def with_ends(texts: Iterable[bytes], eol: str, count: int) -> Iterator[bytes]:
-    """The texts with the line ends of the body in place of their ``count`` line feeds. Raises
-    `BodyTextError` for ends that are not those of so many lines.
+    """The texts with the line ends of the body in place of their ``count`` line feeds.
+
+    Raises `BodyTextError` if the ends do not fit this number of lines.
     """
     usual, others = _read_ends(eol, count)
     number = 0
@@ -199,8 +200,8 @@ def _unescaped(string: bytes, escaped: list[int]) -> bytes:
 
 
 def _name_ends(body: bytes) -> str:
-    """``crlf; lf 9-15 17``: the usual line end, then the lines with another. The last line has
-    no end.
+    """``crlf; lf 9-15 17``: the most frequent line end, then the lines with another end. The last
+    line has no end.
     """
     pairs = body.count(b"\r\n")
     counts = {"lf": body.count(b"\n") - pairs, "crlf": pairs, "cr": body.count(b"\r") - pairs}
@@ -211,7 +212,7 @@ def _name_ends(body: bytes) -> str:
 
 
 def _lines_with(body: bytes, end: re.Pattern[bytes]) -> Iterator[int]:
-    """The numbers of the lines with such an end, from 1."""
+    """The numbers, from 1, of the lines that end with ``end``."""
     number = counted = 0
     for match in end.finditer(body):
         number += count_ends(body, counted, match.end())
@@ -232,7 +233,7 @@ def _ranges(numbers: Iterable[int]) -> Iterator[str]:
 
 
 def _read_ends(text: str, count: int) -> tuple[bytes, Iterator[tuple[int, bytes]]]:
-    """The usual line end, and the numbers of the lines with another, in order, with that end."""
+    """The most frequent line end, and for every other line end the numbers of its lines, in order."""
     first, *others = (part.split() for part in text.split(";"))
     if len(first) != 1 or first[0] not in _EOLS:
         raise BodyTextError(

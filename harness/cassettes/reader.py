@@ -1,4 +1,4 @@
-"""Reads a cassette: the shapes of its text are closed, and a fault is an error with its line."""
+"""Reads a cassette strictly: an unknown key is refused, and every fault is an error with its line."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def loads(text: str | bytes, name: str = "cassette") -> Cassette:
 
 
 def _read_usual(text: str | bytes) -> Cassette | None:
-    """Reads a cassette in the form that we write, whose long texts are not decoded; None for any
+    """Reads a cassette in the form of our writer, without decoding its long texts; None for any
     other and for a faulty one.
     """
     usual = parse_usual(text)
@@ -153,7 +153,9 @@ class _BodyError(Exception):
 
 
 _Blocks = dict[str, bytes]
-"""Blocks that are not decoded, in UTF-8, by the word in their place. Readers take them out."""
+"""Blocks that are not decoded, in UTF-8, by their placeholder. A reader removes each block that it
+uses.
+"""
 
 
 def _read_file(file: _File, blocks: _Blocks) -> Cassette:
@@ -186,7 +188,7 @@ def _read_interaction(item: _Interaction, path: Path, blocks: _Blocks) -> Exchan
 
 
 def _text(text: str, blocks: _Blocks) -> str:
-    """A text, or the block that it is the word for."""
+    """A text, or the block for which it is the placeholder."""
     return blocks.pop(text).decode() if text in blocks else text
 
 

@@ -1,4 +1,4 @@
-"""Says what is wrong with the data of a file, in one wording for msgspec's findings, pydantic's
+"""Describes faults in the data of a file, with the same words for msgspec's findings, pydantic's
 findings and our own checks: the place, the fact, the expectation.
 """
 
@@ -22,7 +22,7 @@ Path = tuple[str | int, ...]
 """Keys and indices that lead to a value, from the top of the data."""
 
 Fault = tuple[Path, str]
-"""A place and what is wrong there. The path leads to a missing key as if it were there."""
+"""A place and the fault there. For a missing key, the path is the one that the key would have."""
 
 _STEP: Final = re.compile(r"\[(\d+)\]|([^.\[\]`$]+)")
 _MISSING: Final = re.compile(r"Object missing required field `(.+)`")
@@ -63,7 +63,7 @@ def msgspec_fault(error: Exception, shape: Any, root: str = "the file") -> Fault
     """The fault in an ``error`` of msgspec: bytes that are not JSON or not UTF-8, or data that does
     not fit ``shape``.
 
-    ``root`` names the data as a whole. A finding that is not known keeps msgspec's words.
+    ``root`` names the data as a whole. For an unknown finding, msgspec's words are kept.
     """
     finding, _, where = str(error).partition(" - at `")
     path = tuple(int(index) if index else name for index, name in _STEP.findall(where))
@@ -97,9 +97,9 @@ def pydantic_fault(
 ) -> Fault:
     """The fault in one of pydantic's error details about a ``model``.
 
-    The message leaves out the first ``inside`` steps of the path, which a line number replaces.
-    ``patterns`` says what a regular expression of the model expects. An error type of the model's
-    own says in its message what it expects.
+    The message leaves out the first ``inside`` steps of the path, because a line number stands for
+    them. ``patterns`` has a description for each regular expression of the model. If the model
+    defines the error type, its message has the expectation.
     """
     path: Path = detail["loc"]
     kind, value = detail["type"], detail["input"]

@@ -18,8 +18,8 @@ NO_REQUEST: Final = "harness:no-request"
 def interaction_of(exchange: Exchange) -> dict[str, Any]:
     """An exchange as one of vcrpy's interactions; its bodies are bytes.
 
-    ``reads`` (milliseconds and bytes of each) and ``end`` are keys that vcrpy carries along and
-    does not read.
+    ``reads`` (milliseconds and bytes of each) and ``end`` are keys that vcrpy keeps but does not
+    read.
     """
     response = {
         **_response_dict(exchange),
@@ -119,7 +119,7 @@ def _text(body: bytes) -> str | bytes:
 
 
 def body_bytes(body: Any) -> bytes:
-    """The bytes of a body as vcrpy holds it: also of a file, an iterator, or the values that
+    """The bytes of a body as vcrpy holds it, which may be a file, an iterator, or the values that
     aiohttp writes as JSON.
     """
     match body:

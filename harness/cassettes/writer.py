@@ -1,8 +1,8 @@
 """Writes the text of a cassette, piece by piece, and reads it back and compares before that.
 
-Exchanges are read back in groups. A long body that is one read is written in windows, each of
-which is read back at once; its exchange is then read back with only the last window. The reason:
-a text of 100 MB and what was read from it take several times that much memory.
+Exchanges are read back in groups. A long body that is one read is written in windows. Each window
+is read back immediately, and its exchange is then read back with only the last window. The reason
+is memory: a text of 100 MB and the values read from it take several times as much.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ _INDENT: Final = b"        "
 _LINE: Final = re.compile(rb"\n(?=[^\n])")
 _LINE_ENDS: Final = (b"\n", b"\r")
 _MAX_ESCAPED: Final = 100_000
-"""The escaped lines of a block; of a body with more, hardly a line would be readable."""
+"""The maximum number of escaped lines in a block; a body with more would hardly be readable."""
 _BASE64_BYTES: Final = 90
 """The bytes in a line of base64."""
 _END_OF_BLOCK: Final = re.compile(rb"\n(?! {8}|\n|\Z)")
 _TOGETHER: Final = 1 << 22
-"""Bytes of bodies after which a group of exchanges ends."""
+"""The number of bytes in bodies after which a group of exchanges ends."""
 _LayoutOf = Callable[[bytes], Layout | None]
 _OTHER: Final = "this cassette can't be written: its text reads as another cassette"
 
@@ -59,11 +59,11 @@ class CassetteText:
     def __init__(self, cassette: Cassette) -> None:
         rounded = _rounded(cassette)
         self._layouts: dict[int, Layout] = {}
-        """How long bodies are written, by the identity of the body, which ``_parts`` keeps."""
+        """The layouts of long bodies, by the identity of the body, which ``_parts`` keeps alive."""
         head = b"".join(piece for piece, _ in _encoded(_head_lines(rounded)))
         outside = [head]
         self._parts: list[bytes | list[Exchange]] = [head]
-        """Texts, and exchanges with long bodies, whose text is made when it is asked for."""
+        """Texts, and exchanges with long bodies, whose text is made on request."""
         for group in _groups(rounded.exchanges):
             short = [self._shortened(exchange) for exchange in group]
             written = list(self._written(short))
@@ -83,13 +83,13 @@ class CassetteText:
                 yield from (piece for piece, _ in self._written(part))
 
     def _written(self, exchanges: Iterable[Exchange]) -> Iterator[tuple[bytes, bool]]:
-        """The text of exchanges in pieces, each with whether it belongs to a body."""
+        """The text of exchanges in pieces, each with a flag: whether it belongs to a body."""
         return _encoded(
             line for exchange in exchanges for line in _exchange_lines(exchange, self._layout)
         )
 
     def _shortened(self, exchange: Exchange) -> Exchange:
-        """The exchange with the end of its long bodies, as far as they are read back in windows."""
+        """The exchange with only the end of each long body that is read back in windows."""
         request = exchange.request
         if request is not None and (body := self._checked_end(request.body)):
             exchange = replace(exchange, request=replace(request, body=body))
@@ -100,7 +100,7 @@ class CassetteText:
         return exchange
 
     def _checked_end(self, body: bytes) -> bytes | None:
-        """Of a long body that was read back in windows, the last window with a line end of the
+        """For a long body that was read back in windows, the last window with a line end of the
         body; None for any other body.
         """
         layout = _layout(body) if len(body) > 2 * body_block.WINDOW else None
@@ -140,7 +140,7 @@ def _encoded(lines: Iterable[str | bytes]) -> Iterator[tuple[bytes, bool]]:
 
 
 def _groups(exchanges: Sequence[Exchange]) -> Iterator[list[Exchange]]:
-    """Exchanges that are read back together: at least one group, which may be empty."""
+    """Groups of exchanges that are read back together: at least one group, which may be empty."""
     group: list[Exchange] = []
     size = 0
     for exchange in exchanges:
@@ -155,7 +155,9 @@ def _groups(exchanges: Sequence[Exchange]) -> Iterator[list[Exchange]]:
 
 
 def _rounded(cassette: Cassette) -> Cassette:
-    """The cassette with times in microseconds and without empty reads, which a text can't have."""
+    """The cassette with times in whole microseconds and without empty reads, because the text form
+    has neither.
+    """
     exchanges = tuple(
         replace(
             exchange,
@@ -251,7 +253,7 @@ def _write_block(body: bytes, layout: Layout) -> Iterator[bytes]:
 
 
 def _indented(body: bytes, layout: Layout) -> Iterator[tuple[bytes, bool]]:
-    """The windows of a body as they are written, each with whether it is escaped."""
+    """The windows of a body as they are written, each with a flag: whether it is escaped."""
     before = b"\n"
     for text, is_escaped in body_block.texts(body, layout):
         yield _indent(before + text)[len(before) :], is_escaped
@@ -321,5 +323,7 @@ def _scalar(value: str) -> str:
 
 
 def _quoted(value: str) -> str:
-    """A double-quoted YAML scalar: JSON's quoting, with escapes for what YAML can't hold."""
+    """A double-quoted YAML scalar: JSON's quoting, with escapes for the characters that YAML can't
+    hold.
+    """
     return escape_unprintable(json.dumps(value, ensure_ascii=False))

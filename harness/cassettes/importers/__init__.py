@@ -1,9 +1,9 @@
-"""Imports recordings in other people's formats.
+"""Imports recordings in the formats of other tools.
 
 A format is detected from the content of a file, never from its name, and every exchange is kept.
-Bytes in a recording are kept as they are. Values that it has only in parsed form are serialized
-again, with every digit of their numbers. The files are untrusted: sizes are bounded, nothing is
-executed, and every fault is a `CassetteError`.
+Bytes in a recording are kept as they are. If a recording has a body only in parsed form, the body
+is serialized again, with every digit of its numbers. The files are untrusted: sizes are bounded,
+nothing is executed, and every fault is a `CassetteError`.
 """
 
 from __future__ import annotations
@@ -56,22 +56,22 @@ _SPEC: Final = re.compile(
 )
 """The beginning of a spec or a features file."""
 _HEAD: Final = 4096
-"""The number of bytes in which that beginning is searched for."""
+"""The number of bytes that are searched for this beginning."""
 
 __all__ = ["FORMATS", "Format", "UnknownFormat", "read", "read_events"]
 
 
 class UnknownFormat(CassetteError):
-    """Content of no format that is read; it may be no recording at all."""
+    """The content has no format that the harness reads. It may not be a recording at all."""
 
 
 def read(data: bytes, name: str = "the recording") -> Cassette:
     """Reads the recording in ``data`` as a cassette of origin ``imported``, exchanges in start
     order. ``name`` is the file's name in errors.
 
-    Date, model and client are the recording's own where it has them; source, commit and licence are
-    for the caller to add. Raises `CassetteError` for content that is damaged, too large, of no
-    known format, or of a known format that is not read yet; `UnknownFormat` where no format fits.
+    Date, model and client are taken from the recording if it has them. The caller adds source,
+    commit and licence. Raises `CassetteError` for content that is damaged, too large, of no known
+    format, or of a known format that is not read yet; `UnknownFormat` where no format fits.
     """
     try:
         return _read(data)
@@ -82,7 +82,7 @@ def read(data: bytes, name: str = "the recording") -> Cassette:
 
 
 def read_events(data: bytes, name: str) -> Cassette:
-    """Reads text that is known to be a bare body of server-sent events, as `read` does."""
+    """Like `read`, for text that is known to be a bare body of server-sent events."""
     try:
         _check_size(data)
         return BARE_SSE.read(Content(data))

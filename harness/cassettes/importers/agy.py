@@ -41,7 +41,9 @@ def _read(content: Content) -> Cassette:
 
 
 def _turns(data: bytes) -> list[bytes]:
-    """The lines up to and with each result. Lines without an event behind the last belong to it."""
+    """The lines up to and with each result. Lines without an event after the last exchange belong
+    to that exchange.
+    """
     turns: list[bytes] = []
     start = 0
     for result in _RESULT.finditer(data):

@@ -28,7 +28,7 @@ _GENERATED: Final = frozenset(
 """A response that generates has at least one of these."""
 
 _OTHER_WIRES: Final = frozenset({"event_type", "object", "choices", "interaction"})
-"""A message of a wire with messages of its own has one of these."""
+"""A message of a wire that does not use Gemini's messages has one of these."""
 
 _OTHER_REPLIES: Final = frozenset(
     {"embedding", "embeddings", "predictions", "totalTokens", "total_tokens"}

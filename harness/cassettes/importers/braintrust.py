@@ -1,8 +1,7 @@
 """Cassettes of Braintrust's SDK tests: entries with a ``matchKey``, each body tagged with its kind.
 
-A ``binary`` body is in another file, which is not read: the body is empty then, and the note of the
-cassette says how many there are.
-https://github.com/braintrustdata/braintrust-sdk-javascript
+A ``binary`` body is in another file, which is not read. Such a body stays empty, and the cassette's
+note has their number. https://github.com/braintrustdata/braintrust-sdk-javascript
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Builds exchanges and cassettes from the values in foreign recordings.
 
-Headers come in many shapes. A recorder may keep a decoded body and the header of its coding: such a
-header is dropped, or the body would be decoded twice. The length of a rebuilt body is dropped too.
-Everything else is kept as recorded.
+Headers come in many shapes. Some recorders decode a body but keep its ``content-encoding``. That
+header is dropped, because the body would otherwise be decoded twice. For a rebuilt body, the length
+header is dropped too. Everything else is kept as recorded.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ _MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun",
 _HTTP_DAY: Final = re.compile(rf"\b(\d{{1,2}})[ -]({'|'.join(_MONTHS)})[a-z]*[ -](\d{{4}})\b")
 _MAGIC: Final = {"gzip": b"\x1f\x8b", "x-gzip": b"\x1f\x8b", "zstd": b"\x28\xb5\x2f\xfd"}
 _CONTROL: Final = re.compile(rb"[\x00-\x08\x0e-\x1f]")
-_OVERHEAD: Final = 1024  # bytes of memory that an exchange takes beside its data
-_HEAD: Final = 4096  # bytes of a body that tell text from a coding without a magic number
+_OVERHEAD: Final = 1024  # bytes of memory for an exchange, without its data
+_HEAD: Final = 4096  # the first bytes, which distinguish text from a coding without magic number
 
 Headers = dict[str, list[str]]
 StatusCode = Annotated[int, msgspec.Meta(ge=0, le=999)]
@@ -139,9 +139,7 @@ def build_cassette(
 def read_with(
     exchanges: Callable[[Content], Iterable[Exchange]], note: str
 ) -> Callable[[Content], Cassette]:
-    """The ``read`` of a format whose files say nothing about themselves; ``note`` says what they
-    are.
-    """
+    """Makes the ``read`` of a format whose files have no metadata; ``note`` says what they are."""
     return lambda content: build_cassette(exchanges(content), note=note)
 
 
@@ -183,8 +181,8 @@ def _as_list(value: Any) -> list[Any]:
 
 
 def body_bytes(value: Any) -> bytes:
-    """The bytes of a body: of bytes, text (also with lone surrogates), None, or a parsed value,
-    which is written as compact JSON.
+    """The bytes of a body that was recorded as bytes, text (also with lone surrogates), None, or a
+    parsed value, which becomes compact JSON.
     """
     if isinstance(value, bytes):
         return value
@@ -207,7 +205,7 @@ def decode_base64(text: Any, where: str) -> bytes:
 
 
 def tagged_bytes(body: Any, where: str) -> bytes:
-    """The bytes of a body that may be ``{"b64": …}`` or a text behind ``base64:``; raises as
+    """The bytes of a body that may be ``{"b64": …}`` or text with the prefix ``base64:``; raises as
     `decode_base64`.
     """
     match body:
@@ -219,8 +217,8 @@ def tagged_bytes(body: Any, where: str) -> bytes:
 
 
 def join_responses(responses: Sequence[Any], *, sse: bool) -> bytes:
-    """Parsed responses as a body: an SSE event each, or one JSON value, or a JSON array of
-    several.
+    """Builds a body from parsed responses: one SSE event for each, or one JSON value, or a JSON
+    array of several.
     """
     written = [compact_json(response) for response in responses]
     if sse:

@@ -48,7 +48,7 @@ Shape = TypeVar("Shape")
 
 class Content:
     """A file's content. ``text`` has no byte order mark, and is None if ``data`` is not UTF-8;
-    ``problem`` says why there is no text or no document.
+    ``problem`` is the reason why there is no text or no document.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -159,7 +159,8 @@ class Content:
     def _elements(self) -> Iterator[Any]:
         """The elements of a JSON array. Raises `CassetteError` where it is none.
 
-        The file is decoded in windows; an element is read again where it goes on in the next one.
+        The file is decoded in windows; an element that continues in the next window is read again
+        there.
         """
         windows = _text_windows(self.data) if self.is_text else iter(())
         text = next(windows, "")
@@ -240,7 +241,7 @@ def parse_json(text: str) -> Any:
 
 
 def parse_part(part: msgspec.Raw) -> Any:
-    """One of `Content.parts` as `parse_json` gives it. A long member ``text`` is its bytes in
+    """Parses one of `Content.parts`, as `parse_json` does. A long member ``text`` is its bytes in
     UTF-8: as a string it may take four times as much memory, and its escaped form again so much.
 
     Raises UnicodeDecodeError for a part that is not UTF-8.
@@ -297,7 +298,9 @@ def compact_json(value: Any) -> bytes:
 
 
 def _weight(value: Any, known: dict[int, int]) -> int:
-    """The size of ``value`` with every alias expanded; each shared part is measured once."""
+    """The size of ``value`` with every alias expanded. A shared part counts at each use, but is
+    measured only once.
+    """
     if isinstance(value, str | bytes):
         return len(value) + 2
     if not isinstance(value, dict | list):
@@ -320,8 +323,8 @@ _DECODER: Final = json.JSONDecoder(parse_float=_raw, parse_int=_integer, parse_c
 
 
 def _number(value: Any) -> Any:
-    """A value that `json` does not know. A `msgspec.Raw` number keeps its value, not its digits:
-    that only happens beside a lone surrogate.
+    """A value that `json` does not know. A `msgspec.Raw` number keeps its value but not its digits.
+    This happens only if the document also has a lone surrogate.
     """
     if isinstance(value, msgspec.Raw):
         return json.loads(bytes(value))
@@ -329,8 +332,8 @@ def _number(value: Any) -> Any:
 
 
 def _plain_keys(text: str) -> str:
-    """The text with plain header names in place of those that PyYAML wrote as Python objects
-    (aiohttp's ``istr``). Line numbers stay the same.
+    """Replaces the header names that PyYAML wrote as Python objects (aiohttp's ``istr``) by plain
+    names. Line numbers stay the same.
     """
     if "!!python/object/apply:" not in text:
         return text

@@ -12,9 +12,9 @@ from .content import Content
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """``name`` is short and unique, ``title`` is what messages call it.
+    """``name`` is short and unique; ``title`` is the name in messages.
 
-    ``recognises`` is cheap and never raises for content of another format. ``read`` raises
+    ``recognises`` is cheap, and does not raise for content of another format. ``read`` raises
     `CassetteError` for content that is damaged.
     """
 

@@ -1,8 +1,8 @@
 """The Gemini CLI's ``--record-responses`` file: each line has the method of a call and its parsed
 response, or a list of responses for a stream.
 
-The file has no requests. A stream is rebuilt as SSE, anything else as JSON, and gets the content
-type of what it is. https://github.com/google-gemini/gemini-cli, ``recordingContentGenerator.ts``
+The file has no requests. A stream is rebuilt as SSE and anything else as JSON, each with its
+content type. https://github.com/google-gemini/gemini-cli, ``recordingContentGenerator.ts``
 """
 
 from __future__ import annotations

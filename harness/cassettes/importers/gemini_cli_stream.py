@@ -24,9 +24,9 @@ _LOOK: Final = 64 * 1024
 
 
 def _recognises(content: Content) -> bool:
-    """Whether the content has an event in the CLI's own spelling, anywhere in a line. If it has
-    none: whether its lines are such events with more keys or another order of keys. Programs that
-    parse the lines and write them again change them in this way.
+    """Whether the content has an event in the CLI's own spelling, anywhere in a line. Else: whether
+    its lines are such events with more keys or with another order of keys. Programs that parse the
+    lines and write them again change them in this way.
     """
     if _EVENT.search(content.data, 0, _LOOK):
         return True

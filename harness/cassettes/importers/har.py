@@ -87,7 +87,9 @@ def _read(content: Content) -> Cassette:
 
 
 def _entries(content: Content) -> Iterator[tuple[str, _Entry]]:
-    """The entries, each with its place for errors; of a usual archive one after the other."""
+    """The entries, each with its place for errors. From a usual archive they are read one after the
+    other.
+    """
     archive = content.parts(_Archive)
     if archive is None:
         yield from each(content.mapping["log"]["entries"], _Entry, "entry")
@@ -135,7 +137,7 @@ def _posted(posted: _Posted | None, place: str) -> bytes:
 
 
 def _pieces(given: _Given, place: str) -> list[bytes]:
-    """The reads of a body that is a list of them; none for any other body."""
+    """The reads of a body that is a list of reads; empty for any other body."""
     if given.encoding != "base64" or not isinstance(given.text, str | bytes):
         return []
     if given.text[:1] != ("[" if isinstance(given.text, str) else b"["):

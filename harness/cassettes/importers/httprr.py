@@ -77,7 +77,7 @@ def _message(data: bytes, start: int, end: int) -> tuple[str, list[list[str]], b
 
 
 def _unwrapped(data: bytes, body: bytes, end: int) -> bytes:
-    """A body without the transfer coding of HTTP/1.1 (RFC 9112 §7.1): hexadecimal lengths, each
+    """Removes the chunked transfer coding of HTTP/1.1 (RFC 9112 §7.1): hexadecimal lengths, each
     before its bytes, until zero.
     """
     pieces: list[bytes] = []

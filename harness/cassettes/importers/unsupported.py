@@ -45,7 +45,9 @@ _MAGIC: Final = (
 
 
 def unread_kind(content: Content) -> str | None:
-    """The kind in `UNREAD` that the content is, by its first message; None for another kind."""
+    """The kind in `UNREAD` to which the content belongs, by its first message; None for another
+    kind.
+    """
     if content.data.startswith(tuple(magic for magic, _ in _MAGIC)) or not content.is_text:
         return None
     if _LIVE_LOG.match(content.data):
@@ -71,7 +73,7 @@ def unread_kind(content: Content) -> str | None:
 
 
 def is_known_wire(content: Content) -> bool:
-    """Whether a body is of a provider with messages of its own, by the messages themselves."""
+    """Whether the messages of a body are those of a provider that does not use Gemini's messages."""
     provider = detect_provider("", "", b"", content.data).provider
     known = PROVIDERS.get(provider or "")
     return known is not None and not known.gemini_messages and not known.program

@@ -84,8 +84,8 @@ def _exchange(interaction: _Interaction, place: str) -> Exchange:
 
 
 def _sent_body(body: Any, parsed: Any, place: str) -> bytes:
-    """The bytes of a request's body. A mapping that is no wrapper is the JSON that aiohttp was
-    given.
+    """The bytes of a request's body. Any other mapping is the value that aiohttp was given as
+    ``json``.
     """
     if isinstance(body, dict) and not body.keys() & {"string", "base64_string"}:
         return body_bytes(body)

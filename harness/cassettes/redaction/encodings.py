@@ -4,9 +4,9 @@ The first reading is the bytes themselves. The next has no escapes of URLs, HTML
 the next has no line breaks either, escaped or not, because YAML, base64 and texts are wrapped. The
 same two are made of the texts of a stream, joined. The base64 in each of these is decoded.
 
-Most texts show no secret. So a reading is made without the places of its bytes, and these are
-calculated when something was found in it. A long file is read in windows that overlap, because a
-reading is a copy.
+Most texts show no secret. So a reading is made without the positions of its bytes. They are
+calculated only if it contains a secret. A reading is a copy, so a long file is read in windows,
+which overlap.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from typing import Any, Final
 Span = tuple[int, int]
 """Start and end of some bytes."""
 Piece = tuple[int, int, int]
-"""A piece of a reading: its start and its length in the source, and its length in the reading."""
+"""A piece of a reading: its start and length in the source, and its length in the reading."""
 
 WINDOW: Final = 2 << 20
-"""The bytes of a long file that are read at once."""
+"""The size in bytes of a window of a long file."""
 _BREAK: Final = re.compile(rb"[\x00\r\n][\x00\r\n \t]*+(?:#[ \t]*+)?")
 _BREAKS: Final = b"\x00\r\n"
 _AS_LINE_FEEDS: Final = bytes.maketrans(b"\0\r", b"\n\n")
@@ -78,9 +78,9 @@ _WORDS: Final = bytes(
 
 
 class Reading:
-    """The bytes of ``source``, decoded. ``sources`` tells what the bytes in some spans were made
-    of; a reading without a source is a window of the file. ``joined``: a word of it may be of two
-    lines that have nothing to do with each other. ``in_pieces``: it is the text of a stream.
+    """The bytes of ``source``, decoded. ``sources`` gives the source bytes of some spans. A reading
+    without ``sources`` is a window of the file. ``joined``: lines were joined, so a word in it may
+    come from two unrelated lines. ``in_pieces``: it is the text of a stream.
     """
 
     def __init__(
@@ -100,9 +100,9 @@ class Reading:
         self._sources: Final = sources
 
     def places(self, spans: Iterable[Span]) -> list[Span]:
-        """The bytes of the file that the bytes in ``spans`` were made of, in order. An escape and a
-        run of base64 are there whole; a span of bytes from several places becomes several spans.
-        Of bytes that another window shows in more context there are none.
+        """The bytes of the file from which the bytes in ``spans`` were made, in order. An escape
+        and a run of base64 are there whole; a span of bytes from several places becomes several
+        spans. Bytes that another window shows with more context are left out.
         """
         ordered = merged(spans)
         if not ordered:
@@ -114,8 +114,8 @@ class Reading:
 def readings(data: bytes, window: int = sys.maxsize) -> Iterator[Reading]:
     """All readings of ``data``, itself first; a reading that equals another is left out.
 
-    Longer data than ``window`` is read in windows of that size. They overlap by an eighth of it: so
-    long may a secret be that is found.
+    Longer data than ``window`` is read in windows of that size. They overlap by an eighth of it. A
+    longer secret may be missed.
     """
     for plain in _windows(data, window):
         yield plain
@@ -142,8 +142,8 @@ def _windows(data: bytes, window: int) -> Iterator[Reading]:
 
 
 def _joined_texts(data: bytes, pattern: re.Pattern[bytes], window: int) -> Iterator[Reading]:
-    """The texts of a stream, joined. Of a long text only both ends can be a part of a secret that
-    goes on in another.
+    """The texts of a stream, joined. In a long text, only the two ends can be a part of a secret
+    that continues in another text.
     """
     plain, overlap = Reading(data), window // 8
     if len(data) <= overlap:
@@ -172,7 +172,7 @@ def _joined_texts(data: bytes, pattern: re.Pattern[bytes], window: int) -> Itera
 
 
 def _whole_texts(source: Reading, pattern: re.Pattern[bytes]) -> Iterator[Reading]:
-    """The same where no text is long. Their places are found when they are asked for."""
+    """The same where no text is long. Their positions are calculated on request."""
 
     def pieces() -> Iterator[Piece]:
         spans = (match.span(pattern.groups) for match in pattern.finditer(source.text))
@@ -238,7 +238,7 @@ def merged(spans: Iterable[Span]) -> list[Span]:
 
 
 def _of_pieces(pieces: Callable[[], Iterable[Piece]], spans: list[Span]) -> Iterator[Span]:
-    """The sources of spans in a text that was made piece by piece."""
+    """The sources of spans in a text that was made of ``pieces``."""
     waiting, place = iter(spans), 0
     start, stop = next(waiting)
     for source, size, length in pieces():
@@ -265,7 +265,7 @@ def _cut_out(source: Reading, spans: list[Span], low: int, high: int) -> Reading
 
 
 def _with_joined(reading: Reading, *, is_new: bool) -> Iterator[Reading]:
-    """The reading if it is new, the one without line breaks, and what their base64 holds."""
+    """The reading if it is new, the same without line breaks, and the decoded base64 of both."""
     if is_new:
         yield reading
     runs = _runs(reading.text)
@@ -310,7 +310,7 @@ def _without(pattern: re.Pattern[bytes], source: Reading) -> Reading:
 
 
 def _split(pattern: re.Pattern[bytes], text: bytes) -> list[bytes]:
-    """The text between the escapes, and the characters of these."""
+    """The text between the escapes, and the characters of the escapes."""
     parts = pattern.split(text)
     parts[1::2] = map(_CHARACTERS.__getitem__, parts[1::2])
     return parts
@@ -378,7 +378,7 @@ def _decoded(source: Reading, runs: dict[bytes, None]) -> Reading:
     escaped = [(first, text) for first, text in plain if text != decoded[first]]
 
     def parts() -> Iterator[bytes]:
-        """What was made of each run, in the order of the text."""
+        """The result for each run, in the order of the text."""
         yield from (_decode((run,), first) for first in range(4) for run in runs)
         yield from (unescape(_decode((run,), first)) for first, _ in escaped for run in runs)
 

@@ -17,7 +17,7 @@ class Guard:
     """Makes the text of a file from a cassette: redacts the cassette and scans the text.
 
     `harness.cassettes.redaction.secrets.guard` makes one with the user's rules and this machine's
-    secrets. By default only the built-in names and the shapes of credentials are known.
+    secrets. By default it knows only the built-in names and the shapes of credentials.
     """
 
     def __init__(self, redactor: Redactor | None = None, scanner: Scanner | None = None) -> None:
@@ -30,8 +30,8 @@ class Guard:
 
     def pieces(self, cassette: Cassette, name: str) -> Iterator[bytes]:
         """The text of a cassette, redacted, in UTF-8, piece by piece, so that a long one is never
-        whole in memory. Raises `CassetteError` if it shows a secret or can't be written, before
-        there is a piece; ``name`` is the file's name.
+        whole in memory. Raises `CassetteError` before the first piece if the text shows a secret or
+        can't be written; ``name`` is the file's name.
         """
         kept = self.redactor.cassette(cassette)
         text = CassetteText(kept)

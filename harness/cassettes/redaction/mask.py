@@ -1,8 +1,8 @@
 """Replaces the secrets in text that leaves the process: reports, messages, the output of commands.
 
-A cassette that shows a secret is not written. A message must be written, so its secrets are
+A cassette that shows a secret can be refused. A message must be written, so its secrets are
 replaced: the values that the redactor replaces in bodies, and everything that the scanner finds, in
-every encoding, also what is left of a secret that was cut.
+every encoding, also the rest of a secret that was cut.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ Value = TypeVar("Value")
 MAX_ROUNDS: Final = 3
 """A replacement may join the halves of another secret."""
 MAX_REMEMBERED: Final = 1 << 16
-"""Characters of a text whose result is remembered; the output of a command can be much longer."""
+"""The maximum length of a text whose result is remembered; the output of a command can be much
+longer.
+"""
 _NAMES: Final = sorted(set(map(str.lower, SECRET_KEYS)))
 _CUT: Final = "..."
 """The text that pytest and `reprlib` put in the place of the middle of a long text."""
@@ -68,8 +70,8 @@ class Mask:
         return tuple(masked) if len(masked) == len(texts) else (REDACTED,) * len(texts)
 
     def value(self, write: Callable[[Callable[[str], str]], Value]) -> Value:
-        """A value with masked texts. ``write`` makes it with a function that it calls for each of
-        its texts; it is called twice, first to collect these.
+        """A value with masked texts. ``write`` makes the document with a function that it calls for
+        each text. It is called twice, the first time to collect the texts.
         """
         texts: list[str] = []
 
@@ -109,7 +111,7 @@ class Mask:
 
 
 def _remember(function: Callable[[str], str], count: int) -> Callable[[str], str]:
-    """The function with its results for ``count`` texts that are not long."""
+    """The function with a cache of its results for ``count`` texts that are not long."""
     remembered = lru_cache(count)(function)
 
     def call(text: str) -> str:

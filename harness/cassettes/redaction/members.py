@@ -1,9 +1,9 @@
 """Finds the values of named members in JSON text, and in JSON inside its strings at any depth.
 
 The text need not be valid: it may be a stream of frames, or cut. A quote after *n* backslashes
-belongs to the depth that is the number of ones at the end of *n* in binary: ``"`` is of depth
-0, ``\\"`` of depth 1, ``\\\\\\"`` of depth 2. A string ends at the next quote of its depth or of a
-lower one. So a member is found wherever it stands, and the time is linear.
+belongs to the depth that is the number of ones at the end of *n* in binary: ``"`` is of depth 0,
+``\\"`` of depth 1, ``\\\\\\"`` of depth 2. A string ends at the next quote of its depth or of a
+lower one. So members are found at every depth, in linear time.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from .encodings import Span
 
 MAX_SCHEMAS: Final = 8
-"""Schemas inside schemas that stay as they are."""
+"""The depth to which schemas inside schemas are left as they are."""
 _SCHEMA: Final = frozenset(
     b"$ref additionalProperties allOf anyOf any_of description enum exclusiveMaximum"
     b" exclusiveMinimum format items maxItems maxLength max_items maximum minItems minLength"
@@ -23,7 +23,7 @@ _SCHEMA: Final = frozenset(
     b" type uniqueItems".split()
 )
 _BLANK: Final = rb"(?:\s|(?<=[\r\n])data:|\\++[nrt])*+"
-"""What may stand around a colon: also the beginning of the next line of an event."""
+"""The bytes that may surround a colon, among them the beginning of the next line of an event."""
 _QUOTE: Final = re.compile(rb'"|\\(?<!\\\\)\\*+(?:"|u0022)')
 _TOKEN: Final = re.compile(_QUOTE.pattern + rb"|[\[\]{}]")
 _COLON: Final = re.compile(_BLANK + rb":")
@@ -32,7 +32,8 @@ _NUMBER: Final = re.compile(rb"-?[0-9][0-9.eE+-]*+")
 
 class Found(NamedTuple):
     """``strings`` and ``numbers``: the values without their quotes, in order. ``open_at``: the
-    beginning of the last member if its value may go on after the text, else the text's length.
+    beginning of the last member if its value may continue after the text, else the length of the
+    text.
     """
 
     strings: list[Span]
@@ -41,10 +42,11 @@ class Found(NamedTuple):
 
 
 class Members:
-    """Finds the members with these names, in any case, also if they are spelled with escapes.
+    """Finds the members with these names, in any letter case, also if they are spelled with
+    escapes.
 
-    A value is a string, or all strings in a list or an object; empty strings are left out. The
-    object of a JSON schema describes a member with the name, so it is not a value.
+    A value is a string, or all strings in a list or an object; empty strings are left out. In a
+    JSON schema the object under such a name describes the member, so it is not a value.
     """
 
     def __init__(self, names: Iterable[str]) -> None:

@@ -1,10 +1,10 @@
-"""Redacts exchanges: replaces the values that may be secrets, by their place.
+"""Redacts exchanges: replaces the values at places that hold credentials.
 
 Headers are kept by an allow-list, so an unknown name can't leak. In URLs, forms and JSON, the
 values of names that hold credentials are replaced, and those that the user's rules match. A body is
-not parsed and serialized again: the bytes of a value are replaced, every other byte stays, and the
-reads end where they ended. A live request is redacted in the same way before its recording is
-looked up, so that redaction does not make two equal requests differ.
+not parsed and serialized again. The bytes of a value are replaced; every other byte and the ends of
+the reads stay. A live request is redacted in the same way before its recording is looked up, so
+that redaction does not make two equal requests differ.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ KEPT_HEADERS: Final = frozenset(
     ]
 )
 URL_HEADERS: Final = frozenset({"location", "x-goog-upload-control-url", "x-goog-upload-url"})
-"""The kept headers whose value is a URL, which the client asks next."""
+"""The kept headers whose value is a URL that the client requests next."""
 SECRET_KEYS: Final = (
     "access_token", "accessToken", "refresh_token", "refreshToken", "id_token", "idToken",
     "client_secret", "clientSecret", "private_key", "privateKey", "api_key", "apiKey",
@@ -77,8 +77,8 @@ SECRET_BESIDE: Final = {
     "allowlist": ("transform",),
     'environment"': ("env",),
 }
-"""A word in a body → the names of members that hold credentials in such a body: the headers for a
-server of remote tools, those that an environment adds to requests, and its variables
+"""A word in a body → the names of members that hold credentials in a body with this word: the
+headers for a server of remote tools, those that an environment adds to requests, and its variables
 (https://ai.google.dev/api/interactions-api).
 """
 REDACTED: Final = "REDACTED"
@@ -111,7 +111,7 @@ _ESCAPED_LETTER: Final = re.compile(rb"\\u00(?:2d|3[0-9]|[46][1-9a-f]|[57][0-9a]
 _KELVIN: Final = "\u212a".encode()
 """The Kelvin sign: k is its lower case."""
 _OVERLAP: Final = 4096
-"""A longer name, as it is spelled, is not found in a body that is read in windows."""
+"""The maximum length of a name, as it is spelled, in a body that is read in windows."""
 _JSON: Final = re.compile(
     rb'[\s\xef\xbb\xbf]*[\[{"]|[\s\xef\xbb\xbf]*(?::|data:|event:|id:|retry:)'
 )
@@ -130,7 +130,7 @@ class Redactor:
     headers, reason phrases, and the texts of the origin. Raises `CassetteError` for another rule.
 
     ``before_record`` gets each exchange before it is redacted and returns the one to keep, or None
-    to drop it. It is called when an exchange is recorded, not when a request is looked up.
+    to drop it. It is called for each recorded exchange, but not for the look-up of a request.
     """
 
     def __init__(
@@ -177,7 +177,7 @@ class Redactor:
         self._streamed: Final = _streamed(names | own)
 
     def cassette(self, cassette: Cassette) -> Cassette:
-        """The cassette, redacted, without the exchanges that ``before_record`` drops."""
+        """The redacted cassette, without the exchanges that ``before_record`` drops."""
         kept = (self.exchange(exchange) for exchange in cassette.exchanges)
         return Cassette(
             tuple(exchange for exchange in kept if exchange is not None),
@@ -240,9 +240,7 @@ class Redactor:
         return b"".join(data for _, data in self.reads(((None, body),))) if body else body
 
     def reads(self, reads: Reads) -> Reads:
-        """The reads of a body, redacted: the replacement of bytes of several reads is in the first
-        of them.
-        """
+        """The redacted reads of a body. A value in several reads is replaced in the first of them."""
         body = b"".join(data for _, data in reads)
         if b"=" in body and _FORM.fullmatch(body):
             cleaned = self._query(body.decode("latin-1")).encode("latin-1")
@@ -263,8 +261,8 @@ class Redactor:
         return reads
 
     def unfinished(self, body: bytes) -> int:
-        """The beginning of the last secret value of a body that has not ended, if it may go on in
-        what follows; else the length of the body.
+        """The start of the last secret value in an incomplete body if the value may continue in the
+        next read; else the length of the body.
         """
         open_at = [members.find(body).open_at for members in self._members_in(body)]
         parts = self._parts.finditer(body.lower()) if b"\n" in body and b"=" in body else iter(())
@@ -282,7 +280,9 @@ class Redactor:
                 yield from (span for span in container.numbers if text[slice(*span)] != b"0")
 
     def may_name(self, body: bytes) -> bool:
-        """Whether a body may have one of the names, also with escapes; a short one is not read."""
+        """Whether a body may have one of the names, also with escapes. For a short body the answer
+        is yes without a search.
+        """
         return len(body) <= LONG or bool(finder(self._anything, any_case=True).search(body))
 
     def _members_in(self, body: bytes) -> Iterator[Members]:
@@ -393,8 +393,8 @@ def _compiled(rule: str) -> re.Pattern[str]:
 
 
 def _assignments(names: Iterable[str], parameters: Iterable[str]) -> re.Pattern[bytes]:
-    """A pattern of parameters in URLs and forms inside a text in lower case, also with their
-    separators escaped; its last group is the value.
+    """A pattern for parameters of URLs and forms inside a text, also with escaped separators. It is
+    for lower-case text; its last group is the value.
     """
     return re.compile(
         rb"(?:(?:[?&]|%%(?:25)*+(?:26|3f)|\\(?<!\\\\)\\*+u00(?:26|3f))(?:amp;)?(?:%b)|\"(?:%b))"
@@ -405,8 +405,9 @@ def _assignments(names: Iterable[str], parameters: Iterable[str]) -> re.Pattern[
 
 
 def _printed(names: Iterable[str], quote: bytes, end: bytes) -> re.Pattern[bytes]:
-    """A pattern of members as Python prints them, in a text in lower case; its last group is the
-    value. ``quote``: a double quote around it. ``end``: what it has only behind a backslash.
+    """A pattern for members as Python prints them. It is for lower-case text; its last group is the
+    value. ``quote``: a double quote around it. ``end``: the characters that stand in the value only
+    after a backslash.
     """
     return re.compile(
         rb"'(?:%b)' *+: *+[bru]*+('|%b)"
@@ -416,8 +417,8 @@ def _printed(names: Iterable[str], quote: bytes, end: bytes) -> re.Pattern[bytes
 
 
 def _parts(names: Iterable[str]) -> re.Pattern[bytes]:
-    """A pattern of the parts of a multipart body in lower case, by name; its last group is the
-    value.
+    """A pattern for the named parts of a multipart body. It is for lower-case text; its last group
+    is the value.
     """
     return re.compile(
         rb"[; ]name=\"?(?:%b)(?=[\s\";])[^\n]*+\n(?:[^\r\n]++\r?\n){0,10}+\r?\n"
@@ -426,8 +427,8 @@ def _parts(names: Iterable[str]) -> re.Pattern[bytes]:
 
 
 def _streamed(names: Iterable[str]) -> re.Pattern[bytes]:
-    """A pattern of the pieces of streamed arguments in lower case, by a name in their path; its
-    last group is the value.
+    """A pattern for pieces of streamed arguments with a name in their path. It is for lower-case
+    text; its last group is the value.
     """
     return re.compile(
         rb"\"json_?path\"\s*+:\s*+\"\$[^\"\\]*?[.'](?:%b)(?=[.'\[\"])[^\"\\]*+\"\s*+,\s*+"

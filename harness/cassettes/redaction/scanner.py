@@ -1,9 +1,9 @@
-"""Scans the bytes of a file for secrets, before it is written or long after.
+"""Scans the bytes of a file for secrets, before it is written or later.
 
 Known secrets and the shapes of Google's credentials are searched for in every reading of the text
 (`encodings`), and in each part of each exchange that the text holds, joined from its reads and
-unpacked. Content that can't be unpacked is a finding too. A finding says where and what; it never
-contains the secret.
+unpacked. Content that can't be unpacked is a finding too. A finding has the place and the kind of
+the secret, never the secret itself.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Finding(NamedTuple):
 class Scanner:
     """Searches for known ``secrets`` (the name of each → its value) and for shapes.
 
-    Of a value of several lines, such as a private key, each line is searched for. ``redactor`` is
+    If a value has several lines, as a private key has, each line is searched for. ``redactor`` is
     the one that redacts the files: the scanner also finds values that it would redact.
     """
 
@@ -91,8 +91,8 @@ class Scanner:
     def refuse(self, text: str, name: str, cassette: Cassette | None = None) -> str:
         """Returns ``text``; raises `SecretFound` with the places if it shows a secret.
 
-        ``name`` is the file's name, which is searched too. ``cassette`` is what the text holds,
-        where it is in another format than ours.
+        ``name`` is the file's name, which is searched too. ``cassette`` is the content of the text
+        if its format is not ours.
         """
         data = text.encode("utf-8", "surrogatepass")
         if cassette is None and is_cassette(data):
@@ -123,8 +123,8 @@ class Scanner:
     def scan_cassette(self, cassette: Cassette, *, redacted: bool = False) -> list[Finding]:
         """The secrets in the exchanges, each once in each part.
 
-        Values that should have been redacted are findings too. In a ``redacted`` cassette they are
-        searched for only in packed bodies, which a redactor leaves as they are.
+        Values that should have been redacted are findings too. In a ``redacted`` cassette only
+        packed bodies are searched, because a redactor does not change them.
         """
         findings: list[Finding] = []
         if not redacted and self._redactor.origin(cassette.origin) != cassette.origin:
@@ -173,8 +173,8 @@ class Scanner:
                     yield Finding(f"{place}, {kind} header {name}", _UNREDACTED)
 
     def spans(self, data: bytes) -> list[Span]:
-        """All bytes of ``data`` in which secrets are shown, in order: of a secret that is divided,
-        all parts; of one that was cut, what is left.
+        """The spans of ``data`` that show secrets, in order: all parts of a divided secret, and the
+        rest of a cut secret.
         """
         spans: list[Span] = []
         for number, reading in enumerate(readings(data)):
@@ -219,7 +219,9 @@ class Scanner:
                     yield places[0][0], name
 
     def _may_show(self, text: bytes) -> bool:
-        """Whether a text may show a secret, or an end of one; a short one is not read."""
+        """Whether a text may show a secret or a part of one. For a short text the answer is yes
+        without a search.
+        """
         return len(text) <= LONG or bool(finder(self._anything).search(text))
 
     def _find(self, text: bytes) -> Iterator[tuple[int, int, str]]:
@@ -285,8 +287,8 @@ _GAP_BEFORE: Final = re.compile(rb"(?:\xe2\x80\xa6|\.\.\.) ?\Z|\0\n?\Z|\A\Z")
 
 
 def _forms(secrets: Mapping[str, str]) -> Iterator[tuple[bytes, str]]:
-    """The bytes to search for and the name of the secret: each value as it is, and without escapes,
-    because the readings have none. A blank may be a ``+`` in a URL.
+    """The bytes to search for, with the name of the secret: each value as it is, and without
+    escapes, because the readings have no escapes. A blank may be a ``+`` in a URL.
     """
     for name, secret in secrets.items():
         for line in map(str.strip, secret.splitlines()):
@@ -323,8 +325,8 @@ def _bytes(text: str) -> bytes:
 
 
 def _unpacked(body: bytes, coding: str | None) -> bytes | None:
-    """A body without its content coding, of a cut body the beginning; the same object if it has no
-    coding, None if it can't be decoded.
+    """A body without its content coding, for a cut body as much as can be decoded; the same object
+    if it has no coding, None if it can't be decoded.
 
     Some recorders keep the header and store the decoded body, so text is returned as it is.
     """

@@ -43,7 +43,7 @@ def guard(
     """A `Guard` with the rules of the project that ``folder`` (default: the working folder) is in,
     and with this machine's secrets.
 
-    ``arguments`` are further secrets, such as keys from a command line. ``before_record``: see
+    ``arguments`` are more secrets, such as keys from a command line. ``before_record``: see
     `Redactor`. Raises `CassetteError` for faulty rules and for credentials that can't be read.
     """
     redactor = Redactor(read_rules(folder or Path.cwd()), before_record)
@@ -52,7 +52,7 @@ def guard(
 
 def mask(environ: Mapping[str, str] = os.environ) -> Mask:
     """A `Mask` with this machine's secrets, for text that leaves the process. Credentials that
-    can't be read are nothing that a message could show.
+    can't be read are ignored, because no message can show them.
     """
     try:
         secrets = known_secrets(environ=environ)
@@ -69,7 +69,7 @@ def _mask(secrets: tuple[tuple[str, str], ...]) -> Mask:
 def known_secrets(
     arguments: Iterable[str] = (), environ: Mapping[str, str] = os.environ
 ) -> dict[str, str]:
-    """The secrets of this machine: the name of each, as a finding shows it → its value."""
+    """The secrets of this machine: name of each, as findings show it → value."""
     secrets = dict(_variables(environ))
     for number, value in enumerate(arguments, 1):
         secrets[f"the key that was given as argument {number}"] = value

@@ -26,7 +26,9 @@ MAX_BYTES: Final = 256 * 1024 * 1024
 """The size limit of a file, and of a recording with its aliases and base64 expanded."""
 MAX_DEPTH: Final = 100
 MAX_VALUES: Final = 1_000_000
-"""A small text can have huge data: a value of two characters takes over 100 bytes of memory."""
+"""The maximum number of values. A small text can become huge data: a value of two characters takes
+over 100 bytes of memory.
+"""
 MAX_TAG_LINES: Final = 100
 
 _TAG_LINE: Final = re.compile(rb"(?:^|[\n\r]|\xc2\x85|\xe2\x80[\xa8\xa9])(?:\xef\xbb\xbf)?%TAG")
@@ -66,8 +68,8 @@ def _parse_short(text: bytes) -> Any:
 
 
 def parse_usual(text: str | bytes) -> tuple[dict[str, Any], dict[str, bytes]] | None:
-    """The data of a text in the form of our writer, with a word in place of each literal block, and
-    the blocks by that word, in UTF-8. None for a text in another form, and for a faulty one.
+    """The data of a text in the form of our writer, with a placeholder for each literal block, and
+    the blocks in UTF-8, by placeholder. None for a text in another form, and for a faulty one.
     """
     try:
         lifted = lift(_bounded(text, MAX_BYTES))
@@ -102,8 +104,8 @@ def _bounded(text: str | bytes, max_bytes: int) -> bytes:
 
 
 class _Frame:
-    """A collection that is being built, with a mapping's pending key. ``path`` is None where the
-    lines of what it holds are not wanted.
+    """A collection that is being built, with a mapping's pending key. ``path`` is None if nobody
+    needs the lines of its content.
     """
 
     __slots__ = ("data", "key", "path")
@@ -185,8 +187,8 @@ class _Builder:
         self.stack.append(_Frame(data, self._add(data, event, event.anchor)))
 
     def _add(self, value: Any, event: yaml.Event, anchor: str | None = None) -> Path | None:
-        """Add a value to the innermost open collection; returns its path, if the lines of what it
-        holds are wanted.
+        """Add a value to the innermost open collection. Returns its path, or None if nobody needs
+        the lines of its content.
         """
         self.values += 1
         if self.values > MAX_VALUES:

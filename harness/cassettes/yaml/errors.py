@@ -1,7 +1,5 @@
-"""Explains an error of libyaml in a user's terms: the line, what is wrong there, and how to mend
-it.
-
-libyaml says where its own rules stopped (``did not find expected key``). The table has other words
+"""Explains an error of libyaml in a user's terms: the line, the fault, and how to correct it.
+libyaml only names the rule that failed (``did not find expected key``). The table has other words
 for its problems. A problem may have a context, such as a quote that was opened; then the line is
 that of the opening.
 """
@@ -69,7 +67,7 @@ _PROBLEMS: Final = {
 
 
 def explain(error: yaml.YAMLError, text: bytes) -> tuple[int, str]:
-    """The line, from 1, and the fault there; a problem that is not known keeps libyaml's words."""
+    """The line, from 1, and the fault there. For an unknown problem, libyaml's words are kept."""
     if isinstance(error, yaml.reader.ReaderError):
         return text.count(b"\n", 0, error.position) + 1, _unreadable(error)
     if not isinstance(error, yaml.MarkedYAMLError):

@@ -21,8 +21,8 @@ _PLACEHOLDER: Final = "lifted-block-"
 _HEADER: Final = re.compile(rb"\n( +)[a-z0-9]+: (\|(2[+-])?\n)")
 _ASCII: Final = bytes(range(0x20, 0x7F)) + b"\t\n"
 _BATCH: Final = 4096
-"""The lines of a block that are in memory at once: a line takes much more than its bytes. The block
-of fewer lines is not copied again.
+"""The number of lines of a block that are in memory at the same time: a line takes much more than
+its bytes. The block of fewer lines is not copied again.
 """
 _CHANGED: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
@@ -103,7 +103,7 @@ def _read_block(lines: BytesIO, indent: bytes) -> tuple[bytes, bytes]:
 
 
 def _has_indent(text: bytes, start: int, indent: bytes) -> bool:
-    """Whether the first line has this indentation, which then is that of the block."""
+    """Whether the first line, and therefore the block, has this indentation."""
     return (
         text.startswith(indent, start)
         and not text[start + len(indent) : start + len(indent) + 1].isspace()
@@ -121,7 +121,7 @@ def _chomped(lines: bytes, mark: bytes | None) -> bytes:
 
 
 def _put_back(value: Any, words: dict[str, bytes]) -> Any:
-    """``value`` with its blocks; removes the placeholders that were found from ``words``."""
+    """``value`` with its blocks; removes the placeholders that it replaces from ``words``."""
     match value:
         case dict():
             return {key: _put_back(inner, words) for key, inner in value.items()}

@@ -28,7 +28,7 @@ _LEADS: Final = frozenset("0123456789+-.")
 _MAX_DIGITS: Final = 4000  # below the interpreter's own limit for int(), so that the error is ours
 MAX_LEVELS: Final = 20
 MAX_TEXT: Final = 1 << 20
-"""Levels and characters of a text; one with more could be beyond the limits of the parser."""
+"""The maximum of levels and of characters; a larger text could exceed the limits of the parser."""
 
 _QUOTED: Final = r'"(?:[^"\\\t\n]++|\\["\\nrt])*+"'  # with escapes that JSON and YAML share
 _ITEM: Final = rf"(?:{_QUOTED}|[1-9][0-9]{{0,8}})"
