@@ -64,7 +64,9 @@ WINDOW: Final = 1 << 20
 
 
 def layout(body: bytes) -> Layout:
-    """Chooses the layout of a body's text; raises UnicodeDecodeError for a body that is not UTF-8."""
+    """Chooses the layout of a body's text; raises UnicodeDecodeError for a body that is
+    not UTF-8.
+    """
     numbers: list[int] = []
     spans: list[Span] = []
     number, counted, reached = 1, 0, 0
@@ -233,7 +235,9 @@ def _ranges(numbers: Iterable[int]) -> Iterator[str]:
 
 
 def _read_ends(text: str, count: int) -> tuple[bytes, Iterator[tuple[int, bytes]]]:
-    """The most frequent line end, and for every other line end the numbers of its lines, in order."""
+    """The most frequent line end, and for every other line end the numbers of its
+    lines, in order.
+    """
     first, *others = (part.split() for part in text.split(";"))
     if len(first) != 1 or first[0] not in _EOLS:
         raise BodyTextError(

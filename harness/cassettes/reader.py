@@ -1,4 +1,6 @@
-"""Reads a cassette strictly: an unknown key is refused, and every fault is an error with its line."""
+"""Reads a cassette strictly: an unknown key is refused, and every fault is an error
+with its line.
+"""
 
 from __future__ import annotations
 

@@ -38,13 +38,13 @@ REQUESTS: Final = "requests"
 
 
 def with_cuts(cuts: str) -> str:
-    """The beginning of a reason that is true for these cuts and not for those before them."""
+    """The beginning of a reason that holds for these cuts, but not for those before them."""
     return f"with --cuts {cuts}: "
 
 
 class Side(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """Some consecutive lines of one side of an evidence: ``start`` is the number of the first, of
-    ``total``, and ``first`` the line to look at, or None.
+    """Some consecutive lines of one side of an evidence: ``start`` is the number of the first line,
+    ``total`` the number of all lines, and ``first`` the line to look at, or None.
     """
 
     lines: tuple[str, ...]
@@ -67,10 +67,10 @@ class AspectEvidence(Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
 class AspectCell(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """One exchange, judged for one adapter.
 
-    ``aspects`` maps an aspect to its verdict, ``notes`` to the reason of that; the note `REQUESTS`
-    says what the server noted about the adapter's requests. ``error``: why the
-    adapter could not be judged on this exchange. ``variants``: the ways in which the answer differs
-    from the documented wire. ``unary``: the answer is not streamed.
+    ``aspects`` maps an aspect to its verdict, and ``notes`` maps it to the reason for the verdict.
+    The note `REQUESTS` has the server's remarks about the adapter's requests. ``error``: the reason
+    why the adapter could not be judged on this exchange. ``variants``: the ways in which the answer
+    differs from the documented wire. ``unary``: the answer is not streamed.
     """
 
     cassette: str
@@ -110,16 +110,16 @@ class AspectCell(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=
         return f"{words}: {note}" if note else words
 
     def cuts(self, aspect: str = "") -> str:
-        """The cuts that show the finding of an aspect, or the error; "" for the recorded ones."""
+        """The cuts that show the finding for an aspect, or the error; "" for the recorded ones."""
         match = _WITH_CUTS.match(self.notes.get(aspect, "") if aspect else self.error)
         return match[1] if match else ""
 
 
 class AdapterResults(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """All cells of one adapter. ``argument`` is the one by which the command line named it, where
-    that is not ``target``. ``day``: when it was judged, YYYY-MM-DD. ``unused_losses``: the
-    declared losses that no cell shows, though some cells are about them. ``folder``: the folder in
-    which it was judged, below the root of its repository; "" for the root.
+    """All cells of one adapter. ``argument`` is its name on the command line if that is not
+    ``target``. ``day``: when it was judged, YYYY-MM-DD. ``unused_losses``: the declared losses that
+    concern some cells, but that no cell shows. ``folder``: the folder in which it was judged, below
+    the root of its repository; "" for the root.
     """
 
     name: str
@@ -149,8 +149,8 @@ class AdapterResults(Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
 
     @property
     def red(self) -> bool:
-        """Whether something is red: on the documented wire, in the second turn, or a declared loss
-        that never shows.
+        """Whether anything is red: an aspect on the documented wire or in the second turn, or a
+        declared loss that no cell shows.
         """
         cells = (*self.cells, *self.second_turn)
         return bool(self.unused_losses) or any(
@@ -243,8 +243,8 @@ def wire_lines(exchange: Exchange) -> list[str]:
 
 
 def request_lines(request: Json) -> list[str]:
-    """The values of a request, a line each; of a list of objects, such as the contents, a line for
-    each object, after all others.
+    """The values of a request, one line each. Lists of objects, such as the contents, come last,
+    with one line for each object.
     """
     lines: list[str] = []
     items: list[str] = []
@@ -259,7 +259,7 @@ def request_lines(request: Json) -> list[str]:
 
 
 def native_lines(transcript: Transcript) -> list[str]:
-    """The native events, a line each, and the exception that ended the run."""
+    """The native events, one line each, and the exception that ended the run."""
     lines = [line_of(entry.native) for entry in transcript.entries]
     if raised := transcript.raised:
         lines.append(printable(f"raised {raised.sentence}"))
@@ -267,7 +267,7 @@ def native_lines(transcript: Transcript) -> list[str]:
 
 
 def fact_lines(entries: Sequence[Entry]) -> list[str]:
-    """The facts of a transcript, a line each; consecutive pieces of text are joined."""
+    """The facts of a transcript, one line each; consecutive pieces of text are joined."""
     facts: list[Text | Thought | Json] = []
     for fact in (fact for entry in entries for fact in entry.facts):
         last = facts[-1] if facts else None
@@ -314,7 +314,7 @@ _OURS: Final = re.compile(
 
 
 def words_of(note: str) -> list[str]:
-    """The values that the reason of a verdict names, by which their lines are found."""
+    """The values in the reason of a verdict. The lines that contain them are the evidence."""
     quoted = [text for text in _QUOTED.findall(note) if len(text) > 1]
     words = {*quoted, *(text[:12] for text in quoted), *_WORD.findall(note)}
     values = (word for word in words if not _OURS.fullmatch(word))
@@ -326,7 +326,7 @@ _DIFFERENCE: Final = re.compile(
     re.DOTALL,
 )
 MIN_BEGINNING: Final = 3
-"""Characters from which on the beginning of a text tells its line."""
+"""The number of characters from which the beginning of a text identifies its line."""
 
 
 def _difference_of(note: str) -> tuple[str, str]:
@@ -338,13 +338,13 @@ def _difference_of(note: str) -> tuple[str, str]:
 
 
 def _shared(line: str, text: str) -> int:
-    """How many characters of the beginning of a text stand in a line."""
+    """The length of the longest beginning of a text that a line contains."""
     return next((size for size in range(len(text), 0, -1) if text[:size] in line), 0)
 
 
 def side_of(lines: Sequence[str], words: Iterable[str], text: str = "") -> Side:
-    """The lines around the one that has the longest beginning of ``text``, else around the one that
-    has most of these words; without such a line the last ones.
+    """The lines around the line with the longest beginning of ``text``, else around the line with
+    most of these words; else the last lines.
     """
     words = list(words)
     scores = [_shared(line, text) for line in lines]

@@ -37,11 +37,11 @@ class Item:
 
 
 Cuts = Literal["recorded", "whole", "pieces"]
-"""Where the body of an answer is cut: as recorded, nowhere, or in `PIECES` equal pieces."""
+"""The ways to cut the body of an answer: as recorded, nowhere, or in `PIECES` equal pieces."""
 PIECES: Final = 100
 
 LossUse = dict[DeclaredLoss, bool]
-"""The declared losses that some cell is about, and whether some cell shows them."""
+"""The declared losses that concern at least one cell, and whether a cell shows them."""
 
 
 def judge_items(
@@ -50,9 +50,9 @@ def judge_items(
     use: LossUse,
     cuts: Sequence[Cuts] = ("recorded",),
 ) -> Iterator[AspectCell]:
-    """Judge every exchange, in order, with each of the ``cuts``; a cell shows the worst. Cuts in
-    the same places are asked for once. Each of ``adapters`` (the same adapter, several times) has a
-    thread of its own. ``use`` is filled with the declared losses.
+    """Judge every exchange, in order, with each of the ``cuts``; a cell shows the worst. Two cuts
+    at the same places are judged only once. Each of ``adapters`` (the same adapter, several times)
+    has a thread of its own. ``use`` is filled with the declared losses.
     """
 
     def judge(item: Item, adapter: Adapter) -> AspectCell:
@@ -68,7 +68,7 @@ def judge_items(
 
 
 def unused_losses(use: LossUse) -> tuple[str, ...]:
-    """The declared losses that no cell shows, though some cells are about them."""
+    """The declared losses that concern some cells, but that no cell shows."""
     return tuple(sorted(str(loss) for loss, shown in use.items() if not shown))
 
 
@@ -89,12 +89,12 @@ def _recut(exchange: Exchange, cut: Cuts) -> Exchange:
 
 
 def _places(exchange: Exchange) -> tuple[int, ...]:
-    """The sizes of the reads, which tell where they are cut."""
+    """The sizes of the reads, which determine the places of the cuts."""
     return tuple(len(data) for _, data in exchange.reads if data)
 
 
 def _worse(cell: AspectCell, other: AspectCell, cut: Cuts) -> AspectCell:
-    """The cell with what is red with another cut alone."""
+    """The cell, with the aspects that are red only with another cut added."""
     if cell.error or other.error:
         return cell if cell.error else replace(cell, error=f"{with_cuts(cut)}{other.error}")
     new = [aspect for aspect in other.red if aspect not in cell.red]
@@ -115,7 +115,7 @@ def judge_second_turns(items: Sequence[Item], adapters: Sequence[Adapter]) -> It
 
 
 def _goes_on(item: Item, adapter: Adapter) -> bool:
-    """Whether a conversation goes on after this answer."""
+    """Whether the conversation continues after this answer."""
     answer = _answer(item, adapter)
     facts = answer.facts
     whole = not (answer.faulty or answer.blocked or facts.errors or facts.open_call)
@@ -175,7 +175,7 @@ def _first_turn(item: Item, adapter: Adapter) -> Transcript | None:
 
 
 def _is_error(transcript: Transcript | None) -> bool:
-    """Whether a turn ended in an error, so that no conversation goes on after it."""
+    """Whether a turn ended in an error, so that the conversation does not continue."""
     return (
         transcript is None
         or transcript.raised is not None

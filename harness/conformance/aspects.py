@@ -45,8 +45,8 @@ class ExchangeJudgement:
 
     ``aspects`` has a finding for every aspect that was looked at. ``variants``: the ways in which
     the answer differs from the documented wire; with any, the cell is shown and never red.
-    ``error``: the adapter gave no transcript that can be judged. ``losses``: the declared losses
-    that concern this cell, and whether it shows them. ``exception``: the exception that the adapter
+    ``error``: the reason why there is no transcript to judge. ``losses``: the declared losses that
+    concern this cell, and whether it shows them. ``exception``: the exception that the adapter
     raised, where it was raised in this process.
     """
 
@@ -114,11 +114,11 @@ def compare_output(
     number: int = 1,
     answer: WireAnswer | None = None,
 ) -> ExchangeJudgement:
-    """Judge the output of an adapter, and leave the variants of the wire out. ``answer`` is what
-    the wire says, where the caller has read it.
+    """Judge the output of an adapter, and leave the variants of the wire out. ``answer`` has the
+    facts of the wire if the caller has read them already.
 
-    A loss is declared where the adapter declares it, or where the comparison of its event model,
-    which knows the declared losses of that model, has no finding.
+    A loss counts as declared if the adapter declares it, or if the comparison function of its event
+    model has no finding; that function knows the model's declared losses.
     """
     try:
         transcript = transcript_of(adapter, output)
@@ -152,8 +152,8 @@ def _is_as_declared(exchange: Exchange, adapter: Adapter, output: Output) -> boo
 
 
 def judge_transcript(answer: WireAnswer, transcript: Transcript) -> dict[Aspect, AspectFinding]:
-    """The verdicts of a transcript. After an answer that goes on, only what came before the second
-    request is judged.
+    """The verdicts of a transcript. After an answer that is to be continued, only the part before
+    the second request is judged.
     """
     transcript = read_raw_facts(transcript)
     again = answer.reason in CONTINUATION and transcript.asked_again > 0
@@ -210,8 +210,8 @@ def variants_of_wire(exchange: Exchange) -> list[str]:
 
 
 def transcript_of(adapter: Adapter, output: Output) -> Transcript:
-    """The transcript of a run. Of our own event models it has their payloads, and the facts that
-    their own reader gives.
+    """The transcript of a run. For our own event models it has the payloads, and the facts that the
+    model's own reader finds in them.
     """
     if output.transcript is not None:
         return output.transcript
@@ -229,7 +229,7 @@ def transcript_of(adapter: Adapter, output: Output) -> Transcript:
 
 
 def facts_of(adapter: Adapter, output: Output) -> Facts | str:
-    """The facts of an output; a sentence where they are not known, or where it does not have the
+    """The facts of an output; a sentence if they are not known, or if the output does not have the
     shape of its event model.
     """
     if adapter.facts is None:

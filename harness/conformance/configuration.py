@@ -108,7 +108,7 @@ def cassettes_of() -> Path:
 
 
 def found_from(folder: Path) -> Path | None:
-    """The configuration that pytest reads when it is given a file of that folder: the nearest."""
+    """The configuration that pytest reads if it is given a file in that folder: the nearest one."""
     folders = (folder, *folder.parents)
     for place in folders:
         try:

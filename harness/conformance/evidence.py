@@ -1,9 +1,10 @@
-"""Evidence: how the stream came, what each layer made of it, and which laws its exchange breaks.
+"""Evidence: the reads of the stream, the output of each layer, and the laws that the exchange
+breaks.
 
 It is made from a `Judgement`, for red cells and for a report. It replays nothing: the judgement
-holds frames, events and payloads of the one replay. A cell that differs shows its
-layers around the first difference, and the item of the layer below that it was made of. All of it
-is plain data with a limit, and says so where it is shortened.
+holds frames, events and payloads of the one replay. For a cell that differs, it shows the layers
+around the first difference, and the item of the layer below from which the item was made. It is
+plain data of limited size, with a mark where it is shortened.
 """
 
 from __future__ import annotations
@@ -51,11 +52,13 @@ MAX_LINE: Final = 260
 MAX_BODY: Final = 800
 MAX_WIRE: Final = 1500
 MAX_REQUEST: Final = 60
-"""Lines of a prompt or a request, of a cell that differs."""
+"""The number of lines of a prompt or request for a cell that differs."""
 MAX_GREEN_REQUEST: Final = 20
-"""Lines of a prompt or a request, of a cell that holds."""
+"""The number of lines of a prompt or request for a cell that passes."""
 MAX_LAW_BODY: Final = 16 * 1024
-"""Bytes of a body on which the laws are tried for a report: they replay it thousands of times."""
+"""The maximum size of a body on which the laws are tried for a report: they replay it thousands of
+times.
+"""
 MAX_COUNTEREXAMPLES: Final = 3
 MAX_GREEN_LINES: Final = 4
 """Items of a layer, of a cell that holds."""
@@ -66,7 +69,9 @@ _FIRST_INDEX: Final = re.compile(r"\[(\d+)(?:\.\.\d+)?\]")
 
 
 def with_evidence(judgement: Judgement) -> CaseResult:
-    """The result of a judgement with its evidence; without, where the cassette can't be read."""
+    """The result of a judgement with its evidence, or without evidence if the cassette can't be
+    read.
+    """
     result, fixture, output = judgement.result, judgement.fixture, judgement.output
     if fixture is None:
         return result
@@ -115,8 +120,8 @@ def _aspects(judgement: Judgement) -> dict[str, AspectVerdict]:
 def try_laws(
     result: CaseResult, load: Callable[[str], Cassette], laws: Sequence[Law] = LAWS
 ) -> CaseResult:
-    """The result with the laws that its exchange breaks in our own pipeline; unchanged where they
-    can't be tried, or the body is long.
+    """The result with the laws that its exchange breaks in our own pipeline; unchanged if the laws
+    can't be tried, or if the body is long.
     """
     evidence = result.evidence
     own = ADAPTERS.get(result.adapter)
@@ -155,8 +160,8 @@ def _sentences(law: Law, exchange: Exchange, adapters: Sequence[Adapter]) -> lis
 
 
 def examine_law(cell: LawCell, judgement: LawJudgement) -> CaseResult:
-    """The result of a law cell that was judged. That of a broken law has evidence: how the stream
-    came, each layer of the answer that shows the breach, and a small case.
+    """The result of a law cell that was judged. The result of a broken law gets evidence: the reads
+    of the stream, each layer of the answer that shows the breach, and a small case.
     """
     if not judgement.breaches:
         return judgement.result
@@ -199,8 +204,8 @@ def _trace(exchange: Exchange, provider: str) -> Trace:
 
 
 def describe(exchange: Exchange, provider: str, trace: Trace | None = None) -> Stream:
-    """How an answer came: its reads with time and size, where they cut a message or a character,
-    and the request that it answers. ``trace`` is its replay, if there was one.
+    """The transport of an answer: its reads with time and size, the reads that cut a message or a
+    character, and the request. ``trace`` is its replay, if there was one.
     """
     request = exchange.request
     body = exchange.body
@@ -230,8 +235,8 @@ def _digest(data: bytes) -> str:
 
 
 def _reads(exchange: Exchange, inside: Sequence[Inside]) -> tuple[Read, ...]:
-    """At most `MOST_READS` rows. Of more reads, all but the first and the last are merged in runs
-    of equal length.
+    """At most `MOST_READS` rows. If there are more reads, all but the first and the last are merged
+    in runs of equal length.
     """
     reads = [
         Read(at, len(data), 1, end) for (at, data), end in zip(exchange.reads, inside, strict=True)
@@ -251,7 +256,7 @@ def _merged(reads: Sequence[Read]) -> Read:
 
 
 def _inside(exchange: Exchange, trace: Trace) -> list[Inside]:
-    """For each read, what it ends inside of: a message, a character, or nothing."""
+    """For each read, whether it ends inside a message, inside a character, or in neither."""
     cut: set[int] = set()
     ends = [0]
     for _, data in exchange.reads:
@@ -286,7 +291,7 @@ def _views(judgement: Judgement, items: Any) -> tuple[LayerView, ...]:
 
 
 def _own_view(cell: Cell, items: Any) -> tuple[LayerView, ...]:
-    """The beginning of the output of a cell that holds. Its frames and events are those of the
+    """The beginning of the output of a cell that passes. Its frames and events are those of the
     stream.
     """
     if cell.layer not in ("payloads", "facts"):
@@ -307,7 +312,7 @@ def _facts_views(judgement: Judgement) -> tuple[LayerView, ...]:
 
 
 def _request_views(cell: Cell, requests: Any, most: int) -> tuple[LayerView, ...]:
-    """The prompt, and the request that was made of it."""
+    """The prompt, and the request that was made from it."""
     prompt = (
         cell.case.prompt.get(cell.key)
         if cell.case.prompt
@@ -322,8 +327,8 @@ def _json_view(layer: Literal["prompt", "requests"], value: Any, most: int) -> L
 
 
 def _layer_views(judgement: Judgement, items: list[Any]) -> tuple[LayerView, ...]:
-    """Frames, events and payloads around the first difference: each layer's own, else the place
-    that the item of the layer above was made of.
+    """Frames, events and payloads around the first difference: the layer's own difference, else the
+    item from which the item of the layer above was made.
     """
     cell, trace = judgement.cell, judgement.trace
     events = [(at, event) for at, (_, step) in enumerate(trace.steps) for event in step]
@@ -365,7 +370,9 @@ def _first_index(expected: Any, mismatches: Sequence[Mismatch], items: Sequence[
 
 
 def _event_of(trace: Trace, payload: int | None) -> int | None:
-    """The index of the event that a payload was made of; None where the payloads are not ours."""
+    """The index of the event from which a payload was made; None where the payloads are
+    not ours.
+    """
     if payload is None or not trace.made:
         return None
     return next((at for at, made in enumerate(trace.made) if made > payload), len(trace.made) - 1)

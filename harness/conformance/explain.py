@@ -14,7 +14,7 @@ MAX_GIST: Final = 300
 def explain(result: CaseResult, place: str) -> str:
     """The explanation of a red cell.
 
-    The first line says what differs; a short summary shows only this line. Then come the
+    The first line names the difference; a short summary shows only this line. Then come the
     requirement, ``place`` (file and line), the first layer that differs, and each finding with its
     path, the expected and the actual value.
     """

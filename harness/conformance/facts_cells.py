@@ -60,7 +60,7 @@ def verdict_of(
 
 
 def concerns(aspect: Aspect, aspects: Sequence[Aspect] | None) -> bool:
-    """Whether a feature with these aspects, None for all, is about an aspect."""
+    """Whether a feature with these aspects (None: all aspects) includes an aspect."""
     return aspects is None or aspect in aspects
 
 
@@ -89,7 +89,7 @@ def _verdict(
 
 
 def unshown_losses(results: Iterable[CaseResult]) -> list[str]:
-    """A sentence for each declared loss that concerned some cells and was shown by none."""
+    """A sentence for each declared loss that concerned some cells, but that no cell showed."""
     return [
         f"{adapter} declares the loss of {loss}, and none of the {cells} cells that it concerns"
         " shows it; delete it from harness_losses"

@@ -1,7 +1,7 @@
-"""Compares payloads where ids that an adapter invents count by reference, not by their spelling.
+"""Compares payloads; ids that an adapter invents are compared by reference, not by their spelling.
 
-Our dialects count the ids that the wire does not give (``call_1``, ``msg_1``). An adapter of a user
-may have any other text in each place of such an id, the same text in all of its places.
+Our dialects count the ids that the wire does not give (``call_1``, ``msg_1``). A user's adapter may
+have any other text for such an id, but must use the same text in all its places.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ _NAME: Final = "invented id "
 
 
 def compare_with_ids(expected: Json, items: list[Any], invented: Collection[str]) -> list[Mismatch]:
-    """As `compare`, but the ``invented`` ids of the expectation may be other texts. Two ids may not
-    be the same text.
+    """As `compare`, but the ``invented`` ids of the expectation may have another spelling. Two ids
+    may not be the same text.
     """
     referred = _by_reference(expected, invented)
     bound = bindings_of(referred, items)

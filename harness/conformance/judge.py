@@ -109,7 +109,7 @@ class Cell:
 class Fixture:
     """The exchanges that a case names (none for a request case), their origin and provider.
 
-    ``guessed``: neither the case nor URL and body tell the provider.
+    ``guessed``: neither the case nor the URL nor the body identifies the provider.
     """
 
     exchanges: tuple[Exchange, ...]
@@ -122,9 +122,9 @@ class Fixture:
 class Judgement:
     """The outcome of judging one cell: its result without evidence, and the data behind it.
 
-    ``output`` is None where no comparison ran. ``mismatches``: for each compared layer that
-    differs; the layers below the cell's own are compared only where that differs. ``exception``:
-    the exception that the adapter raised, where it was raised in this process.
+    ``output`` is None where no comparison ran. ``mismatches``: those of each layer that differs.
+    The layers below the cell's own are compared only if that layer differs. ``exception``: the
+    exception that the adapter raised, where it was raised in this process.
     """
 
     cell: Cell
@@ -210,7 +210,7 @@ def _answered(
     cell: Cell, fixture: Fixture, adapter: Adapter | None, output: Output
 ) -> dict[str, AspectVerdict]:
     """The verdict of each aspect that the wire has, for payloads of a case with a question. Counts
-    that not every wire has are rows of their own, with the verdict of all counts.
+    that not every wire has get rows of their own, with the verdict of all counts.
     """
     if cell.layer != "payloads":
         return {}
@@ -232,7 +232,7 @@ def _compare(
     cell: Cell, fixture: Fixture, adapter: Adapter | None, expected: Any, items: list[Any]
 ) -> list[Mismatch]:
     """Compare the items of a run. For a user's adapter, ids that our own dialect invents for this
-    exchange count by reference.
+    exchange are compared by reference.
     """
     mismatches = compare(expected, items)
     if not mismatches or adapter is None or adapter.reference is None:
@@ -268,7 +268,7 @@ def _judge_facts(
 
 
 def resolve_fixture(case: Case, load: Callable[[str], Cassette]) -> Fixture:
-    """The exchanges that the case names. Raises `CassetteError` where they are not there, and
+    """The exchanges that the case names. Raises `CassetteError` if they do not exist, and
     `ReplayError` for an unknown provider.
     """
     if case.kind == "request":
@@ -432,7 +432,7 @@ def _verdict(cell: Cell, differs: bool, today: date | None) -> tuple[Verdict, st
 
 
 def _findings(mismatches: list[Mismatch]) -> tuple[Finding, ...]:
-    """The first findings: at least one, and as many as have room in a report."""
+    """The first findings: at least one, and as many as fit into a report."""
     findings: list[Finding] = []
     room = MAX_FINDING_TEXT
     for mismatch in mismatches[:MAX_FINDINGS]:

@@ -39,7 +39,9 @@ from .suite import FEATURES
 
 SUFFIXES: Final = (".yaml", ".yml")
 _LONGEST: Final = 100
-"""Characters of a name that are compared with other names: the time grows with their square."""
+"""The number of characters of a name that are compared with other names: the time grows with the
+square.
+"""
 KEPT: Final = 8
 """Cassettes that stay in memory. Most cases of one file use the same one."""
 SMALL: Final = 64 * 1024
@@ -115,8 +117,8 @@ class Project:
         return [EVENTS, *ADAPTERS.values(), *self._users.values()]
 
     def fills(self, column: str, key: str) -> bool:
-        """Whether the output of a column fills empty expectations of that key: the column of that
-        name, or the first of the user's adapters that has this event model.
+        """Whether the output of a column fills empty expectations under a key. That is the column
+        of the same name, or the first of the user's adapters with this event model.
         """
         if column == key or key in DIALECTS or key in LAYERS or key in self.adapters:
             return column == key
@@ -181,7 +183,7 @@ class Project:
 
     def _lost_features(self, case: Case, key: str) -> tuple[str, ...] | None:
         """The features of a case that its declared losses concern. A loss that no feature names
-        concerns all of them.
+        concerns all features.
         """
         losses = case.not_carried.get(key, ())
         if not losses:
@@ -259,8 +261,8 @@ class Project:
 
 
 def names_below(folder: Path) -> list[str]:
-    """The names of all cassettes below a folder. A file outside the folder, to which a link leads,
-    has no name.
+    """The names of all cassettes below a folder. A file outside of the folder has no name, even if
+    a link leads to it.
     """
     folder = folder.resolve()
     return [
@@ -271,8 +273,8 @@ def names_below(folder: Path) -> list[str]:
 
 
 def nearest_name(name: str, names: Iterable[str]) -> str | None:
-    """The name of a cassette that is like this one, in the same folder where there is one there;
-    None where no name is.
+    """The most similar name of a cassette, if possible in the same folder; None where
+    no name is.
     """
     folder, _, last = name[:_LONGEST].rpartition("/")
     known = {

@@ -22,8 +22,8 @@ def find_recording(text: str, cassettes: Path | None = None) -> tuple[Path, int 
     """The file or folder that an argument names, and the number of its exchange.
 
     ``PATH:N`` is exchange N alone. A path that does not exist is the name of a cassette of the
-    project, else of the suite. ``cassettes`` is the project's folder of them, None for that of the
-    working folder's configuration. Raises `FileNotFoundError` with the nearest name.
+    project, else of the suite. ``cassettes`` is the project's folder of cassettes; None: the folder
+    in the configuration of the working folder. Raises `FileNotFoundError` with the nearest name.
     """
     number = number_in(text)
     name = text if number is None else text.rpartition(":")[0]
@@ -51,7 +51,7 @@ def find_path(text: str) -> Path:
 
 
 def number_in(text: str) -> int | None:
-    """The number of the exchange in ``PATH:N``, None where there is none."""
+    """The number of the exchange in ``PATH:N``; None for a path without a number."""
     match = None if Path(text).exists() else _NUMBERED.fullmatch(text)
     return int(match[1]) if match else None
 

@@ -39,7 +39,7 @@ Inside = Literal["", "message", "character"]
 
 
 class ResultsError(ValueError):
-    """Results that cannot be read; the message says where and why."""
+    """Results can't be read; the message has the place and the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,21 +74,29 @@ VERDICTS: Final[dict[Verdict, VerdictWords]] = {
         compared=False,
     ),
     "fixed": VerdictWords(
-        "fixed", "★", "Marked as known failing, and it passes: the mark has to go.", 2, red=True
+        "fixed",
+        "★",
+        "Marked as known failing, but it passes: the mark must be deleted.",
+        2,
+        red=True,
     ),
     "warning": VerdictWords(
-        "warning", "!", "The comparison found a difference from something that only should hold.", 3
+        "warning",
+        "!",
+        "The comparison found a difference from a recommendation (should), not from a requirement.",
+        3,
     ),
     "known-failing": VerdictWords(
         "known failing",
         "◐",
-        "The comparison found a difference that is announced, with its reason.",
+        "The comparison found a difference that is marked as known, with its reason.",
         4,
     ),
     "not-carried": VerdictWords(
         "not carried",
         "–",
-        "The comparison held, but what the case is about has no place in this event model.",
+        "The comparison found no difference, but the event model has no place for the subject of"
+        " the case.",
         5,
     ),
     "not-run": VerdictWords("not run", "○", "No comparison ran.", 6, compared=False),
@@ -136,7 +144,9 @@ class Sent(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
 
 
 MOST_READS: Final = 80
-"""The most rows of reads that a result has for one stream. Of more reads, neighbours are merged."""
+"""The maximum number of rows for the reads of a stream. If there are more reads, neighbours are
+merged.
+"""
 
 
 class Stream(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -207,7 +217,7 @@ class CaseResult(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=
     and ``link`` belongs to it. ``provider`` is ``""`` and ``origin`` None where the cassette could
     not be read. ``first_layer`` is the lowest layer that differs. ``findings`` may be fewer than
     ``findings_total``. ``lost_features`` are the features that a verdict not-carried concerns, or
-    the failed aspects of an adapter that states its facts; None means all. ``command`` is a shell
+    that the failed aspects of an adapter with facts concern; None means all. ``command`` is a shell
     line that reproduces the cell, ``wire`` an excerpt of the stream. ``regression_of`` are public
     bug threads, as ``owner/repo#12``.
     ``aspects``: the verdict of each aspect of the answer that was judged. ``declared``: the
@@ -250,7 +260,7 @@ class CaseResult(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=
 
 
 def brief(result: CaseResult) -> CaseResult:
-    """The result with only what a summary counts; the other fields have long texts."""
+    """The result with only the fields that a summary needs; the other fields have long texts."""
     origin = result.origin
     return CaseResult(
         spec="",

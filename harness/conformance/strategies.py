@@ -1,7 +1,7 @@
 """Hypothesis strategies for streams, cassettes and specs; they need ``hypothesis``.
 
-`bodies` are whole, valid streams of the Gemini API, and `exchanges` are those cut into reads;
-`wild_exchanges` are answers that a broken network or a new model might give::
+`bodies` are whole, valid streams of the Gemini API; `exchanges` are such streams cut into reads;
+`wild_exchanges` are answers that a broken network or a new model could give::
 
     @given(exchanges())
     def test_text_is_passed_on(exchange):

@@ -9,7 +9,7 @@ _PACKAGE: Final = Path(__file__).parents[1]
 
 
 def _find() -> Path:
-    """The folder of the suite: in a wheel inside the package, in a checkout the repository."""
+    """The folder of the suite: inside the package in a wheel, the repository in a checkout."""
     inside = _PACKAGE / "suite"
     return inside if inside.is_dir() else _PACKAGE.parent
 

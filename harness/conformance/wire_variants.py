@@ -1,6 +1,6 @@
 """Names the ways in which a recorded Gemini answer differs from the documented wire.
 
-An adapter may refuse such answers. So its losses there are counted and shown, and are never red.
+An adapter may refuse such answers. So losses there are counted and shown, but are never red.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _DATA: Final = frozenset(
     }
 )
 _VALUES: Final = frozenset({"args"})
-"""Fields whose keys belong to the user, so that their spelling says nothing."""
+"""Fields whose keys are the user's own, so their spelling is not a variant."""
 
 _LINES: Final = tuple(
     (re.compile(pattern, re.MULTILINE), name)

@@ -1,5 +1,5 @@
-"""The shape of a dialect: everything that the pipeline, the laws, the mutations and the report need
-to know of one event model.
+"""The interface of a dialect: everything that the pipeline, the laws, the mutations and the report
+need to know about an event model.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Payload = dict[str, Any]
 
 
 class Translator(Protocol):
-    """Canonical events in, payloads out; one instance a stream."""
+    """Translates canonical events into payloads; one instance for each stream."""
 
     def feed(self, event: Event) -> list[Payload]:
         """The payloads that this event completes, perhaps none."""
@@ -29,7 +29,7 @@ class Translator(Protocol):
 
 
 def type_of(payload: Payload) -> str:
-    """The ``type`` of a payload: its label in most grammars."""
+    """The ``type`` of a payload, which is its label in most grammars."""
     return str(payload["type"])
 
 
@@ -37,16 +37,16 @@ def type_of(payload: Payload) -> str:
 class RequestTranslator:
     """The request half of an event model.
 
-    ``translate(prompt, options, session)`` gives the request that a prompt asks for; it raises
-    `TranslationError` and nothing else for what is wrong with the prompt. ``session`` is the one
-    that the replays of earlier answers filled. ``follow_up(prompt, payloads, then)`` is what an
-    application does next: the prompt with the answer that ``payloads`` are appended to it, and
-    after that the outcomes of its calls, in call order, or what the user says. It changes neither
-    argument. ``opening_prompt`` is a shortest prompt, from which the laws go on. ``sent_back``
-    names the kinds of parts of an answer that keep their signature in the follow-up: ``call``,
-    ``text``, ``thought``, ``other``; without ``call`` the dialect has no place for calls.
-    ``as_given`` is ``translate`` for a wire that is not generateContent's
-    (`harness.stream.generation`); None: the event model is only sent over generateContent.
+    ``translate(prompt, options, session)`` returns the request for a prompt. For a faulty prompt it
+    raises `TranslationError` and no other exception. ``session`` is the session of the replays of
+    earlier answers. ``follow_up(prompt, payloads, then)`` is what an application does next: the
+    prompt with the answer that ``payloads`` are appended to it, and after that the outcomes of its
+    calls, in call order, or what the user says. It changes neither argument. ``opening_prompt`` is
+    a minimal prompt, with which the laws begin a conversation. ``sent_back`` names the kinds of
+    parts of an answer that keep their signature in the follow-up: ``call``, ``text``, ``thought``,
+    ``other``; without ``call`` the dialect has no place for calls. ``as_given`` is ``translate``
+    for a wire that is not generateContent's (`harness.stream.generation`); None: the event model is
+    only sent over generateContent.
     """
 
     translate: Callable[[Any, Mapping[str, Any], Session], GenerateRequest]
@@ -64,8 +64,8 @@ change.
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The place of a value in payloads of ``type``, which they have under ``key``: ``path`` has the
-    keys and indexes of the value.
+    """The place of a value in payloads whose ``key`` has the value ``type``: ``path`` has the keys
+    and indexes of the value.
     """
 
     type: str
@@ -77,7 +77,7 @@ class Place:
         return bool(payload.get(self.key) == self.type)
 
     def find(self, payloads: Iterable[Payload]) -> Iterator[tuple[Any, Any]]:
-        """(holder, key) of every such value that is there, in order."""
+        """(holder, key) of every value at this place, in order."""
         for payload in payloads:
             holder: Any = payload if self.fits(payload) else None
             for key in self.path[:-1]:
@@ -95,8 +95,8 @@ def _item(holder: Any, key: str | int) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class CallPlace:
-    """One call in a payload stream: the payloads that belong to it alone, the object that holds its
-    id, name and arguments, and their keys there. ``id`` is None where calls have no id.
+    """One call in a payload stream: the payloads that belong only to it, the object with its id,
+    name and arguments, and their keys in that object. ``id`` is None where calls have no id.
     """
 
     payloads: list[Payload]
@@ -111,8 +111,9 @@ class Mutations:
     """The places in payloads that the operators of `harness.conformance.mutation` change.
 
     ``texts``: the pieces of answer text. ``calls(payloads)`` gives the calls. ``stop_reason``: its
-    place, and two reasons; the second is put where the first stands already. ``count``: a token
-    count. ``error``: the message of an error. None: the event model has no such thing.
+    place, and two reasons. The first replaces the present reason; if that is the same, the second
+    does. ``count``: a token count. ``error``: the message of an error. None: the event model has no
+    such thing.
 
     ``own`` maps the name of an operator to this dialect's function for it, where a place is not
     enough, or to None where the dialect cannot have the fault. ``unsent`` names the operators on
@@ -145,7 +146,7 @@ def lose_argument(holder: Any, key: Any) -> bool:
 
 
 class ContextError(ValueError):
-    """The ``context`` of a case is not one that a client can use; the message says why."""
+    """A client can't use the ``context`` of a case; the message has the reason."""
 
 
 class ServedCassette(Protocol):
@@ -156,8 +157,8 @@ class ServedCassette(Protocol):
         """The address of the server; the client may send requests only to it."""
 
     def summary(self) -> Payload:
-        """``{"asked": n}``, how many of the recorded requests were sent so far, and ``"refused"``,
-        the other requests to generate, if there were any.
+        """``{"asked": n}``, the number of recorded requests that were sent so far, and
+        ``"refused"``, the other requests to generate, if any.
         """
 
     def run_program(
@@ -171,7 +172,7 @@ class ServedCassette(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ClientAdapter:
-    """A client or program of a dialect as an adapter of its own.
+    """A client or program of a dialect, which is judged as a separate adapter.
 
     ``name`` is its key under ``expect``. It needs ``module``, which the ``extra`` of the package
     installs. ``target``, ``module:function``, is imported when a case needs it: a function of the
@@ -188,11 +189,11 @@ class ClientAdapter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpApi:
-    """The HTTP API of an event model, which a proxy in front of a recorded provider offers.
+    """The HTTP API of an event model, which `harness serve` offers in front of recorded answers.
 
     ``path`` ends the path of a POST request that generates, ``count_path`` of one that counts
     tokens. ``is_streamed(prompt)``: the client asks for a stream. ``event(payload)`` is a payload
-    as bytes of a stream, ``whole(payloads)`` the answer that they make up otherwise.
+    as bytes of a stream; ``whole(payloads)`` is the answer that is not streamed.
     ``failure(payloads)`` is the HTTP status and the message of the error in them, or None;
     ``error(status, message)`` the body of an error. ``turns(prompt)`` gives each message of a
     conversation: whether the model wrote it, and its content as JSON that is equal for equal
@@ -213,17 +214,17 @@ class HttpApi:
 class Dialect:
     """One event model.
 
-    ``translator(tools, session)`` makes a stage for one stream. ``losses`` are the declared losses:
-    a name for use in specs → its meaning. ``order`` is the grammar of the stream, a table state →
-    label → next state, from ``fresh``; ``label`` names a payload for it; ``final`` are the states
-    in which a whole stream may end. ``request`` is None where the event model only listens.
+    ``translator(tools, session)`` makes the translator of one stream. ``losses`` are the declared
+    losses: a name for use in specs → its meaning. ``order`` is the grammar of the stream, a table
+    state → label → next state, from ``fresh``; ``label`` names a payload for it; ``final`` are the
+    states in which a whole stream may end. ``request`` is None if the event model has no requests.
     ``facts(payloads, session)`` reads the neutral account of an answer. ``differences(wire,
     carried, interrupted)`` compares two such accounts: it gives a sentence for each fact of the
-    wire that is lost and not declared, and for each that is invented. ``mutations`` says where the
-    mutation operators find things. ``client`` is the client or program of the dialect that is
+    wire that is lost and not declared, and for each that is invented. ``mutations`` has the places
+    that the mutation operators change. ``client`` is the client or program of the dialect that is
     judged at work, or None. ``api`` is the HTTP API that a proxy offers to its clients, or None.
 
-    Every field must be given; a `TypeError` says which dialect lacks which.
+    Every field must be given; otherwise a `TypeError` names the dialect and the missing fields.
     """
 
     name: str

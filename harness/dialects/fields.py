@@ -1,5 +1,5 @@
-"""Reads the objects of a prompt field by field: each value with its type and its place, so that
-every error and warning names the place.
+"""Reads the objects of a prompt field by field. It checks the type of each value and keeps its
+place, so every error and warning names the place.
 
 An invalid field raises a `TranslationError`. At the end, fields that were not read are refused
 (`refuse_rest`) or left out with a warning (`leave_rest`), so that every loss is reported.
@@ -46,7 +46,7 @@ class Fields:
         return f"{self.place}.{key}" if self.place else key
 
     def fail(self, key: str, reason: str) -> NoReturn:
-        """Refuse the object for a field of it, or for the whole of it if ``key`` is empty."""
+        """Refuse the object because of one of its fields, or as a whole if ``key`` is empty."""
         raise TranslationError(self.at(key) if key else self.place, reason)
 
     def get(self, key: str, *types: type) -> Any:
@@ -73,7 +73,7 @@ class Fields:
         return value
 
     def either(self, *keys: str) -> str:
-        """Which of several spellings of one field is there: the first if none is."""
+        """The spelling of a field that is present; the first spelling if none is."""
         self._read.update(dict.fromkeys(keys))
         there = [key for key in keys if key in self._values]
         if len(there) > 1:
@@ -81,7 +81,7 @@ class Fields:
         return there[0] if there else keys[0]
 
     def choose(self, key: str, known: Iterable[str]) -> str:
-        """A word that must be there and one of ``known``."""
+        """A required word, which must be one of ``known``."""
         self.need(key, str)
         return self.may_choose(key, known) or ""
 
@@ -140,7 +140,7 @@ def _is_of(value: Any, types: tuple[type, ...]) -> bool:
 
 
 def shown(value: Any) -> str:
-    """A value in an error message: the value itself if it is short, else what it is."""
+    """A value for an error message: the value itself if it is short, else its kind."""
     text = repr(value)
     if len(text) > 40 and isinstance(value, Mapping | list | tuple):
         return "an object" if isinstance(value, Mapping) else "a list"

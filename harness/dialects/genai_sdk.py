@@ -1,9 +1,9 @@
 """Calls Gemini through google-genai for a dialect: requests as SDK objects, and payloads from what
 the SDK returns or raises.
 
-A dump of an SDK object is one more spelling of the wire, so an answer takes the same way here as
-from the raw wire: one frame per object. An exception becomes what the wire would have carried: the
-body of an HTTP error, an error inside the stream, a cut.
+A dump of an SDK object is one more spelling of the wire. So an answer is read as from the raw wire,
+with one frame for each object. An exception is translated back into the wire's form: the body of an
+HTTP error, an error inside the stream, or a cut.
 
 The SDK is optional; `load_sdk` says how to install it.
 """

@@ -227,7 +227,9 @@ def test_what_notices_kills_and_what_was_never_applied_is_summed_up(
     assert "! mind: parts-swapped: survives" in out
     assert re.search(r"^call-lost +1/3$", out, re.MULTILINE)
     assert "error-lost" not in out
-    (summed_up,) = re.findall(r"(.*) operators never applied: no case has what they change", out)
+    (summed_up,) = re.findall(
+        r"(.*) operators never applied: no case has anything that they change", out
+    )
     status, out = run(tmp_path, capsys, "--survivors")
     assert status == 1
     named = re.findall(r"^- mind: (.*): never applied$", out, re.MULTILINE)

@@ -359,18 +359,18 @@ LEFT_OUT: dict[str, tuple[Any, dict[str, Any], list[str]]] = {
         {"type": "number", "exclusiveMinimum": 0},
         {"type": "NUMBER"},
         [
-            "P: 'exclusiveMinimum' is left out; of numbers that are no integers Gemini's Schema has no open limit"
+            "P: 'exclusiveMinimum' is left out; Gemini's Schema has no exclusive limits; only those of integers can be converted"
         ],
     ),
     "tuple": (
         {"type": "array", "prefixItems": [{"type": "string"}, {"type": "integer"}], "items": False},
         {"type": "ARRAY", "items": {"anyOf": [{"type": "STRING"}, {"type": "INTEGER"}]}},
-        ["P: 'prefixItems' by position cannot be said; any of them may stand anywhere"],
+        ["P: 'prefixItems' by position cannot be expressed; any of them may be at any position"],
     ),
     "required without a property": (
         {"type": "object", "properties": {"a": {}}, "required": ["a", "b"]},
         {"type": "OBJECT", "properties": {"a": {}}, "required": ["a"]},
-        ["P: 'required' names what is no property of it; that is left out"],
+        ["P: 'required' has names that are not among the properties; they are left out"],
     ),
     "wrong values": (
         {"type": "string", "minLength": -1, "pattern": 3, "nullable": "yes"},
@@ -393,8 +393,8 @@ LEFT_OUT: dict[str, tuple[Any, dict[str, Any], list[str]]] = {
         {"type": "string", "pattern": "^a", "allOf": [{"pattern": "b$"}, {"type": "integer"}]},
         {"type": "STRING", "pattern": "^a"},
         [
-            "P: 'pattern' is said twice, and the two cannot be joined; the first one stays",
-            "P: 'type' is said twice, and the two cannot be joined; the first one stays",
+            "P: 'pattern' is given twice with values that cannot be joined; the first one stays",
+            "P: 'type' is given twice with values that cannot be joined; the first one stays",
         ],
     ),
     "a reference to nothing": (

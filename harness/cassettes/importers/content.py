@@ -242,7 +242,7 @@ def parse_json(text: str) -> Any:
 
 def parse_part(part: msgspec.Raw) -> Any:
     """Parses one of `Content.parts`, as `parse_json` does. A long member ``text`` is its bytes in
-    UTF-8: as a string it may take four times as much memory, and its escaped form again so much.
+    UTF-8: as a string it may take four times as much memory, and its escaped form as much again.
 
     Raises UnicodeDecodeError for a part that is not UTF-8.
     """

@@ -73,7 +73,9 @@ def unread_kind(content: Content) -> str | None:
 
 
 def is_known_wire(content: Content) -> bool:
-    """Whether the messages of a body are those of a provider that does not use Gemini's messages."""
+    """Whether the messages of a body are those of a provider that does not use Gemini's
+    messages.
+    """
     provider = detect_provider("", "", b"", content.data).provider
     known = PROVIDERS.get(provider or "")
     return known is not None and not known.gemini_messages and not known.program

@@ -172,7 +172,7 @@ def _joined_texts(data: bytes, pattern: re.Pattern[bytes], window: int) -> Itera
 
 
 def _whole_texts(source: Reading, pattern: re.Pattern[bytes]) -> Iterator[Reading]:
-    """The same where no text is long. Their positions are calculated on request."""
+    """As `_joined_texts`, for texts that are not long. The positions are calculated on request."""
 
     def pieces() -> Iterator[Piece]:
         spans = (match.span(pattern.groups) for match in pattern.finditer(source.text))

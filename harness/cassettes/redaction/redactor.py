@@ -240,7 +240,9 @@ class Redactor:
         return b"".join(data for _, data in self.reads(((None, body),))) if body else body
 
     def reads(self, reads: Reads) -> Reads:
-        """The redacted reads of a body. A value in several reads is replaced in the first of them."""
+        """The redacted reads of a body. A value in several reads is replaced in the
+        first of them.
+        """
         body = b"".join(data for _, data in reads)
         if b"=" in body and _FORM.fullmatch(body):
             cleaned = self._query(body.decode("latin-1")).encode("latin-1")

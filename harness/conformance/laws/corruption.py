@@ -1,8 +1,8 @@
 """Law 7: bad input is answered.
 
-A body is damaged in seeded ways. The adapter must not raise an exception, and must not stay silent
-about a body that says something. An adapter that states its facts may raise, since an exception is
-an answer there, and may leave out what is no event; it must not hang, die or flood.
+A body is damaged in seeded ways. The adapter must not raise an exception, and must give some output
+for a body that contains facts. An adapter that states its facts may raise, because an exception
+counts as an answer there, and may leave out data that is no event. It must not hang, die or flood.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _GARBAGE = (
 
 
 def corruption_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
-    """The first damaged form of the exchange that is answered badly."""
+    """The first damaged form of the exchange that the adapter handles wrongly."""
     for name, damaged in damaged_exchanges(exchange, adapter.name, adapter.effort.damages):
         output = adapter.attempt(damaged)
         if isinstance(output, AdapterError):
@@ -47,7 +47,7 @@ def corruption_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
 
 def damaged_exchanges(exchange: Exchange, name: str, count: int) -> Iterator[tuple[str, Exchange]]:
     """``count`` damaged forms of an exchange, each with the name of its damage. The adapter's
-    ``name`` is a part of the seed, so every adapter gets other damage.
+    ``name`` is a part of the seed, so each adapter gets different damage.
     """
     original = plain(exchange)
     chance = seeded(original, name)

@@ -23,14 +23,14 @@ from .wire import finds_tool_code, provider_of
 _OF_BEGINNINGS: tuple[Aspect, ...] = ("text", "thoughts", "calls", "unfinished")
 
 LINES = 64
-"""Prefixes of a large body that end behind a line."""
+"""The number of prefixes of a large body that end after a line."""
 
 PREFIXES = 24
-"""Prefixes of a large body that end at a seeded place."""
+"""The number of prefixes of a large body that end at a seeded place."""
 
 
 def prefix_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
-    """The shortest prefix that is answered wrongly, if there is one."""
+    """The shortest prefix with a wrong output, if there is one."""
     finding_of = _beginning_of_events if adapter.layer == "events" else _beginning_of_facts
     if adapter.by_facts:
         finding_of = _aspects_of_beginning
@@ -81,11 +81,13 @@ def _beginning_of_events(exchange: Exchange, adapter: Adapter) -> Judge:
 
 
 def _beginning_of_facts(exchange: Exchange, adapter: Adapter) -> Judge | str:
-    """Text, thoughts and calls of a prefix begin those of the whole, and an error follows."""
+    """Text, thoughts and calls of a prefix are a beginning of those of the whole answer, and an
+    error follows.
+    """
     full = facts_of(adapter, adapter.output(exchange))
     if isinstance(full, str):
         return full
-    # A block or a line that is cut may be text, though it is none in the whole answer.
+    # A block or line that is cut may become text, although it is no text in the whole answer.
     provider = provider_of(exchange, adapter)
     loose = finds_tool_code(exchange, adapter) or provider.program
 
@@ -97,7 +99,7 @@ def _beginning_of_facts(exchange: Exchange, adapter: Adapter) -> Judge | str:
         if isinstance(facts, str):
             return facts
         if not (facts.errors or facts.unfinished or facts.block_reason):
-            return f"the last payload is {shown(_last(output))}; nothing tells the cut"
+            return f"the last payload is {shown(_last(output))}; nothing reports the cut"
         return "" if loose else _not_a_beginning(facts, full, provider.tags)
 
     return judge
@@ -130,10 +132,10 @@ def _not_a_beginning(facts: Facts, full: Facts, tags: Sequence[str]) -> str:
     for name in ("text", "thoughts"):
         part, whole = _without_open_tag(getattr(facts, name), tags), getattr(full, name)
         if not whole.startswith(part):
-            return f"the {name} {shown(part)} do not begin {shown(whole)}"
+            return f"the {name} {shown(part)} should be a beginning of {shown(whole)}"
     whole_calls = facts.calls[:-1]  # the last may lack arguments
     if full.calls[: len(whole_calls)] != whole_calls:
-        return f"the calls {shown(facts.calls)} do not begin {shown(full.calls)}"
+        return f"the calls {shown(facts.calls)} should be a beginning of {shown(full.calls)}"
     return ""
 
 

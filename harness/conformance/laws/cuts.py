@@ -1,7 +1,7 @@
-"""Law 1: the places where the network cuts the bytes don't matter.
+"""Law 1: the places where the network cuts the bytes do not matter.
 
-Small bodies are cut at every single place. Larger bodies are cut at every place too, but at many
-places in one replay, and at seeded sets of places. The failing set is then reduced to the fewest
+Small bodies are cut at every single place. Larger bodies are also cut at every place, but with many
+cuts in one replay, and at seeded sets of places. The failing set is then reduced to the fewest
 cuts.
 """
 
@@ -34,7 +34,7 @@ WHOLE = "read as a whole"
 def cut_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
     """The first set of cuts that changes the output, reduced to the fewest cuts.
 
-    The times of the reads are unknown on both sides, since they no longer belong to the reads.
+    The times of the reads are removed on both sides, because they do not fit the new reads.
     """
     recorded = cuts_of(exchange)
     whole = with_cuts(exchange, ())
@@ -81,7 +81,7 @@ def cut_sets(exchange: Exchange, tries: int) -> Iterator[Cuts]:
 
 
 def places(exchange: Exchange, cuts: Cuts) -> str:
-    """The cuts in words, with the bytes around them."""
+    """Describes the cuts, with the bytes around them."""
     body = exchange.body
     words = ", ".join(
         f"byte {at} ({shown(body[max(0, at - 12) : at])} | {shown(body[at : at + 12])})"
@@ -91,8 +91,8 @@ def places(exchange: Exchange, cuts: Cuts) -> str:
 
 
 def fewest(cuts: Cuts, differs: Callable[[Cuts], bool]) -> Cuts:
-    """The fewest of these cuts that still differ: leaves out halves, then quarters, at last single
-    cuts.
+    """The fewest of these cuts that still change the output: leaves out halves, then quarters, and
+    finally single cuts.
     """
     size = len(cuts) // 2
     while size:

@@ -73,7 +73,9 @@ def cells(
     adapters: Sequence[Adapter],
     origin: Origin | None = None,
 ) -> Iterator[LawCell]:
-    """A cell for every law, generating exchange and adapter whose layer the law is about."""
+    """A cell for each law, each exchange that generates, and each adapter whose layer the law is
+    about.
+    """
     for number, exchange in enumerate(exchanges, 1):
         if not exchange.generates:
             continue
@@ -131,13 +133,15 @@ def judge_law(cell: LawCell) -> LawJudgement:
 
 
 def _skipped(exchange: Exchange, adapter: Adapter) -> str:
-    """Why an adapter that states its facts can't be asked for the exchange; "" where it can."""
+    """The reason why an adapter that states its facts can't be asked for the exchange; "" where it
+    can.
+    """
     transcript = adapter.output(exchange).transcript if adapter.by_facts else None
     return transcript.skipped if transcript else ""
 
 
 def _finding(law: Law, breach: Breach) -> Finding:
-    """The first mismatch with the sentence as its note; where nothing is expected, the law and the
+    """The first mismatch with the sentence as its note; if there is no expectation, the law and the
     sentence.
     """
     if breach.expected is not None and breach.got is not None:
@@ -169,7 +173,7 @@ def _blank_result(cell: LawCell) -> CaseResult:
 
 
 def ready_made_case(cell: LawCell) -> str:
-    """A spec and a cassette that show a breach, as small as was found.
+    """The smallest spec and cassette found that show a breach.
 
     Where the law holds, they show the exchange itself. Where no cassette can hold the exchange, the
     text says so.
@@ -187,7 +191,7 @@ def ready_made_case(cell: LawCell) -> str:
     def breaches(exchange: Exchange, adapter: Adapter) -> list[Breach]:
         try:
             return law.findings(exchange, adapter)
-        except Exception:  # noqa: BLE001  # also of an oracle that knows no smaller message
+        except Exception:  # noqa: BLE001 # also an oracle's, which may not read a smaller message
             return []
 
     small = shrink(

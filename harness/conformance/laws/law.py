@@ -20,8 +20,8 @@ GENERATE_CONTENT = "https://ai.google.dev/api/generate-content"
 class Breach:
     """One violation of a law.
 
-    ``exchange`` is the variant of the answer that shows it, ``got`` what the adapter gives for that
-    variant. ``expected`` is an expectation as a spec spells it, where the law knows one.
+    ``exchange`` is the variant of the answer that shows the breach, and ``got`` is the adapter's
+    output for it. ``expected`` is an expectation as a spec spells it, where the law knows one.
     ``feature`` is the feature of the variant, where that is not the law's own. ``aspect`` is the
     aspect that is lost, where the adapter is judged by aspects; ``exception`` the one that it
     raised.
@@ -40,12 +40,12 @@ class Breach:
 class Law:
     """One law.
 
-    ``findings(exchange, adapter)`` gives the breaches, none where the law holds; it raises
-    `AdapterError` where the adapter fails on the recording itself. ``unasked(exchange, adapter)``
-    gives the reason why the law has nothing to look at, or "". ``layers`` are those that have a
-    cell of this law. ``knows_expected``: whether ``expected`` of a breach is right, so that a case
-    can expect it. ``feature`` and ``source`` are the feature and the documentation that its
-    results refer to.
+    ``findings(exchange, adapter)`` returns the breaches, none if the law holds. It raises
+    `AdapterError` if the adapter fails on the recording itself. ``unasked(exchange, adapter)``
+    returns the reason why the law does not apply, or "". ``layers`` are those that have a cell of
+    this law. ``knows_expected``: whether ``expected`` of a breach is right, so that a case can
+    expect it. ``feature`` and ``source`` are the feature and the documentation that its results
+    refer to.
     """
 
     id: int
@@ -66,7 +66,7 @@ class Law:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The first place where two lists differ: the items at ``index``, none where a list has
+    """The first place where two lists differ: the items at ``index``, or no item if a list has
     ended.
     """
 
@@ -96,7 +96,7 @@ def difference(expected: list[Any], got: list[Any]) -> Difference | None:
 def differing(
     expected: list[Any], variant: Exchange, adapter: Adapter, how: str, otherwise: str
 ) -> Breach | None:
-    """The breach where an adapter gives other items for a variant than expected.
+    """The breach if an adapter gives other items for a variant than expected.
 
     ``how`` describes the variant, ``otherwise`` the exchange with the expected items.
     """

@@ -1,4 +1,6 @@
-"""Law 3: the output carries the facts of the raw bytes, less the declared losses, and no others."""
+"""Law 3: the output carries the facts of the raw bytes except the declared losses, and no other
+facts.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,8 @@ from .wire import wire_facts
 def loss_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
     """One breach for each fact that is lost or invented.
 
-    A user's adapter keeps no session. So a fact that our own payloads of that event model lack
-    without their session is not asked for.
+    A user's adapter keeps no session. So a fact that is not in our own payloads of that event
+    model, but only in their session, is not asked for.
     """
     if adapter.by_facts:
         judgement = judged(exchange, adapter)
@@ -40,8 +42,8 @@ def loss_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
 
 
 def judged(exchange: Exchange, adapter: Adapter) -> ExchangeJudgement:
-    """The judgement of an adapter that states its facts. Raises `AdapterError` where nothing came
-    that can be judged.
+    """The judgement of an adapter that states its facts. Raises `AdapterError` if there is no
+    output to judge.
     """
     judgement = judge_exchange(exchange, adapter)
     if judgement.error:
@@ -67,7 +69,7 @@ def as_reference(findings: list[str], exchange: Exchange, adapter: Adapter) -> l
 
 
 def unknown_model(exchange: Exchange, adapter: Adapter) -> str:
-    """Why a law about the meaning of payloads can't be asked; "" where it can."""
+    """The reason why a law about the meaning of payloads can't be asked; "" where it can."""
     if adapter.by_facts:
         variants = ", ".join(variants_of_wire(exchange))
         return variants and f"the answer is not the documented wire: {variants}"
@@ -82,7 +84,7 @@ def unknown_model(exchange: Exchange, adapter: Adapter) -> str:
 LOSS = Law(
     3,
     "Nothing lost, nothing invented",
-    "The output carries the facts of the raw bytes, less the declared losses, and no others.",
+    "The output carries the facts of the raw bytes except the declared losses, and no other facts.",
     loss_findings,
     unasked=unknown_model,
 )

@@ -19,8 +19,8 @@ from .wire import provider_of, wire_facts
 
 
 def return_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
-    """One breach for each call, id, name, argument or signature that the next request lacks, and
-    for each signature that it has too often.
+    """One breach for each call, id, name, argument or signature that is missing from the next
+    request, and for each signature that is in it too often.
     """
     translator = adapter.request
     if translator is None:

@@ -27,8 +27,8 @@ NAME = "gemini-api/shrunk"
 
 
 def shrink(exchange: Exchange, fails: Callable[[Exchange], bool], tries: int) -> Exchange:
-    """The smallest exchange found for which ``fails`` is true; the exchange itself where nothing
-    can be left out. ``fails`` is called at most ``tries`` times.
+    """The smallest exchange found for which ``fails`` is true; the exchange itself if nothing can
+    be left out. ``fails`` is called at most ``tries`` times.
     """
     original, best, left = plain(exchange), exchange, tries
 

@@ -60,7 +60,7 @@ def _payloads_breach(
 def _events_breach(
     variant: WireVariant, respelled: Exchange, expected: Output, adapter: Adapter
 ) -> Breach | None:
-    """Compares the facts only: in another framing, events begin elsewhere."""
+    """Compares only the facts, because in another framing events begin at other places."""
     output = adapter.output(respelled)
     if adapter.facts is None:
         return None
@@ -85,7 +85,7 @@ def _differing(got: Facts, expected: Facts) -> list[str]:
 
 
 def _spellings(exchange: Exchange, adapter: Adapter) -> Iterator[tuple[WireVariant, Exchange]]:
-    """The spellings that the adapter must understand; none where the body is not all JSON."""
+    """The spellings that the adapter must understand; none if a part of the body is not JSON."""
     original = plain(exchange)
     names: tuple[str, ...] = SAME_WIRE[:2]
     if adapter.by_facts and _only_events(original.body):
@@ -100,7 +100,7 @@ def _spellings(exchange: Exchange, adapter: Adapter) -> Iterator[tuple[WireVaria
 
 
 def _only_events(body: bytes) -> bool:
-    """Whether every line is data of an event, so that no message stands outside."""
+    """Whether every line is data of an event, so that no message is outside of an event."""
     lines = [line for line in re.split(rb"[\r\n]+", body) if line.strip()]
     return bool(lines) and all(line.startswith(b"data:") for line in lines)
 

@@ -2,7 +2,7 @@
 
 An answer in which nothing was understood, that has no reason to end, that failed or goes on, or
 whose call was malformed never ends like a good one. The oracle of the wire decides that. The law
-asks the recorded answer, and answers of other servers in its place: its status and headers stay.
+looks at the recorded answer, and at answers of other servers with the same status and headers.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ BODIES: Final = {
         b' "finishReason": "STOP"}]}\'\n\n'
     ),
 }
-"""Bodies in which nothing is understood, by what they are."""
+"""Description → a body in which nothing can be understood."""
 
 ENDS: Final = {
     "the answer without its finish reason": edited(with_finish(None)),
@@ -62,7 +62,7 @@ STEP_ENDS: Final = {
 
 
 def success_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
-    """One breach for each answer that ends like a good one and is none."""
+    """One breach for each bad answer that ends like a good one."""
     breaches = []
     for name, answer in _answers(exchange, adapter):
         wire = wire_facts(answer, adapter)
@@ -73,7 +73,7 @@ def success_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
 
 
 def _answers(exchange: Exchange, adapter: Adapter) -> Iterator[tuple[str, Exchange]]:
-    """The recorded answer and what may come in its place, each under a name."""
+    """The recorded answer and its possible replacements, each with a name."""
     yield "the answer", exchange
     original = replace(plain(exchange), end="complete")
     for name, body in BODIES.items():
@@ -87,7 +87,7 @@ def _answers(exchange: Exchange, adapter: Adapter) -> Iterator[tuple[str, Exchan
 
 
 def no_good_end(wire: Facts) -> str:
-    """Why an answer must not end like a good one; "" where it may.
+    """The reason why an answer must not end like a good one; "" where it may.
 
     An answer with a call may always end as a call. Errors and refusals are not looked at: law 3
     compares them.
@@ -109,8 +109,9 @@ def no_good_end(wire: Facts) -> str:
 
 
 def _ends_well(answer: Exchange, adapter: Adapter, *, goes_on: bool) -> bool:
-    """Whether the adapter tells a good end; an exception is none. Where the answer ``goes_on``, an
-    adapter that states its facts may ask for the rest, and the end of the rest is not looked at.
+    """Whether the adapter reports a good end. An exception is not a good end. If the answer
+    ``goes_on``, an adapter that states its facts may ask for the rest. The end of the rest is not
+    checked.
     """
     output = adapter.attempt(answer)
     if isinstance(output, AdapterError):

@@ -28,7 +28,7 @@ def cuts_of(exchange: Exchange) -> Cuts:
 
 
 def shortened(exchange: Exchange, size: int) -> Exchange:
-    """The exchange as if the connection had been cut after so many bytes."""
+    """The exchange as if the connection had been cut after ``size`` bytes."""
     return replace(with_reads(exchange, exchange.body[:size]), end="cut")
 
 

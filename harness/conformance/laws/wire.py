@@ -11,7 +11,7 @@ from ..adapters import Adapter
 
 
 def provider_of(exchange: Exchange, adapter: Adapter) -> Provider:
-    """The provider that the adapter reads the exchange as."""
+    """The provider as which the adapter reads the exchange."""
     return PROVIDERS[choose_provider(exchange, adapter.options.provider)]
 
 

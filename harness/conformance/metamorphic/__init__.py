@@ -1,4 +1,5 @@
-"""Metamorphic testing: a recorded answer in many variants, and what must hold between their facts.
+"""Metamorphic testing: variants of a recorded answer, and the relations that must hold between
+their facts.
 
 Gemini may send the same answer in many forms: other cuts and line ends, other spellings, unknown
 fields, an error in the middle. `variants_of` makes these forms of a recorded answer. `breaches`
@@ -49,7 +50,7 @@ __all__ = [
 
 
 def variants_of(exchange: Exchange) -> Iterator[tuple[WireVariant, Exchange]]:
-    """Every wire variant that finds something to change, with the changed exchange."""
+    """Every wire variant that applies to the exchange, with the changed exchange."""
     provider = PROVIDERS[choose_provider(exchange, None)]
     for variant in (*CUTS, *spellings_of(exchange, provider), *others_of(provider)):
         changed = variant.change(exchange)
@@ -60,7 +61,7 @@ def variants_of(exchange: Exchange) -> Iterator[tuple[WireVariant, Exchange]]:
 def breaches(exchange: Exchange, read: Callable[[Exchange], Facts]) -> list[str]:
     """The relations that do not hold for an adapter, one sentence each.
 
-    ``read`` gives the facts that the adapter understands of an exchange; what it raises is raised.
+    ``read`` returns the facts that the adapter finds in an exchange. Its exceptions are passed on.
     """
     before = read(exchange)
     return [

@@ -1,4 +1,6 @@
-"""Changes below the messages: reads, line ends, text around events, errors and lost bytes."""
+"""Changes of the bytes, not of the messages: reads, line ends, text around events, errors and lost
+bytes.
+"""
 
 from __future__ import annotations
 
@@ -81,7 +83,7 @@ def messages_to_cut(exchange: Exchange) -> Messages | None:
 
 
 def after_first_event(body: bytes) -> int | None:
-    """The end of the first event, where another event follows."""
+    """The offset of the end of the first event; None if no event follows it."""
     match = re.search(rb"\r\n\r\n|\n\n|\r\r", body)
     return match.end() if match and match.end() < len(body) else None
 

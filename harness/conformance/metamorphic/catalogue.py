@@ -301,7 +301,7 @@ TRUNCATIONS: Final = tuple(
 )
 
 SPELLINGS: Final = (*LINE_ENDS, *EVENTS, ARRAY, *KEYS, *TEXTS)
-"""Variants that say the same in another spelling."""
+"""Variants with the same content in another spelling."""
 
 OTHERS: Final = (*AROUND, *CONTENT, *ERRORS, *TRUNCATIONS)
 """Variants that change more than the spelling of an answer over HTTP."""
@@ -620,7 +620,9 @@ ALL: Final = (
         if item.name not in _NAMES
     }.values(),
 )
-"""The variants of all wires; where two wires have one of the same name, the first has it."""
+"""The variants of all wires, by name. If two wires have a variant of the same name, that of the
+first wire counts.
+"""
 
 
 def spellings_of(exchange: Exchange, provider: Provider) -> tuple[WireVariant, ...]:

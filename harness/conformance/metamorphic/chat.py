@@ -118,7 +118,7 @@ def calls(messages: Messages) -> Iterator[dict[str, Json]]:
 
 
 def whole_calls(messages: Messages) -> list[dict[str, Json]]:
-    """The calls, if each of them comes whole and with an id; none where one does not."""
+    """The calls if each of them comes whole and with an id, else no calls."""
     items = list(calls(messages))
     whole = all(call.get("id") and call["function"].get("name") for call in items)
     return items if whole and all(_object_of(call) for call in items) else []

@@ -1,4 +1,4 @@
-"""Changes of what the messages say: parts, calls, ids, finish reasons, counts, candidates."""
+"""Changes of the content of messages: parts, calls, ids, finish reasons, counts, candidates."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .messages import (
 )
 
 DEEPER: Final = 5000
-"""Levels of nesting that no reader has to accept."""
+"""A number of nested levels that no reader has to accept."""
 
 
 def appended(part: dict[str, Any]) -> Edit:

@@ -14,19 +14,21 @@ from harness.stream.json_codec import Json
 
 Messages = list[Any]
 Change = Callable[[Exchange], Exchange | None]
-"""Changes an exchange; None where there is nothing to change."""
+"""Changes an exchange; returns None if there is nothing to change."""
 Read = Callable[[Exchange], Messages | None]
-"""Gives the messages of an answer, which may be changed; None for an answer that has none."""
+"""Returns the messages of an answer, which the caller may change; None for an answer without
+messages.
+"""
 
 
 def is_whole(exchange: Exchange) -> bool:
-    """Whether an answer did not fail, and came to its end, not compressed."""
+    """Whether an answer succeeded, is complete and is not compressed."""
     broken = exchange.status >= 300 or exchange.end in INTERRUPTED
     return not (broken or exchange.header("content-encoding"))
 
 
 def object_messages(body: bytes) -> Messages | None:
-    """The messages of a body; None where some part of it is no JSON object."""
+    """The messages of a body; None if any part of it is no JSON object."""
     messages = framing.json_messages(body)
     return messages if messages and all(isinstance(item, dict) for item in messages) else None
 

@@ -1,6 +1,6 @@
 """Changes of spelling: the same messages in another framing, or with other names for their keys.
 
-Every JSON answer can be spelled otherwise, also one that failed.
+Every JSON answer has other spellings, also an answer that failed.
 """
 
 from __future__ import annotations
@@ -144,8 +144,8 @@ def _only_text(message: Json) -> dict[str, Json] | None:
 
 
 def _says_no_more(message: Json, following: Json) -> bool:
-    """Whether a message has no more than its text, and no count that joining it to the following
-    one would add to that one's own.
+    """Whether a message has only text, and no count. (Joining it with the next message would add
+    its count to that of the next message.)
     """
     earlier, later = (
         {*(item.get("usageMetadata") or item.get("usage_metadata") or {})}
@@ -162,7 +162,7 @@ def _pieces(text: str) -> list[str]:
 
 
 def _with_text_alone(message: Json, part: Json, text: str) -> Json:
-    """A message before this one, of the same reply, with a piece of its text and nothing else."""
+    """A new message to put before this one: the same reply, with only a piece of its text."""
     (response,) = responses([message])
     kind = {"thought": part["thought"]} if "thought" in part else {}
     content = {"parts": [{"text": text} | kind], "role": "model"}

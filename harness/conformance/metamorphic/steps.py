@@ -24,8 +24,8 @@ _PIECE: Final = 3
 
 
 def stream_events(exchange: Exchange) -> Events | None:
-    """The events of a whole stream that ended well; None for any other answer, and for one whose
-    last event has its steps.
+    """The events of a whole stream that ended well; None for any other answer, and for an answer
+    whose last event has the steps.
     """
     if not is_whole(exchange):
         return None

@@ -1,11 +1,12 @@
-"""Mutation testing: puts known faults into what our own dialects and a user's adapters give, and
-checks that the specs notice, and which laws do.
+"""Mutation testing: puts known faults into the output of our dialects and of a user's adapters, and
+checks which cases and which laws detect them.
 
 Each mutation operator is one known fault. For every case that passes, each operator that finds
 something to change in the payloads, in the request or in the facts makes a mutant. The case kills
-the mutant if its expectation finds a mismatch, or, of facts, if one of the case's aspects is red;
-otherwise the mutant survives. The laws notice a mutant without an expectation; of facts they look
-at all aspects. An exception kills no mutant. A case that fails without a mutation shows nothing.
+the mutant if its expectation finds a mismatch or, for a mutant of facts, if one of the case's
+aspects is red. Otherwise the mutant survives. The laws detect a mutant without an expectation. For
+a mutant of facts they check all aspects. An exception kills no mutant. A case that fails without a
+mutation proves nothing.
 """
 
 from __future__ import annotations
@@ -43,7 +44,9 @@ __all__ = [
 ]
 
 ENOUGH: Final = 3
-"""An operator must make mutants of so many cases of every dialect that can have its fault."""
+"""The number of cases from which an operator must make mutants, for every dialect that can have its
+fault.
+"""
 
 ALL: Final[tuple[MutationOperator, ...]] = (*OPERATORS, *REQUEST_OPERATORS)
 
@@ -58,8 +61,8 @@ for _dialect in DIALECTS.values():
 
 @dataclass(slots=True)
 class OperatorResult:
-    """The mutants that one operator made for one column, a dialect or an adapter: the cases that
-    had one, those of them that killed it, and those whose mutant a law notices; ``spec: case``
+    """The mutants that one operator made for one column (a dialect or an adapter): the cases with a
+    mutant, the cases that killed theirs, and the cases whose mutant a law detects; ``spec: case``
     each.
     """
 
@@ -88,11 +91,12 @@ class Proof:
     """The result of mutation testing.
 
     ``features``: (column, feature) → numbers of mutants and of killed mutants. ``laws``: for each
-    law, the number of mutants that it notices.
+    law, the number of mutants that it detects.
 
     ``controls``: cells that passed without a mutation; ``broken``: cells of our own dialects that
-    did not. ``survivors``: cases that passed with a mutation, its operator, and the laws that
-    notice it. ``unnoticed``: the number of mutants that neither a case nor a law notices.
+    failed without a mutation. ``survivors``: cases that passed with a mutation, the operator, and
+    the laws that detect it. ``unnoticed``: the number of mutants that neither a case nor a law
+    detects.
     """
 
     results: list[OperatorResult]
@@ -105,7 +109,7 @@ class Proof:
 
     @property
     def faults(self) -> list[str]:
-        """One line for everything that is wrong; empty if the specs are proven."""
+        """One line for each problem; empty if the specs are proven."""
         nothing = [] if self.results and self.controls else ["nothing was mutated"]
         return [*nothing, *self.blind, *self.unapplied]
 
@@ -119,7 +123,7 @@ class Proof:
 
     @property
     def unapplied(self) -> list[str]:
-        """The operators of which nothing is shown, since no case has what they change."""
+        """The operators that nothing proves, because no case has anything that they change."""
         return [_line(result) for result in self.results if not result.applied]
 
 
@@ -133,8 +137,8 @@ def prove(
     dialects: Iterable[str] = tuple(DIALECTS),
     adapters: Mapping[str, Adapter] | None = None,
 ) -> Proof:
-    """Mutate what our own dialects and a user's ``adapters`` give for these cells. Raises what
-    `harness.conformance.judge.resolve_fixture` raises for a case without a usable cassette.
+    """Mutate the output of our own dialects and of a user's ``adapters`` for these cells. Raises
+    what `harness.conformance.judge.resolve_fixture` raises for a case without a usable cassette.
     """
     given = adapters or {}
     results = {
@@ -193,7 +197,7 @@ def _note(proof: Proof, cell: Cell, result: OperatorResult, killed: bool, laws: 
 
 
 Mutant = tuple[str, bool, list[str]]
-"""The name of the operator, whether the case kills the mutant, and the laws that notice it."""
+"""The name of the operator, whether the case kills the mutant, and the laws that detect it."""
 
 
 def _mutants_of_items(

@@ -1,4 +1,4 @@
-"""Tells which laws notice a mutant of payloads, without any expectation."""
+"""Finds the laws that detect a mutant of payloads, without any expectation."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ FACTS = "facts"
 def make_observer(
     exchange: Exchange, adapter: Adapter, output: Output
 ) -> Callable[[list[Any]], list[str]]:
-    """A function from the payloads of a mutant to the laws that find more in it than in
+    """A function from the payloads of a mutant to the laws that have more findings in it than in
     ``output``: ``law-2``, ``law-3``, ``law-9``, and `FACTS`.
 
-    The other laws compare two outputs of an adapter, so they see nothing of one changed output.
+    The other laws compare two outputs of an adapter, so they can't see a change in one given
+    output.
     """
     wire = wire_facts(exchange, adapter)
     answer = wire_answer(exchange, adapter, output.transcript or Transcript())

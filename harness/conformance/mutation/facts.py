@@ -1,4 +1,6 @@
-"""The mutation operators on facts: known faults, put into what an adapter states of an answer."""
+"""The mutation operators on facts: known faults, put into the facts that an adapter states for an
+answer.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,8 @@ Change = Callable[[Transcript], Transcript]
 
 @dataclass(frozen=True, slots=True)
 class FactsOperator:
-    """One known fault: its name, and in ``fault`` what is wrong afterwards. ``change`` gives an
-    equal transcript where there is nothing to change.
+    """One known fault: its name, and its description in ``fault``. ``change`` returns an equal
+    transcript if there is nothing to change.
     """
 
     name: str
@@ -68,7 +70,9 @@ def _change_count(usage: Usage) -> tuple[Fact, ...]:
 
 
 def _lose_finish(transcript: Transcript) -> Transcript:
-    """Without the native events of the reasons too, since the wire's own word in them is enough."""
+    """Removes the native events of the reasons too, because the wire's own word in them would be
+    enough.
+    """
     entries = tuple(
         Entry(None, tuple(fact for fact in entry.facts if not isinstance(fact, Finish)))
         if any(isinstance(fact, Finish) for fact in entry.facts)

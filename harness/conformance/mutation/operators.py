@@ -1,8 +1,9 @@
-"""The mutation operators on payloads: known faults, put into what a dialect made of an answer.
+"""The mutation operators on payloads: known faults, put into the payloads that a dialect made from
+an answer.
 
-An operator is written once for all dialects. Each dialect says in its `Mutations` where its
-payloads keep what the operators change. An operator gets a copy of the payloads and changes one
-thing in it.
+An operator is written once for all dialects. The `Mutations` of a dialect have the places in its
+payloads that the operators change. An operator gets a copy of the payloads and changes one thing in
+it.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ Payloads = list[dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class MutationOperator:
-    """One known fault: its name, and in ``fault`` what is wrong afterwards.
+    """One known fault: its name, and its description in ``fault``.
 
-    ``make(mutations)`` gives the function that puts the fault into what a dialect gives, or None
-    where that has nothing to change. ``layer`` is what the function changes.
+    ``make(mutations)`` returns the function that puts the fault into a dialect's output. That
+    function returns None if there is nothing to change. ``layer`` is what the function changes.
     """
 
     name: str
@@ -40,7 +41,7 @@ class MutationOperator:
 
 
 def _shorten(shortened: Callable[[str], str]) -> Callable[[Place, Payloads], bool]:
-    """Shortens the first piece of text that this makes shorter."""
+    """Trims the first piece of text that becomes shorter by that."""
 
     def change(texts: Place, payloads: Payloads) -> bool:
         for holder, key in texts.find(payloads):
@@ -73,7 +74,7 @@ def _merge(texts: Place, payloads: Payloads) -> bool:
 
 
 def _swap(texts: Place, payloads: Payloads) -> bool:
-    """Two pieces of text, of those that differ, change places."""
+    """Exchanges two pieces of text that differ."""
     for (first, key), (second, _) in pairwise(texts.find(payloads)):
         if first[key] != second[key]:
             first[key], second[key] = second[key], first[key]

@@ -1,8 +1,9 @@
-"""The mutation operators on requests: known faults, put into the request that a prompt became.
+"""The mutation operators on requests: known faults, put into the request that was made from a
+prompt.
 
-An operator is written once for all wires. Each provider says in its `RequestPlaces` where its
-requests keep what the operators change. Of the requests of a conversation, an operator changes the
-first in which it finds something to change.
+An operator is written once for all wires. The `RequestPlaces` of a provider have the places in its
+requests that the operators change. In a conversation, an operator changes the first request in
+which it finds anything to change.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ def _swap(holder: Any, key: Any) -> bool:
 
 
 def _first(noun: str, change: Callable[[Any, Any], bool]) -> BodyChange:
-    """Changes the first value of a noun in which there is something to change."""
+    """Changes the first value of a noun that can be changed."""
     return lambda places, body: any(change(*spot) for spot in places.find(body, noun))
 
 

@@ -73,14 +73,14 @@ def _rows(
 
 
 def _never_applied(number: int) -> list[str]:
-    """One line for all: a small project has cases for few operators, and a line for each of the
-    others would hide the rest.
+    """One line for all of them: a small project has cases for few operators, and a line for each of
+    the others would hide the rest.
     """
     if not number:
         return []
     return [
-        f"! {number} operator{'' if number == 1 else 's'} never applied: no case has what they"
-        " change (--survivors names them)"
+        f"! {number} operator{'' if number == 1 else 's'} never applied: no case has anything"
+        " that they change (--survivors names them)"
     ]
 
 

@@ -58,7 +58,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything that decides the verdicts of a sweep, beside its input.
+    """All settings that influence the verdicts of a sweep; the input is separate.
 
     ``folder``: where the modules and programs of adapters are found. ``laws``: the numbers of the
     laws that are asked too. ``isolated``: each exchange is judged in a process that may end.
@@ -75,7 +75,7 @@ class Settings:
 def judge_batch(batch: Sequence[Stream], settings: Settings) -> list[Verdict]:
     """The verdicts of a batch, in order. A stream that can't be judged is a verdict with an error.
 
-    Raises `AdapterError` only where there is no such adapter.
+    Raises `AdapterError` only if there is no such adapter.
     """
     adapter = open_adapter(settings.adapter, settings)
     against = open_adapter(settings.against, settings) if settings.against else None
@@ -83,8 +83,8 @@ def judge_batch(batch: Sequence[Stream], settings: Settings) -> list[Verdict]:
 
 
 def _without_secrets(rows: list[Verdict]) -> list[Verdict]:
-    """The rows without the secrets in their free texts. Most batches have none, and are read once;
-    in others, each row is masked by itself, so that it does not depend on its batch.
+    """The rows, with the secrets in their free texts masked. Most batches have none, and are read
+    once; in others, each row is masked by itself, so that it does not depend on its batch.
     """
     guard = mask()
     if guard.is_clean(text for row in rows for text in _free_texts(row)):
@@ -203,8 +203,8 @@ def _first_layer(exchange: Exchange, adapter: Adapter, judged: ExchangeJudgement
 
 
 def _compared(verdict: Verdict, judged: ExchangeJudgement, before: ExchangeJudgement) -> Verdict:
-    """The verdict with the aspects that differ from those of a baseline. An aspect that the
-    baseline could not be asked for counts as not kept.
+    """The verdict with the aspects that differ from those of a baseline. An aspect that is *not
+    asked* of the baseline counts as not kept.
     """
     now, then = judged.aspects, before.aspects
     kept = {aspect for aspect, finding in then.items() if finding.verdict == "kept"}
@@ -221,7 +221,7 @@ def _compared(verdict: Verdict, judged: ExchangeJudgement, before: ExchangeJudge
 
 
 def _with_laws(verdict: Verdict, stream: Stream, adapter: Adapter, laws: Sequence[int]) -> Verdict:
-    """The verdict with those of the laws that are asked; a broken law fails the row."""
+    """The verdict with the verdicts of the laws that are asked; a broken law fails the row."""
     results = dict(_law_results(stream, adapter, laws))
     broken = [sentence for word, sentence in results.values() if word in ("failed", "error")]
     verdict = _with(verdict, laws={number: word for number, (word, _) in results.items()})

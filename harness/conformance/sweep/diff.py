@@ -1,4 +1,6 @@
-"""Compares the output of two sweeps of the same streams with DuckDB: what B loses that A kept."""
+"""Compares the output of two sweeps of the same streams with DuckDB: finds the facts that A kept
+and B loses.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +65,7 @@ FROM pairs
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Rows in which one aspect that A kept has the same other verdict in B."""
+    """Rows in which A kept an aspect, and B has the same other verdict for it."""
 
     aspect: str
     provider: str

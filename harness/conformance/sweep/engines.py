@@ -1,6 +1,6 @@
 """The engines of a sweep: each calls one function for every part, in other processes.
 
-An engine gives the summaries in any order. It raises `WorkerLost` where processes ended, and the
+An engine returns the summaries in any order. It raises `WorkerLost` where processes ended, and the
 parts without a file are then asked again.
 """
 
@@ -25,7 +25,7 @@ RunPart = Callable[[Part], Summary]
 Engine = Callable[[RunPart, Sequence[Part]], Iterator[tuple[Part, Summary]]]
 
 AHEAD: Final = 4
-"""Parts for each process that the local engine has submitted at a time."""
+"""The number of parts for each process that the local engine submits at a time."""
 
 
 class WorkerLost(Exception):

@@ -17,7 +17,7 @@ UNFINISHED: Final = ".part"
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file and the facts by which a change of it is noticed."""
+    """A file, with the facts that show whether it has changed."""
 
     path: str
     size: int

@@ -43,7 +43,7 @@ class Part:
     ``kind``: ``parquet``, ``lines`` or ``files``. ``start``: the row group, or the byte at which
     the part begins. ``stop``: the byte at which it ends. ``row``: the number of its first row in
     its file, from 1. ``rows``: how many rows it has; of recordings, the number of files.
-    ``in_folder``: a file of no known format is no fault, because nobody named it.
+    ``in_folder``: a file of unknown format is no error, because the user named only its folder.
     """
 
     kind: str

@@ -27,7 +27,7 @@ leave out names that begin with ``_``.
 """
 SUFFIXES: Final = (".parquet", ".jsonl")
 MAX_LOSSES: Final = 3
-"""How often in a row processes may end without any part being finished."""
+"""How many times in a row processes may end before any part is finished."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Sweep:
 def plan_sweep(
     arguments: Sequence[str], settings: Settings, folder: Folder, output: Format
 ) -> Sweep:
-    """A sweep of all files of the arguments. Raises `SweepError` where the folder has the output of
+    """A sweep of all files of the arguments. Raises `SweepError` if the folder has the output of
     another sweep.
     """
     sweep = Sweep(tuple(plan(arguments, folder)), settings, folder, output)
@@ -119,7 +119,9 @@ def run_part(part: Part, settings: Settings, folder: Folder, output: Format) -> 
 
 @cache
 def _relieve_collector() -> None:
-    """Spare the garbage collector of this process what it can't collect: modules and adapters."""
+    """Exclude modules and adapters, which live for ever, from the garbage collection of this
+    process.
+    """
     gc.freeze()
     collect_seldom()
 

@@ -56,7 +56,7 @@ COLUMNS: Final = {
 
 
 def stream_of_row(row: Mapping[str, Any], source: str) -> Stream:
-    """The stream of a row, whatever is wrong with the row."""
+    """The stream of a row; for a faulty row, a stream without an exchange."""
     name = row.get("id")
     known = source if name is None else str(name)
     try:

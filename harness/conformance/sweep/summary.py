@@ -14,7 +14,7 @@ from .verdict import Verdict
 EXAMPLES: Final = 3
 """Rows that are kept as examples of a reason: the first ones by id, in whatever order parts end."""
 MOST_REASONS: Final = 500
-"""Different reasons that are kept; rows with further ones are only counted."""
+"""The number of different reasons that are kept; rows with more reasons are only counted."""
 
 
 class Example(Struct, frozen=True):
@@ -26,7 +26,7 @@ class Example(Struct, frozen=True):
 
 
 class Reason(Struct):
-    """Red or failed rows with the same sentence, whatever the values and numbers in that."""
+    """Red or failed rows whose sentences differ only in values and numbers."""
 
     rows: int = 0
     examples: list[Example] = field(default_factory=list)

@@ -34,7 +34,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
     @property
     def red(self) -> bool:
         """Whether the row makes a sweep fail: it could not be judged, or something is lost of the
-        documented wire. With a baseline, only that which the baseline kept.
+        documented wire. With a baseline, only the aspects count that the baseline kept.
         """
         if self.verdict == "error":
             return True

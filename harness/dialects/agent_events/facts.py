@@ -80,8 +80,8 @@ def differences(wire: Facts, carried: Facts, interrupted: bool) -> list[str]:
 
 
 def _convert(name: str, arguments: Json) -> NamedArguments | None:
-    """A to-do list has the items that have a text and a known status; a call of the tool without a
-    list is not shown, nor is one whose arguments are not a whole object.
+    """A to-do list has only items with a text and a known status. A call of the tool is not shown
+    if it has no list, or if its arguments are not a whole object.
     """
     if not isinstance(arguments, dict):
         return None

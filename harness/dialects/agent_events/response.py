@@ -1,4 +1,5 @@
-"""Translates canonical events into AgentEvents, which command-line agents of a team share.
+"""Translates canonical events into AgentEvents, the common event model of the command-line agents
+in a team.
 
 The event model knows text, calls, results, errors and the end; everything else is a declared loss.
 Each canonical event becomes at most one AgentEvent, in wire order. ``turn.completed`` comes last,
@@ -56,7 +57,7 @@ class AgentEventsTranslator:
         self.team = session.context.get("teamMetadata", {})
         self.call: tuple[ev.CallStart, Assembly] | None = None
         self.call_text: list[str] = []
-        # id of the wire → our ids for it that have no result yet
+        # the wire's id → our ids for it that have no result yet
         self.waiting: dict[str, list[str]] = {}
         self.given: dict[str, str] = {}  # id of the wire → our latest id for it
         self.names: dict[str, str] = {}

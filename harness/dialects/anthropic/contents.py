@@ -113,13 +113,14 @@ class Contents:
         return named_kinds(block, parts) if self._as_given else parts
 
     def _thinking(self, block: Fields, parts: list[Part], _: list[tuple[int, Part]]) -> None:
-        """A thought. An empty one carries the signature of the text before it, else of an empty
-        part, unless the session knows that it is of a thought or of a part that is not carried.
+        """A thought. An empty block carries the signature of the text before it, else of an empty
+        part, unless the session knows that the signature belongs to a thought or to a part that is
+        not carried.
         """
         text, signature = block.need("thinking", str), block.get("signature", str)
         signed = {"thoughtSignature": signature} if signature else {}
         signed_part = None if text else self._session.signed.get(signature or "")
-        if signed_part == "lost part":  # it is lost with its part, which is a declared loss
+        if signed_part == "lost part":  # it is lost together with its part, a declared loss
             return
         if text or signed_part == "empty thought":
             parts.append({"text": text, "thought": True, **signed})
@@ -132,12 +133,12 @@ class Contents:
         block.need("data", str)
         block.leave(
             "data",
-            "it is encrypted for the model that thought it, and Gemini refuses what it has not"
-            " signed",
+            "it is encrypted for the model that made it, and Gemini refuses thoughts that it"
+            " has not signed",
         )
 
     def _tool_use(self, block: Fields, parts: list[Part], _: list[tuple[int, Part]]) -> None:
-        """A call as the session remembers it; the block's own signature goes before."""
+        """A call as the session remembers it; the block's own signature has priority."""
         call_id, name = block.need("id", str), block.need("name", str)
         if call_id in self._waiting:
             raise TranslationError(

@@ -3,7 +3,7 @@ wire.
 
 The stream carries text, thoughts, calls, signatures, counts under its own names, a stop reason that
 follows from the finish reason, and errors. Signatures of calls stand in the session. An answer
-without a good end is an error, which names the finish reason and the message beside it.
+without a good end is an error, which names the finish reason and its message.
 """
 
 from __future__ import annotations
@@ -87,7 +87,9 @@ def _close_block(facts: Facts, block: Mapping[str, Json], session: Session) -> N
 
 
 def _count(facts: Facts, usage: Mapping[str, Json] | None) -> None:
-    """Counts under the event model's own names, since it adds and subtracts those of the wire."""
+    """Counts under the event model's own names, because they are sums and differences of the wire's
+    counts.
+    """
     facts.usage |= {name: count for name, count in (usage or {}).items() if isinstance(count, int)}
 
 
@@ -117,8 +119,8 @@ def _stop_reason(wire: Facts, carried: Facts) -> str | None:
 
 
 def _compare_rest(wire: Facts, carried: Facts, broken: bool) -> list[str]:
-    """Signatures of text, thoughts and other parts share one place; the stop reason and the counts
-    stand in an event that does not come after an error.
+    """Signatures of text, thoughts and other parts share one place. The event with the stop reason
+    and the counts does not come after an error.
     """
     findings = signature_findings(_call_or_not(wire), _call_or_not(carried))
     stop = _stop_reason(wire, carried)

@@ -1,8 +1,8 @@
 """Translates the body of ``POST /v1/messages`` into a Gemini request, and makes the body that
 follows an answer.
 
-Each field of the body has a function or a row of a table. A field that Gemini has no word for gives
-a warning. The signatures, names and ids of earlier calls are in the session.
+Each field of the body has a function or a row of a table. A field without a counterpart in Gemini's
+API gives a warning. The signatures, names and ids of earlier calls are in the session.
 
 Sources: https://docs.anthropic.com/en/api/messages and https://ai.google.dev/api/generate-content.
 """

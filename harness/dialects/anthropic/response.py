@@ -80,7 +80,7 @@ class Translator:
         if type(event) is ev.Usage and self._reactions is OPENED:
             self._usage.add(event)
             return []
-        if (  # the usual text: a piece of the open block; this is the hot path
+        if (  # the hot path: text for the block that is already open
             type(event) is ev.Text
             and message.block == "text"
             and self._reactions is OPENED

@@ -157,7 +157,7 @@ class MessageWriter:
 
     def __init__(self) -> None:
         self.begun = False
-        # payloads from before message_start, which the official clients want first
+        # payloads that must wait, because the official clients need message_start first
         self.waiting: list[Payload] = []
         self.out: list[Payload] = []
         self.index = 0  # of the open block, else of the next one
@@ -227,7 +227,7 @@ class MessageWriter:
             self.block = ""
 
     def unknown(self, raw: Json) -> None:
-        """Write an object that the protocol has no type for; it may stand inside a block."""
+        """Write an object for which the protocol has no type; it may be inside a block."""
         (self.out if self.begun else self.waiting).append({"type": "unknown", "raw": raw})
 
     def finish(self, stop_reason: str, usage: Payload) -> None:

@@ -52,7 +52,7 @@ SILENT: Final = frozenset({"$schema", "$id", "$comment"})
 _MANY: Final = frozenset({"anyOf", "oneOf", "allOf", "prefixItems"})
 _NAMED: Final = frozenset({"properties", "$defs", "definitions"})
 _MAX_DEPTH: Final = 100
-"""Deeper than this no description is changed; the converter stops earlier."""
+"""The depth below which no description is changed; the converter stops earlier."""
 
 
 def wire_names(names: Iterable[str]) -> dict[str, str]:

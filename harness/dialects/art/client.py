@@ -1,7 +1,8 @@
 """ART's Gemini adapter on the official SDK: a prompt and CallOptions in, StreamEvents out.
 
-It translates the prompt, calls the SDK once and reads the answer as a replay does. Fields that the
-SDK drops from its objects are lost; docs/dialect-art.md lists those that StreamEvents would show.
+It translates the prompt, calls the SDK once, and reads the answer in the same way as a replay.
+Fields that the SDK drops from its objects are lost; docs/dialect-art.md lists those that
+StreamEvents would show.
 """
 
 from __future__ import annotations
@@ -62,8 +63,8 @@ class GeminiAdapter:
     ) -> AsyncGenerator[Payload]:
         """The StreamEvents of one call; the last is always ``END``.
 
-        ``options`` are CallOptions; ``stream`` chooses the mode. Faults of prompt, SDK or stream
-        are an ``ERROR`` and raise nothing. A prompt that can't be translated
+        ``options`` are CallOptions; ``stream`` chooses the mode. A fault of the prompt, the SDK or
+        the stream gives an ``ERROR`` event and raises nothing. A prompt that can't be translated
         (`PROMPT_TRANSLATION_FAILED`) is not sent. Losses of the translation are logged as warnings.
         """
         options = options or {}

@@ -53,7 +53,9 @@ class _Writer:
 
     def message(self, place: str, message: Any) -> None:
         if not isinstance(message, Mapping):
-            raise TranslationError(place, "is no object; a message is one, with role and content")
+            raise TranslationError(
+                place, "is no object; a message must be an object with role and content"
+            )
         role = message.get("role")
         write = ROLES.get(role) if isinstance(role, str) else None
         if write is None:
@@ -88,7 +90,9 @@ class _Writer:
 def _write_system(writer: _Writer, place: str, message: Mapping[str, Any]) -> None:
     content = message.get("content")
     if not isinstance(content, str):
-        writer.warn(f"{place}.content", "is left out; what the system says is a string")
+        writer.warn(
+            f"{place}.content", "is left out; the content of a system message must be a string"
+        )
     elif content:
         writer.system.append(content)
 
@@ -123,7 +127,7 @@ def _write_assistant(writer: _Writer, place: str, message: Mapping[str, Any]) ->
 
 def _function_call(function: Any, place: str) -> dict[str, Any]:
     if not isinstance(function, Mapping):
-        raise TranslationError(place, "is missing; a call of the type function has one")
+        raise TranslationError(place, "is missing; a call of the type function needs it")
     name, arguments = function.get("name"), function.get("arguments") or "{}"
     if not isinstance(name, str) or not name:
         raise TranslationError(f"{place}.name", "is missing; a call names its function")
@@ -133,7 +137,8 @@ def _function_call(function: Any, place: str) -> dict[str, Any]:
         raise TranslationError(f"{place}.arguments", "is no JSON") from None
     if not isinstance(args, dict):
         raise TranslationError(
-            f"{place}.arguments", "is no JSON object in a string; Gemini's arguments are an object"
+            f"{place}.arguments",
+            "must be a string with a JSON object, because Gemini's arguments are an object",
         )
     return {"name": name, "args": args}
 
@@ -143,7 +148,7 @@ def _write_result(writer: _Writer, place: str, message: Mapping[str, Any]) -> No
         if not isinstance(message.get(field), str) or not message[field]:
             raise TranslationError(
                 f"{place}.{field}",
-                f"is missing; a {message['role']} message has tool_call_id and name",
+                f"is missing; a {message['role']} message needs tool_call_id and name",
             )
     content = message.get("content")
     _as_text(content, f"{place}.content")  # sent as it is, so it must be JSON
@@ -310,9 +315,7 @@ def follow_up(prompt: Any, payloads: Sequence[Payload], then: Sequence[ToolOutco
     there can be no outcomes.
     """
     if not isinstance(then, str) and then:
-        raise TranslationError(
-            "results", "StreamEvents carry no calls that these could be the results of"
-        )
+        raise TranslationError("results", "StreamEvents carry no calls, so there can be no results")
     tokens = [
         payload["data"]
         for payload in payloads

@@ -116,11 +116,13 @@ class _Node:
         return flat
 
     def join(self, flat: Schema, other: Schema) -> None:
-        """Add another schema that also applies. Where a keyword can't say both, the first stays."""
+        """Add another schema that also applies. If a keyword can't express both, the
+        first stays.
+        """
         for keyword, value in other.items():
             joined = _join(keyword, flat[keyword], value) if keyword in flat else value
             if joined is UNSET:
-                reason = "is said twice, and the two cannot be joined; the first one stays"
+                reason = "is given twice with values that cannot be joined; the first one stays"
                 self.warn(keyword, reason)
             else:
                 flat[keyword] = joined
@@ -222,15 +224,20 @@ class _Node:
             if self.written.get("type") == "INTEGER" and _is_a(bound, "INTEGER"):
                 self.join(self.flat, {limit: int(bound or 0) + step})
             elif value is not False:
-                reason = "of numbers that are no integers Gemini's Schema has no open limit"
-                self.warn(keyword, f"is left out; {reason}")
+                self.warn(
+                    keyword,
+                    "is left out; Gemini's Schema has no exclusive limits; only those of integers"
+                    " can be converted",
+                )
 
     def merge_positions(self) -> None:
         """Items by position become choices, since Gemini has one schema for all items."""
         keyword = "prefixItems" if "prefixItems" in self.flat else "items"
         positions = self.flat.get(keyword)
         if isinstance(positions, list):
-            self.warn(keyword, "by position cannot be said; any of them may stand anywhere")
+            self.warn(
+                keyword, "by position cannot be expressed; any of them may be at any position"
+            )
             rest = [self.flat["items"]] if isinstance(self.flat.get("items"), dict) else []
             self.flat["items"] = {"anyOf": [*positions, *rest]} if positions else {}
             self.flat.pop("prefixItems", None)
@@ -279,7 +286,7 @@ class _Node:
         if kept:
             self.written[keyword] = kept
         if len(kept) < len(names):
-            self.warn(keyword, "names what is no property of it; that is left out")
+            self.warn(keyword, "has names that are not among the properties; they are left out")
 
     def below(self, schema: Any, step: str) -> Schema:
         return _Node(schema, f"{self.path}.{step}", self.losses).write()

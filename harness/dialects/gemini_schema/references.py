@@ -17,7 +17,7 @@ _LISTS: Final = frozenset({"anyOf", "oneOf", "allOf", "prefixItems", "items"})
 _REMOVED: Final = frozenset({"$ref", "$defs", "definitions"})
 
 Refs = frozenset[str]
-"""The references that were followed on the way to a schema."""
+"""The references that lead to a schema."""
 
 
 class Resolver:

@@ -81,7 +81,7 @@ def _run_failed(wire: Facts) -> bool:
 
 
 def _end(wire: Facts, calls: int, failed: bool) -> str | None:
-    """The code of the error that ends the records, the kind of ``result``, or None after an open
+    """The code of the error that ends the records, or the kind of ``result``; None after an open
     call.
     """
     if wire.limited:

@@ -128,10 +128,10 @@ FAULTS: dict[str, tuple[int, str, Callable[[Items, Exchange], Items]]] = {
     ),
     "a block that is never opened": (2, "may not come in the state", loses("TEXT_START")),
     "a signature that is lost": (3, "signature lost", no_signature),
-    "a cut that is not told": (4, "nothing tells the cut", loses("ERROR")),
+    "a cut that is not told": (4, "nothing reports the cut", loses("ERROR")),
     "text that a cut changes": (
         4,
-        "do not begin",
+        "should be a beginning of",
         lambda items, exchange: [
             one | {"delta": "!"} if "delta" in one and exchange.end == "cut" else one
             for one in items
@@ -325,7 +325,7 @@ def test_an_adapter_without_errors_gets_a_case(project: pytest.Pytester) -> None
     assert outcomes["failed"] >= 1
     result.stdout.fnmatch_lines(
         [
-            "*nothing tells the cut*",
+            "*nothing reports the cut*",
             "A case that shows it:",
             "# specs/shrunk.yaml",
             "    anthropic:",

@@ -401,11 +401,11 @@ def test_a_unary_answer_is_one_token() -> None:
     [
         (
             {"role": "tool_result", "content": "x", "name": "f"},
-            "messages[1].tool_call_id: is missing; a tool_result message has tool_call_id and name",
+            "messages[1].tool_call_id: is missing; a tool_result message needs tool_call_id and name",
         ),
         (
             {"role": "tool", "content": "x", "tool_call_id": "1"},
-            "messages[1].name: is missing; a tool message has tool_call_id and name",
+            "messages[1].name: is missing; a tool message needs tool_call_id and name",
         ),
         (
             {
