@@ -12,7 +12,7 @@ _counts_of: Final = attrgetter(*_COUNTS)
 
 
 class RunningUsage:
-    """The usage so far. An event is not read if the next one has all of its fields."""
+    """The usage so far. An event need not be read if the next one has all its fields."""
 
     def __init__(self) -> None:
         self._counts: dict[str, int] = {}

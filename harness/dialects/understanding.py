@@ -29,11 +29,10 @@ _ALL: Final = _CALLS | _CONTENT | _UNDERSTOOD | {ev.Text, ev.Reasoning, ev.Unkno
 class Understanding:
     """Watches the events of one stream, for candidate 0.
 
-    ``content``: the answer has a text, a thought, a call, a result, media or code.
-    ``understood``: it has content, a finish reason, a block, an error or a warning. ``invalid``:
-    the sentence that says that the arguments of the first such call are no JSON object, "" where
-    all are.
-    ``watched``: the kinds of events that can still change any of these; others need no `note`.
+    ``content``: the answer has a text, a thought, a call, a result, media or code. ``understood``:
+    it has content, a finish reason, a block, an error or a warning. ``invalid``: a sentence about
+    the first call whose arguments are no JSON object; "" if there is none. ``watched``: the kinds
+    of events that can still change any of these values. Other events need no `note`.
     """
 
     def __init__(self) -> None:

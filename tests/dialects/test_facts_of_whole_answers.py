@@ -380,8 +380,8 @@ def test_a_response_that_differs_from_its_stream_is_found() -> None:
     ]
     found = losses(Facts(text="Hello"), gather("unified-llm", payloads), "unified-llm")
     assert found == [
-        "the Response has other text than the stream",
-        "the Response has other calls than the stream",
+        "the Response differs from its stream in text",
+        "the Response differs from its stream in calls",
     ]
 
 

@@ -4,8 +4,8 @@ A prompt is ``{"prompt", "system_prompt"?, "history"?}``. ``history`` holds, in 
 own records after the prompt, and ``user`` records for later texts of the user. Texts and calls are
 contents of the model; results and texts of the user are contents of the user.
 
-Records have no ids and no signatures. They are in the session, which the replays of those answers
-filled: its last calls are those of the history, in the same order.
+Records have no ids and no signatures. The replays of those answers put them into the session: its
+last calls are those of the history, in the same order.
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@ line.
 
 Each piece of text gives an ``assistant`` record, each call a ``tool_code`` record. The last record
 is ``result`` with the whole text. There is no ``result`` while a call waits for its result, because
-the program then goes on with another answer. ``error`` ends the stream instead, also if the prompt
-is blocked or the stream is cut. Its code depends on the status, never on the words of the message.
-Thoughts are never printed.
+another answer follows. ``error`` ends the stream instead, also if the prompt is blocked or the
+stream is cut. Its code depends on the status, never on the words of the message. Thoughts are never
+printed.
 
 A record's ``timestamp`` is the recording's clock; the request is at 1970-01-01T00:00:00Z. A record
 612.4 ms later has ``1970-01-01T00:00:00.612Z``. Without a clock, every record has the time of the
@@ -61,7 +61,7 @@ ORDER: Final[Mapping[str, Mapping[str, str]]] = {
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _LATEST_MS: Final = 250_000_000_000_000
-"""A later time, after the year 9892, is taken for this one."""
+"""The latest time, in the year 9892; a later time becomes this one."""
 
 
 class Translator:
@@ -124,8 +124,8 @@ class Translator:
         return []
 
     def close(self) -> list[Payload]:
-        """The result, unless a call waits, or an error; nothing after an error. A call that waits
-        beside a malformed call is not run.
+        """The result, unless a call waits, or an error; nothing after an error. If an answer has a
+        malformed call, its other calls are not run.
         """
         if self._over:
             return []
@@ -159,8 +159,8 @@ class Translator:
         return [self._record("tool_code", name=name, args=arguments)]
 
     def _tool_result(self, event: ev.ToolResult) -> list[Payload]:
-        """The result of a tool that the provider ran. It answers the first waiting call with its
-        id, or the first waiting call if it has no id.
+        """The result of a tool that the provider ran. It belongs to the first waiting call with the
+        same id, or to the first waiting call if it has no id.
         """
         fitting = (
             call_id

@@ -49,8 +49,8 @@ class OpenCall:
         self.streamed = False
 
     def broken_off(self) -> Payload:
-        """The call as far as it came, for a stream that ends inside it; without the pieces that
-        were passed on.
+        """The received part of a call, for a stream that ends inside the call; without the pieces
+        that were passed on.
         """
         so_far = self.arguments.value()
         arguments = "" if self.streamed else json.dumps(so_far, ensure_ascii=False)
@@ -61,7 +61,7 @@ class OpenCall:
 
 
 def provider_event(raw: Any) -> Payload:
-    """An object of the wire that the event model has no field for."""
+    """An object of the wire for which the event model has no field."""
     return {"type": "PROVIDER_EVENT", "raw": raw}
 
 

@@ -31,9 +31,9 @@ _COUNTS = {
     "cache_write_tokens": "cacheWriteTokenCount",
 }
 GOOD_ENDS = ("stop", "length", "tool_calls")
-"""The reasons of an answer that is whole, as far as it may go."""
+"""The reasons of an answer that is complete or has reached a limit."""
 _REASONS = {"stop": "stop", "length": "length", "filter": "content_filter"}
-"""The reasons of an answer without a call whose wire gives a reason of such a class."""
+"""A class of finish reasons → the reasons that an answer without a call may have for it."""
 _IN_RESPONSE = ("modelVersion", "responseId")
 """Fields that the Response carries under names of its own."""
 
@@ -139,7 +139,7 @@ def _check_response(facts: Facts, response: Mapping[str, Json]) -> None:
         ),
     }
     facts.contradictions += [
-        f"the Response has other {name} than the stream"
+        f"the Response differs from its stream in {name}"
         for name, (streamed, in_response) in repeated.items()
         if streamed != in_response
     ]
@@ -151,7 +151,7 @@ def differences(wire: Facts, carried: Facts, interrupted: bool) -> list[str]:
 
 
 def _compare_rest(wire: Facts, carried: Facts) -> list[str]:
-    """A block reason stands in the place of the finish reason."""
+    """A block reason takes the place of the finish reason."""
     if wire.block_reason is not None:
         end = value_findings("block reason", wire.block_reason, carried.finish)
     else:

@@ -2,9 +2,8 @@
 
 The table `KINDS` says which kinds of parts a role may have, and which function reads each. A result
 names its call by id; Gemini wants the function's name, so the names of calls are kept while the
-history is read. Results in a row stand in one content, in the order of their calls, as the API
-demands
-(https://ai.google.dev/gemini-api/docs/function-calling).
+history is read. Consecutive results go into one content, in the order of their calls, as the API
+requires (https://ai.google.dev/gemini-api/docs/function-calling).
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ class Conversation:
         self._as_given = as_given
         self._calls: dict[str, tuple[str, int]] = {}
         self._count = 0
-        # the results of the last content, while more may join them
+        # the results of the last content, as long as more results may follow
         self._results: list[tuple[int, Part]] | None = None
 
     def read(self, messages: list[Any]) -> None:
@@ -111,7 +110,8 @@ class Conversation:
         if role not in roles:
             part.fail(
                 tag,
-                f"{kind} has no place under the role {role}; it stands under {', '.join(roles)}",
+                f"{kind} is not allowed under the role {role}; it is allowed under"
+                f" {', '.join(roles)}",
             )
         if read is None:
             results.append(self._result(_inner(part, "tool_result"), call_id))
@@ -207,7 +207,7 @@ class Conversation:
             arguments = _parse(arguments)
         invalid = self._as_given and isinstance(arguments, str)
         if arguments is not None and not isinstance(arguments, dict) and not invalid:
-            call.fail(key, "is not a JSON object, and Gemini's functions take nothing else")
+            call.fail(key, "is not a JSON object; Gemini's functions take only objects")
         if (kind := call.get("type", str)) not in (None, "function"):
             call.fail("type", f"{shown(kind)} is not known; Gemini's calls are functions")
         signatures = _signatures(call)
@@ -221,8 +221,8 @@ class Conversation:
         return _signed(wire, None, signatures)
 
     def _wire_id(self, call_id: str) -> dict[str, str]:
-        """The call's id on the wire: none for an id that we counted, unless every call needs one;
-        an id that the session does not know is sent unchanged.
+        """The call's id on the wire: none for a counted id, unless the wire requires ids. An id
+        that the session does not know is sent unchanged.
         """
         remembered = self._session.calls.get(call_id)
         wire_id = remembered.wire_id if remembered else call_id
@@ -277,7 +277,7 @@ class Conversation:
 
 
 def _inner(part: Fields, *keys: str) -> Fields:
-    """The object that a part holds under its kind; in the older spelling the part itself."""
+    """The object in a part under the part's kind; in the older spelling the part itself."""
     key = part.either(*keys)
     if key not in part:
         if part.has_only("signature"):

@@ -78,7 +78,7 @@ STATUS_TYPES: Final[dict[str, str]] = {
 """
 
 _MORE_EXACT: Final = frozenset({"ContentFilterError", "QuotaExceededError"})
-"""Errors of a word that says more than the HTTP status beside it, 400 or 429."""
+"""The errors for words that say more than the HTTP status beside them, 400 or 429."""
 
 FINAL_ERRORS: Final = frozenset(
     [
@@ -92,7 +92,7 @@ FINAL_ERRORS: Final = frozenset(
         "ContentFilterError",
     ]
 )
-"""Errors that another try does not help; all others are retryable, unknown ones too."""
+"""Errors that a retry can't solve; all others are retryable, also unknown ones."""
 
 _CONTEXT_LENGTH_WORDS: Final = ("token count", "maximum number of tokens", "too many tokens")
 

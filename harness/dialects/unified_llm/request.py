@@ -2,8 +2,9 @@
 follows an answer.
 
 `harness.dialects.unified_llm.messages` reads the messages; here each other field has a function. A
-field that Gemini has no word for is left out with a warning. A wrong field is a `TranslationError`
-with its place. The older form of a request (``system``, ``input_schema``) is read too.
+field without a counterpart in Gemini's API is left out with a warning. A wrong field is a
+`TranslationError` with its place. The older form of a request (``system``, ``input_schema``) is
+read too.
 
 Sources: https://github.com/strongdm/attractor/blob/main/unified-llm-spec.md (Request, Tool,
 ToolChoice, ResponseFormat), https://ai.google.dev/api/generate-content.
@@ -107,9 +108,7 @@ def translate(
         conversation.instruction.append({"text": system})
     conversation.read(request.need("messages", list))
     if not conversation.contents:
-        request.fail(
-            "messages", "none of them has content for Gemini, which answers to nothing else"
-        )
+        request.fail("messages", "none of them has content that can be sent to Gemini")
     warnings = conversation.warnings
     body: dict[str, Any] = {"contents": conversation.contents}
     if conversation.instruction:
@@ -139,9 +138,9 @@ def follow_up(
     or the user's next text.
 
     An answer that ended in an error has no message. If the user says something instead of giving
-    results, each call has the outcome `NOT_RUN`. A prompt that has its interactions stored is
-    continued from the id of the answer. Raises `TranslationError` unless there is one outcome for
-    each call.
+    results, each call has the outcome `NOT_RUN`. If the prompt asks to store its interactions, the
+    next request continues from the id of the answer. Raises `TranslationError` unless there is one
+    outcome for each call.
     """
     responses = [payload["response"] for payload in payloads if payload.get("type") == "FINISH"]
     answers = [response["message"] for response in responses]
@@ -200,10 +199,10 @@ def read_model(request: Fields) -> str | None:
             )
         if prefix != PROVIDER:
             request.fail(
-                "model", f"{prefix}:{model} is a model of another provider; here is {PROVIDER}"
+                "model", f"{prefix}:{model} is a model of another provider; this is {PROVIDER}"
             )
     if provider not in (None, PROVIDER):
-        request.fail("provider", f"{shown(provider)} is another provider; here is {PROVIDER}")
+        request.fail("provider", f"{shown(provider)} is another provider; this is {PROVIDER}")
     return model or None
 
 
@@ -225,7 +224,7 @@ def _declaration(tool: Fields, warnings: list[str], as_given: bool) -> dict[str,
     if not _NAME.fullmatch(name):
         tool.fail(
             "name",
-            f"{shown(name)} is no name of a function: a letter or _, then up to 127 of A-Z a-z"
+            f"{shown(name)} is no valid name of a function: expected a letter or _, then up to 127 of A-Z a-z"
             " 0-9 _ . : -",
         )
     tool.get("execute")  # the application's own function
@@ -269,7 +268,9 @@ def _tool_config(request: Fields, names: list[str]) -> dict[str, Any]:
     if (mode == "named") != (name is not None):
         form.fail(
             "tool_name",
-            "is missing" if name is None else f"stands beside the mode {mode}; only named has one",
+            "is missing"
+            if name is None
+            else f"is not allowed with the mode {mode}, only with the mode named",
         )
     if name is not None and name not in names:
         form.fail(
@@ -324,7 +325,7 @@ def _format(request: Fields, warnings: list[str], as_given: bool) -> dict[str, A
             (
                 "is missing"
                 if schema is None
-                else f"stands beside the type {kind}; only json_schema has one"
+                else f"is not allowed with the type {kind}, only with json_schema"
             ),
         )
     if kind == "text":

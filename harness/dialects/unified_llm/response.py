@@ -2,7 +2,7 @@
 
 A block of text or reasoning is a run of pieces of one kind; any other content closes it. Nothing is
 lost: an object of the wire that has no field of its own becomes a PROVIDER_EVENT with the object as
-``raw``. FINISH carries the whole Response, made of the same pieces.
+``raw``. FINISH carries the whole Response, which is made of the same pieces.
 
 Source: https://github.com/strongdm/attractor/blob/main/unified-llm-spec.md (StreamEvent, Response,
 FinishReason, Usage, errors).
@@ -118,7 +118,7 @@ class UnifiedLlmTranslator:
     def _piece(
         self, kind: str, text: str, signature: str | None, marks: Mapping[str, Any] = NO_MARKS
     ) -> list[Payload]:
-        """A piece of text or reasoning; pieces with other marks are in another block."""
+        """A piece of text or reasoning. A piece with other marks begins a new block."""
         if not text and signature is None:
             return []
         payloads = self._open()
@@ -188,7 +188,7 @@ class UnifiedLlmTranslator:
         return self._aside(event)
 
     def _unknown(self, event: ev.Unknown) -> list[Payload]:
-        """An unknown part closes the block before it, like any part, and has its place in the
+        """Like any part, an unknown part closes the block before it, and has a position in the
         message.
         """
         if event.where != "part" and not event.where.startswith("part kind"):
@@ -208,8 +208,8 @@ class UnifiedLlmTranslator:
         return [*self._open(), provider_event(event.raw)]
 
     def _other_candidate(self, event: ev.Event) -> list[Payload]:
-        """Hand on an event of another candidate: only candidate 0 is the answer. The pieces and the
-        end of a call belong to the candidate of its start.
+        """Pass on an event of another candidate, because only candidate 0 is the answer. The pieces
+        and the end of a call belong to the candidate of its start.
         """
         if isinstance(event, ev.CallStart):
             self.other_calls.add(event.call)
@@ -240,7 +240,7 @@ class UnifiedLlmTranslator:
         return [{"type": "TOOL_CALL_DELTA", "delta": event.text, "tool_call": tool_call}]
 
     def _call_invalid(self, event: ev.CallInvalid) -> list[Payload]:
-        """A call whose arguments are no object has their text in place of it."""
+        """If the arguments of a call are no object, the call has their text instead."""
         call, self.call = self.call, None
         if call is None:
             return []
@@ -290,7 +290,9 @@ class UnifiedLlmTranslator:
         return self._fail(incomplete_error(event))
 
     def _fail(self, error: dict[str, Any]) -> list[Payload]:
-        """Close the open block or call as far as it came; then the error, and nothing after it."""
+        """Close the open block or call with its content so far; then write the error, and nothing
+        after it.
+        """
         payloads = self._close_block()
         if self.call is not None and (self.call.signature or not self.call.streamed):
             payloads.append(self.call.broken_off())

@@ -184,7 +184,7 @@ def test_every_keyword_that_is_converted_has_a_row() -> None:
 
 
 def test_what_is_not_mended_by_another_try() -> None:
-    sentence = re.search(r"Another try does not help after (.*?); every other", TEXT, re.DOTALL)
+    sentence = re.search(r"A retry does not help after (.*?); every other", TEXT, re.DOTALL)
     assert sentence
     assert set(_CODE.findall(sentence[1])) == FINAL_ERRORS
 

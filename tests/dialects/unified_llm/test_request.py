@@ -23,11 +23,11 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "no messages": ({"model": "m"}, "messages: is missing; it must be a list"),
     "nothing to answer": (
         {"messages": []},
-        "messages: none of them has content for Gemini, which answers to nothing else",
+        "messages: none of them has content that can be sent to Gemini",
     ),
     "only a system message": (
         {"messages": [{"role": "system", "content": "Be brief."}]},
-        "messages: none of them has content for Gemini, which answers to nothing else",
+        "messages: none of them has content that can be sent to Gemini",
     ),
     "unknown role": (
         {"messages": [HELLO, {"role": "model", "content": "x"}]},
@@ -63,11 +63,11 @@ REFUSED: dict[str, tuple[Any, str]] = {
                 }
             ]
         },
-        "messages[0].content[0].kind: image has no place under the role system; it stands under user, assistant",
+        "messages[0].content[0].kind: image is not allowed under the role system; it is allowed under user, assistant",
     ),
     "call of the user": (
         {"messages": [{"role": "user", "content": [call()]}]},
-        "messages[0].content[0].kind: tool_call has no place under the role user; it stands under assistant",
+        "messages[0].content[0].kind: tool_call is not allowed under the role user; it is allowed under assistant",
     ),
     "local path": (
         {
@@ -96,11 +96,11 @@ REFUSED: dict[str, tuple[Any, str]] = {
     ),
     "arguments that are no JSON": (
         {"messages": [HELLO, turn(call(arguments='{"q":'))]},
-        "messages[1].content[0].tool_call.arguments: is not a JSON object, and Gemini's functions take nothing else",
+        "messages[1].content[0].tool_call.arguments: is not a JSON object; Gemini's functions take only objects",
     ),
     "arguments that are a list": (
         {"messages": [HELLO, turn(call(arguments="[1]"))]},
-        "messages[1].content[0].tool_call.arguments: is not a JSON object, and Gemini's functions take nothing else",
+        "messages[1].content[0].tool_call.arguments: is not a JSON object; Gemini's functions take only objects",
     ),
     "custom call": (
         {"messages": [HELLO, turn(call(type="custom"))]},
@@ -124,7 +124,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     ),
     "name of a tool": (
         {"messages": [HELLO], "tools": [{"name": "9lives"}]},
-        "tools[0].name: '9lives' is no name of a function: a letter or _, then up to 127 of A-Z a-z 0-9 _ . : -",
+        "tools[0].name: '9lives' is no valid name of a function: expected a letter or _, then up to 127 of A-Z a-z 0-9 _ . : -",
     ),
     "two tools of one name": (
         {"messages": [HELLO], "tools": [{"name": "f"}, {"name": "f"}]},
@@ -160,7 +160,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
             "tools": [{"name": "f"}],
             "tool_choice": {"mode": "auto", "tool_name": "f"},
         },
-        "tool_choice.tool_name: stands beside the mode auto; only named has one",
+        "tool_choice.tool_name: is not allowed with the mode auto, only with the mode named",
     ),
     "a demand without tools": (
         {"messages": [HELLO], "tool_choice": "required"},
@@ -196,11 +196,11 @@ REFUSED: dict[str, tuple[Any, str]] = {
     ),
     "provider": (
         {"messages": [HELLO], "provider": "openai"},
-        "provider: 'openai' is another provider; here is gemini",
+        "provider: 'openai' is another provider; this is gemini",
     ),
     "model of another provider": (
         {"messages": [HELLO], "model": "anthropic:claude"},
-        "model: anthropic:claude is a model of another provider; here is gemini",
+        "model: anthropic:claude is a model of another provider; this is gemini",
     ),
     "model without a provider": (
         {"messages": [HELLO], "model": ":m"},

@@ -1,8 +1,8 @@
 """The mind program as an adapter: one run of it against a served cassette.
 
-A case for it says in ``context`` how the program is called: ``arguments``, and if need be
-``files`` of its working folder and ``environment``. The program may send only the requests of the
-cassette; any other request is answered with an error.
+The ``context`` of a case has the call of the program: ``arguments``, and if need be ``files`` of
+its working folder and ``environment``. The program may send only the requests of the cassette; any
+other request is answered with an error.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ its own folder.
 """
 
 _GOOGLE: Final = ("GEMINI", "GOOGLE", "CODE_ASSIST", "MIND_")
-"""Variables that begin so would lead the program elsewhere than to the recording."""
+"""Variables with these beginnings would make the program read from somewhere else than the
+recording.
+"""
 
 Run = Callable[[Sequence[str], Mapping[str, str], str], tuple[bytes, int]]
 """A run of the program: arguments, environment and working folder → stdout and exit code."""
@@ -96,8 +98,8 @@ def _read_context(context: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _payload(line: str) -> Any:
-    """A record without its time, since that is another in every run; what is no record as it
-    stands.
+    """A record without its time, which differs in every run; a line that is no record,
+    unchanged.
     """
     record = decode_object(line)
     if record is None or not line.endswith("\n"):

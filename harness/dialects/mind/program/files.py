@@ -21,7 +21,9 @@ MAX_WALKED: Final = 20_000
 MAX_MATCHES: Final = 50
 MAX_NAMES: Final = 1000
 MAX_ANY_DEPTH: Final = 2
-"""``**`` in a pattern; each multiplies the time of a search by the depth of the folders."""
+"""The maximum number of ``**`` in a pattern; each multiplies the time of a search by the depth of
+the folders.
+"""
 MAX_RELEVANT: Final = 10
 
 Arguments = Mapping[str, str]

@@ -2,8 +2,8 @@
 line.
 
 Requests, records and the next prompt are those of the dialect, so they equal ``harness.request``
-and ``harness.replay``. The program adds arguments, a key, the loop and the clock. Stdout has only
-records or text; messages for people go to stderr.
+and ``harness.replay``. The program only adds arguments, a key, the loop and the clock. Stdout has
+only records or text; messages for people go to stderr.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ NO_KEY: Final = (
     " with --api-key."
 )
 MAX_ROUNDS: Final = 50
-"""Answers in a row that may call tools; after that the program stops with an error."""
+"""The maximum number of consecutive answers with calls; after that the program stops
+with an error.
+"""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -188,8 +190,8 @@ class Printer:
             print(record["message"]["content"][0]["text"], end="", flush=True)
 
     def finish(self, *, incomplete: bool) -> int:
-        """Print the text of all answers; returns the exit code 0. That the last one is incomplete
-        stands in the record, in text mode on stderr.
+        """Print the text of all answers; returns the exit code 0. If the last answer is incomplete,
+        the record says so; in text mode, a line on stderr.
         """
         if self._records:
             more = {"incomplete": True} if incomplete else {}
@@ -216,7 +218,7 @@ def now(record: Payload) -> Payload:
 
 
 class Gemini:
-    """Asks the model; gives the records of its answers, as a stream or each at once."""
+    """Asks the model, and returns the records of its answers, streamed or all at once."""
 
     def __init__(self, client: Any, *, streamed: bool) -> None:
         self._client = client
@@ -255,7 +257,7 @@ class Toolbox:
         self._tools = {name: tools[name] for name in allowed}
 
     def run(self, name: str, args: Mapping[str, Any]) -> ToolOutcome:
-        """The outcome of a call; a tool that fails is a failed outcome."""
+        """The outcome of a call; a failing tool gives a failed outcome."""
         try:
             return ToolOutcome(self._find(name)(_check(name, args)))
         except OSError as error:
@@ -268,9 +270,7 @@ class Toolbox:
         if name in self._tools:
             return self._tools[name]
         if name in DECLARATIONS:
-            raise ToolError(
-                f"the tool {name} is not allowed here; --allowed-tools names those that are"
-            )
+            raise ToolError(f"the tool {name} is not allowed here; allow it with --allowed-tools")
         raise ToolError(f"there is no tool {name}; there are {', '.join(self._tools)}")
 
 
@@ -296,7 +296,8 @@ def converse(
     tools: Toolbox,
     printer: Printer,
 ) -> int:
-    """Ask, run the calls of the answer and send all results together, until an answer has no calls.
+    """Ask, run the calls of the answer and send all results together. Repeat this until an answer
+    has no calls.
 
     Returns the exit code.
     """

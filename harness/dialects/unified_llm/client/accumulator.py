@@ -1,7 +1,7 @@
 """Rebuilds a Response from the events of its stream, without the Response in FINISH.
 
-Two things are in no other event and come from FINISH: id, model, provider and warnings; and the
-places of provider parts in the message, since an unknown part looks like an unknown fact.
+Two things come from FINISH, because no other event has them: id, model, provider and warnings; and
+the positions of provider parts in the message, because an unknown part looks like an unknown fact.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _MEDIA: Final = ("inlineData", "inline_data", "fileData", "file_data")
 _STEP_MEDIA: Final = frozenset({"image", "audio", "video", "document"})
 """The types of media among the contents of the Interactions API."""
 _UNPLACED: Final = "unplaced"
-"""The kind of a PROVIDER_EVENT that may be a part of the message or not."""
+"""The kind of a PROVIDER_EVENT that may or may not be a part of the message."""
 
 
 class StreamAccumulator:
@@ -87,7 +87,9 @@ class StreamAccumulator:
         return Response({**whole, "warnings": final["warnings"]})
 
     def _placed(self, final: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Our parts in their order, and the provider parts at their places in FINISH."""
+        """The parts of the message: ours in order, and the provider parts at their positions in
+        FINISH.
+        """
         own = [part for part in self._content if part["kind"] != _UNPLACED]
         unplaced = [part["raw"] for part in self._content if part["kind"] == _UNPLACED]
         content: list[dict[str, Any]] = []
@@ -102,7 +104,7 @@ class StreamAccumulator:
 
 
 def _marks(event: Event) -> dict[str, Any]:
-    """The keys of the end of a block that stand in the part of the message too."""
+    """The keys of the end of a block that the part of the message also has."""
     names = ("signature", "refusal", "redacted", "id")
     return {name: event[name] for name in names if name in event}
 

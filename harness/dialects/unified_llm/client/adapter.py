@@ -1,8 +1,8 @@
 """The client of unified-llm as an adapter: one call of it against a served cassette.
 
-A case for it says in ``context`` what is asked: ``request``, a Request of the event model,
-``call``, which is ``complete`` or ``stream``, and perhaps ``provider``, the wire. The cassette's
-exchanges answer in their order. The client does not sleep between tries.
+The ``context`` of a case has the call: ``request``, a Request of the event model, ``call``, which
+is ``complete`` or ``stream``, and perhaps ``provider``, the wire. The cassette's exchanges answer
+in their order. The client does not sleep between tries.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .retry import RetryPolicy
 KEY: Final = "no-key-in-a-replay"
 CALLS: Final = ("complete", "stream")
 HALFWAY: Final = 0.5
-"""In place of chance: the wait is neither stretched nor shortened."""
+"""Replaces the random number: the wait is neither stretched nor shortened."""
 
 
 def adapt(
@@ -39,7 +39,7 @@ def adapt(
     request, ``key`` being the headers and the parameters (``?name``) that have it; ``{"waited":
     seconds}`` before another try; the stream events, or ``{"response": Response}``; and
     ``{"raised": {"type", "message", "status_code"?, "retryable", "retry_after"?}}``. Raises
-    `ContextError` for another context, and for a request that can't be sent.
+    `ContextError` for any other context, and for a request that can't be sent.
     """
     call, request, provider = _read_context(context)
     payloads: list[Any] = []

@@ -1,7 +1,7 @@
 """Runs coroutines without an event loop, where every operation that they await blocks.
 
 `Client` and `AsyncClient` share their coroutines. In `Client` nothing suspends: HTTP, waits and
-tools block instead, so a coroutine runs from its start to its end in one step.
+tools block instead, so a coroutine runs from start to end in one step.
 """
 
 from __future__ import annotations

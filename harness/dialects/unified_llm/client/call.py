@@ -151,7 +151,7 @@ class Preparer:
 class Reading:
     """Reads one answer: bytes → frames → canonical events → stream events.
 
-    ``begun`` says whether there was a stream event.
+    ``begun``: whether there was a stream event.
     """
 
     def __init__(self, call: Call, status: int, headers: Mapping[str, str]) -> None:

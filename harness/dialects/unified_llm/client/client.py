@@ -41,7 +41,7 @@ ENDS: Final[tuple[tuple[type[Exception], End], ...]] = (
     (httpx2.TimeoutException, "aborted"),
     (httpx2.RequestError, "reset"),
 )
-"""An exception in the middle of an answer → how the answer ended; the first match counts."""
+"""An exception in the middle of an answer → the end of the answer; the first match counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +159,7 @@ class _Calls:
 
 
 class Client:
-    """A client that blocks; use it in ``with``, or `close` it.
+    """The blocking client; use it in ``with``, or `close` it.
 
     ``api_key``: default GEMINI_API_KEY or GOOGLE_API_KEY. It is sent in a header, never in the URL.
     ``base_url``: default GEMINI_BASE_URL, then the provider's. ``provider``: ``gemini-api``,
@@ -205,8 +205,8 @@ class Client:
         """The answer after its tool calls were run and their results sent, at most
         ``max_tool_rounds`` times.
 
-        A tool runs by its ``execute(arguments)``. If no tool has one, the first answer is returned
-        with its calls. The answers before the last are in the Response's ``steps``.
+        A tool runs by its ``execute(arguments)``. If no tool has an ``execute``, the first answer
+        is returned with its calls. The answers before the last are in the Response's ``steps``.
         """
         return blocking.run(self._calls.generate(request, max_tool_rounds=max_tool_rounds))
 
@@ -281,7 +281,9 @@ async def _post(
 
 
 def _end(error: httpx2.RequestError, reading: Reading) -> End:
-    """How an interrupted answer ended. A timeout before the first event raises: it is no answer."""
+    """How an interrupted answer ended. A timeout before the first event raises an exception,
+    because there is no answer.
+    """
     if isinstance(error, httpx2.TimeoutException) and not reading.begun:
         raise error
     return next(end for kind, end in ENDS if isinstance(error, kind))

@@ -24,7 +24,8 @@ class SDKError(Exception):
 
 
 class ProviderError(SDKError):
-    """An error of the provider, by status or inside the stream; itself if no subclass fits.
+    """An error of the provider, by HTTP status or inside the stream; this class if no subclass
+    fits.
 
     ``status_code``: the HTTP status or the number in the error. ``error_code``: its gRPC name.
     ``retry_after``: seconds that the provider asks to wait. ``raw``: the body. Each may be None.
@@ -89,11 +90,13 @@ class ContextLengthError(ProviderError):
 
 
 class QuotaExceededError(ProviderError):
-    """A quota is used up that a short wait doesn't refill (429 of a daily quota)."""
+    """A quota is used up, and a short wait does not refill it (429 of a daily quota)."""
 
 
 class RequestTimeoutError(ProviderError):
-    """No answer in time, by the provider (408, DEADLINE_EXCEEDED) or by the client's time limit."""
+    """There was no answer in time: the provider's limit (408, DEADLINE_EXCEEDED) or the
+    client's.
+    """
 
     retryable = False
 
@@ -103,7 +106,7 @@ class AbortError(SDKError):
 
 
 class NetworkError(SDKError):
-    """No connection, or one that broke before the answer began."""
+    """There was no connection, or it broke before the answer began."""
 
     retryable = True
 

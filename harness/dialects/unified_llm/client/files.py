@@ -20,8 +20,8 @@ MEDIA: Final = ("image", "audio", "document")
 def with_files(request: Mapping[str, Any]) -> dict[str, Any]:
     """The Request with the data of its files; ``request`` is not changed.
 
-    Malformed messages stay as they are: the translation refuses them. Raises `TranslationError` for
-    a file that can't be read.
+    Malformed messages are left unchanged, because the translation refuses them. Raises
+    `TranslationError` for a file that can't be read.
     """
     messages = request.get("messages")
     if not isinstance(messages, list):

@@ -1,4 +1,4 @@
-"""Decides whether a failed call is tried again, and after how many seconds.
+"""Decides whether to repeat a failed call, and after how many seconds.
 
 Source: https://github.com/strongdm/attractor/blob/main/unified-llm-spec.md (retry policy).
 """

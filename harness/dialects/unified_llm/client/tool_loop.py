@@ -42,7 +42,7 @@ def after_tools(
 async def run_in_threads(tools: Tools, response: Response) -> list[ToolOutcome]:
     """The outcome of each call; every ``execute`` runs in a thread. Blocks.
 
-    An unknown tool and a tool that raises are failed outcomes, which the model is sent.
+    An unknown tool and a tool that raises give failed outcomes, which are sent to the model.
     """
     with ThreadPoolExecutor(MAX_AT_ONCE) as pool:
         return list(
@@ -53,7 +53,7 @@ async def run_in_threads(tools: Tools, response: Response) -> list[ToolOutcome]:
 
 
 async def run_in_loop(tools: Tools, response: Response) -> list[ToolOutcome]:
-    """As `run_in_threads`, without blocking; an ``execute`` may be a coroutine function."""
+    """Like `run_in_threads`, without blocking; an ``execute`` may be a coroutine function."""
     places = asyncio.Semaphore(MAX_AT_ONCE)
 
     async def outcome(call: Mapping[str, Any]) -> ToolOutcome:
