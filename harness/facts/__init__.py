@@ -1,4 +1,6 @@
-"""The public vocabulary of facts: the neutral account of one answer, and how two of them differ."""
+"""The public vocabulary of facts: the neutral account of an answer, and the differences between two
+accounts.
+"""
 
 from .account import Facts, StreamedArguments, arguments_of
 from .aspects import (

@@ -1,8 +1,8 @@
 """The account of one answer: the facts by which raw bytes, events and payloads are compared.
 
 Both the wire and the canonical events stream the arguments of a call by JSON path.
-`StreamedArguments` puts them together for both of their readers, independently of the assembly that
-is under test (`harness.stream.json_path`).
+`StreamedArguments` assembles them for the readers of both, independently of the code under test
+(`harness.stream.json_path`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ WIDEST_ARRAY = 10_000
 """A JSON path to an element beyond this is read as damage."""
 
 _LIMITS = ("RESOURCE_EXHAUSTED", "rate_limit_exceeded", "too_many_requests", "quota_exceeded")
-"""The words of an error that say that a limit was reached."""
+"""The words in an error by which it reports that a limit was reached."""
 
 _STEP = re.compile(
     r"""\.(?P<name>[^.*\[\]'"]+)|\[(?P<index>\d+)\]|\[(?P<quote>['"])(?P<quoted>(?:\\.|(?!(?P=quote)).)*)(?P=quote)\]"""
@@ -38,36 +38,35 @@ class Facts:
     ``text``, ``thoughts``: concatenated. ``calls``: (name, arguments) in order; a streamed call has
     the arguments that arrived, as text if they are not a whole object. ``invalid_calls``: (name,
     text) of whole calls whose arguments are no JSON object. ``open_call``: the last call never
-    ended. ``marks``: the id and the
-    signature of each call, None where it has none. ``signatures``: (kind of part, base64 as on the
-    wire); kinds are ``text``, ``thought``, ``call`` and ``other``.
+    ended. ``marks``: the id and the signature of each call, each None if missing. ``signatures``:
+    (kind of part, base64 as on the wire); kinds are ``text``, ``thought``, ``call`` and ``other``.
 
     ``finish``: the last raw finish reason; ``finish_message`` stands beside it. ``ended_well``: the
-    answer says that it has ended, and says neither that it failed or goes on nor that its call was
-    malformed. ``errors``: (number or None,
-    message). ``limited``: the first error says that a limit was reached, by its number or, where it
-    has none, by its status word. ``at_error``, ``at_block``: the facts up to and with the first
-    error or the refusal. ``usage``: the latest value of each count by its camelCase wire name.
+    answer reports its end, and reports no failure, no continuation and no malformed call.
+    ``errors``: (number or None, message). ``limited``: the first error reports that a limit was
+    reached, by its number or, without a number, by its status word. ``at_error``, ``at_block``: the
+    facts up to the first error or the refusal, including it. ``usage``: the latest value of each
+    count by its camelCase wire name.
 
     ``media``, ``code``, ``server_tools``: the number of such parts. ``blocks``: the ``<tool_code>``
     blocks of the text: (raw text, name or None, arguments). ``results``: the results of tools that
     ran on the other side: (whether it failed, its text or None). ``notices``: the texts of
-    warnings, after which the answer goes on. ``others``: the names of fields that no other fact
-    covers. ``unreadable``: the pieces that are not JSON. ``contradictions``: a sentence for each
-    fact that payloads state twice with different values.
+    warnings, which do not end the answer. ``others``: the names of fields that no other fact
+    covers. ``unreadable``: the pieces that are not JSON. ``contradictions``: one sentence for each
+    fact that payloads state twice, with different values.
 
-    ``opaque``: values of the wire that event models hand on without a meaning of their own, by
-    aspect: ``media`` (data or URI), ``code`` (code and output), ``server_tools`` (ids, and strings
-    of arguments and results), ``grounding``, ``citations``, ``urls`` (URIs). ``error_words``: code,
-    status and message of each error. ``pieces``: the values of streamed arguments as they came, ""
-    for one that is no string. ``places``: the number of characters of text before each call.
-    ``signed_before``: the number of ``signatures`` before each call, empty for wires on which a
-    call has its own. ``mended``: the text without the characters that are damaged in its pieces,
-    where the wire has it too. Only the oracle of a wire fills these.
+    ``opaque``: values of the wire that event models only pass on, by aspect: ``media`` (data or
+    URI), ``code`` (code and output), ``server_tools`` (ids, and strings of arguments and results),
+    ``grounding``, ``citations``, ``urls`` (URIs). ``error_words``: code, status and message of each
+    error. ``pieces``: the values of streamed arguments as they came, "" for a value that is no
+    string. ``places``: the number of characters of text before each call. ``signed_before``: the
+    number of ``signatures`` before each call, empty for wires on which a call has its own.
+    ``mended``: the undamaged text, if the wire also has it beside pieces with damaged characters.
+    Only the oracle of a wire fills these.
 
-    ``raw`` and ``raw_usage`` are objects of the wire that payloads hand on unchanged. The oracle of
-    the wire reads them. It takes from ``raw_usage`` only counts that are not in ``own_counts``, for
-    which the payloads have fields of their own.
+    ``raw`` and ``raw_usage`` are objects of the wire that payloads pass on unchanged. The oracle of
+    the wire reads them. From ``raw_usage`` it takes only counts that are not in ``own_counts``; for
+    those the payloads have their own fields.
     """
 
     text: str = ""
@@ -129,8 +128,8 @@ class Facts:
         return bool(self.invalid_calls) or (is_malformed(self.finish) and not self.calls)
 
     def malformed_reasons(self, calls: Sequence[tuple[str, Json]]) -> list[str]:
-        """The texts that the error of an answer with a malformed call must say; none where the
-        ``calls`` that a dialect found make up for the finish reason.
+        """The texts that the error of an answer with a malformed call must contain; none if the
+        ``calls`` that a dialect found outweigh the finish reason.
         """
         if self.invalid_calls:
             return [name for name, _ in self.invalid_calls[:1]]
@@ -153,7 +152,7 @@ class Facts:
         self.thoughts = thoughts
 
     def add_error(self, code: int | None, message: str, status: Json = None) -> None:
-        """Note an error; the first one also keeps the facts up to it."""
+        """Note an error. For the first error, also keep the facts so far."""
         self.errors.append((code, message))
         if self.at_error is None:
             self.limited = code == 429 or (code is None and status in _LIMITS)
@@ -201,8 +200,8 @@ class Facts:
 
 
 def arguments_of(text: str) -> Json:
-    """The object that the JSON text of a call's arguments is, ``{}`` for an empty text; the text
-    itself where it is no object.
+    """The object in the JSON text of a call's arguments, ``{}`` for an empty text; the text itself
+    if it is no object.
     """
     try:
         value = json.loads(text or "{}")
@@ -218,8 +217,8 @@ class StreamedArguments:
         self.arguments = arguments
 
     def put(self, path: str, value: Json) -> bool:
-        """Set ``value`` at ``path``, or append a string to the string there; False if the path
-        leads nowhere or another value is there.
+        """Set ``value`` at ``path``, or append a string to the string there; Returns False if the
+        path leads nowhere or another value is there.
         """
         steps = path_steps(path)
         if not steps:

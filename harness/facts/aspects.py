@@ -1,6 +1,6 @@
-"""Judges what an adapter made of one answer: a verdict for each aspect of the wire.
+"""Judges the facts that an adapter states for one answer: a verdict for each aspect of the wire.
 
-The rules are on the page docs/what-is-judged.md. An aspect that the wire does not have is in no
+The rules are on the page docs/what-is-judged.md. An aspect that the wire does not have gets no
 verdict, unless the adapter invents it.
 """
 
@@ -64,9 +64,9 @@ _COUNTS: Final = ("input", "output", "thoughts", "total")
 _BLOCKED: Final = re.compile(
     r"block|filter|safe|prohibit|polic|refus|reject|feedback", re.IGNORECASE
 )
-"""A word by which an error says that a prompt was blocked."""
+"""A word in an error by which it reports a blocked prompt."""
 FIRST_WORDS: Final = 30
-"""Characters of an error's message by which it is recognized."""
+"""The number of characters by which an error's message is recognized."""
 
 
 class AspectFinding(Struct, frozen=True):
@@ -79,12 +79,12 @@ class AspectFinding(Struct, frozen=True):
 class WireAnswer(Struct, frozen=True):
     """The facts of the wire, and the conditions under which an adapter was asked for them.
 
-    ``facts``: those of the whole body, as the wire's oracle reads them. ``readable``: those before
-    the first piece that can't be read, None where all can be. ``end``: how the exchange ended, in a
-    word; ``interrupted``: it was cut, reset or aborted.
-    ``program``: the answer is the output of a program. ``unavailable``: aspects that the wire that
-    the adapter asked does not have, such as citations at ``/v1beta``. ``tools``: the names of the
-    tools that the request declares, empty where that is not known.
+    ``facts``: those of the whole body, as the wire's oracle reads them. ``readable``: the facts
+    before the first piece that can't be read; None if everything can be read. ``end``: how the
+    exchange ended, in a word; ``interrupted``: it was cut, reset or aborted. ``program``: the
+    answer is the output of a program. ``unavailable``: aspects that do not exist at the address
+    that the adapter asked, such as citations at ``/v1beta``. ``tools``: the names of the tools that
+    the request declares; empty if they are not known.
     """
 
     facts: Facts
@@ -97,7 +97,7 @@ class WireAnswer(Struct, frozen=True):
 
     @property
     def reason(self) -> str | None:
-        """The reason of the end; an empty one is none."""
+        """The finish reason; an empty reason counts as none."""
         return self.facts.finish or None
 
     @property
@@ -119,9 +119,9 @@ class WireAnswer(Struct, frozen=True):
 class _Carried:
     """The facts that an adapter states, put together.
 
-    ``repeated``: a call that is given twice; ``replaced``: one whose id a later call with other
+    ``repeated``: a call that is given twice; ``replaced``: calls whose id a later call with other
     arguments has. ``finish``: the last of the ``reasons``; ``finish_event``: the native event with
-    it. ``errors``: what it says of errors, the exception included.
+    it. ``errors``: its statements about errors, including the exception.
     """
 
     text: str
@@ -159,8 +159,8 @@ def judge_answer(
 ) -> dict[Aspect, AspectFinding]:
     """The verdict of every aspect that the wire has or the adapter invents.
 
-    ``again``: the adapter asked again after an answer that goes on; ``transcript`` then ends before
-    the second request.
+    ``again``: the adapter asked again after an answer that is to be continued; ``transcript`` then
+    ends before the second request.
     """
     if transcript.skipped:
         return {aspect: AspectFinding("not_asked", transcript.skipped) for aspect in _present(wire)}
@@ -171,7 +171,8 @@ def judge_answer(
 def merged_facts(transcript: Transcript) -> list[Fact]:
     """The facts of a transcript without their granularity: text and thoughts joined, repeated
     states of a call merged, the last reason and counts. Two runs with the same content give the
-    same list. Ids of calls and messages of errors are left out, since they may be new in every run.
+    same list. Ids of calls and messages of errors are left out, because they may differ in every
+    run.
     """
     carried = _carried(None, transcript)
     merged: list[Fact] = [Thought(carried.thoughts)] if carried.thoughts else []
@@ -335,16 +336,16 @@ class _Judge:
         return f"{again}the adapter reports an error: {excerpt(self._carried.words, 250)}"
 
     def _set(self, aspect: Aspect, verdict: AspectVerdict, note: str = "") -> None:
-        """Note a verdict. A loss beside a needless error is that error's."""
+        """Note a verdict. A loss beside a needless error is attributed to that error."""
         if verdict in ("lost", "wrong") and self._carried.loud and not self._may_raise:
             verdict, note = "raised", self._reported_error
         self._findings[aspect] = AspectFinding(verdict, note)
 
     @cached_property
     def _accounts(self) -> list[Facts]:
-        """The accounts of the wire, of which the adapter must carry one: the whole answer; up to
-        its first error or the refusal; up to the first piece that can't be read, where the adapter
-        says so.
+        """The adapter must carry one of these accounts of the wire: the whole answer; the part up
+        to its first error or the refusal; the part up to the first piece that can't be read, if the
+        adapter reports that.
         """
         whole = self._wire.facts
         before_the_end = whole.until_the_end()
@@ -385,7 +386,7 @@ class _Judge:
             self._set(aspect, "wrong", _first_difference(aspect, accepted[0], carried))
 
     def _without_called_blocks(self, account: Facts) -> str:
-        """The text without the ``<tool_code>`` blocks that the adapter made calls of."""
+        """The text without the ``<tool_code>`` blocks that the adapter turned into calls."""
         text, free = account.text, list(self._carried.calls)
         for raw, name, arguments in account.blocks:
             call = self._call_of_block(free, name, arguments)
@@ -395,8 +396,8 @@ class _Judge:
         return text
 
     def _call_of_block(self, calls: list[Call], name: str | None, arguments: Json) -> Call | None:
-        """The call that an adapter made of a ``<tool_code>`` block, if it made one. A block without
-        a name is a call of a declared tool.
+        """The call that an adapter made from a ``<tool_code>`` block, if any. A block without a
+        name is a call of a declared tool.
         """
         tools = self._wire.tools
         for call in calls:
@@ -525,7 +526,9 @@ class _Judge:
     def _look_for(
         self, aspect: Aspect, values: Sequence[str], *, binary: bool = False, each: bool = True
     ) -> None:
-        """Look for values anywhere. ``each``: n equal values must be found n times."""
+        """Look for values anywhere. ``each``: a value that the wire has n times must be found n
+        times.
+        """
         if not values:
             return
         lost: list[str] = []
@@ -673,7 +676,9 @@ class _Judge:
             if self._carried.finish:
                 note += f" and says {self._carried.finish}"
             self._set("error", "lost", note)
-        elif self._asked_again:  # it has understood the error, and may report that of its last try
+        elif (
+            self._asked_again
+        ):  # it has understood the error, and may report the error of its last attempt
             self._set("error", "kept", f"asked again {self._asked_again}×")
         elif words and not any(_recognized(word, self._carried.words) for word in words):
             self._set_wrong_error(words)
@@ -684,7 +689,7 @@ class _Judge:
 
     def _has_another_class(self, words: list[str]) -> bool:
         """Whether the code of the adapter's error is of another class than the wire's, and the
-        wire's own code or status is nowhere.
+        adapter does not have the wire's code or status.
         """
         wired = error_classes(words)
         stated = error_classes(error.code for error in self._carried.errors)
@@ -767,7 +772,9 @@ def _shown_calls(calls: list[tuple[str, Json]]) -> str:
 
 
 def _recognized(word: str, words: str) -> bool:
-    """Whether a code, status or message of the wire stands in what the adapter says of errors."""
+    """Whether the adapter's statements about errors contain a code, status or message
+    of the wire.
+    """
     if re.fullmatch(r"[0-9]+|[A-Z_]+", word):
         return bool(word_pattern(word).search(words))
     first = word[:FIRST_WORDS]

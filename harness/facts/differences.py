@@ -18,7 +18,7 @@ NamedArguments = tuple[str, Json]
 def event_differences(wire: Facts, carried: Facts, interrupted: bool = False) -> list[str]:
     """The facts that canonical events lack or invent. They have no declared losses.
 
-    ``interrupted``: the exchange ended early, which may be carried as an error that the wire does
+    ``interrupted``: the exchange ended early, so the adapter may report an error that the wire does
     not have.
     """
     return compare_answers(wire, carried, _compare_all, interrupted=interrupted)
@@ -68,9 +68,9 @@ def text_and_calls(
 ) -> tuple[str, list[NamedArguments]]:
     """The text and the calls that must be carried.
 
-    Each ``<tool_code>`` block of the wire is a call if such a call is carried, else it is text.
-    ``convert(name, arguments)`` gives a call as a dialect shows it, or None if it shows no such
-    call.
+    Each ``<tool_code>`` block of the wire counts as a call if the payloads carry such a call, else
+    as text. ``convert(name, arguments)`` returns a call in the dialect's form, or None if the
+    dialect does not show such a call.
     """
     calls = [shown for call in wire.calls if (shown := convert(*call)) is not None]
     text, free = wire.text, list(carried.calls)
@@ -112,7 +112,7 @@ def _compare_all(wire: Facts, carried: Facts) -> list[str]:
 
 
 def field_findings(wire: Facts, carried: Facts, declared: Iterable[str] = ()) -> list[str]:
-    """Fields of the wire that no other fact covers, less those that are ``declared`` as lost."""
+    """Fields of the wire that no other fact covers, without those that are ``declared`` as lost."""
     return [f"field lost: {name}" for name in sorted(wire.others - carried.others - {*declared})]
 
 
@@ -225,7 +225,7 @@ def signature_findings(
 
 
 def value_findings(name: str, wire: str | None, carried: str | None) -> list[str]:
-    """One value that the wire or the carried account may lack."""
+    """One value that may be missing from the wire or from the carried account."""
     return (
         []
         if wire == carried
@@ -300,7 +300,7 @@ def _is_json(text: str) -> bool:
 
 
 def unreadable_findings(wire: Facts, traced: bool) -> list[str]:
-    """The first piece of the wire that is not JSON, unless the payloads have a trace of it."""
+    """The first piece of the wire that is not JSON, unless the payloads show it in some way."""
     return (
         []
         if traced or not (lost := [piece for piece in wire.unreadable if not _is_json(piece)])

@@ -1,4 +1,4 @@
-"""The facts of an answer, as an adapter under test states them: one small value for each statement.
+"""The facts of an answer as an adapter states them, one small value for each statement.
 
 A shim yields ``(native, [facts])`` for every event of the adapter. Each fact has a JSON form too,
 for programs: ``{"text": …}``, ``{"thought": …}``, ``{"call": {"id", "name", "arguments"}}``,
@@ -16,7 +16,7 @@ from harness.stream.printable import short_json, shorten
 
 
 class NoFact(ValueError):
-    """A value that an adapter gave in place of a fact; the message says what is wrong with it."""
+    """An adapter gave another value instead of a fact; the message has the fault."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class Error:
 
 @dataclass(frozen=True, slots=True)
 class Raw:
-    """A whole message of the wire that the adapter hands on; the wire's oracle reads its facts."""
+    """A whole message of the wire that the adapter passes on; the wire's oracle reads its facts."""
 
     object: Json
 

@@ -1,4 +1,4 @@
-"""The classes of the reasons for which an answer ends, in the words of all public wires."""
+"""The classes of finish reasons, with the words of all public wires."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ MALFORMED: Final = frozenset(
         "MISSING_THOUGHT_SIGNATURE",
     }
 )
-"""Gemini's reasons of an answer whose call or text came out wrong."""
+"""Gemini's reasons for an answer whose call or text is malformed."""
 
 CONTINUATION: Final = frozenset({"CONTINUATION", "requires_continuation"})
-"""Gemini's reasons of an answer that goes on in another response."""
+"""Gemini's reasons for an answer that continues in another response."""
 
 _WORDS: Final[dict[FinishClass, str]] = {
     "stop": (
@@ -45,7 +45,7 @@ _NONE: Final = frozenset({"", "NONE", "NULL", "UNDEFINED"})
 def finish_class(raw: str | None) -> FinishClass | None:
     """The class of a reason in any wire's spelling (``FinishReason.STOP``, ``tool-calls``,
     ``end_turn``). An unknown word is ``other``; None or an empty word has no class.
-    ``content_filter`` may have more behind it.
+    ``content_filter`` may be followed by more text.
     """
     word = _word(raw)
     if word.startswith("CONTENT_FILTER"):
@@ -54,8 +54,8 @@ def finish_class(raw: str | None) -> FinishClass | None:
 
 
 def is_malformed(raw: str | None) -> bool:
-    """Whether the reason says that a call or a text came out wrong. The OpenAI-compatible endpoint
-    puts ``function_call_filter: `` before the word.
+    """Whether the reason reports a malformed call or text. The OpenAI-compatible endpoint puts
+    ``function_call_filter: `` before the word.
     """
     return (raw or "").rpartition(": ")[2] in MALFORMED
 
@@ -66,7 +66,7 @@ def ends_in_call(raw: str | None) -> bool:
 
 
 def ends_without_call(raw: str | None) -> bool:
-    """Whether the reason says that no call waits: Anthropic's event model has ``tool_use`` for an
+    """Whether the reason excludes a waiting call: Anthropic's event model has ``tool_use`` for an
     answer with a call, and its clients run tools only then.
     """
     return _word(raw) == "END_TURN"

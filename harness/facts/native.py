@@ -2,7 +2,7 @@
 
 A value is looked for in string leaves; a string that is JSON is opened. Pieces at one key path are
 joined over consecutive events. Signatures and media are compared as bytes, in either alphabet of
-base64. Other values are whole leaves, or stand inside a leaf from 12 characters on.
+base64. Other values must be a whole leaf, or a part of a leaf if they have 12 or more characters.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from typing import Final, NamedTuple
 from harness.stream.json_codec import Json, decode_json
 
 INSIDE: Final = 12
-"""Characters from which on a value may be a part of a leaf."""
+"""The minimum number of characters of a value that may be a part of a leaf."""
 
 INSIDE_BYTES: Final = 16
-"""Bytes from which on a signature or medium may be a part of a leaf."""
+"""The minimum number of bytes of a signature or medium that may be a part of a leaf."""
 
 MAX_LEAVES: Final = 200_000
 MAX_JOINED: Final = 4 * 1024 * 1024
-"""Characters of all joined leaves; more is not searched."""
+"""The maximum number of characters in all joined leaves; the rest is not searched."""
 
 _RAW_KEY: Final = re.compile(r"raw|response|http|_hidden|sdk_http", re.IGNORECASE)
 _SPACE_AND_PADDING: Final = re.compile(r"[\s=]+")
@@ -58,8 +58,8 @@ class NativeSearch:
 
     @cached_property
     def _outside_raw(self) -> Counter[str]:
-        """How often each string stands outside raw data, without those in strings of JSON. Most
-        values are found here.
+        """The number of occurrences of each string outside raw data, without those inside JSON
+        strings. Most values are found here.
         """
         strings: list[str] = []
         pending: list[Json] = [list(self._events)]
@@ -112,17 +112,17 @@ class NativeSearch:
         return text in self._words
 
     def has_word(self, text: str) -> bool:
-        """Whether the text stands in a leaf between characters that are no letters or digits."""
+        """Whether a leaf has the text between characters that are no letters or digits."""
         pattern = word_pattern(text)
         return self.has_leaf(text) or any(
             text in leaf.text and pattern.search(leaf.text) for leaf in self.leaves
         )
 
     def count(self, value: str, *, binary: bool = False, enough: int = 1) -> tuple[int, bool]:
-        """How often a value is there, and whether it is only below keys of raw data.
+        """The number of occurrences of a value, and whether all are below keys of raw data.
 
-        ``binary``: the value is base64, and is compared as bytes. Nothing more is searched once the
-        value is found ``enough`` times outside raw data.
+        ``binary``: the value is base64, and is compared as bytes. The search stops when the value
+        was found ``enough`` times outside raw data.
         """
         if self._outside_raw[value] >= enough:
             return self._outside_raw[value], False

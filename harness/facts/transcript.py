@@ -39,7 +39,7 @@ class Raised:
 
     ``type``: the name of its class. ``code``: its status code or status word, if it has one.
     ``traceback``: the lines of the adapter's own frames and of the causes, for a reader. ``place``:
-    the last of these frames that is in no library, as ``shim.py:12``.
+    the last of these frames that is not in a library, such as ``shim.py:12``.
     """
 
     type: str
@@ -59,11 +59,11 @@ class Raised:
 class Transcript:
     """The entries of a run in their order, and how it ended.
 
-    ``raised`` is None where the run ended without an exception. ``skipped``: the reason for which
-    the adapter can't read this exchange or ask for it, or "". ``asked_again``: the number of
-    requests after the first. ``entries_of_first_request``: the number of entries that came before
-    the second request, None where there was none. ``path``: the path of the first request; "" for
-    an adapter that asks no server. ``notes``: sentences about what the server let through.
+    ``raised`` is None where the run ended without an exception. ``skipped``: the reason why the
+    adapter can't read this exchange or ask for it, or "". ``asked_again``: the number of requests
+    after the first. ``entries_of_first_request``: the number of entries before the second request;
+    None if there was no second request. ``path``: the path of the first request; "" for an adapter
+    that asks no server. ``notes``: sentences about unusual requests that the server accepted.
     """
 
     entries: tuple[Entry, ...] = ()
@@ -76,7 +76,7 @@ class Transcript:
 
     @property
     def request_notes(self) -> tuple[str, ...]:
-        """What the server noted about the requests, and the number of those that it refused."""
+        """The server's notes about the requests, and the number of refused requests."""
         again = (f"asked again {self.asked_again}×",) if self.asked_again else ()
         return (*again, *self.notes)
 

@@ -87,8 +87,8 @@ def expected_requests(case: Case, expected: Any, exchanges: Sequence[Exchange]) 
 
 
 def _as_read(expected: Any) -> Any:
-    """The canonical form of an expected request; one with an operator stays as it is written,
-    because a value behind an operator has no spelling.
+    """The canonical form of an expected request. A request with an operator stays as written,
+    because the values inside operators have no canonical form.
     """
     if (
         isinstance(expected, dict)
@@ -118,7 +118,7 @@ def _has_operator(value: Any) -> bool:
 
 
 def follow_up_of(turn: Turn) -> str | list[ToolOutcome]:
-    """What follows an answer in a turn: what the user says, or the outcomes of its calls."""
+    """The continuation after an answer: the user's next text, or the outcomes of the calls."""
     if turn.say is not None:
         return turn.say
     return [
@@ -141,8 +141,8 @@ def _recorded(case: Case, number: int, exchange: Exchange) -> Any:
 
 
 def _context(exchange: Exchange) -> Mapping[str, Any]:
-    """The values that a client chose freely for an envelope, from the recorded request: nothing
-    else has them.
+    """The values in an envelope that the client chose freely; they are only in the recorded
+    request.
     """
     body = decode_object(exchange.request.body if exchange.request else b"") or {}
     chosen = {name: body.get(name) for name in _CHOSEN}

@@ -1,7 +1,7 @@
 """Replays a recorded answer: reads → frames → events → payloads.
 
-Every exchange has stages of its own. A stage is fed read by read, as in a live adapter; nothing
-here looks at a whole body. Faults in the stream become events of the stream. Only a wrong argument
+Every exchange has stages of its own. A stage is fed read by read, as in a live adapter. Nothing
+here needs the whole body. Faults in the stream become events of the stream. Only a wrong argument
 raises.
 """
 
@@ -62,7 +62,7 @@ def replay(
     tool_code: bool | None = None,
     max_frame: int = MAX_FRAME,
 ) -> list[dict[str, Any]]:
-    """Replay a recorded answer up to a layer; gives plain JSON data.
+    """Replay a recorded answer up to a layer; returns plain JSON data.
 
     ``payloads``: the dialect's stream; a unary reply is a stream of one frame. ``events``:
     canonical events, ``{"kind": …}``. ``frames``: ``{"offset", "at_ms", "json"}`` or ``{"offset",
@@ -70,10 +70,10 @@ def replay(
 
     ``provider`` is used instead of the detected provider. If neither is known, the exchange is
     replayed as `DEFAULT_PROVIDER`, with a warning. ``tools`` are the declared ones, by default
-    those of the recorded request. ``tool_code`` says whether ``<tool_code>`` in text is a call; the
-    default is the provider's. ``session`` is filled with what a later request must send back.
-    ``max_frame`` limits the bytes of a message. The list of a million payloads takes 350 to 820 MB:
-    for long answers there is `replay_parts`.
+    those of the recorded request. ``tool_code``: whether ``<tool_code>`` in text becomes a call;
+    the default depends on the provider. ``session`` receives the values that a later request must
+    send back. ``max_frame`` limits the bytes of a message. The list of a million payloads takes 350
+    to 820 MB; use `replay_parts` for long answers.
 
     Raises `ReplayError` for unknown names and for an exchange that does not generate. If
     an answer has no request and its body does not show its provider, ``provider`` must be given.
@@ -90,7 +90,7 @@ def replay(
 def replay_parts(
     exchange: Exchange, provider: str | None, dialect: str, layer: Layer, cuts: Cuts
 ) -> Iterator[list[dict[str, Any]]]:
-    """`replay` as a list for each read, made when it is asked for, without its warning. The call
+    """Like `replay`, but gives a list for each read, on demand and without the warning. The call
     checks the arguments.
     """
     return _Run.of(exchange, provider, cuts).parts(layer, dialect)
@@ -189,7 +189,7 @@ def choose_provider(exchange: Exchange, provider: str | None) -> str:
 
 
 class _Run(Struct, frozen=True):
-    """An exchange with everything that decides how it is replayed."""
+    """An exchange with all settings for its replay."""
 
     exchange: Exchange
     provider: Provider
@@ -206,8 +206,8 @@ class _Run(Struct, frozen=True):
         tool_code: bool | None = None,
         max_frame: int = MAX_FRAME,
     ) -> _Run:
-        """Detect the provider where that has not been done; raises `ReplayError` for an exchange
-        that does not generate.
+        """Detect the provider if it is not known yet; raises `ReplayError` for an exchange that
+        does not generate.
         """
         if isinstance(cuts, str):
             check_known("cuts", cuts, ("recorded", "whole", "bytes"))
@@ -232,8 +232,8 @@ class _Run(Struct, frozen=True):
         session: Session | None = None,
         tools: Sequence[Tool] | None = None,
     ) -> Iterator[list[dict[str, Any]]]:
-        """The output of a layer as a list for each read, made when it is asked for; the call
-        checks the arguments.
+        """The output of a layer, as a list for each read, on demand. The call itself checks the
+        arguments.
         """
         check_known("layer", layer, _LAYERS)
         if layer == "frames":
@@ -261,8 +261,8 @@ class _Run(Struct, frozen=True):
     def payloads(
         self, dialect: Dialect, session: Session, tools: Sequence[Tool] | None
     ) -> Iterator[list[Payload]]:
-        """The payloads of each read, and those of the end; the session's clock goes with the
-        frames.
+        """The payloads of each read, then those of the end; the session's clock follows
+        the frames.
         """
         frames, normalizer = self.stages()
         translator = self.translator(dialect, session, tools)
@@ -291,7 +291,7 @@ class _Run(Struct, frozen=True):
         return dialect.translator(tools, session)
 
     def answer(self) -> Answer:
-        """The facts about this answer that its frames do not hold."""
+        """The facts about this answer that are not in its frames."""
         return self.provider.answer(self.exchange, self.exchange.model, self.tool_code)
 
     def stages(self) -> tuple[_Frames, Normalizer]:
@@ -358,7 +358,9 @@ class _Frames:
 
 
 _LONG: Final = 1 << 14
-"""Of a longer piece, the objects live so long that the garbage collector visits them repeatedly."""
+"""The maximum size of a piece. The objects of a longer piece live so long that the garbage
+collector visits them repeatedly.
+"""
 _FAR: Final = 1 << 20
 """The limit of a piece."""
 _END: Final = re.compile(rb"\n,?\r?\n|\},?\r?\n(?![\r\n])")
@@ -366,8 +368,8 @@ _END: Final = re.compile(rb"\n,?\r?\n|\},?\r?\n(?![\r\n])")
 
 
 def _pieces(data: bytes) -> Iterator[bytes]:
-    """A long read in pieces that end with an event or an object where they can, so that few of its
-    frames are there at once.
+    """Divides a long read, if possible after an event or an object, so that only few of its frames
+    exist at a time.
     """
     start = 0
     while start < len(data):
@@ -399,7 +401,7 @@ def plain_frame(frame: Frame) -> dict[str, Any]:
 
 
 def check_known(kind: str, name: object, known: Mapping[str, object] | Sequence[str]) -> None:
-    """Raises `ReplayError`, with the nearest name, for one that is not among the known ones."""
+    """Raises `ReplayError`, with the nearest name, for an unknown name."""
     if name not in known:
         from harness.cassettes.validation import unknown  # start-up time
 
@@ -414,7 +416,7 @@ def is_answer(exchange: Exchange, provider: str | None) -> bool:
 
 
 def _with_identity(exchange: Exchange) -> Exchange:
-    """The exchange with the fields that detection fills; what the caller has filled stays."""
+    """The exchange with the detected fields; fields that the caller has set stay."""
     if exchange.streamed is not None:
         return exchange
     detected = with_provider(exchange)

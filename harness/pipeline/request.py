@@ -24,17 +24,17 @@ def request(
     options: Mapping[str, Any] | None = None,
     session: Session | None = None,
 ) -> dict[str, Any]:
-    """The body of the request as ``provider`` is sent it: for Code Assist with its envelope, for
-    the Interactions API and the OpenAI-compatible endpoint in their own form, otherwise a
+    """The body of the request for ``provider``: for Code Assist with its envelope, for the
+    Interactions API and the OpenAI-compatible endpoint in their own form, otherwise a
     GenerateContentRequest.
 
     ``prompt`` is the dialect's own: for art the list of messages (``options`` are the CallOptions),
     for unified-llm a Request, for anthropic the body of ``/v1/messages``, for mind ``{"prompt",
-    "system_prompt"?}``. ``session`` is the one that `replay` filled with earlier answers: ids,
-    names and signatures are sent back from it.
+    "system_prompt"?}``. ``session`` is the session of earlier calls of `replay`; ids, names and
+    signatures are sent back from it.
 
     Raises `TranslationError`, naming message and field, for a prompt that can't be translated, for
-    a dialect without a request side (agent-events), for a provider that is sent no request
+    a dialect without a request side (agent-events), for a provider that takes no request
     (gemini-cli) and for art and mind over another wire than generateContent; `ReplayError` for
     unknown names. A `TranslationWarning` names each part that the wire cannot express and that is
     left out.
@@ -53,7 +53,7 @@ def ask(
     options: Mapping[str, Any],
     session: Session,
 ) -> GenerateRequest:
-    """The request with the body that ``provider`` is sent; errors as in `request`."""
+    """The request with the body for ``provider``; errors as in `request`."""
     check_known("provider", provider, PROVIDERS)
     chosen = PROVIDERS[provider]
     if chosen.wrap is None:
@@ -66,8 +66,8 @@ def ask(
         )
         raise TranslationError(
             "",
-            f"this event model is only sent over generateContent, and {provider} is another wire;"
-            f" dialects that are sent over it are {names}",
+            f"this event model can only be sent over generateContent, and {provider} is another"
+            f" wire; dialects for that wire are {names}",
         )
     return chosen.wrap(translate(prompt, options, session), session)
 
@@ -80,6 +80,7 @@ def request_translator(dialect: str) -> RequestTranslator:
         names = ", ".join(name for name, known in DIALECTS.items() if known.request)
         raise TranslationError(
             "",
-            f"{dialect} only listens and has no request side; dialects with one are {names}",
+            f"{dialect} only reads answers and makes no requests; dialects with requests are"
+            f" {names}",
         )
     return translator

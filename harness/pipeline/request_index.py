@@ -1,9 +1,8 @@
 """Finds the recorded exchange that answers a request, by a hash of the canonical request: the cost
 does not grow with the cassette.
 
-Host, port, gateway prefix, API version, project and location are ignored; so are keys and numbers
-of the call. The request is redacted like the recording, so that redacted values cannot make a
-difference.
+It ignores host, port, gateway prefix, API version, project, location, keys, and the numbers of the
+call. The request is redacted like the recording, so that redacted values cannot make a difference.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ _ENCODE: Final = msgspec.json.Encoder(order="deterministic").encode
 class RequestIndex:
     """The exchanges of a cassette by their requests, each to be used once, in start order.
 
-    ``again``: when all equal ones have been used, the last of them answers again. ``redact``
+    ``again``: when all equal exchanges have been used, the last of them answers again. ``redact``
     redacts a live request like the recorded ones: `redact_request`, or the ``request`` of a
     `Redactor` with the user's rules.
     """
@@ -84,8 +83,8 @@ class RequestIndex:
         return self._last.get(digest) if self._again else None
 
     def nearest(self, method: str, url: str, body: bytes) -> tuple[int, list[Mismatch]] | None:
-        """The recorded request most like this one, and how this one differs from it; None if no
-        request was recorded.
+        """The most similar recorded request, and its differences from this one; None if no request
+        was recorded.
 
         The findings name ``method``, ``path``, ``query`` and ``body`` in canonical form. A used
         exchange may be the nearest; if it is equal, there is no finding.
@@ -215,7 +214,9 @@ def _literal(value: Any) -> Any:
 
 
 def _traits(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
-    """Every plain value with its key: the traits by which two requests are alike."""
+    """Every plain value with its key. The more of them two requests share, the more similar they
+    are.
+    """
     if isinstance(value, dict):
         for name, inner in value.items():
             yield from _traits(inner, name)

@@ -1,4 +1,4 @@
-"""The lines of ``harness show``: a stream at a glance, one line for each frame."""
+"""The lines of ``harness show``: an overview of a stream, one line for each frame."""
 
 from __future__ import annotations
 

@@ -263,7 +263,7 @@ def test_an_error_can_be_expected() -> None:
         judged(prompt={"mind": FIRST}, expect={"mind": {"error": "messages: there are none"}})[0]
         == "failed"
     )
-    only_listens = {"error": {"$re": "agent-events only listens and has no request side; .*"}}
+    only_listens = {"error": {"$re": "agent-events only reads answers and makes no requests; .*"}}
     assert (
         judged(
             "agent-events", None, prompt={"agent-events": {}}, expect={"agent-events": only_listens}

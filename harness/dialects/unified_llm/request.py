@@ -224,8 +224,8 @@ def _declaration(tool: Fields, warnings: list[str], as_given: bool) -> dict[str,
     if not _NAME.fullmatch(name):
         tool.fail(
             "name",
-            f"{shown(name)} is no valid name of a function: expected a letter or _, then up to 127 of A-Z a-z"
-            " 0-9 _ . : -",
+            f"{shown(name)} is no valid name of a function: expected a letter or _, then up to"
+            " 127 of A-Z a-z 0-9 _ . : -",
         )
     tool.get("execute")  # the application's own function
     key = tool.either("parameters", "input_schema")

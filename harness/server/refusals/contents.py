@@ -247,7 +247,7 @@ CONTENT_RULES: Final = (
     ),
     Rule(
         "results-beside-text",
-        "Results and other parts in one content, from Gemini 3 on.",
+        "Results and other parts in one content, for models from Gemini 3 on.",
         "https://github.com/MoonshotAI/kimi-code/issues/2914",
         _results_beside_text,
         level="warning",

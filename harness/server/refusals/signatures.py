@@ -172,8 +172,7 @@ SIGNATURE_RULES: Final = (
     ),
     Rule(
         "signature-moved",
-        "A signature at another part than the one that it was given for, unless that is an empty"
-        " text.",
+        "A signature at a part for which it was not given, unless that part is an empty text.",
         _DOCS,
         _signature_moved,
         level="strict",

@@ -170,7 +170,7 @@ def test_all_results_of_an_answer_are_sent_together(tmp_path: Path) -> None:
         "No such file or directory",
         f"there is no tool fly; there are {', '.join(READERS)}",
         "read_file has no argument 'file'; it has path",
-        "the tool run_shell_command is not allowed here; allow it with --allowed-tools",
+        "the tool run_shell_command is not allowed here; --allowed-tools names those that are",
     ]
     told = [code(call["functionCall"]["name"], **call["functionCall"]["args"]) for call in calls]
     results = [result_of(call, {"error": error}) for call, error in zip(told, errors, strict=True)]

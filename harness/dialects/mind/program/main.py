@@ -270,7 +270,9 @@ class Toolbox:
         if name in self._tools:
             return self._tools[name]
         if name in DECLARATIONS:
-            raise ToolError(f"the tool {name} is not allowed here; allow it with --allowed-tools")
+            raise ToolError(
+                f"the tool {name} is not allowed here; --allowed-tools names those that are"
+            )
         raise ToolError(f"there is no tool {name}; there are {', '.join(self._tools)}")
 
 
