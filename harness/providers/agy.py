@@ -3,13 +3,13 @@ line, or as ``json``, one document.
 
 Source: https://antigravity.google/docs/cli/headless and recordings of versions 1.1.27 to 1.3.2. The
 output is a list of steps, each with an index; a tool call and its result are one step. The tools
-run in the CLI: calls and their results are both part of the answer. A final ``response`` repeats
-the text of the turn; only a different one gives an event. A field that is not read becomes an
-`Unknown`.
+run inside the CLI, so calls and their results are both part of the answer. A final ``response``
+repeats the text of the turn; only a different one gives an event. A field that is not read becomes
+an `Unknown`.
 
-``SUCCESS`` is a good end only where the turn has an answer: the CLI says it too where an action was
-denied, where its stream broke, and where its time was over. Exit code and stderr are recorded
-beside the output. stderr tells the end of the time and the code of a failure.
+``SUCCESS`` is a good end only if the turn has an answer: the CLI also reports it if an action was
+denied, if its stream broke, or if its time was over. Exit code and stderr are recorded beside the
+output. stderr reports a time-out and the code of a failure.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ from .run_reader import RunReader, detect_run, take
 Object = dict[str, Json]
 
 TIMEOUT: Final = "print timeout"
-"""The words of stderr for a turn whose time was over; the reason to end of such a turn."""
+"""The words of stderr for a turn whose time was over; they become its finish reason."""
 
 _EVENTS: Final = frozenset({"init", "step_update", "result", "command_result"})
 _DOCUMENT: Final = frozenset({"conversation_id", "status", "response"})
@@ -274,8 +274,9 @@ class AgyNormalizer(RunReader):
         out += [*_unread("result", left, ()), end]
 
     def _read_usage(self, left: Object, turns: Json, out: list[Event]) -> bool:
-        """Whether the result has counts. They are the totals of the conversation: with turns that
-        are not in this output, the sums of the steps count. All zero means not measured.
+        """Whether the result has counts. They are the totals of the conversation. If these include
+        turns that are not in this output, the sums of the steps are used. All zero means not
+        measured.
         """
         usage = take(left, dict, "usage")
         if usage is None:
@@ -358,7 +359,7 @@ def _denied(actions: Json) -> str:
 
 
 def _sum(sums: Object, usage: Object) -> Object:
-    """The counts of one more step added to those before it, in the words of the wire."""
+    """The counts of the steps so far plus those of one more step, under the wire's names."""
     added = {
         name: value + sums[name]
         for name, value in usage.items()
@@ -407,7 +408,7 @@ def _detect(first: FirstMessages) -> Identity | None:
 
 
 def _read_facts(body: bytes, answer: Answer, end: End) -> Facts:
-    """The exit code of a run that was interrupted says no more than the interruption."""
+    """The exit code of an interrupted run adds nothing to the interruption itself."""
     interrupted = end in INTERRUPTED
     code = "0" if interrupted else answer.headers.get(EXIT_CODE, "0")
     return gather_agy(body, code, answer.stderr, interrupted=interrupted)

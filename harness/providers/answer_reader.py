@@ -1,5 +1,5 @@
-"""The reader of an answer over HTTP, as far as the wires agree: JSON messages, texts that are none,
-an answer whose status reports an error, and the end.
+"""The common part of the readers of answers over HTTP: JSON messages, other texts, an answer whose
+status reports an error, and the end.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ class AnswerReader(ABC):
 
     @abstractmethod
     def _release(self, out: list[Event]) -> list[str]:
-        """Give the content that was held back, when an error comes or the answer was interrupted;
-        returns the text that is no content yet.
+        """Emit the held-back content when an error comes or the answer was interrupted; returns the
+        text that is no content yet.
         """
 
     @abstractmethod
     def _end(self, out: list[Event]) -> None:
-        """Give what is still open, when the answer has ended."""
+        """Emit the events that are still open when the answer has ended."""
 
     def _fail(self, message: Json, out: list[Event]) -> None:
         """Read a message in which the provider reports an error."""

@@ -1,8 +1,8 @@
 """Detects which provider answered an exchange, and whether the exchange is an answer of a model.
 
-The path of the URL decides, on any host and behind any prefix, because gateways and loopback
-servers keep it. Where no request was recorded, or the path says nothing, the first messages of the
-body decide. Each provider recognizes its own paths and bodies (`Provider.url`, `Provider.detect`).
+The path of the URL decides, on any host and after any prefix, because gateways and loopback servers
+keep the path. If no request was recorded, or if the path is unknown, the first messages of the body
+decide. Each provider recognizes its own paths and bodies (`Provider.url`, `Provider.detect`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .table import PROVIDERS
 _OTHER: Final = Identity(None, generates=False)
 _OTHER_PATH: Final = re.compile(r":\w+$|/openai/|/interactions(?:/|$)|/cachedContents|/batches")
 _MAX_KEPT_URL: Final = 2048
-"""Characters of a URL up to which its reading is kept: many exchanges have the same."""
+"""The maximum length of a URL whose reading is cached, because many exchanges have the same URL."""
 _MAX_FRAMES: Final = 50
 _STEP: Final = 1 << 13
 
@@ -81,8 +81,8 @@ def detect_provider(method: str, url: str, request_body: bytes, response_body: b
 
 
 class _Place(NamedTuple):
-    """A URL, read: the provider that knows its path, or None; the groups of the match; the query;
-    whether the path is that of another method than those that generate.
+    """The parsed form of a URL: the provider that knows its path, or None; the groups of the match;
+    the query; whether the path belongs to a method that does not generate.
     """
 
     provider: str | None
@@ -126,7 +126,9 @@ def _detect_body(body: bytes, *, has_request: bool) -> Identity:
 
 
 def _are_plain(frames: list[Frame], has_request: bool) -> bool:
-    """Whether the first messages are answers that show no provider; faster than to ask each."""
+    """Whether the first messages are answers that fit every Gemini provider; faster than asking
+    each provider.
+    """
     usual = [frame.message for frame in frames if type(frame.message) is bytes]
     if not usual or len(usual) < len(frames) or not all(map(is_plain, usual)):
         return False

@@ -1,4 +1,4 @@
-"""Reads errors in every shape that Google's servers and the servers between send.
+"""Reads errors in every form that Google's servers, and proxies in front of them, send.
 
 The usual body is ``{"error": {code, message, status, details[]}}``, a google.rpc.Status
 (https://cloud.google.com/apis/design/errors). Others are that in a one-element array, with the
@@ -26,8 +26,8 @@ _SECONDS: Final = (3600.0, 60.0, 1.0, 0.001)
 
 
 def read_error(body: Json, answer: Answer) -> Error:
-    """The error in a parsed body. ``code`` is the HTTP status if that says it, else the error's own
-    number.
+    """The error in a parsed body. ``code`` is the HTTP status if that reports an error, else the
+    error's own number.
     """
     document = body[0] if type(body) is list and body else body
     error = document.get("error", document) if type(document) is dict else document

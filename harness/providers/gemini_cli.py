@@ -2,10 +2,10 @@
 ``json``, one document.
 
 Source: https://geminicli.com/docs/cli/headless and, for the fields, ``stream-json-formatter.ts`` of
-https://github.com/google-gemini/gemini-cli. The tools run in the CLI: calls and their results are
-both part of the answer. A field that is not read becomes an `Unknown`. The timestamps of lines,
-except the first, are the clock of the run and no fact of the answer. Older spellings (``name``,
-``id``, ``input``, ``tool_use_id``) are read as well.
+https://github.com/google-gemini/gemini-cli. The tools run inside the CLI, so calls and their
+results are both part of the answer. A field that is not read becomes an `Unknown`. The timestamps
+of lines, except the first, are the clock of the run and no fact of the answer. Older spellings
+(``name``, ``id``, ``input``, ``tool_use_id``) are read as well.
 """
 
 from __future__ import annotations
@@ -228,8 +228,8 @@ def _first(left: dict[str, Json], *names: str) -> Json:
 
 
 def _take_arguments(left: dict[str, Json], name: str) -> dict[str, Json]:
-    """The arguments in either spelling, perhaps as JSON text; of ``write_todos`` the spelling that
-    has a list.
+    """The arguments in either spelling, perhaps as JSON text; for ``write_todos``, the spelling
+    that has a list.
     """
     given = {
         spelling: value
@@ -311,7 +311,7 @@ _FIELDS: Final = {
     "error": {"severity", "message"},
     "result": {"status", "stats"},
 }
-"""The fields by which an event is recognized that has lost its timestamp."""
+"""The fields by which an event without its timestamp is recognized."""
 
 
 def _is_event(message: dict[str, Any]) -> bool:
@@ -333,7 +333,7 @@ def _is_document(message: dict[str, Any]) -> bool:
 
 
 def _read_facts(body: bytes, answer: Answer, end: End) -> Facts:
-    """The exit code of a run that was interrupted says no more than the interruption."""
+    """The exit code of an interrupted run adds nothing to the interruption itself."""
     code = "0" if end in INTERRUPTED else answer.headers.get(EXIT_CODE, "0")
     return gather_cli(body, code, answer.headers.get(STDERR, ""))
 

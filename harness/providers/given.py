@@ -87,8 +87,8 @@ def written(value: Any) -> str:
 def known_fields(
     values: Mapping[str, Any], names: Mapping[str, str], place: str, wire: str
 ) -> tuple[dict[str, Any], list[str]]:
-    """The fields of ``values`` that ``names`` has, under their names on the wire, and a warning for
-    each other one.
+    """The fields of ``values`` that are in ``names``, under their names on the wire, and a warning
+    for each other field.
     """
     taken = {names[key]: value for key, value in values.items() if key in names}
     unsaid = [

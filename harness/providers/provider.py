@@ -1,5 +1,5 @@
-"""The shape of a provider: everything that the pipeline, the laws and the server need to know of
-one wire.
+"""The interface of a provider: everything that the pipeline, the laws and the server need to know
+about a wire.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ STDERR: Final = "x-stderr"
 
 
 class Answer(Struct, frozen=True):
-    """The facts about an answer that its frames do not hold.
+    """The facts about an answer that are not in its frames.
 
     ``status``: the HTTP status. ``headers``: the response's, names in lower case. ``model``: the
     one that was asked for. ``tool_code``: whether ``<tool_code>`` in the answer's text is a call.
@@ -54,8 +54,8 @@ class Answer(Struct, frozen=True):
 
 
 class Normalizer(Protocol):
-    """Frames in, canonical events out; one instance for each answer. Never raises for the content
-    of a frame.
+    """Turns frames into canonical events; one instance for each answer. Never raises for the
+    content of a frame.
     """
 
     def feed(self, frame: Frame) -> list[Event]:
@@ -118,24 +118,24 @@ class Provider:
 
     ``normalizer(answer)`` makes a stage that turns the frames of one answer into events.
     ``oracle(body, answer, end)`` reads the facts of a whole body, independently of framer and
-    normalizer. ``url``, searched in the path of a URL, recognizes the requests that generate; its
-    group ``method`` begins with ``stream`` if the answer is streamed, without that group ``stream``
-    in the body or in the query tells it; its group ``model`` names the model, without that group
-    the body does. ``stored_url`` recognizes the GET requests that fetch a model's answer.
-    ``detect(messages)`` recognizes a body; it gives None for the body of another wire.
+    normalizer. ``url``, a pattern that is searched in the path of a URL, recognizes requests that
+    generate. If it has a group ``method``, that begins with ``stream`` for a streamed answer; else
+    ``stream`` in the body or the query decides. If it has a group ``model``, that is the model;
+    else the body names the model. ``stored_url`` recognizes the GET requests that fetch a model's
+    answer. ``detect(messages)`` recognizes a body; it returns None for the body of another wire.
     ``framer(max_frame)`` makes a stage that cuts a body into messages. ``wrap(request, session)``
-    gives the request with the body that this wire is sent, None where no request is ever sent.
-    ``places``: where its requests keep what `harness prove` changes; it goes with ``wrap``.
-    ``as_given``: it gets requests as given (`harness.stream.generation`), because the wire is not
-    generateContent's. ``tool_code``: its models are known to write calls as ``<tool_code>``.
-    ``program``: the answer is the output of a program, not a response of a server.
+    returns the request with the body for this wire; ``wrap`` is None if no requests are sent.
+    ``places``: the places in its requests that `harness prove` changes; it is needed together with
+    ``wrap``. ``as_given``: it gets requests as given (`harness.stream.generation`), because the
+    wire is not generateContent's. ``tool_code``: its models are known to write calls as
+    ``<tool_code>``. ``program``: the answer is the output of a program, not a response of a server.
     ``gemini_messages``: it reads Gemini's messages in all of their framings and spellings.
     ``endpoint``: where the API is served, None for a program. ``tags``: tags that its normalizer
-    looks for in the text, so that it holds the beginning of one back. ``variants(body)`` names the
+    searches for in text; it holds back a text that may begin a tag. ``variants(body)`` names the
     ways in which a body differs from the documented wire; those of Gemini's messages are known to
     `harness.conformance`.
 
-    A `TypeError` says which provider lacks a required field.
+    A `TypeError` names the provider and a missing field.
     """
 
     name: str
@@ -172,8 +172,8 @@ class Provider:
         return object.__new__(cls)
 
     def answer(self, exchange: Exchange, model: str | None, tool_code: bool | None) -> Answer:
-        """The facts about an exchange that its frames do not hold; ``tool_code`` None: as the
-        provider's models are known to write.
+        """The facts about an exchange that are not in its frames; ``tool_code`` None: the default
+        of the provider.
         """
         given = reversed(exchange.headers.items())  # the first of two spellings counts
         headers = {name.lower(): values[0] for name, values in given if values}
@@ -188,7 +188,7 @@ class Provider:
 
     def facts(self, exchange: Exchange, tool_code: bool | None = None) -> Facts:
         """The oracle's account of an exchange. A damaged compressed body ends where it is damaged,
-        as a cut body does. A body of which nothing can be unpacked is read as it is.
+        as a cut body does. A body that can't be unpacked at all is read as it is.
         """
         body, fault = unpack_before_fault(exchange.body, exchange.header("content-encoding"))
         end = "cut" if fault and exchange.end not in INTERRUPTED else exchange.end

@@ -19,7 +19,7 @@ NOUNS: Final = frozenset(
 )
 """The places that the requests of every wire have."""
 MORE: Final = frozenset({"result-name", "memory"})
-"""Further places, which the requests of some wires have."""
+"""More places, which only the requests of some wires have."""
 
 Spot = tuple[Any, Any]
 """A mapping or list of the request, and the key or index of a value in it."""
@@ -31,10 +31,10 @@ class RequestPlaces:
     ``role`` that mean the user and the model. ``paths``: for each noun the paths of its values, in
     the order in which they are looked at.
 
-    ``order`` is a list whose items have an order, ``joined`` the part of a turn that two turns
-    joined into one would share; ``required`` the arguments that a tool's schema requires;
-    ``memory`` what the server keeps of earlier requests. A `TypeError` says which noun has no path,
-    or is unknown.
+    ``order`` is a list whose items have an order; ``joined`` is the part that two turns share after
+    they were joined into one; ``required`` the arguments that a tool's schema requires; ``memory``
+    the values that refer to stored interactions. A `TypeError` names a noun that has no path or is
+    unknown.
     """
 
     turns: str

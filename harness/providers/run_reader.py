@@ -1,6 +1,4 @@
-"""The reader of the output of a program, as far as the programs agree: JSON lines, lines that are
-none, and the exit.
-"""
+"""The common part of the readers of program output: JSON lines, other lines, and the exit."""
 
 from __future__ import annotations
 
@@ -32,8 +30,8 @@ class RunReader(ABC):
 
     def _read_exit(self) -> list[Event]:
         """The error of a run whose exit code reports a failure and whose output does not. Exit code
-        and stderr are recorded beside the output. A run that a signal ended is only incomplete: its
-        exit code says the same.
+        and stderr are recorded beside the output. A run that a signal ended is only incomplete; its
+        exit code gives no second error.
         """
         code, stderr = self._answer.headers.get(EXIT_CODE, "0"), self._stderr
         if self._ended or code == "0":
@@ -84,8 +82,8 @@ def detect_run(
     is_document: Callable[[dict[str, Any]], bool],
     event: re.Pattern[bytes],
 ) -> Identity | None:
-    """The identity of a run of the program ``name``; ``event`` finds an event behind other output
-    on its line. Only the body of a run is recorded: an exchange with a request is no run.
+    """The identity of a run of the program ``name``; ``event`` finds an event after other output on
+    its line. Only the body of a run is recorded: an exchange with a request is no run.
     """
     alone = not first.has_request
     if any(map(is_event, first.messages)) or (

@@ -29,7 +29,7 @@ class Ahead:
         self._outputs = {key: self._pool.submit(self._output, cell) for key, cell in once.items()}
 
     def adapter(self, cell: Cell) -> Adapter | None:
-        """The adapter of a cell; its first run gives the output that was made ahead."""
+        """The adapter of a cell; its first run returns the output that was made in advance."""
         adapter = self._project.adapter(cell.column)
         output = self._outputs.pop(id(cell), None)
         if adapter is None or output is None:

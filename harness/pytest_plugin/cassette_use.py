@@ -46,9 +46,9 @@ class RecordingWarning(UserWarning):
 
 
 def leave_out_frames(failure: pytest.ExceptionInfo[BaseException]) -> None:
-    """Remove our frames and those of libraries from the traceback of our errors: the message says
-    what is wrong, and the reader needs the line of the test. The error that google-genai
-    raises for a client without a key is treated in the same way, and says what to do.
+    """Remove our frames and those of libraries from the traceback of our errors: the message has
+    the fault, and the reader needs only the line of the test. The error that google-genai raises
+    for a client without a key is treated in the same way, and gets a way out.
     """
     last = failure.traceback[-1].frame
     if isinstance(failure.value, ValueError) and (
@@ -77,7 +77,7 @@ def leave_out_frames(failure: pytest.ExceptionInfo[BaseException]) -> None:
 
 @contextmanager
 def _in_words() -> Iterator[None]:
-    """Shows only the message of our errors in fixtures: no line of the test is wrong."""
+    """Shows only the message of our errors in fixtures, because no line of the test is at fault."""
     try:
         yield
     except (CassetteError, ReplayError, pytest.UsageError) as error:
@@ -123,7 +123,7 @@ def use_marked_cassette(
 
 def _recorded_by(node: pytest.Item, path: Path) -> str:
     """The other test that has recorded a cassette in this run; empty if there is none. Workers of
-    pytest-xdist know each other's cassettes by their time.
+    pytest-xdist recognize each other's cassettes by the time of the file.
     """
     recorded = node.config.stash[RECORDED]
     if path in recorded:

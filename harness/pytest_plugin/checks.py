@@ -51,7 +51,7 @@ def _check_patterns(project: Project) -> None:
 
 
 def _check_names(config: pytest.Config) -> None:
-    """An unknown name would select nothing, and a run of nothing looks green."""
+    """An unknown name would select nothing, and an empty run looks green."""
     dialects, providers = (
         config.getoption("--harness-dialect"),
         config.getoption("--harness-provider"),

@@ -41,7 +41,9 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the cells last that wait for a program: it runs beside the tests before them."""
+    """Put the cells that wait for a program last, so that it runs while the other cells
+    are judged.
+    """
     items.sort(key=_waits)
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 _OUTCOMES: Final = (HarnessFailure, pytest.skip.Exception, pytest.xfail.Exception)
-"""Exceptions without a traceback that anybody reads."""
+"""Exceptions whose traceback nobody needs."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -63,9 +63,8 @@ def harness_replay(request: pytest.FixtureRequest) -> Callable[..., list[dict[st
 
     The first argument is the path of a recording, or the name of a cassette of the project or the
     suite; ``exchange`` counts from 1, and ``NAME:N`` is exchange N. Other arguments are those of
-    `harness.replay`. ``adapter``, the name of a configured adapter or a target as of
-    ``harness judge``, takes their place: its native events are returned, or its facts as JSON where
-    it states facts.
+    `harness.replay`. With ``adapter``, the name of a configured adapter or a target as of ``harness
+    judge``, it returns the adapter's native events, or its facts as JSON if it states facts.
     """
     from .replay_use import replay_function
 
@@ -74,7 +73,9 @@ def harness_replay(request: pytest.FixtureRequest) -> Callable[..., list[dict[st
 
 @pytest.fixture(scope="session")
 def _harness_serving(request: pytest.FixtureRequest) -> Iterator[Server]:
-    """The server of this worker: to start one per test would take longer than most tests."""
+    """The server of this worker, because starting one for each test would take longer than most
+    tests.
+    """
     from .replay_use import serve_cassettes
 
     with serve_cassettes(request.config) as server:
@@ -144,8 +145,8 @@ def harness_base_url(
     """The base URL of a loopback relay for any client in any language: the test's cassette records
     or answers it.
 
-    While the test runs, the environment variables for the base URLs of Google's clients lead to the
-    relay.
+    While the test runs, the environment variables for the base URLs of Google's clients have the
+    relay's address.
     """
     from .cassette_use import base_url_of_relay
 

@@ -32,7 +32,7 @@ class ResultItem(pytest.Item):
     result: CaseResult | None = None
 
     def keep(self, result: CaseResult, *options: str) -> CaseResult:
-        """Keep the result of this item, without secrets; returns it. ``options`` are further ones
+        """Keep the result of this item, without secrets; returns it. ``options`` are more options
         of its command. A cell that passes is kept `brief` where no report is written.
         """
         if result.verdict in _GREEN and not self.config.getoption("--harness-report"):
@@ -44,7 +44,7 @@ class ResultItem(pytest.Item):
 
     @property
     def encoded_result(self) -> str:
-        """The result for the way to the controller, "" if there is none."""
+        """The result, encoded for the controller; "" if there is none."""
         return encode([self.result]).decode() if self.result is not None else ""
 
     def place(self, line: int) -> str:

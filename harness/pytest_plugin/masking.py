@@ -93,7 +93,7 @@ def pytest_collection_finish(session: pytest.Session) -> Generator[None]:
 
 
 def _mask_id(item: Any) -> None:
-    """Masks the id of an item and its location, for which pytest has no public way."""
+    """Masks the id of an item and its location; pytest has no public interface for this."""
     path, line, name = item.location
     vars(item)["location"] = masked(path), line, masked(name)
     shown = masked(item.nodeid)
@@ -137,8 +137,8 @@ def masked(text: str) -> str:
 
 
 def mask_for(item: pytest.Item) -> Mask:
-    """The mask for what an item shows. A cell that runs only our own code sets no secret, so these
-    have one mask together.
+    """The mask for what an item shows. A cell that runs only our own code sets no secret, so all
+    such cells share one mask.
     """
     return _mask_of_run(item.config) if getattr(item, "quiet", None) else _mask()
 

@@ -1,4 +1,4 @@
-"""The outcomes of items, and their results on the way from a worker to the controller.
+"""The outcomes of items, and the transfer of their results from a worker to the controller.
 
 Each result goes on its test report, so that a report has the same bytes with and without workers.
 """
@@ -13,7 +13,7 @@ import pytest
 from .failures import HarnessFailure
 
 RESULT: Final = "harness_result"
-"""The attribute of a test report with the encoded result, for the way to the controller."""
+"""The attribute of a test report that carries the encoded result to the controller."""
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -1,4 +1,4 @@
-"""The end of a run: the summary in the terminal, and why nothing ran."""
+"""The end of a run: the summary in the terminal, and the reason if nothing ran."""
 
 from __future__ import annotations
 
@@ -84,14 +84,14 @@ def _filled(terminal: pytest.TerminalReporter) -> list[object]:
 
 
 def explain_nothing(terminal: pytest.TerminalReporter) -> None:
-    """Print why nothing ran for configured specs or for a selected adapter."""
+    """Print the reason if nothing ran for configured specs or for a selected adapter."""
     config = terminal.config
     for line in (*_unnamed_roots(config), *_unexpected(config)):
         terminal.write_line(masked(line), yellow=True)
 
 
 def _unnamed_roots(config: pytest.Config) -> Iterator[str]:
-    """The folders of ``harness_specs`` that pytest did not collect, since they were not named."""
+    """The folders of ``harness_specs`` that pytest did not collect, because they were not named."""
     here, named = config.invocation_params.dir, named_paths(config)
     for root in spec_roots(config) if config.getini("harness_specs") else ():
         if not any(root.is_relative_to(path) or path.is_relative_to(root) for path in named):
@@ -103,7 +103,7 @@ def _unnamed_roots(config: pytest.Config) -> Iterator[str]:
 
 
 def _unexpected(config: pytest.Config) -> Iterator[str]:
-    """The selected adapters of which no case expects anything."""
+    """The selected adapters for which no case has an expectation."""
     chosen = config.getoption("--harness-dialect") or ()
     if not chosen:
         return

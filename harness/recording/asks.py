@@ -21,17 +21,17 @@ from .settings import GenerateAsk
 
 
 class NotRecordable(CassetteError):
-    """Nothing says which requests make a cassette; the message says why, and what to do."""
+    """The requests for a cassette are unknown; the message has the reason and the way out."""
 
 
 def ask_turns(
     cases: Iterable[Case], provider: str, *, streamed: bool = True
 ) -> Generator[GenerateAsk, Exchange, None]:
-    """The requests of the conversation cases on one cassette. Each follows from the answer to the
-    one before, which is sent into this generator.
+    """The requests of the conversation cases on one cassette. Each request follows from the answer
+    to the one before; the caller sends the answer into this generator.
 
-    Raises `NotRecordable` if no case tells one of the exchanges, because the cassette would have a
-    gap.
+    Raises `NotRecordable` if no case has the prompt of one of the exchanges, because the cassette
+    would have a gap.
     """
     chosen: list[Case] = []
     count = 0
@@ -40,7 +40,7 @@ def ask_turns(
             continue  # a case of another dialect on the same exchanges
         if case.exchange != count + 1:
             raise NotRecordable(
-                f"no case says what exchange {count + 1} of {case.cassette} asks; {case.case}"
+                f"no case has the prompt of exchange {count + 1} of {case.cassette}; {case.case}"
                 f" begins at {case.exchange}"
             )
         chosen.append(case)
@@ -73,7 +73,7 @@ def _ask_case(case: Case, provider: str, streamed: bool) -> Generator[GenerateAs
 
 
 def _is_program(provider: str) -> bool:
-    """Whether a provider is a program, which is given prompts instead of requests."""
+    """Whether a provider is a program, which takes prompts instead of requests."""
     return provider in PROVIDERS and PROVIDERS[provider].program
 
 
@@ -104,7 +104,7 @@ def _program_prompt(request: GenerateRequest) -> dict[str, object]:
         case {"contents": [{"parts": [{"text": str(text)}]}]} if len(fields) == 1:
             return {"prompt": text}
     raise TranslationError(
-        "", "a program is given one text, on its command line; this prompt has more"
+        "", "a program takes one text, on its command line; this prompt has more than one"
     )
 
 

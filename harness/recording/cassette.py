@@ -1,7 +1,7 @@
 """Opens a cassette that records a client, or answers it.
 
 vcrpy's `VCR` and `Cassette` load, filter and save, with our persister. Nothing is patched: a client
-is given one of our transports. A recording is saved only if all went well, and in one piece.
+is given one of our transports. A recording is saved only if everything succeeded, and in one step.
 """
 
 from __future__ import annotations
@@ -85,12 +85,12 @@ class Playback(Tape):
     def problems(self, *, ordered: bool = True) -> list[str]:
         """Messages about exchanges that were not used and, if ``ordered``, about another order."""
         problems = [
-            f"{self.name}: exchange {index + 1} was never asked for"
+            f"{self.name}: exchange {index + 1} was never requested"
             for index in self._index.unused()
         ]
         if ordered and self.used != sorted(self.used):
             order = ", ".join(str(index + 1) for index in self.used)
-            problems.append(f"{self.name}: the exchanges were asked for in the order {order}")
+            problems.append(f"{self.name}: the exchanges were requested in the order {order}")
         return problems
 
     def _explain(self, asked: Request) -> str:
@@ -182,7 +182,7 @@ def use_cassette(
                 yield Playback(name or str(path), cassette, redactor, recorded_by)
                 return
             before = stamp_of(path)
-            guard()  # raises if this machine's secrets are unknown, before anything is asked
+            guard()  # raises before any request if this machine's secrets can't be read
             journal = JournalWriter(
                 path,
                 lambda request: (

@@ -4,9 +4,9 @@ A line of a body is redacted, scanned and appended as soon as it is whole; an un
 never written. Compressed bodies, and exchanges that a user's hook judges, are written when they
 end. If anything may be a secret, the journal is deleted and nothing more is written.
 
-A thread of its own writes the journal, so that no client waits for redaction or for the disk. After
-`kill -9` the file holds everything but the last moment, and when the disk is full everything
-before. Only its owner can read it, because it is not scanned as a whole.
+A separate thread writes the journal, so that no client waits for redaction or for the disk. After
+`kill -9` only the last moment is missing from the file; if the disk is full, the file has
+everything before that. Only its owner can read it, because it is not scanned as a whole.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ from harness.stream.events import End
 from .part_file import PartFile, delete_left, kept
 
 PAUSE_S: Final = 0.01
-"""How long the thread waits before it takes a fact, so that the client gets its bytes first."""
+"""The time that the thread waits before it takes a fact, so that the client gets its
+bytes first.
+"""
 
 TOGETHER: Final = 1000
 """The limit of facts that are written together."""
@@ -54,7 +56,7 @@ a member may still follow.
 _GZIP: Final = b"\x1f"
 
 Begin = Callable[[Request | None], tuple[Origin, Guard]]
-"""The first request → the origin, and the guard that knows what is secret."""
+"""The first request → the origin, and the guard that knows the secrets."""
 
 Reads = list[tuple[float | None, bytes]]
 
@@ -83,7 +85,9 @@ class JournalWriter:
         self.put: Final[Callable[[Fact], None]] = self._facts.put
 
     def start(self) -> None:
-        """Start the thread before there are facts: starting takes longer than a client may wait."""
+        """Start the thread before the first fact, because starting takes longer than a client
+        should wait.
+        """
         self._thread = threading.Thread(target=self._run, name="harness-journal", daemon=True)
         self._thread.start()
 
@@ -126,7 +130,7 @@ class JournalWriter:
             facts = [self._facts.get()]
             if facts[0] is not None and self._facts.empty():
                 self._closing.wait(PAUSE_S)
-            # Where the thread is late, what waits is written together.
+            # If the thread is late, all waiting facts are written together.
             while facts[-1] is not None and len(facts) < TOGETHER and not self._facts.empty():
                 facts.append(self._facts.get())
             try:
@@ -144,7 +148,7 @@ class JournalWriter:
 @dataclass(slots=True)
 class _Open:
     """An exchange that has not ended. ``body`` is None while its reads are held until the end.
-    ``fresh`` are reads that ``body`` has not been given.
+    ``fresh`` are reads that are not in ``body`` yet.
     """
 
     request: Request | None
@@ -270,8 +274,8 @@ def _is_compressed(exchange: Exchange) -> bool:
 
 
 class LineBuffer:
-    """The body of one answer: gives its reads, redacted, when the lines that they belong to are
-    whole. The cuts between reads and their times stay.
+    """The body of one answer: returns its redacted reads when their lines are complete. The cuts
+    between reads and their times stay.
     """
 
     def __init__(self, redactor: Redactor) -> None:
@@ -310,7 +314,7 @@ class LineBuffer:
         count = sum(place <= end for place in ends[1:])
         if not count:
             return []
-        # The redactor leaves out empty reads, so reads are numbered; 0 is given out already.
+        # The redactor leaves out empty reads, so reads are numbered; number 0 was returned already.
         numbered = enumerate([self._begun, *(data for _, data in self._held)])
         redacted = dict(self._redactor.reads(tuple((float(n), data) for n, data in numbered)))
         released = [

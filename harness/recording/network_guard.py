@@ -54,7 +54,7 @@ def refuse_network(why: str) -> Iterator[None]:
     finally:
         socket.getaddrinfo = look_up
         for name in _METHODS:
-            if name in own:  # of somebody else who replaces it, such as pytest-socket
+            if name in own:  # a replacement by another plugin, such as pytest-socket
                 setattr(socket.socket, name, own[name])
             else:
                 delattr(socket.socket, name)

@@ -59,7 +59,9 @@ class PartFile:
                     os.ftruncate(self._handle, self._size)
 
     def _open(self) -> None:
-        """Make the file: locked before it has its name, so that nobody takes it for a left one."""
+        """Make the file. It is locked before it gets its name, so that nobody takes it for the file
+        of a dead process.
+        """
         folder = self._cassette.parent
         folder.mkdir(parents=True, exist_ok=True)
         handle, temporary = mkstemp(dir=folder, prefix=f".{self._cassette.name}.")
@@ -88,7 +90,7 @@ class PartFile:
             self.path = None
 
     def close(self) -> None:
-        """Give up the lock; the file is then a left one."""
+        """Release the lock; the file then counts as left by an earlier recording."""
         self.stopped = True
         if self._handle is not None:
             os.close(self._handle)
@@ -152,7 +154,7 @@ def _delete_if_left(path: Path) -> bool:
     try:
         if not _lock(handle) or not os.path.samestat(os.fstat(handle), path.lstat()):
             return False
-        path.unlink()  # nobody else does so: whoever deletes a journal holds its lock
+        path.unlink()  # only the owner of its lock deletes a journal
         return True
     except FileNotFoundError:
         return True

@@ -26,8 +26,8 @@ SERIALIZER: Final = "harness"
 
 class CassetteFormat(NamedTuple):
     """Our format, where vcrpy has a serializer. ``guard`` is called when a cassette is saved,
-    because only then all secrets are known. ``notes``: whether a suite of vcrpy's is told that its
-    cassettes are written in our format.
+    because only then all secrets are known. ``notes``: whether a warning tells the user of a vcrpy
+    suite that its cassettes are written in our format.
     """
 
     guard: Callable[[], Guard]
@@ -97,7 +97,9 @@ class Persister:
 
 
 class WithExtras(Persister):
-    """Loads pytest-recording's further cassettes of a test too; only the first one is saved."""
+    """Also loads the additional cassettes of a test of pytest-recording; only the first cassette is
+    saved.
+    """
 
     def __init__(self, extra_paths: Iterable[str]) -> None:
         self._extra_paths = tuple(extra_paths)
@@ -118,8 +120,8 @@ class WithExtras(Persister):
 
 
 def _display_name(path: Path) -> str:
-    """The file's name in errors, which is scanned too: relative to the working folder, because
-    what is above is no part of the name.
+    """The file's name in errors, which is scanned too. It is relative to the working folder,
+    because the folders above are no part of the name.
     """
     path, here = path.absolute(), Path.cwd()
     return str(path.relative_to(here)) if path.is_relative_to(here) else path.name

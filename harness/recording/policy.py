@@ -2,8 +2,8 @@
 
 A suite that recorded "quota exceeded" would pass for ever. Therefore answers about an account or an
 overload are refused, before a stream and inside it, unless the user says that the case is about
-them. Incomplete answers are refused too, because the network failed. Where no test has looked at
-the answer, every other error is refused as well: the cause is most often a mistyped name.
+them. Incomplete answers are refused too, because the network failed. If no test has checked the
+answer, every other error is refused too, because the usual cause is a mistyped name.
 """
 
 from __future__ import annotations
@@ -64,12 +64,14 @@ NO_LOGIN: Final = 41
 
 _MAX_QUOTED: Final = 200
 _SHORTEST_NEED: Final = 6
-"""Bytes of a header that may be the reason of a later request: a shorter one is there by chance."""
+"""The minimum size of a header value that counts if a later request has it; a shorter value may be
+there by chance.
+"""
 _CODE: Final = re.compile(r'"code":\s*([45]\d\d)\b')
 
 
 class RecordingRefused(CassetteError):
-    """A recording is not kept; the message says which exchange, why, and what to do.
+    """A recording is not kept; the message has the exchange, the reason and the way out.
 
     ``quoted``: the provider's own message, as it stands in ours.
     """
@@ -80,7 +82,9 @@ class RecordingRefused(CassetteError):
 
 
 class Refusal(NamedTuple):
-    """An answer that is not kept: its status or error code, what it is, the provider's message."""
+    """An answer that is not kept: its status or error code, its description, the provider's
+    message.
+    """
 
     code: int
     kind: str
@@ -123,8 +127,7 @@ def refuse_broken(exchanges: Iterable[InFlightExchange], allowed: Collection[End
 
 def refuse_unread(exchanges: Iterable[InFlightExchange], kept: Collection[str]) -> None:
     """Raises `RecordingRefused` if the client asked for a response header that is not ``kept``: a
-    replay would not have it. A client that asked for all headers has copied them; that does not
-    count.
+    replay would not have it. Reading all headers at once does not count, because clients copy them.
     """
     for number, in_flight in enumerate(exchanges, 1):
         copied = {name.lower() for name in in_flight.headers} <= in_flight.asked_headers

@@ -80,7 +80,7 @@ class _Relay(Listener):
 
 
 class _RelayConnection(Connection):
-    idle_s = None  # a client that is debugged may wait for long
+    idle_s = None  # a client in a debugger may wait for a long time
     origin_form = True
 
     def __init__(
@@ -160,8 +160,8 @@ def _origin(url: str) -> str:
 def _end_to_end(
     headers: Any, dropped: frozenset[str] | set[str] = frozenset()
 ) -> list[tuple[bytes, bytes]]:
-    """Headers of the message, without those of one connection (RFC 9110, 7.6.1) and those that let
-    a web page read it.
+    """Headers of the message, without those of one connection (RFC 9110, 7.6.1) and those that
+    allow a web page to read it.
     """
     left_out = HOP_BY_HOP | dropped
     return [

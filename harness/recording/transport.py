@@ -195,7 +195,7 @@ def _reason(http: Any, source: Tape, error: BaseException) -> str:
     if not isinstance(error, http.TransportError):
         return ""
     if source.silence_s is not None and isinstance(error, http.TimeoutException):
-        return f"nothing came for {source.silence_s:g} s; --timeout waits longer"
+        return f"nothing came for {source.silence_s:g} s; allow more time with --timeout"
     return str(error) or type(error).__name__
 
 

@@ -396,8 +396,8 @@ def test_an_unknown_request_fails_with_what_differs(
 @pytest.mark.parametrize(
     ("texts", "said"),
     [
-        (["a"], "gemini-api/first: exchange 2 was never asked for"),
-        (["b", "a"], "gemini-api/first: the exchanges were asked for in the order 2, 1"),
+        (["a"], "gemini-api/first: exchange 2 was never requested"),
+        (["b", "a"], "gemini-api/first: the exchanges were requested in the order 2, 1"),
     ],
 )
 def test_order_and_use_are_reported_and_can_fail(

@@ -277,7 +277,7 @@ def test_an_unknown_request_shows_the_nearest_one(tmp_path: Path) -> None:
                 "record the cassette again with --harness-record rewrite if this is intended"
             )
             assert http.post("http://127.0.0.1:1" + PATH, json=BODY).status_code == 200
-        assert tape.problems() == ["gemini-api/a: exchange 2 was never asked for"]
+        assert tape.problems() == ["gemini-api/a: exchange 2 was never requested"]
         assert tape.unknown == [str(caught.value)]
 
 

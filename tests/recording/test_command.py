@@ -211,7 +211,7 @@ def test_a_request_case_of_one_text_is_what_a_program_is_asked(
     )
     assert main(words) == 1
     assert (
-        "a program is given one text, on its command line; this prompt has more"
+        "a program takes one text, on its command line; this prompt has more than one"
         in capsys.readouterr().err
     )
 

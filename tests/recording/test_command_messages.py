@@ -153,7 +153,7 @@ def test_a_silent_answer_is_given_up_after_a_message(
 
     with raw_server(HELLO) as url:
         assert main(["record", "two-turns", "--base-url", url]) == 0
-    good, given_up = path.read_bytes(), "nothing came for 0.4 s; --timeout waits longer"
+    good, given_up = path.read_bytes(), "nothing came for 0.4 s; allow more time with --timeout"
     ask_all = ["record", "--all", "--timeout", "0.4", "--base-url"]
     with raw_server(HELLO, seen(streaming(event("half"), gate=gate))) as url:
         assert main([*ask_all, url]) == 1

@@ -550,7 +550,7 @@ def test_a_program_that_takes_too_long_is_killed_with_its_children(tmp_path: Pat
     settings = Settings(program=("sh", "-c", "echo '{}'; sleep 600 & sleep 600"), timeout_s=0.5)
     with pytest.raises(
         CassetteError,
-        match=r"request 1 was given up, .*: it ran for 0\.5 s; --timeout waits longer",
+        match=r"request 1 was given up, .*: it ran for 0\.5 s; allow more time with --timeout",
     ):
         record_requests(
             "gemini-cli", [GenerateAsk({"prompt": "x"})], tmp_path / "a.yaml", settings=settings

@@ -1,6 +1,6 @@
 """Joins the pieces of tool calls: a call comes whole, or its arguments come as pieces of JSON text.
 
-A piece names its call by ``index``, by ``id``, or by nothing: then it continues the last call. A
+A piece names its call by ``index`` or by ``id``. A piece with neither continues the last call. A
 call is over when its arguments are an object, or when other content or a finish reason follows. A
 piece with a name for a call that is over begins another call. Only one call may be open in the
 canonical order, so a call that begins inside another waits for its end.
@@ -57,7 +57,7 @@ class _Call:
         return "".join(self.pieces)
 
     def add(self, piece: str) -> None:
-        """Append a piece; the call is over if that completes an object."""
+        """Append a piece. The call is over if the arguments are then a whole object."""
         self.pieces.append(piece)
         if self.tracker is None:
             return
@@ -108,7 +108,7 @@ class Calls:
     has a call so far.
 
     ``live``: the text of the answer's arguments is passed on as it comes. Otherwise a call is
-    passed on when it is over, so that a signature on a later piece still finds its call.
+    passed on when it is over, because a later piece may have its signature.
     """
 
     def __init__(self, live: bool) -> None:
@@ -149,7 +149,7 @@ class Calls:
         self._note_left(piece, candidate, out)
 
     def sign(self, signature: str, candidate: int, out: list[Event]) -> None:
-        """Give a signature without content of its own; it stands after the open call."""
+        """Emit a signature without content of its own; it comes after the open call."""
         if self._open is None:
             out.append(Text("", signature, candidate))
         else:
@@ -157,7 +157,7 @@ class Calls:
 
     def make_way(self, candidate: int, out: list[Event]) -> bool:
         """Other content of a choice begins: end its calls. Returns False if a call of the answer is
-        open and the content is another choice's.
+        open and the content belongs to another choice.
         """
         if self._waiting or self._open:
             for call in self._waiting:
@@ -206,7 +206,7 @@ class Calls:
             self._end(call, out)
 
     def _next(self) -> _Call | None:
-        """The first call that can be given; no call overtakes another one of its choice."""
+        """The first call that can be emitted; the calls of a choice keep their order."""
         blocked: set[int] = set()
         for call in self._waiting:
             live = self._live and call.candidate == 0

@@ -1,4 +1,4 @@
-"""Reads the choices of an answer: their deltas or messages, the fields beside, the finish reasons.
+"""Reads the choices of an answer: their deltas or messages, their other fields, the finish reasons.
 
 A delta gives its text, then its signature, then its calls; a choice gives its delta, then its
 annotations, then its finish reason, which also ends its calls. `Choices` reads the plain wire; a
@@ -82,8 +82,8 @@ class Choices:
         return FINISH_REASONS.get(reason, "other")
 
     def read_content(self, content: str, fields: Fields, index: int, out: list[Event]) -> None:
-        """Read the text of a delta or message, ``""`` if there is none, and the fields beside it
-        that sign it.
+        """Read the text of a delta or message (``""`` if there is none) and the fields that sign
+        it.
         """
         if content:
             self.read_text(content, index, out)
@@ -93,7 +93,7 @@ class Choices:
         return None, wire
 
     def release(self, index: int, out: list[Event]) -> None:
-        """Other content of a choice follows: text that was held back is text."""
+        """Other content of a choice follows, so held-back text is text."""
 
     def release_all(self, out: list[Event]) -> None:
         """Release the text of every choice."""

@@ -47,7 +47,7 @@ class Candidates:
 
     def read(self, candidates: list[Json], calls: Sequence[Json], out: list[Event]) -> None:
         """Read one ``candidates`` list. ``calls`` stand beside it and are the answer's. A missing
-        index is 0, or the place in the list behind the answer.
+        index is 0 for the first candidate, else the place in the list.
         """
         answered = False
         for position, candidate in enumerate(candidates):
@@ -98,7 +98,7 @@ class Candidates:
 
     def read_usual(self, candidate: Candidate, out: list[Event]) -> bool:
         """Read the only candidate of a message that a strict decoder took, while no call is open.
-        Returns False, and reads nothing, where a part has no usual kind.
+        Returns False, and reads nothing, if a part has an unusual kind.
         """
         if candidate.finishMessage is not None and not candidate.finishReason:
             return False

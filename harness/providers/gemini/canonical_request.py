@@ -1,11 +1,11 @@
-"""The canonical form of a request: bodies that ask for the same become equal, whatever their
+"""The canonical form of a request: bodies with the same meaning become equal, whatever their
 spelling.
 
 The table `FIELDS` lists the fields of each message that need special reading; all other fields are
-plain. Keys become camelCase
-(https://protobuf.dev/programming-guides/json/), except the user's own keys in arguments, results,
-JSON Schemas and labels. Bytes become one base64, numbers one form, a single object in place of a
-list a list of one; a field that means the same as its absence is left out. Unknown fields are kept.
+plain. Keys become camelCase (https://protobuf.dev/programming-guides/json/), except the user's own
+keys in arguments, results, JSON Schemas and labels. Bytes become one form of base64, and numbers
+one form. A single object in place of a list becomes a list of one. A field whose value means the
+same as its absence is left out. Unknown fields are kept.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, Final
 from harness.stream.json_codec import Json
 
 FREE: Final = "free"
-"""Values with the user's own keys, or no message at all: only their numbers get a form."""
+"""Values with the user's own keys, or no message at all. Only their numbers are normalized."""
 BYTES: Final = "bytes"
 NUMBER: Final = "number"
 TYPE: Final = "type"
@@ -132,8 +132,8 @@ def canonical_request(body: Any) -> Any:
     """The canonical form of a decoded JSON request, bare or in Code Assist's envelope.
 
     Every documented field of generateContent, streamGenerateContent and countTokens is known; in
-    other requests keys, bytes and numbers get their form. Never raises; idempotent; does not change
-    ``body``. A body that nests too deeply is returned unchanged.
+    other requests only keys, bytes and numbers are normalized. Never raises; idempotent; does not
+    change ``body``. A body that nests too deeply is returned unchanged.
     """
     try:
         return _read(body, "body")
@@ -178,7 +178,7 @@ def _read_message(wire: dict[str, Json], kind: str) -> dict[str, Json]:
             read[name] = spelled[key] = inner
     if len(read) < len(
         spelled
-    ):  # one field in two spellings: the API refuses it, and we must not choose
+    ):  # one field in two spellings: the API refuses that, so do not choose one
         read = spelled
     if kind == "content" and not read.get("role"):
         read["role"] = (

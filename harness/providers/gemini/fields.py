@@ -3,7 +3,7 @@
 Protocol buffers have two JSON spellings, ``finishReason`` and ``finish_reason``, and Google's
 libraries write both (https://protobuf.dev/programming-guides/json/). `Fields` names a field in
 camelCase and keeps the wire's spelling for values that are passed on raw. A field that is null is
-absent. Fields that are not read are left over with their names, so that a new field becomes an
+absent. Fields that nobody reads are left over with their names, so that a new field becomes an
 unknown event.
 """
 
@@ -46,8 +46,8 @@ class Fields:
                     values[name], keys[name] = value, key
 
     def _put(self, name: str | None, key: str, value: Json) -> None:
-        """Note an unknown field, or the second spelling of one: camelCase counts; the other is left
-        over if its value differs.
+        """Note an unknown field, or a second spelling of a field. camelCase has priority; the other
+        spelling is left over if its value differs.
         """
         if name is None:
             self._left.append((key, value))
@@ -59,8 +59,8 @@ class Fields:
             self._left.append((key, value))
 
     def take(self, name: str, *types: type) -> Json:
-        """Remove a field and return its value; None if it is absent. A value of none of ``types``
-        is left over; no types: any.
+        """Remove a field and return its value; None if it is absent. A value of another type than
+        ``types`` is left over; without ``types`` any type is accepted.
         """
         value = self.values.pop(name, None)
         if value is None or not types or type(value) in types:
@@ -74,8 +74,8 @@ class Fields:
         return None if value is None else {self._keys[name]: value}
 
     def merge(self, inner: Fields) -> None:
-        """Add the fields of another object. A field of this object is left over if the other has it
-        with another value.
+        """Add the fields of another object. A field of this object is left over if the other object
+        has it with another value.
         """
         for name, value in inner.values.items():
             if name in self.values and self.values[name] != value:

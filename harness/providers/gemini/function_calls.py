@@ -1,12 +1,12 @@
-"""Reads tool calls: whole ones, and ones whose arguments are streamed in pieces.
+"""Reads tool calls: whole calls, and calls whose arguments are streamed in pieces.
 
 A whole call has a name and no ``willContinue``. A streamed call (``partialArgs``,
 https://cloud.google.com/vertex-ai/generative-ai/docs/multimodal/function-calling#streaming-fc)
 continues in parts without name and id. It ends with ``{}``, with a part without ``willContinue``,
 with another name, or when other content or a finish reason follows. A part whose ``args`` are no
-object ends a call of either kind as an invalid one. Streamed arguments are assembled by
-JSON path; a piece without a place becomes an `Unknown` event. Pieces beyond the limits of
-`harness.stream.json_path` become one such event, which says how many they are.
+object ends a call of either kind as an invalid one. Streamed arguments are assembled by JSON path;
+a piece without a place becomes an `Unknown` event. Pieces beyond the limits of
+`harness.stream.json_path` become one such event with their number.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ class Calls:
         return self.open_call is not None and self.open_call.candidate == candidate
 
     def make_way(self, candidate: int, out: list[Event]) -> bool:
-        """Other content of a candidate begins: end the open call. Returns False if the open call is
-        the answer's and the content is another candidate's.
+        """Other content of a candidate begins: end the open call. Returns False if the open call
+        belongs to the answer and the content to another candidate.
         """
         if self.open_call is None:
             return True
@@ -79,7 +79,7 @@ class Calls:
             out += [Text("", signature, call.candidate) for signature in call.signatures]
 
     def report_too_far(self, out: list[Event]) -> None:
-        """Give one event for all pieces that left out too many elements."""
+        """Emit one event for all pieces that left out too many elements."""
         if self._too_far:
             counts: Json = {"count": self._too_far, "bytes": self._too_far_bytes}
             out.append(Unknown("call pieces beyond the limit", {"partialArgs": counts}))
@@ -225,7 +225,9 @@ class _CallFields:
         return True
 
     def is_empty(self) -> bool:
-        """Whether it is ``{}``, which ends a streamed call, also one that has ended already."""
+        """Whether it is ``{}``, which ends a streamed call (and may come after the call
+        has ended).
+        """
         return not (self.id or self.pieces or self.more or self.left or self.signature)
 
 

@@ -60,7 +60,7 @@ def is_plain(message: bytes) -> bool:
 
 def is_answer(message: dict[str, Any], has_request: bool) -> bool:
     """Whether a message is a GenerateContentResponse. Answers of other methods have counts too, so
-    counts alone are not enough where a request could say more.
+    counts alone are not enough if there is a request.
     """
     names = Fields(message, _MESSAGE).values.keys() & _ANSWER
     return bool(names - {"usageMetadata"} if has_request else names)

@@ -122,7 +122,7 @@ class GeminiNormalizer(AnswerReader):
         return out
 
     def _feed_message(self, frame: Frame, data: bytes) -> list[Event]:
-        """The events of a frame whose message is not like the one before."""
+        """The events of a frame whose message does not have the form of the message before."""
         if not self._candidates.parts.idle:
             return super().feed(frame)
         message = frame.usual
@@ -202,8 +202,8 @@ class GeminiNormalizer(AnswerReader):
     def _expected_decoder(
         self, wrapped: bool, counts: tuple[str, ...]
     ) -> Callable[[bytes], Any] | None:
-        """The decoder of the expected form, or of an earlier one where there were too many. It is
-        made when the next message comes, because most answers have one message.
+        """The decoder of the expected form, or of an earlier form if there were too many. The
+        decoder is made when the next message comes, because most answers have only one message.
         """
         if (wrapped, counts) != self._form and self._forms < MAX_FORMS:
             self._forms += 1

@@ -2,8 +2,8 @@
 
 One field of a part says what it is; others stand beside it: ``thought``, ``thoughtSignature``,
 settings of media (https://ai.google.dev/api/caching#Part). Every other field becomes an event with
-its name. Where ``<tool_code>`` is looked for, text goes through a `Splitter`; text that it holds
-back is released when another part follows, so that the order stays the wire's.
+its name. If ``<tool_code>`` is searched for, text goes through a `Splitter`. The text that it holds
+back is released before another part, so the wire's order is kept.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ _INSIDE: Final = "content inside a call of another candidate"
 
 
 class Parts:
-    """The parts of one answer, of all its candidates. ``tool_code``: calls are looked for in the
-    text.
+    """The parts of one answer, of all its candidates. ``tool_code``: whether to search for calls in
+    the text.
     """
 
     def __init__(self, tool_code: bool) -> None:
@@ -95,8 +95,8 @@ class Parts:
         self._read_any(part, candidate, out)
 
     def read_usual(self, parts: list[Part], out: list[Event]) -> bool:
-        """Read texts, thoughts and whole calls of the answer that a strict decoder took, while no
-        call is open. Returns False, and reads nothing, where a part is neither.
+        """Read texts, thoughts and whole calls from a message that a strict decoder accepted, while
+        no call is open. Returns False, and reads nothing, if a part is none of these.
         """
         for part in parts:
             call = part.functionCall
@@ -114,7 +114,7 @@ class Parts:
         return True
 
     def release(self, candidate: int, out: list[Event]) -> None:
-        """Another part follows: text of this candidate that was held back is text."""
+        """Another part follows, so held-back text of this candidate is text."""
         splitter = self._splitters.get(candidate) if self._splitters else None
         held = splitter.close() if splitter else ""
         if held:
@@ -131,8 +131,8 @@ class Parts:
             self.calls.end(out)
 
     def release_all(self, out: list[Event]) -> None:
-        """Give what was held back: the text of every candidate, and the account of the pieces of
-        arguments that had no place.
+        """Emit what was held back: the text of every candidate, and the event with the number of
+        arguments' pieces beyond the limit.
         """
         for candidate in self._splitters or ():
             self.release(candidate, out)
@@ -183,8 +183,8 @@ class Parts:
                 signed.signature = signature
 
     def _read_block(self, block: Block, candidate: int) -> tuple[_Signed, list[Event]]:
-        """The events of a block: the one that can be signed, and those after it. A block whose body
-        has no known form is text.
+        """The events of a block: the event that can be signed, and the events after it. A block
+        whose body has an unknown form is text.
         """
         body = parse_body(block.body)
         if body is None:

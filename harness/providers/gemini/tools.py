@@ -45,8 +45,8 @@ def declared_tools(request_body: bytes) -> list[Tool]:
 
 
 class DeclaredTools(Sequence[Tool]):
-    """The functions that a request declares: see `declared_tools`. The body is read when somebody
-    asks for them, which only a call without a name does.
+    """The functions that a request declares: see `declared_tools`. The body is read on demand; only
+    a call without a name needs it.
     """
 
     def __init__(self, request_body: bytes) -> None:

@@ -1,10 +1,9 @@
 """Strict decoders for the usual messages of a stream: a fast way into the reader.
 
-Nearly every message after the first one differs from the message before it only in its text, in its
-counts, and in that it may be the last. `continuation` makes a decoder that accepts that form alone.
-`decode_message` accepts the usual fields of any message of one candidate. Any other field, spelling
-or type is refused and left to the reader of `GeminiNormalizer`, which gives the same events for the
-usual message too.
+Nearly every message differs from the message before it only in its text and its counts, and it may
+be the last. `continuation` makes a decoder that accepts only this form. `decode_message` accepts
+the usual fields of any message of one candidate. Any other field, spelling or type is refused and
+left to the reader of `GeminiNormalizer`, which gives the same events for the usual message too.
 """
 
 # Annotations are not postponed here: they would be evaluated again for every decoder.

@@ -1,4 +1,4 @@
-"""The words of the Interactions API: its paths, its events, and the bodies that are its own.
+"""The vocabulary of the Interactions API: its paths, its events, and the recognition of its bodies.
 
 Sources: https://ai.google.dev/gemini-api/docs/interactions and, for types, google-genai.
 """
@@ -59,9 +59,9 @@ def is_removed(message: dict[str, Json]) -> bool:
 
 
 def is_interaction(message: dict[str, Json]) -> bool:
-    """Whether a message without an event type is an interaction: its object says so, or in its
-    place steps or a status of the API. Lines of programs and objects of other APIs have a status
-    too, with another object or a type.
+    """Whether a message without an event type is an interaction: its ``object`` says so or, if that
+    is missing, it has steps or a status of the API. Lines of programs and objects of other APIs
+    have a status too, with another object or a type.
     """
     kind, status = message.get("object"), message.get("status")
     if type(kind) is str or "type" in message:

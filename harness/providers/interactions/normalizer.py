@@ -106,7 +106,7 @@ class InteractionsNormalizer(AnswerReader):
             out.append(Mark("keep_alive", text))
 
     def _read_text(self, text: str, partial: bool, out: list[Event]) -> None:
-        """The end mark counts without the blank line after it, too."""
+        """The end mark also counts without the blank line after it."""
         if text.strip() == "[DONE]" and not (self._answer.failed and not self._has_error()):
             self._start(out)
             out.append(Mark("end", text))
@@ -209,14 +209,14 @@ class InteractionsNormalizer(AnswerReader):
     def _read_around(
         self, event: dict[str, Json], content: tuple[str, ...], out: list[Event]
     ) -> None:
-        """Read all fields of an event but its content."""
+        """Read all fields of an event except its content."""
         self._start(out)
         if len(event) > 1 + len(content):
             self._read_beside(event, out)
             give_others("", event, (*content, *_BESIDE), out)
 
     def _read_beside(self, event: dict[str, Json], out: list[Event]) -> None:
-        """Give ids, tokens and counts of an event, in that order."""
+        """Emit ids, tokens and counts of an event, in this order."""
         given = event.get("interaction_id")
         if given and self._is_new("id", given):
             out.append(Metadata("id", {"interaction_id": given}))
@@ -246,8 +246,8 @@ class InteractionsNormalizer(AnswerReader):
             out.append(Unknown("field usage", {"usage": usage}))
 
     def _read_interaction(self, interaction: dict[str, Json], out: list[Event]) -> None:
-        """Give the facts of an interaction that are new: all of them, or what a stream repeats
-        otherwise at its end.
+        """Emit the facts of an interaction that are new: all of them, or those in which the end of
+        a stream differs from the stream.
         """
         if not self._started:
             self._begin(interaction, out)
@@ -309,6 +309,6 @@ _EVENTS: Final[dict[str, Callable[[InteractionsNormalizer, dict[str, Any], list[
 
 
 def _model(interaction: dict[str, Json]) -> str | None:
-    """The model, or the agent that stands in its place."""
+    """The model, or the agent in its place."""
     name = interaction.get("model") or interaction.get("agent")
     return name if type(name) is str else None

@@ -1,8 +1,8 @@
 """Writes the body of ``POST /interactions`` from a generate request.
 
-A conversation is a list of steps: what the user says, results, and the steps of earlier answers.
-The signature of a text stands in a thought step before it. That of a call stands in the call's own
-step, although this wire signs thought steps, which go back where they were. With
+A conversation is a list of steps: the user's texts, results, and the steps of earlier answers. The
+signature of a text is put into a thought step before it. The signature of a call is put into the
+call's own step, although this wire signs thought steps; thought steps go back at their places. With
 ``previous_interaction_id`` the steps up to the last answer are not sent, because the server has
 them; otherwise all are sent, and nothing is stored.
 
@@ -98,7 +98,7 @@ def to_interaction(request: GenerateRequest, session: Session) -> GenerateReques
 
 def _model(model: str | None, warnings: list[str]) -> dict[str, Any]:
     if not model:
-        warnings.append(f"model: none is named, and {_WIRE} needs one, or an agent")
+        warnings.append(f"model: is missing; {_WIRE} needs a model or an agent")
     return {"model": model} if model else {}
 
 
@@ -124,7 +124,7 @@ def _steps(content: Mapping[str, Any], warnings: list[str]) -> list[dict[str, An
             case {"functionResponse": result}:
                 steps.append(_result(result))
                 continue
-            case {"type": str()}:  # a step of an answer that goes back as it came
+            case {"type": str()}:  # a step of an answer, which is sent back unchanged
                 steps.append(dict(part))
                 continue
         if "functionCall" in part:

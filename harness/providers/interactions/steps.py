@@ -1,7 +1,7 @@
 """Reads the steps of an interaction, whole or as start, deltas and stop.
 
-Steps do not overlap. If an event of another step comes while a call is open, the call ends with the
-arguments that it has.
+Steps do not overlap. If an event of another step comes while a call is open, the call ends with its
+arguments so far.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _MEDIA: Final = ("image", "audio", "video", "document")
 
 
 def is_empty(value: Json) -> bool:
-    """Whether a field says nothing: null, or an empty text, list or object."""
+    """Whether a field is empty: null, or an empty text, list or object."""
     return value is None or value == "" or value == [] or value == {}
 
 

@@ -1,10 +1,10 @@
 """Gemini's OpenAI-compatible endpoint: Chat Completions with Gemini's additions
 (https://ai.google.dev/gemini-api/docs/openai).
 
-The path tells this wire from that of other services: ``/v1beta/openai/chat/completions`` of the
-Gemini API, ``/endpoints/openapi/chat/completions`` of Vertex AI. A body without such a path is
-Google's if it has ``extra_content`` with a signature or a mark, or if its names are in alphabetical
-order, its model is one of Google's, and neither its id nor a field is OpenAI's.
+The path distinguishes this wire from those of other services: ``/v1beta/openai/chat/completions``
+of the Gemini API, ``/endpoints/openapi/chat/completions`` of Vertex AI. A body without such a path
+is Google's if it has ``extra_content`` with a signature or a mark, or if its names are in
+alphabetical order, its model is one of Google's, and neither its id nor a field is OpenAI's.
 """
 
 from __future__ import annotations

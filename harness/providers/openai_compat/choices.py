@@ -1,8 +1,8 @@
 """Gemini's additions to the choices of Chat Completions: signatures and thoughts.
 
 A call, a delta or a message has ``extra_content`` with the key ``google`` or ``vertex``. Thoughts
-stand in the text, between tags; on Vertex AI without a tag, in deltas that are marked as thoughts.
-The mark beside a signature says nothing about the text
+are a part of the text, between tags; on Vertex AI they may be in deltas that are marked as
+thoughts, without tags. In a delta with a signature, the mark does not apply to the text
 (https://ai.google.dev/gemini-api/docs/openai#thinking).
 """
 
@@ -77,8 +77,8 @@ class GeminiChoices(Choices):
         return beside.signature, left
 
     def finish_class(self, reason: str) -> FinishClass:
-        """The class of a reason of Chat Completions, also with more behind it, or of one of
-        Gemini's own words, also behind the filter that found it.
+        """The class of a finish reason: a word of Chat Completions, perhaps followed by more text,
+        or one of Gemini's own words, perhaps after the name of a filter.
         """
         if reason.startswith("content_filter"):
             return "content_filter"
@@ -96,7 +96,7 @@ class GeminiChoices(Choices):
             self.release(index, out)
 
     def _sign(self, signature: str, index: int, before: int, out: list[Event]) -> None:
-        """Sign the last piece of this delta; without one, an empty text is signed."""
+        """Sign the last piece of this delta; if it has no piece, an empty text is signed."""
         self.release(index, out)
         latest = out[-1] if len(out) > before else None
         if type(latest) is Text or type(latest) is Reasoning:

@@ -1,9 +1,9 @@
 """Writes the body of ``POST /chat/completions`` of Gemini's OpenAI-compatible endpoint from a
 generate request.
 
-A signature stands in ``extra_content`` of its call, or of the message if it is of a text or a
-thought. Thoughts are tagged text, as in an answer. An assistant's message holds one text and its
-calls, so text after a call stands before it.
+A signature is put into ``extra_content`` of its call, or of the message if it belongs to a text or
+a thought. Thoughts are tagged text, as in an answer. An assistant's message has one text and its
+calls, so text after a call is moved before it.
 
 Source: https://ai.google.dev/gemini-api/docs/openai.
 """
@@ -69,7 +69,7 @@ def to_completion(request: GenerateRequest, session: Session) -> GenerateRequest
     if request.model:
         body["model"] = request.model
     else:
-        warnings.append(f"model: none is named, and {_WIRE} needs one")
+        warnings.append(f"model: is missing; {_WIRE} needs one")
     body["messages"] = [
         *({"role": "system", "content": text} for text in texts_of(given.get("systemInstruction"))),
         *(
@@ -271,8 +271,8 @@ def _choice(config: Any, warnings: list[str]) -> dict[str, Any]:
 
 
 def _thinking(thinking: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The field of the body and the field of Google's own: a level is an effort, and a budget must
-    not stand beside an effort.
+    """The field of the body and Google's own field: a level becomes an effort. A budget is not
+    allowed beside an effort.
     """
     level, budget = thinking.get("thinkingLevel"), thinking.get("thinkingBudget")
     shows = thinking.get("includeThoughts")

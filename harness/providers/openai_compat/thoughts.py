@@ -1,8 +1,8 @@
 """Splits the text of Gemini's OpenAI-compatible endpoint into answer and thoughts.
 
 Text between the tags is a thought. A tag may be cut anywhere, so text that could be the beginning
-of a tag is held back until the next piece decides. Where no tag came so far, text that the wire
-marks as a thought is one.
+of a tag is held back until the next piece decides. If no tag came so far, text that the wire marks
+as a thought is a thought.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class ThoughtSplitter:
         return not (self._held or self._inside or self._marked)
 
     def feed(self, text: str, marked: bool) -> list[tuple[bool, str]]:
-        """The pieces that this text completes, each with whether it is a thought; ``marked``: the
-        wire marks the text as a thought.
+        """The pieces that this text completes, each with a flag: whether it is a thought;
+        ``marked``: the wire marks the text as a thought.
         """
         pieces: list[tuple[bool, str]] = []
         if marked != self._marked:

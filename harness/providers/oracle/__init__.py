@@ -1,7 +1,7 @@
 """The oracle: an independent, plain reader of each raw wire and of canonical events.
 
-Both give `Facts`, which the law that nothing is lost and nothing invented compares. It imports
-nothing of ours but the vocabulary of facts.
+Both return `Facts`; law 3 (nothing lost, nothing invented) compares these. From this package it
+imports only the vocabulary of facts.
 """
 
 from .agy import gather_agy

@@ -25,11 +25,11 @@ _COUNTS = ("input_tokens", "cache_read_tokens", "output_tokens", "thinking_token
 def gather_agy(
     body: bytes, exit_code: str = "0", stderr: Iterable[str] = (), *, interrupted: bool = False
 ) -> Facts:
-    """The facts in the output of one run, of one turn or of several. An ``interrupted`` one has no
-    error but those of its output.
+    """The facts in the output of one run, of one turn or of several. An ``interrupted`` run has
+    only the errors in its output.
 
-    ``SUCCESS`` is a reason to end only where the turn has an answer; where stderr says that the
-    time was over, ``print timeout`` is the reason. An ``exit_code`` other than 0 is an error if the
+    ``SUCCESS`` counts as a finish reason only if the turn has an answer. If stderr reports a
+    time-out, ``print timeout`` is the reason. An ``exit_code`` other than 0 is an error if the
     output does not tell how the run ended; ``AGY_ERROR`` on stderr is one if the output has none.
     """
     run = _Run([*stderr])

@@ -92,7 +92,9 @@ def _line_end(text: str, at: int) -> int:
 
 
 def _data_messages(lines: list[str]) -> Sequence[str | tuple[Json]]:
-    """The message of some ``data:`` lines, or of each if only that is JSON; empties the list."""
+    """The message in some ``data:`` lines together, or one message for each line if only the single
+    lines are JSON. Empties the list.
+    """
     if not lines:
         return ()
     each, joined = list(lines), "\n".join(lines)

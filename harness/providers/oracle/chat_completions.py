@@ -1,8 +1,8 @@
-"""The oracle of Chat Completions: reads a raw body slowly and plainly, with the standard library's
-JSON.
+"""The oracle of Chat Completions: a slow and plain reader of a raw body, with the standard
+library's JSON.
 
 A body is one ``chat.completion`` or a stream of ``chat.completion.chunk``. It shares no code with
-the framers and normalizers, so that a fault of theirs cannot hide here.
+the framers and normalizers, so it can't share their faults.
 """
 
 from __future__ import annotations
@@ -276,8 +276,8 @@ class ChatReader(MessageReader):
             self.facts.signatures.append((kind, signature))
 
     def _settle(self, broken: bool) -> None:
-        """State the calls so far. Of an answer that is ``broken`` off, those before the first open
-        one; a wire that streams arguments has also stated that one.
+        """State the calls so far. In an answer that is ``broken`` off, the calls before the first
+        open call; on a wire that streams arguments, the open call too.
         """
         facts = self.facts
         self.end_text()

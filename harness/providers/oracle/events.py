@@ -60,7 +60,9 @@ class _EventReader:
                 }
             case "metadata" if event["name"] in _START:
                 facts.others.add(_START[event["name"]])
-            case "text" if not event.get("role"):  # what another than the model says is no answer
+            case "text" if not event.get(
+                "role"
+            ):  # text of any role other than the model is no answer
                 facts.add_text(event["text"])
                 signed_as = "text"
             case "reasoning":

@@ -1,6 +1,6 @@
 """The oracle of Gemini's messages: reads a raw body plainly, as untyped JSON.
 
-It shares no code with the framers and normalizers, so that a fault of theirs cannot hide here.
+It shares no code with the framers and normalizers, so it can't share their faults.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _OPAQUE_PARTS = (
     ("executableCode", "code", ("code",)),
     ("codeExecutionResult", "code", ("output",)),
 )
-"""Parts that are handed on: name, aspect, fields."""
+"""Parts that are passed on: name, aspect, fields."""
 _ANNOTATIONS = {
     "grounding": ("groundingMetadata", "groundingAttributions"),
     "citations": ("citationMetadata",),
@@ -255,7 +255,7 @@ class _Reader(MessageReader):
             before, invalid = len(self.facts.calls), len(self.facts.invalid_calls)
             kind = (
                 "piece" if self._streamed is None else "text"
-            )  # what follows a call's first part signs no call
+            )  # later parts of a call do not sign it
             self._read_call(call)
             begun = len(self.facts.calls) > before
             refused = kind == "piece" and len(self.facts.invalid_calls) > invalid
@@ -331,7 +331,7 @@ class _Reader(MessageReader):
             self._streamed = None
 
     def _goes_on(self, call: dict[str, Json]) -> bool:
-        """Whether a call repeats the name and the id of the one that is streamed."""
+        """Whether a call repeats the name and the id of the streamed call."""
         before = (self.facts.calls[-1][0], self.facts.marks[-1][0]) if self._streamed else None
         return call.get("id") is not None and (call["name"], str(call["id"])) == before
 
@@ -342,7 +342,7 @@ class _Reader(MessageReader):
         self._streamed = None
 
     def _read_invalid(self, call: dict[str, Json]) -> None:
-        """Note a call whose arguments are no object; without a name it is the streamed one."""
+        """Note a call whose arguments are no object; without a name it is the streamed call."""
         name, text, before = call.get("name"), call["args"], ""
         if not name and self._streamed is not None:
             name, so_far = self.facts.calls.pop()

@@ -37,8 +37,8 @@ _DOCUMENT_COUNTS = {
 
 
 def gather_cli(body: bytes, exit_code: str = "0", stderr: str = "") -> Facts:
-    """The facts in the output of one run. ``delta`` is no fact; of the times of lines only the
-    first is.
+    """The facts in the output of one run. ``delta`` is no fact. Only the first of the lines' times
+    is a fact.
 
     An ``exit_code`` other than 0 is an error if the output does not tell how the run ended;
     ``stderr`` is its first line.

@@ -269,7 +269,9 @@ class _Reader(MessageReader):
             self._read_server_tool(kind, step)
 
     def _show_call(self) -> bool:
-        """Give the open call the arguments that came so far; returns whether any came."""
+        """Set the arguments of the open call to those that came so far; returns whether
+        any came.
+        """
         text = "".join(self._call[1]) if self._call else ""
         if text.strip():
             self.facts.calls[-1] = (self.facts.calls[-1][0], arguments_of(text))

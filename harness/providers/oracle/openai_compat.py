@@ -1,8 +1,7 @@
 """The oracle of Gemini's OpenAI-compatible endpoint: Chat Completions and Gemini's additions.
 
 Signatures stand in ``extra_content``, and thoughts in the text, between tags or marked as a
-thought. A tag may be split over deltas; a call, a signature, a refusal or the end stands between
-two texts, so that no tag reaches across.
+thought. A tag may be split over deltas, but not across a call, a signature, a refusal or the end.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reads the objects of the wire that events and payloads hand on unchanged."""
+"""Reads the objects of the wire that events and payloads pass on unchanged."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from .interactions import count_interactions, gather_step
 
 
 def read_raw(facts: Facts) -> Facts:
-    """Add to ``facts`` what their ``raw`` and ``raw_usage`` say, and empty these; returns the same
-    object.
+    """Add to ``facts`` the facts in its ``raw`` and ``raw_usage``, and empty these; returns the
+    same object.
     """
     for raw in facts.raw:
         read_raw_part(facts, raw)
@@ -28,7 +28,7 @@ def read_raw(facts: Facts) -> Facts:
 def read_raw_part(facts: Facts, raw: Json) -> None:
     """Note the media, code and signature of one part in the wire's own shape.
 
-    A tool's result may also come as its event, and an invalid call as an object of its name and
+    A tool's result may also come as an event, and an invalid call as an object with its name and
     text. Text is not read: it belongs to another candidate.
     """
     match raw:
@@ -60,8 +60,8 @@ def _add_parts(facts: Facts, part: Facts) -> None:
 
 
 def read_raw_usage(facts: Facts, raw: dict[str, Json]) -> None:
-    """Add the counts of ``raw`` that have no field of their own. A count with a field must come
-    from that field, so that a missing field is found.
+    """Add the counts of ``raw`` that have no field of their own. A count that has a field must come
+    from that field, so that the law detects a missing field.
     """
     if not raw:
         return

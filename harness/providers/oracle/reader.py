@@ -1,5 +1,5 @@
-"""The reader of a body for the oracles, as far as the wires agree: messages, text that is no JSON,
-errors and the end.
+"""The common part of the oracles: reads messages, text that is no JSON, errors and the end of a
+body.
 """
 
 from __future__ import annotations

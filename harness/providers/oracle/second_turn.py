@@ -88,7 +88,7 @@ def judge_second_turn(
         ]
         put("server_tools", "lost" if lost else "kept", f"lost: {lost[0]}" if lost else "")
     if answer.text:
-        # a message of Chat Completions can't say on which side of its calls its text stands
+        # a message of Chat Completions does not have the order of its text and calls
         put("text", *_text(answer, returned, aligned and "messages" not in request))
     return findings
 
@@ -125,7 +125,7 @@ def _calls(
 
 
 def _ids(answer: Facts, returned: Returned) -> tuple[AspectVerdict, str]:
-    """An id of the wire comes back as it was. Another must be the same at call and result."""
+    """An id of the wire comes back as it was. Any other id must be the same at call and result."""
     for number, ((wired, _), sent) in enumerate(zip(answer.marks, returned.ids, strict=True), 1):
         if wired and not sent:
             return "lost", f"the id {wired} of call {number} is not sent back"

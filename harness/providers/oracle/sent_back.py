@@ -26,9 +26,8 @@ class Returned:
     ``results``: (name, id), in order. ``in_order``: every content with a call stands before those
     with results.
 
-    ``other_signatures``: those of all other parts; ``signed_before``: how many of them stand before
-    each call. ``by_id``: every call must have an id, so that one is made where the answer gave
-    none.
+    ``other_signatures``: the signatures of all other parts; ``signed_before``: the number of them
+    before each call. ``by_id``: every call must have an id; a missing id is invented.
     """
 
     text: str = ""
@@ -84,9 +83,9 @@ def _read_part(returned: Returned, part: Content, role: Json) -> None:
 
 
 def return_losses(wire: Facts, returned: Returned, signed: Collection[str]) -> list[str]:
-    """The facts of an answer's calls that the request after it lacks, and the signatures that it
-    has too often, a sentence each. ``signed``: the other kinds of parts that must keep their
-    signatures.
+    """One sentence for each fact about an answer's calls that is missing from the next request, and
+    for each signature that is in it too often. ``signed``: the other kinds of parts that must keep
+    their signatures.
     """
     findings = call_findings(wire.calls, returned.calls, ordered=True)
     if findings:
@@ -127,7 +126,7 @@ def return_losses(wire: Facts, returned: Returned, signed: Collection[str]) -> l
 
 
 def _moved(wire: Facts, returned: Returned) -> list[str]:
-    """The signatures that stood before a call and are sent back behind it, or the other way."""
+    """The signatures that were before a call and are sent back after it, or the other way round."""
     findings = []
     places = zip(wire.signed_before, returned.signed_before, strict=False)
     for number, (there, here) in enumerate(places, 1):

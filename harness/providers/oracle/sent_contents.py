@@ -1,4 +1,4 @@
-"""Reads the contents of a request, whichever of Gemini's wires it is for, in the form of
+"""Reads the contents of a request for any of Gemini's wires, and returns them in the form of
 generateContent.
 
 On the other wires a conversation is a list of steps

@@ -1,5 +1,5 @@
-"""Finds ``<tool_code>`` blocks in a whole text for the oracle: one pattern, three forms of body,
-the standard library.
+"""Finds ``<tool_code>`` blocks in a whole text for the oracle, with one pattern for three forms of
+body.
 """
 
 from __future__ import annotations

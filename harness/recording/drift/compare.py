@@ -145,7 +145,9 @@ def _feature(path: str, shape: Shape) -> str:
 
 
 def _tops(paths: set[str]) -> list[str]:
-    """The paths that are not below another one: the members of a field come and go with it."""
+    """The paths that are not below another path in the list, because a field and its members appear
+    and disappear together.
+    """
     return sorted(
         path
         for path in paths
@@ -206,8 +208,8 @@ def _class_of(word: str) -> FinishClass:
 
 
 def _counts(old: Shape, new: Shape) -> Iterator[_Difference]:
-    """Which messages carry counts. If all members of an object moved alike, only the object is
-    reported.
+    """Which messages carry counts. If all members of an object changed in the same way, only the
+    object is reported.
     """
     reported: set[tuple[str, Presence, Presence]] = set()
     for path in sorted(old.counts.keys() & new.counts.keys()):

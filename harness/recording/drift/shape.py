@@ -70,7 +70,8 @@ _KINDS: Final = {
 class Shape:
     """``types``: path → JSON types; ``words``: path of an enum → its words; ``parts``: kinds of the
     first candidate's parts, runs of one kind joined; ``counts``: path of a count → its `Presence`;
-    ``finish``: the last finish reason, and in which messages one stands."""
+    ``finish``: the last finish reason, and the messages that have one.
+    """
 
     status: int
     end: End
@@ -125,7 +126,7 @@ def shape_of(
 
 
 def presence_of(present: Sequence[bool]) -> Presence:
-    """The `Presence` of a thing; ``present`` says for each message whether it has the thing."""
+    """The `Presence` of a thing; ``present``: for each message, whether it has the field."""
     if True not in present:
         return frozenset()
     if not present[-1]:
@@ -214,8 +215,8 @@ def _is_line(message: Json) -> bool:
 
 
 def _kinds(event: dict[str, Any]) -> list[str]:
-    """The kinds of the part of an event. A signature is a kind of its own, because text that is cut
-    elsewhere is signed in other pieces.
+    """The kinds of the part of an event. A signature is a kind of its own, because the pieces that
+    are signed depend on the cuts of the text.
     """
     kind = _KINDS.get(event["kind"])
     if kind is None or event.get("candidate"):

@@ -1,9 +1,9 @@
 """Runs the Antigravity CLI (``agy``) and records its output
 (https://antigravity.google/docs/cli/headless).
 
-It updates itself in the background, and its output names no version. So the version is asked for
-first and stands in the origin, and updates are off while it runs. With ``--base-url`` it asks
-another server only if its settings file says ``{"modelProvider": "gemini"}``.
+It updates itself in the background, and its output names no version. So the driver asks for the
+version first and writes it into the origin. Updates are off during the run. With ``--base-url`` it
+asks another server only if its settings file says ``{"modelProvider": "gemini"}``.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class AgyDriver(ProgramDriver):
             tape.origin["client"] += f" {version}"
 
     def _version(self) -> str:
-        """The last word of ``--version``; empty if the program does not say it."""
+        """The last word of ``--version``; empty if the program prints none."""
         try:
             shown = subprocess.run(  # noqa: S603  # the command is the user's own
                 [*self._program, "--version"],

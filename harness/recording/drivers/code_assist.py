@@ -59,7 +59,7 @@ class CodeAssistDriver:
         self._project = self._load(settings.project or os.environ.get("GOOGLE_CLOUD_PROJECT"))
 
     def _load(self, project: str | None) -> str | None:
-        """Call loadCodeAssist; returns the project that requests name."""
+        """Call loadCodeAssist; returns the project for the requests."""
         body: dict[str, Any] = {"metadata": _METADATA}
         if project:
             body = {
@@ -121,7 +121,7 @@ def find_token() -> str:
     """An OAuth access token: from the environment, else from the Gemini CLI's login. An expired
     login is renewed if its OAuth client is known.
 
-    Raises `MissingCredentials`, whose message says what to do.
+    Raises `MissingCredentials` with a message that has a way out.
     """
     token = next((os.environ[name] for name in TOKENS if os.environ.get(name)), None)
     if token:

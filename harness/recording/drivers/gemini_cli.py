@@ -52,7 +52,7 @@ class ProgramDriver:
         self._settings = settings
         self._program = settings.program or self.default_program
         self._environment = _environment(settings)
-        # The output holds no request, so the environment tells the origin.
+        # The output has no request, so the environment determines the origin.
         urls = [self._environment[name] for name in VARIABLES if self._environment.get(name)]
         tape.origin["kind"] = "loopback" if is_loopback(urls) else "recorded"
         tape.origin["client"] = Path(self._program[0]).name
@@ -62,7 +62,9 @@ class ProgramDriver:
     def ask(self, ask: GenerateAsk) -> None:
         prompt = ask.body.get("prompt")
         if not isinstance(prompt, str):
-            raise ReplayError("a program is given a prompt, which is a text; this request has none")
+            raise ReplayError(
+                "a program takes a prompt, which must be a text; this request has no text"
+            )
         model = self._settings.model or ask.model or os.environ.get("HARNESS_MODEL")
         command = [
             *self._program,
@@ -133,7 +135,7 @@ def run_program(
         **({STDERR: lines} if lines else {}),
     }
     if late:
-        exchange.failure = f"it ran for {time_limit_s:g} s; --timeout waits longer"
+        exchange.failure = f"it ran for {time_limit_s:g} s; allow more time with --timeout"
     exchange.ended("aborted" if late else "cut" if code < 0 else "complete")
     return code
 
@@ -141,8 +143,8 @@ def run_program(
 def _read_all(
     process: subprocess.Popen[bytes], stdout: Take, stderr: Take, time_limit_s: float
 ) -> tuple[int, bool]:
-    """The exit code of a process whose output is taken read by read, and whether it ran too long.
-    Then it is killed, with all processes that it started, because they hold its pipes open.
+    """Passes on the output of a process read by read; returns its exit code, and whether it ran too
+    long. Then it is killed, with all processes that it started, because they hold its pipes open.
     """
     assert process.stdout is not None
     assert process.stderr is not None

@@ -91,7 +91,7 @@ class GeminiApiDriver:
         )
         options, self._close = http_options(
             tape,
-            # A retry would stand in the recording beside the answer.
+            # A retry would be recorded as an additional exchange.
             retry_options=genai.types.HttpRetryOptions(attempts=1),
             **{
                 name: value
@@ -171,7 +171,7 @@ def vertex_login(settings: Settings) -> dict[str, Any]:
 
 class InteractionsDriver(GeminiApiDriver):
     """Asks the Interactions API with a key, or of Vertex AI with `Settings.project`. An answer in
-    the background is polled until it is there.
+    the background is polled until it is complete.
     """
 
     def __init__(self, tape: Tape, settings: Settings) -> None:

@@ -41,7 +41,7 @@ class OpenAiCompatDriver:
         self._client = self._openai.OpenAI(
             api_key=key,
             base_url=(base or endpoint.base_url).rstrip("/") + path,
-            max_retries=0,  # a retry would stand in the recording beside the answer
+            max_retries=0,  # a retry would be recorded as an additional exchange
             http_client=library.http.Client(transport=library.sync(tape)),
         )
 

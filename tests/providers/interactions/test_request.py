@@ -174,5 +174,5 @@ def test_a_request_without_a_model_says_so() -> None:
     request = to_interaction(GenerateRequest({"contents": []}), Session())
     assert request.body == {"input": [], "store": False}
     assert request.warnings == (
-        "model: none is named, and the Interactions API needs one, or an agent",
+        "model: is missing; the Interactions API needs a model or an agent",
     )

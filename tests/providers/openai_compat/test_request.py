@@ -213,4 +213,4 @@ def test_options_of_the_wire_are_merged() -> None:
 def test_a_request_without_a_model_says_so() -> None:
     request = to_completion(GenerateRequest({"contents": []}), Session())
     assert request.body == {"messages": []}
-    assert request.warnings == ("model: none is named, and the compatible endpoint needs one",)
+    assert request.warnings == ("model: is missing; the compatible endpoint needs one",)
