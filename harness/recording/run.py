@@ -1,10 +1,10 @@
 """The recording run: sends request after request until a recording is complete or a limit is
 reached.
 
-The next request may depend on the last answer, so requests can come from a generator, which is sent
-each answer. A refused answer (`policy`) is left out of the recording, and the request is sent again
-after the wait that the provider asks for. An invalid key, a daily quota, or a wait that is too long
-ends the run at once.
+The next request may depend on the last answer. So requests can come from a generator, into which
+each answer is sent. A refused answer (`policy`) is left out of the recording, and the request is
+sent again after the wait that the provider asks for. An invalid key, a used daily quota, or a wait
+that is too long ends the run immediately.
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ class _Run:
             return
 
     def _send(self, ask: GenerateAsk) -> Exchange:
-        """The answer to keep; retries as long as the provider asks for it and the limits allow."""
+        """The answer to keep; retries while the provider asks for it and the limits allow it."""
         for attempt in range(1, self.limits.attempts + 1):
             self.spent.check(self.limits)
             first = len(self.tape.in_flight)

@@ -11,7 +11,9 @@ from harness.pipeline.replay import ReplayError
 from .tape import MAX_ANSWER_BYTES, MAX_ANSWER_S
 
 SILENCE_S: Final = 300.0
-"""Seconds without a byte after which an answer is given up. Models can think for minutes."""
+"""The number of seconds without a byte after which an answer is given up. Models can think for
+minutes.
+"""
 
 
 class MissingLibrary(ReplayError):
@@ -36,9 +38,9 @@ class Settings:
     """The provider's address and the credentials; None means: as the environment says.
 
     ``timeout_s``: seconds without a byte, or without a connection, after which a request is given
-    up (None: `SILENCE_S`). A program is given up after so many seconds in all (None:
-    `gemini_cli.TIME_LIMIT_S`). ``answer_bytes``, ``answer_s``: the limits of an answer over HTTP.
-    ``program``: empty means the program of the provider.
+    up (None: `SILENCE_S`). ``program_s``: the seconds in all after which a program is given up
+    (None: `gemini_cli.TIME_LIMIT_S`). ``answer_bytes``, ``answer_s``: the limits of an answer over
+    HTTP. ``program``: empty means the program of the provider.
     """
 
     model: str | None = None

@@ -1,8 +1,8 @@
 """Records exchanges while they happen, in start order, each read with its time.
 
-Every recorder writes to a `Tape`: a client's transport, the relay, a program's pipes.
-`InFlightExchange.read` runs between the network and the client. Therefore it only reads the clock,
-keeps the bytes, and passes them to the journal.
+All recorders write to a `Tape`: the transport of a client, the relay, the pipes of a program.
+`InFlightExchange.read` runs between the network and the client. So it only reads the clock, keeps
+the bytes, and passes them to the journal.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ MAX_ANSWER_S: Final = 3600.0
 class Tape:
     """Recorded exchanges, in start order.
 
-    ``listener``: called with every fact when it happens. ``live``: whether the network is asked at
-    all. ``whole``: answers are read to their end even if the client stops early. ``silence_s``:
-    seconds for which an answer may be silent and a connection may take (None: as the client says).
-    ``answer_bytes``, ``answer_s``: an answer that is longer or takes more seconds is given up.
-    ``origin``: fields of the `Origin` that no request tells, for example of a program's output.
+    ``listener``: called with every fact when it happens. ``live``: whether requests go to the
+    network at all. ``whole``: answers are read to their end even if the client stops early.
+    ``silence_s``: the maximum seconds without a byte, and for a connection (None: the client's
+    limits). ``answer_bytes``, ``answer_s``: an answer that is longer or takes more seconds is given
+    up. ``origin``: fields of the `Origin` that no request tells, for example of a program's output.
     """
 
     def __init__(
@@ -83,8 +83,8 @@ class Tape:
 
 
 class InFlightExchange:
-    """One exchange while it is recorded; the methods are called in the order in which they stand
-    here.
+    """One exchange during its recording; the methods are called in the order of their
+    definition.
     """
 
     __slots__ = (
@@ -115,7 +115,7 @@ class InFlightExchange:
         self.size = 0
         self.end: End | None = None
         self.dropped = False  # left out of the recording
-        self.failure = ""  # why there is no answer, or only a part of one
+        self.failure = ""  # the reason why there is no answer, or only a part of it
         self.finish: Callable[[], None] = lambda: None
         self._tape: Final = tape
         self.started: Final = time.perf_counter()
@@ -139,17 +139,19 @@ class InFlightExchange:
 
     @property
     def excess(self) -> str:
-        """Why the rest of the answer is not read; empty within the limits of the tape."""
+        """The reason why the rest of the answer is not read; empty within the limits of
+        the tape.
+        """
         tape = self._tape
         if self.size > tape.answer_bytes:
             return (
-                f"the answer has more than {tape.answer_bytes} bytes; answer_bytes (--answer-bytes)"
-                " allows more"
+                f"the answer has more than {tape.answer_bytes} bytes; allow more with answer_bytes"
+                " (--answer-bytes)"
             )
         if self.reads and self.reads[-1][0] > tape.answer_s * 1000:
             return (
-                f"the answer did not end in {tape.answer_s:g} s; answer_seconds (--answer-seconds)"
-                " allows more"
+                f"the answer did not end in {tape.answer_s:g} s; allow more with answer_seconds"
+                " (--answer-seconds)"
             )
         return ""
 
@@ -160,8 +162,9 @@ class InFlightExchange:
             self._tape.tell(Ended(self.number, end))
 
     def left(self, end: End = "aborted") -> None:
-        """The client has left, or has closed the connection while it read on. It has the whole
-        answer if the last message says that no other follows: some clients read no further.
+        """The client has closed the connection, perhaps while it was reading. The answer is
+        complete if its last message is the last of a stream, because some clients stop reading
+        there.
         """
         if self.end is not None:
             return

@@ -29,7 +29,9 @@ from .settings import MissingLibrary
 from .tape import InFlightExchange, Tape
 
 ENDS: Final[dict[str, End]] = {"RemoteProtocolError": "cut", "ReadError": "reset"}
-"""Name of the library's exception → how the answer ended. With any other, the client left."""
+"""Name of the library's exception → the end of the answer. Any other exception means that the
+client left.
+"""
 
 
 _ON_DEMAND: Final = frozenset({"link"})
@@ -82,7 +84,7 @@ class _Transport:
         self._pools: dict[asyncio.AbstractEventLoop | None, dict[str | None, Any]] = {}
         self._proxies = getproxies()
         if source.live:
-            _tls(self.http)  # takes long, so not while the client waits for its first answer
+            _tls(self.http)  # slow, so it is done before the client waits for its first answer
 
     def handle_request(self, request: Any) -> Any:
         return handle(self.http, self.source, self._send, request)
@@ -191,7 +193,7 @@ def _failures(http: Any, source: Tape, exchange: InFlightExchange) -> Iterator[N
 
 
 def _reason(http: Any, source: Tape, error: BaseException) -> str:
-    """Why the network gave no more; empty if the client left."""
+    """The reason why the network gave no more bytes; empty if the client left."""
     if not isinstance(error, http.TransportError):
         return ""
     if source.silence_s is not None and isinstance(error, http.TimeoutException):
@@ -340,8 +342,9 @@ class _Tee:
 
 
 class _WatchedHeaders:
-    """Response headers that note which of them the client asks for, so that a recording without
-    them is not kept. Libraries ask for many headers in passing; only a subscript of theirs counts.
+    """Response headers that note which of them the client reads, because a recording without those
+    headers can't be replayed. Libraries read many headers without need; only a subscript of theirs
+    counts.
     """
 
     def __init__(self, headers: Any, exchange: InFlightExchange) -> None:

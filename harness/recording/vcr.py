@@ -2,8 +2,8 @@
 
 vcrpy decides whether a request is answered or recorded: its record modes, matchers, filters and
 errors apply. A request that vcrpy does not find is looked up again in its redacted form, so that a
-redacted value cannot tell two requests apart. Each read is also written to a crash journal, which
-exists until vcrpy has written the cassette.
+redacted value makes no difference between two requests. Each read is also written to a crash
+journal, which exists until vcrpy has written the cassette.
 """
 
 from __future__ import annotations

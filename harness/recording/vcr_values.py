@@ -19,7 +19,9 @@ from .endpoints import LOOPBACK
 
 
 def to_vcr_request(request: Request) -> VcrRequest:
-    """vcrpy's form of a request. It takes the first value of a header, so one without is none."""
+    """vcrpy's form of a request. It takes the first value of a header, so a header without values
+    is left out.
+    """
     headers = {name: values for name, values in request.headers.items() if values}
     return VcrRequest(request.method, request.url, request.body, headers)
 
@@ -41,7 +43,7 @@ def append(
     exchanges: tuple[Exchange, ...], cassette: Any, known: Mapping[str, Any] | None = None
 ) -> None:
     """Add exchanges to vcrpy's cassette, through its filters; vcrpy saves them when its context
-    ends. ``known``: fields of the origin that no request tells.
+    ends. ``known``: fields of the origin that are not in any request.
     """
     if not exchanges:
         return

@@ -43,7 +43,7 @@ def render(run: Run, baseline: Run | None = None) -> dict[str, str]:
     ``junit.xml``, ``summary.md`` and the badges.
 
     With a ``baseline`` the index also lists the changes since. Raises `ReportError` for a result
-    that names something that its header does not list.
+    with a name that the header does not list.
     """
     document = pack(run)
     run = unpack(document)  # a report of results.json must have the same bytes

@@ -1,6 +1,7 @@
-"""Compares two runs of ``harness judge``: what got worse, and what got better.
+"""Compares two runs of ``harness judge``: finds the aspects that got worse and those that got
+better.
 
-Only red counts: an aspect gets worse where it is lost, wrong or raised now and was not before.
+Only red verdicts count: an aspect got worse if it is lost, wrong or raised now, and was not before.
 Variants of the wire are left out, because nothing in them is red.
 """
 
@@ -32,7 +33,7 @@ class AspectChange:
 
     @property
     def sentence(self) -> str:
-        """The change in words, with the reason of the verdict now."""
+        """The change in words, with the reason for the present verdict."""
         before, after = (verdict.replace("_", " ") for verdict in (self.before, self.after))
         note = self.cell.error if self.aspect == _ERROR else self.cell.notes.get(self.aspect, "")
         words = f"{self.aspect.replace('_', ' ')}: {before} → {after}"
@@ -54,8 +55,8 @@ class Comparison:
 
 
 def compare_results(base: JudgeResults, head: JudgeResults) -> list[Comparison]:
-    """Compare each adapter with the one of the same name; a single one with the single one. Raises
-    `ReportError` where the baseline does not have it.
+    """Compare each adapter with the adapter of the same name. If both runs have only one adapter,
+    compare these two. Raises `ReportError` if the baseline does not have the adapter.
     """
     known = {adapter.name: adapter for adapter in base.adapters}
     if len(known) == len(head.adapters) == 1:
@@ -128,8 +129,8 @@ def _cells(adapter: AdapterResults) -> Mapping[tuple[str, str, int], AspectCell]
 
 
 def _changes(before: AspectCell, after: AspectCell) -> Iterator[AspectChange]:
-    """The aspects that are red in one of two cells. Where one could not be judged, only that
-    counts.
+    """The aspects that are red in one of two cells. If one of the cells could not be judged, only
+    that counts.
     """
     if before.error or after.error:
         verdicts = [_ERROR if cell.error else "judged" for cell in (before, after)]

@@ -1,4 +1,4 @@
-"""Counts of cells that were judged by aspects, and the groups of what is lost in them."""
+"""Counts of cells that were judged by aspects, and groups of equal losses."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ BLOCK_MEANINGS: Final = {
     "documented": "Answers as the public documentation of the wire describes them.",
     "variant": (
         "Answers in forms that some servers send and the documentation does not describe. An"
-        " adapter may refuse them, so a loss here is shown and makes nothing red."
+        " adapter may refuse them, so a loss here is shown but is never red."
     ),
     "second_turn": (
         "The request that the adapter sends after the answer, with the results of its calls."
     ),
-    "second_turn_of_variants": "The request after such a variant. A loss makes nothing red.",
+    "second_turn_of_variants": "The request after such a variant. A loss is never red.",
 }
 _NUMBERED: Final = re.compile(r"\b(event|fact) [0-9]+|( is )[a-z]+ .*?(?=; expected )", re.DOTALL)
 VERDICTS: Final = ("kept", "lost", "wrong", "raised", "not_carried", "not_asked")
@@ -38,7 +38,7 @@ VERDICTS: Final = ("kept", "lost", "wrong", "raised", "not_carried", "not_asked"
 MEANINGS: Final = {
     "kept": "The adapter gives it as the wire does.",
     "lost": "The wire has it, and the adapter does not give it.",
-    "wrong": "The adapter gives something else than the wire.",
+    "wrong": "The adapter gives something different from the wire.",
     "raised": "The adapter reports an error where the wire has none.",
     "not_carried": "It is lost, and the loss is declared.",
     "not_asked": "The adapter could not be asked for it.",
@@ -49,8 +49,8 @@ _VERDICTS_OF_CELLS: Final = ("passed", "failed", "error", "skipped")
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """Cells of one block in which an aspect has the same verdict for the same reason, whatever the
-    values and numbers in that: all of streamed answers, or all of unary ones.
+    """Cells of one block in which an aspect has the same verdict for the same reason, apart from
+    values and numbers. All answers are streamed, or all are unary.
     """
 
     aspect: str
@@ -59,7 +59,7 @@ class Loss:
 
     @property
     def sentence(self) -> str:
-        """The verdict, the number of cells, and the reason in the first one."""
+        """The verdict, the number of cells, and the reason in the first cell."""
         words = f"{self.aspect} {self.verdict}".replace("_", " ")
         note = self.cells[0].notes.get(self.aspect)
         head = f"{words} in {len(self.cells):,} cells" if len(self.cells) > 1 else words
@@ -68,8 +68,8 @@ class Loss:
 
 @dataclass(frozen=True, slots=True)
 class Square:
-    """The cells of one aspect in a table: the number with a red verdict, of those compared, and of
-    the others. ``anchor``: the place of the red ones, "" where none is.
+    """The cells of one aspect in a table: the number of red cells, of all compared cells, and of
+    the others. ``anchor``: the place of the red cells, "" if there are none.
     """
 
     red: int
@@ -139,8 +139,8 @@ def number_of_findings(cells: Sequence[AspectCell]) -> int:
 
 
 def errors_of(cells: Iterable[AspectCell]) -> dict[str, list[AspectCell]]:
-    """The cells that could not be judged, by the reason. Reasons that differ in nothing but the
-    number of an event or fact, or a value that is not expected, are one.
+    """The cells that could not be judged, by the reason. Reasons that differ only in the number of
+    an event or fact, or in an unexpected value, count as one.
     """
     errors: dict[str, list[AspectCell]] = {}
     for cell in cells:

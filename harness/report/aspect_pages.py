@@ -1,5 +1,5 @@
-"""The page of adapters that were judged by aspects: adapters × aspects, and what each count stands
-for.
+"""The page of adapters that were judged by aspects: a table of adapters × aspects, and the cells
+behind each count.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ JSON: Final = "judge.json"
 MOST_CELLS: Final = 400
 """Cells of one loss that are listed."""
 MOST_WITH_EVIDENCE: Final = 3
-"""Cells of one loss whose evidence is shown. They have the same reason."""
+"""The number of cells of one loss whose evidence is shown. They have the same reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ def page_values(results: JudgeResults) -> dict[str, Any]:
 
 
 def merge_results(documents: Sequence[JudgeResults]) -> JudgeResults:
-    """All adapters of several documents, in the order of their names. Of two with the same name,
+    """All adapters of several documents, in the order of their names. If two have the same name,
     target and version, the later one counts.
     """
     adapters: dict[tuple[str, str, str], AdapterResults] = {}

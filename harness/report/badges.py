@@ -51,8 +51,8 @@ def badges(
 
 
 def _file_names(wishes: Mapping[str, str], *reserved: str) -> dict[str, str]:
-    """A unique file name for each name: its wish, with a number if another name has the same wish
-    or one that differs in case alone. The order of ``wishes`` makes no difference.
+    """A unique file name for each name: the preferred one, with a number if another name prefers
+    the same or differs only in letter case. The order of ``wishes`` does not matter.
     """
     names: dict[str, str] = {}
     used = set(reserved)

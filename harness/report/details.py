@@ -30,9 +30,11 @@ from .sections import Section
 from .tally import verdict_of
 
 MAX_TEXT: Final = 1000
-"""Characters of the expected or actual value of a finding on a page."""
+"""The maximum length of the expected or actual value of a finding on a page."""
 MAX_WITH_LAYERS: Final = 200
-"""Cells with findings on a page whose layers are shown; of the others it has the findings."""
+"""The number of cells with findings on a page whose layers are shown; of the others only the
+findings are shown.
+"""
 DIGEST: Final = 8
 """Digits of a digest that are shown."""
 
@@ -122,7 +124,7 @@ def _stream(result: CaseResult) -> list[Any]:
 
 
 def _transfer(stream: Stream) -> tuple[str, list[Any], dict[str, Any]]:
-    """Digest and reads of a stream, and all that is unusual about it, with its request."""
+    """Digest and reads of a stream, its unusual properties, and its request."""
     unusual: dict[str, Any] = {}
     if stream.status != 200:
         unusual["status"] = stream.status
@@ -146,7 +148,7 @@ def _read(read: Read) -> list[Any]:
 
 
 def _cell(result: CaseResult, *, with_layers: bool) -> Any:
-    """The digest alone for a cell without other evidence, else an object of what is there."""
+    """Only the digest for a cell without other evidence, else an object with all evidence."""
     evidence = result.evidence or Evidence()
     digest = evidence.digest[:DIGEST]
     if not (result.findings or evidence.layers or evidence.breaches is not None):

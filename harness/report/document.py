@@ -96,7 +96,9 @@ class CaseEntry(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=T
 
 
 class StreamEntry(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """A stream that cells were judged on; nearly empty if a case has none or it cannot be read."""
+    """A stream on which cells were judged; nearly empty if a case has none or if it
+    can't be read.
+    """
 
     provider: str = ""
     cassette: str = ""

@@ -1,7 +1,7 @@
 """The files of a report on disk: reads the results of a run and writes a report's folder.
 
-Both ways, secrets are replaced: a report may be published, and a comparison must see the same text
-on both sides.
+Secrets are replaced in both directions: a report may be published, and a comparison must see the
+same text on both sides.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ def write_files(files: Mapping[str, str], target: Path) -> None:
     """Write the files of a report (name → text) into a folder and delete those that an earlier
     report left there.
 
-    Each file is written under another name and then renamed, so that no reader sees half of one.
+    Each file is written under another name and then renamed, so that no reader sees an incomplete
+    file.
     """
     for name, text in files.items():
         place = target / name

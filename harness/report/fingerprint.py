@@ -1,8 +1,8 @@
 """Fingerprints: small drawings with one shape per feature, always at the same place.
 
-A verdict has a shape of its own, not only a colour. A drawing is hidden from screen readers,
-because words beside it say the same. Most features passed, so these shapes are dashes of one line,
-which the style sheet cuts.
+Each verdict has its own shape, not only a colour. A drawing is hidden from screen readers, because
+the text beside it has the same information. Most features passed, so these shapes are dashes of one
+line, which the style sheet cuts.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The header of a run: the names and titles that this version of the package gives to things."""
+"""The header of a run: the names and titles that this version of the package uses."""
 
 from __future__ import annotations
 

@@ -16,7 +16,9 @@ from .pages import Names
 from .tally import Tally, by_pair, column, describe_origins, headline, tally
 
 MAX_LISTED: Final = 40
-"""Cells of one list: the summary of a CI step may have 1 MiB, and it should be read."""
+"""The maximum number of cells in a list: the summary of a CI step may have 1 MiB, and people should
+read it.
+"""
 
 _SPECIAL: Final = re.compile(r"([\\`*_{}\[\]()<>#+!|~@$&-])")
 

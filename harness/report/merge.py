@@ -1,4 +1,6 @@
-"""Merges several runs into one. The order of the runs and repeated runs make no difference."""
+"""Merges several runs into one. The order of the runs does not matter, and neither do repeated
+runs.
+"""
 
 from __future__ import annotations
 
@@ -76,7 +78,9 @@ def _without_breaches(result: CaseResult) -> CaseResult:
 
 
 def _breaches(result: CaseResult) -> tuple[int, bytes]:
-    """Sorts results by how much they say of broken laws; None is less than none."""
+    """The sort key of a result: the amount of its data about broken laws; None is less
+    than none.
+    """
     breaches = result.evidence.breaches if result.evidence else None
     encoded = encode_item(Evidence(breaches=breaches))
     return len(encoded), encoded

@@ -60,8 +60,8 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A feature in one column: its most urgent verdict, the word for that, the number of cells that
-    the word counts, and of all cells. *In part* counts those that passed.
+    """A feature in one column: its most urgent verdict, the word for it, the number of cells with
+    that verdict, and the number of all cells. *In part* counts those that passed.
     """
 
     name: Verdict
@@ -136,8 +136,8 @@ def index_page(cells: Sequence[Cell], header: Header, names: Names) -> dict[str,
 def aspect_table(
     cells: Sequence[Cell], columns: Mapping[str, str]
 ) -> tuple[list[str], list[tuple[str, list[Square | None]]]]:
-    """The titles of the adapters that were judged by aspects, and a row for each aspect. Cells of
-    one adapter about the same stream count once.
+    """The titles of the adapters that were judged by aspects, and a row for each aspect. Several
+    cells of one adapter on the same stream count once.
     """
     streams_of: dict[str, dict[tuple[str, int], Cell]] = {}
     for cell in cells:

@@ -1,6 +1,6 @@
 """The answers to one question over several providers, side by side.
 
-The aspects that a wire does not have are told apart from those that an adapter does not keep.
+It distinguishes the aspects that a wire does not have from those that an adapter does not keep.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from harness.facts import ASPECTS, RED
 from .layout import Cell
 
 _ASKED: Final = frozenset({"kept", "not_carried", *RED})
-"""The verdicts of an aspect that the wire has, where the adapter was asked for it."""
+"""The verdicts that an aspect can have if the wire has it and the adapter was asked for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerMark:
     """One aspect of the answers of one provider. ``kept``: the number of adapters that keep it;
-    ``declared`` and ``red``: the cells of those that declare its loss, and of those that lose it or
-    get it wrong.
+    ``declared`` and ``red``: the cells of adapters that declare its loss, and of adapters that lose
+    it or get it wrong.
     """
 
     kept: int

@@ -33,8 +33,8 @@ ENDS: Final[dict[End, str]] = {
     "unknown": "end not known",
 }
 STALE_DAYS: Final = 180
-"""Age in days from which a recording is stale: the provider may have changed since. Streams written
-by hand do not become stale.
+"""The age in days from which a recording is stale: the provider may have changed since. Streams
+written by hand do not become stale.
 """
 
 

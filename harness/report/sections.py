@@ -3,8 +3,8 @@
 Most cells of a page passed, so a page has common parts once. A batch is consecutive cases of one
 spec file whose streams have the same origin and date: file, origin and date are above the batch.
 The page has the command once, with placeholders; a cell with another command has its own. The
-page's script computes a cell's anchor from its command. HTML has an anchor only where that one
-would be wrong.
+page's script computes a cell's anchor from its command. The HTML has an anchor only if the computed
+anchor would be wrong.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ _PATH: Final = re.compile(r"([^']*'[^/']+/)([^']*)(\.yaml::" + re.escape(ANY) + 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """The cells of one case. ``facts`` is the first result, for all that they have in common.
+    """The cells of one case. ``facts`` is the first result; it has everything that all of them have
+    in common.
 
     ``name`` replaces CASE in the command of the batch, or is "" if that has no CASE. ``anchor`` is
     "" if it follows from the command. ``also`` are the indexes of the sections of its other

@@ -1,4 +1,4 @@
-"""The page of a sweep: aspects × providers, and examples of what is lost."""
+"""The page of a sweep: a table of aspects × providers, and examples of losses."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ PAGE: Final = "_report.html"
 MOST_REASONS: Final = 50
 """Reasons of one kind that are shown."""
 TITLES: Final = {
-    "failed": ("Lost, wrong or raised", "The wire has it, and the adapter does not give it so."),
+    "failed": (
+        "Lost, wrong or raised",
+        "The wire has it, and the adapter gives it differently or not at all.",
+    ),
     "error": ("Not judged", "The row or the adapter gave nothing that can be judged."),
     "variant": (
         "Variants",

@@ -97,7 +97,7 @@ class Tally:
 @dataclass(frozen=True, slots=True)
 class Streams:
     """The distinct streams of one kind of origin: their number, the days of the oldest and the
-    newest, and everything that made them.
+    newest, and the clients that made them.
     """
 
     kind: OriginKind | None
@@ -129,7 +129,7 @@ def tally(results: Sequence[CaseResult]) -> Tally:
 
 
 def verdict_of(result: CaseResult, feature: str) -> Verdict:
-    """The verdict of a cell on one of its features: passed, where its declared losses or failed
+    """The verdict of a cell for one of its features: passed if its declared losses or failed
     aspects concern only other features.
     """
     carried = result.lost_features is not None and feature not in result.lost_features
@@ -137,7 +137,7 @@ def verdict_of(result: CaseResult, feature: str) -> Verdict:
 
 
 def by_feature(results: Iterable[CaseResult]) -> dict[str, list[Verdict]]:
-    """The verdicts on each feature. A cell of several features has one for each of them."""
+    """The verdicts on each feature. A cell with several features has one verdict for each."""
     features: dict[str, list[Verdict]] = {}
     for result in results:
         for feature in dict.fromkeys(result.features):

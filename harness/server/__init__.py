@@ -46,8 +46,8 @@ def serve(
     ``fault``: ``cut:N``, ``reset:N`` or ``stall:N`` after N reads, ``status:CODE``, ``slow``.
     ``match``: ``request``, or ``path`` for clients whose requests differ from run to run.
     ``provider``: the provider of exchanges without a request. ``dialect``: with ``anthropic``,
-    ``POST /v1/messages`` is answered too. ``strictness``: ``api`` refuses what the API refuses,
-    ``strict`` more, ``lenient`` nothing.
+    ``POST /v1/messages`` is answered too. ``strictness``: ``api`` refuses requests that the API
+    refuses, ``strict`` refuses more, ``lenient`` nothing.
 
     Raises `CassetteError` for a recording that can't be read, `ReplayError` for an unknown option,
     OSError if the address is not available.

@@ -1,7 +1,7 @@
-"""Who may ask a listener: programs of this machine, and no web page.
+"""Decides who may send requests to a listener: programs of this machine, but no web page.
 
-A page in a browser can send requests to a loopback address. It can't choose the headers that tell
-who it is: ``Origin`` names the page, and after DNS rebinding ``Host`` names the page's domain.
+A page in a browser can send requests to a loopback address. It can't choose the headers that
+identify it: ``Origin`` names the page, and after DNS rebinding ``Host`` names the page's domain.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ Headers = Sequence[tuple[bytes, bytes]]
 
 
 class Callers:
-    """``host`` is the address that is listened on, ``allowed`` are more names that may stand in
-    ``Host`` and ``Origin``. ``token`` is new in each process.
+    """``host`` is the address of the listener; ``allowed`` are more names that ``Host`` and
+    ``Origin`` may have. ``token`` is new in each process.
     """
 
     def __init__(self, host: str, allowed: Collection[str] = ()) -> None:
@@ -30,11 +30,12 @@ class Callers:
         self._allowed = frozenset(name.lower() for name in allowed)
 
     def find_stranger(self, target: str, headers: Headers) -> str | None:
-        """The header that names a stranger, with its value; None for a caller that may ask."""
+        """The header with a foreign name, and its value; None for a caller that may ask."""
         for name, value in headers:
             text = value.decode("latin-1").strip()
             match name.lower():
-                # A whole address is sent to a proxy, which no page can make of this listener.
+                # Only clients of a proxy send a whole address, and no page can make a browser use
+                # this listener as a proxy.
                 case b"host" if target.startswith("/") and not self._knows(_name_of(text)):
                     return f"Host: {text}"
                 case b"origin" if not self._knows(_name_of(text.partition("://")[2])):
@@ -63,8 +64,8 @@ class Callers:
 
     @property
     def _listens_everywhere(self) -> bool:
-        """Then the host is any address of this machine. A page can't make a browser send one that
-        is not its own.
+        """Whether it listens on all addresses. Then ``Host`` may be any IP address, because a page
+        can't make a browser send another ``Host`` than its own.
         """
         try:
             return ip_address(self._host).is_unspecified

@@ -1,11 +1,11 @@
 """One client's connection: reads requests, and writes each read of an answer as a block of its own.
 
 h11 speaks HTTP/1.1, asyncio moves the bytes, this module decides when. Except with the pace
-``instant``, a block is written only after the block before has left this process and `GAP_S` has
+``instant``, a block is written only after the block before it has left this process and `GAP_S` has
 passed, and a client on this machine has up to `PATIENCE_S` more to read it. Thus a client gets the
 blocks one by one, and a client that parses HTTP by blocks (h11, undici) can tell them apart even if
-it reads later. asyncio sets TCP_NODELAY; TCP itself promises no boundaries. The size of what a
-client sends and the time it may take are limited, because clients are not trusted.
+it reads late. asyncio sets TCP_NODELAY; TCP itself promises no boundaries. The size of what a client
+sends and the time it may take are limited, because clients are not trusted.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from .unread import unread_by_client
 MAX_HEAD: Final = 1 << 16
 MAX_BODY: Final = 1 << 27
 IDLE_S: Final = 60.0
-"""How long a client may be silent before and inside a request, or leave an answer unread."""
+"""The time that a client may be silent before and inside a request, or leave an answer unread."""
 
 GAP_S: Final = 0.001
 PATIENCE_S: Final = 0.02
 BREAK_S: Final = 0.01
-"""How long a client has to take in what it read before the connection breaks. Many clients drop
-what they have not taken in by then, so that a break at once would make their answers vary.
+"""The time that a client has to process what it read before the connection breaks. Many clients drop
+what they have not processed by then, and their answers would vary if the connection broke at once.
 """
 GRACE_S: Final = 2.0
-"""How long a client that left when it was recorded has to leave again, before the connection is
+"""The time that a client has to leave if it left during the recording, before the connection is
 closed.
 """
 
@@ -128,7 +128,7 @@ class Connection:
                 return None
 
     def _find_fault(self, head: h11.Request) -> tuple[int, str] | None:
-        """The status and the reason of a request that is refused whatever it asks."""
+        """The status and the reason if a request is refused independently of its content."""
         if not head.http_version.startswith(b"1."):
             version = head.http_version.decode("ascii")
             return 505, f"the request is HTTP/{version}; this server speaks HTTP/1.1"
@@ -179,7 +179,7 @@ class Connection:
         await self._end(answer)
 
     async def _wait(self, until: float, options: Options, *, first: bool) -> None:
-        """Wait until a read is due, and at least as long as keeps it apart from the one before."""
+        """Wait until a read is due, and until it is far enough from the read before."""
         if options.fault == Fault("slow"):
             shortest = SLOW_S
         else:
@@ -189,7 +189,9 @@ class Connection:
             await self._until_read()
 
     async def _end(self, answer: Answer) -> None:
-        """End as the recording did; only after a whole answer the connection can be used again."""
+        """End in the same way as the recording. Only after a complete answer can the connection be
+        used again.
+        """
         if answer.end in ("complete", "unknown"):
             self.write(h11.EndOfMessage())
         await self.flush()

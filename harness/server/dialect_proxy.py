@@ -1,4 +1,4 @@
-"""The HTTP API of a dialect over cassettes: a prompt is translated to a provider's request, and the
+"""The HTTP API of a dialect over cassettes: translates a prompt to a provider's request, and the
 recorded answer back.
 
 This is a proxy between a client of the dialect and Gemini, with a cassette in Gemini's place. A
@@ -40,8 +40,8 @@ _STREAM: Final = "streamGenerateContent?alt=sse"
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Nothing is replayed: the HTTP status, and the message of the API. ``shown``: the message for
-    a client that may not see all of it.
+    """No exchange is replayed; it has the HTTP status and the message for the client. ``shown``:
+    the message for a client that may not see all of it.
     """
 
     status: int
@@ -193,7 +193,9 @@ def _key(turns: Sequence[tuple[bool, Any]]) -> bytes:
 
 
 def _in_mode(body: bytes, streamed: bool) -> bytes:
-    """The request of a wire whose body says whether the answer is streamed, in this mode."""
+    """The request in the given mode, for a wire whose body decides whether the answer
+    is streamed.
+    """
     sent = {**decode_json(body), "stream": streamed}
     if not streamed:
         del sent["stream"]

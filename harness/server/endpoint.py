@@ -1,9 +1,9 @@
 """Finds the answer to a request, without a socket.
 
-A request gets the first of these that there is: the configured fault; the exchange that was
-recorded for the same request; an error if the API would refuse the history, so that a client that
-loses a signature gets Google's message; an exchange that answers any request; a stored interaction;
-an answer that the server makes up; a 404 that names the most similar recorded request.
+A request gets the first of these that exists: the configured fault; the exchange that was recorded
+for the same request; an error if the API would refuse the history, so that a client that loses a
+signature gets Google's message; an exchange that answers any request; a stored interaction; an
+answer that the server makes up; a 404 that names the most similar recorded request.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ _REFUSED: Final[dict[Strictness, frozenset[Level]]] = {
 class Endpoint:
     """Answers requests from the ``placed`` exchanges. ``missed`` is called with a message for each
     request that nothing answers, ``warned`` for each broken rule that does not lead to a refusal.
-    Only ``callers`` that prove to be local are shown the most similar recorded request.
+    The most similar recorded request is shown only to callers that prove by ``callers`` that they
+    are local.
     """
 
     def __init__(
@@ -139,8 +140,8 @@ class Endpoint:
 
 
 def refused(request: HttpRequest, broken: BrokenRule) -> Answer:
-    """The API's error for a request that breaks a rule. A header names the rule, and a detail where
-    the wire has details.
+    """The API's error for a request that breaks a rule. A header names the rule, and so does a
+    detail of the error if the wire has details.
     """
     rule = broken.rule
     details = [debug_info([f"rule {rule.name}: {rule.refused}", rule.source])]

@@ -1,5 +1,5 @@
-"""Answers of Google's endpoints that no cassette needs to hold: errors, model lists, token counts,
-Code Assist's set-up; and of Google's other wires, the same in their shapes.
+"""Answers of Google's endpoints that need no cassette: errors, model lists, token counts, Code
+Assist's set-up; for Google's other wires, the same in their own forms.
 
 Shapes: https://cloud.google.com/apis/design/errors, https://ai.google.dev/api/models,
 https://ai.google.dev/api/tokens, https://ai.google.dev/gemini-api/docs/api-errors (interactions),
@@ -184,7 +184,7 @@ def _wants_array(request: HttpRequest) -> bool:
 FINAL_WIRES: Final = frozenset(
     {"gemini-api", "vertex-ai", "code-assist", "interactions", "openai-compat"}
 )
-"""The providers that `final_answer` speaks for."""
+"""The providers for which `final_answer` has an answer."""
 
 _INTERACTION: Final = re.compile(r"/interactions(?:[/:]|$)")
 _COMPATIBLE: Final = re.compile(r"/openai/|/endpoints/[^/:]+/chat/completions$")

@@ -19,7 +19,7 @@ _STARTS_S: Final = 10.0
 
 class Listener:
     """Serves connections within ``with``; ``base_url`` is the address for clients, and ``callers``
-    says who may be one: ``allowed_hosts`` besides the loopback names.
+    decides who may be a client: ``allowed_hosts`` besides the loopback names.
 
     Subclasses implement `serve_connection`.
     """

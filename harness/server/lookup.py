@@ -1,5 +1,5 @@
-"""Finds the recorded exchange that answers a request: the one recorded for the same request, else
-one that was recorded without a request.
+"""Finds the recorded exchange that answers a request: an exchange that was recorded for the same
+request, else an exchange without a request.
 
 With ``match="path"`` the body does not count: the exchanges of a method, path and model answer in
 recorded order, and then the last one answers every further request. This is for clients whose
@@ -77,7 +77,7 @@ class Finder:
         )
 
     def find_other(self, request: HttpRequest, identity: Identity) -> Exchange | None:
-        """The next exchange that answers such a request whatever its body is, or None."""
+        """The next exchange that answers a request independently of its body, or None."""
         keys = [_path_key(request.method, request.url, identity)]
         if asks_model(identity, request.url):
             mode = str(identity.streamed)
@@ -100,13 +100,13 @@ class Finder:
         return [self._placed[place] for place in sorted(self._unused)]
 
     def explain(self, request: HttpRequest) -> tuple[str, list[str]]:
-        """Why nothing answers: a sentence, and the differences from the most similar recorded
-        request, one in each line.
+        """The reason why nothing answers: a sentence, and the differences from the most similar
+        recorded request, one on each line.
         """
         nearest = self._index.nearest(request.method, request.url, request.body)
         if nearest is None:
             return (
-                f"{miss_of(request)} None of the served has a request to compare it with.",
+                f"{miss_of(request)} No served exchange has a request to compare it with.",
                 [],
             )
         place, mismatches = nearest

@@ -1,9 +1,9 @@
 """One exchange, served to one adapter under test at a base URL of its own.
 
 An adapter may ask with any model, version, provider path and ``alt``; the server notes how the
-request differs from the recorded one. The method has to be the recorded one, because an answer of
-the other mode says nothing about an adapter. The first request that generates is answered. A second
-one gets HTTP 409, unless its history has grown and there is an answer for a further turn.
+request differs from the recorded one. The method must be the recorded one, because an adapter can't
+be judged on an answer in the other mode. The first request that generates is answered. A second
+request gets HTTP 409, unless its history has grown and there is an answer for another turn.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ _HISTORIES: Final = ("contents", "messages", "input")
 
 
 class Offer(AbstractContextManager["Offer"]):
-    """Serves an exchange, and those of further turns, at ``base_url``; `close` ends that.
+    """Serves an exchange, and the exchanges of later turns, at ``base_url``; `close` ends that.
 
     ``exchanges``: one for each turn; `requests` names these objects. ``final``: later turns get a
-    short final answer that stands in no recording. ``asked_again``: the number of requests that got
-    HTTP 409. Within ``with`` the offer is closed at the end. Raises `ReplayError` for an exchange
-    that can't be served.
+    short final answer that is made up. ``asked_again``: the number of requests that got HTTP 409.
+    Within ``with`` the offer is closed at the end. Raises `ReplayError` for an exchange that can't
+    be served.
     """
 
     def __init__(
@@ -126,12 +126,13 @@ class Offer(AbstractContextManager["Offer"]):
             answer = final_answer(request, identity)
             return replace(answer, notes=notes)
         notes += _differences(exchange, request, path, identity)
-        # Nothing tells an adapter when the recorded client left, so it is not waited for.
+        # An adapter can't know when the recorded client left, so the server does not wait for it to
+        # leave.
         served = replace(exchange, end="cut") if exchange.end == "aborted" else exchange
         return replace(recorded_answer(served, options), exchange=self._given[turn], notes=notes)
 
     def _refusals(self, request: HttpRequest, identity: Identity, turn: int) -> tuple[str, ...]:
-        """Why the API would refuse the request, which is answered nevertheless."""
+        """The reason why the API would refuse the request. The request is answered all the same."""
         broken = find_broken_rules(request.body, identity, lambda: given_by(self._exchanges[:turn]))
         return tuple(
             f"the API would refuse this: {rule}" for rule in broken if rule.rule.level == "api"
@@ -143,8 +144,8 @@ class Offer(AbstractContextManager["Offer"]):
         return replace(error_answer(request, 409, message), notes=(note,))
 
     def _other(self, request: HttpRequest, path: str) -> Answer:
-        """The answer to a request that does not generate. Every model exists here, and each
-        interaction that was answered.
+        """The answer to a request that does not generate. Here every model exists, and every
+        interaction that was served.
         """
         if stored := self._stored.answer(request):
             return replace(stored, notes=("the answer is made from a recorded interaction",))
@@ -198,7 +199,9 @@ def _history_length(body: bytes) -> int:
 def _find_miss(
     exchange: Exchange | None, offered: Exchange, path: str, identity: Identity
 ) -> str | None:
-    """Why a request is not answered: another wire, or the other mode; None if it is answered."""
+    """The reason why a request is not answered: another wire, or the other mode; None if it is
+    answered.
+    """
     if not _same_wire(offered.provider, identity.provider):
         return (
             f"path {path} asks {identity.provider}, but the offered exchange is from"
@@ -222,7 +225,7 @@ def _same_wire(recorded: str | None, asked: str | None) -> bool:
 
 
 def _recorded_mode(exchange: Exchange) -> bool | None:
-    """Whether an exchange is streamed. A body alone does not tell that of an error."""
+    """Whether an exchange is streamed. The body of an error does not identify its provider."""
     if exchange.request is None and (exchange.status >= 300 or not exchange.generates):
         return None
     return exchange.streamed
@@ -243,7 +246,7 @@ def _describe(exchange: Exchange) -> str:
 def _differences(
     exchange: Exchange, request: HttpRequest, path: str, identity: Identity
 ) -> tuple[str, ...]:
-    """How the address of an answered request differs from the recorded one."""
+    """The differences between the address of an answered request and the recorded address."""
     if exchange.request is None:
         return ()
     split = urlsplit(exchange.request.url)

@@ -22,8 +22,8 @@ class ServedRequest:
     ``path``: for an offer, below its base URL. ``headers``: names in lower case. ``at_s``: when the
     request was complete, on the clock of `time.monotonic`. ``generates``: it asked a model for an
     answer. ``status``: the HTTP status of the answer. ``exchange``: the recorded exchange that
-    answered, None if the server made the answer up. ``notes``: in what the request differs from the
-    recorded one and was answered nevertheless, or why it was refused.
+    answered, None if the server made the answer up. ``notes``: the accepted differences from the
+    recorded request, or the reason of a refusal.
     """
 
     method: str

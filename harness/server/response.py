@@ -23,12 +23,12 @@ from harness.stream.exchange import Exchange
 from .options import Fault, Options
 
 Ending = End | Literal["stall"]
-"""How an exchange ends; with ``stall`` nothing more comes and the connection stays open."""
+"""The end of an exchange; with ``stall`` nothing more comes and the connection stays open."""
 
 Reads = Sequence[tuple[float | None, bytes]]
 
 MADE: Final = "X-Harness"
-"""The header that marks an answer which stands in no cassette."""
+"""The header that marks an answer that is in no cassette."""
 
 HOP_BY_HOP: Final = frozenset(
     {
@@ -84,7 +84,7 @@ def recorded_answer(exchange: Exchange, options: Options) -> Answer:
 
 
 def _timed(pieces: Reads, recorded: Reads) -> Iterator[tuple[float | None, bytes]]:
-    """Gives each piece the time of the recorded read that holds its last byte."""
+    """Gives each piece the time of the recorded read that has its last byte."""
     ends, sent = list(accumulate(len(data) for _, data in recorded)), 0
     for _, data in pieces:
         sent += len(data)

@@ -38,9 +38,9 @@ class Server(Listener):
     """Serves cassettes within ``with``; ``base_url`` is the address for clients.
 
     ``misses`` holds a message for each request that no exchange answers: the most similar recorded
-    request and the differences. ``warnings`` holds one for each rule of the API that an answered
-    request broke. With ``on_miss`` and ``on_warning``, those functions are called instead. ``read``
-    makes a cassette of a path. The other arguments are those of `harness.server.serve`.
+    request and the differences. ``warnings`` has a message for each rule of the API that an
+    answered request broke. With ``on_miss`` and ``on_warning``, those functions are called instead.
+    ``read`` makes a cassette of a path. The other arguments are those of `harness.server.serve`.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class Server(Listener):
 
     def behave(self, **options: Any) -> None:
         """Change ``pace``, ``cuts``, ``fault``, ``match``, ``provider``, ``dialect`` or
-        ``strictness`` from the next request on; the others stay.
+        ``strictness`` from the next request; other options stay.
         """
         read_options(**{**self._options, **options})  # raises before anything changes
         self._options = {**self._options, **options}

@@ -98,7 +98,7 @@ class StoredInteractions:
 
 
 def _input_steps(given: Any) -> list[Any]:
-    """The steps of an input, with which a stored interaction begins
+    """The steps of an input, which are the beginning of a stored interaction
     (https://ai.google.dev/gemini-api/docs/interactions-breaking-changes-may-2026).
     """
     if type(given) is str:

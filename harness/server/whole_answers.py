@@ -1,4 +1,6 @@
-"""The interaction that the pieces of a stream make up (https://ai.google.dev/api/interactions-api)."""
+"""Assembles the interaction from the pieces of a stream
+(https://ai.google.dev/api/interactions-api).
+"""
 
 from __future__ import annotations
 

@@ -2,9 +2,9 @@
 expectations.
 
 `models` has the shapes of the files and their JSON Schema, `reader` turns text into them and finds
-all faults, `checks` knows what values may name, `accept` fills an empty expectation and leaves
-every other character alone. This package opens no file and reads no clock: text, known names and
-the date come from the caller.
+all faults, `checks` checks names and dates, `accept` fills an empty expectation and leaves every
+other character alone. This package opens no file and reads no clock: text, known names and the date
+come from the caller.
 """
 
 from .accept import accept

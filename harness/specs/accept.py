@@ -94,8 +94,7 @@ def _find(body: str, case: str, key: str) -> _Place:
                 if value.tag != "tag:yaml.org,2002:null":
                     raise _error(
                         cell.start_mark.line + 1,
-                        f"expect.{bare(key)} is not empty; delete what stands there to have it"
-                        " filled",
+                        f"expect.{bare(key)} is not empty; delete its value to have it filled",
                     )
                 return _Place(index, node, name_key, name, "reviewed" in pairs, cells, cell, value)
         raise _error(
@@ -183,7 +182,7 @@ def _verify(before: Any, after: str, place: _Place, key: str, written: Any) -> N
 
 
 def _canonical(data: Any) -> str:
-    """A text that is equal only for equal data: 1, 1.0 and true differ."""
+    """A text that is equal for equal data only: 1, 1.0 and true differ."""
     return json.dumps(data, sort_keys=True)
 
 

@@ -1,8 +1,8 @@
 """Checks the values of a spec that a shape cannot judge: known names, paths, dates, operators,
 repeated names, and keys that belong to different kinds of case.
 
-Every check takes raw data and looks only at values of the right shape: wrong shapes are pydantic's
-findings, and one fault must not hide another.
+Every check takes raw data and looks only at values of the right shape: pydantic reports wrong
+shapes, and one fault must not hide another.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def cassette_fault(name: str) -> str | None:
     if _WITH_EXCHANGE.search(name):
         return "ends in the number of an exchange; write that under the key exchange"
     if not all(_SEGMENT.fullmatch(segment) for segment in segments):
-        return "has other characters than a-z 0-9 . _ - and /"
+        return "has characters other than a-z 0-9 . _ - and /"
     if name.endswith((".yaml", ".yml")):
         return "ends in .yaml, which is left out here"
     return None
@@ -229,7 +229,7 @@ def _known_failing(value: Any, case: _Case, known: Known) -> Iterator[Fault]:
 
 
 def _unexpected(key: str, cell: str, case: _Case) -> Iterator[Fault]:
-    """Only a cell that is expected can fail or lose something."""
+    """Only a cell with an expectation can fail or lose a fact."""
     expect = case.get("expect")
     if isinstance(expect, dict) and cell not in expect:
         fact = f"{key} names {show(cell)}, which expect does not have"
@@ -254,7 +254,7 @@ def _kind_faults(case: _Case, dialects: Collection[str]) -> Iterator[Fault]:
     """
     prompt, turns, expect = case.get("prompt"), case.get("turns"), case.get("expect")
     if isinstance(prompt, dict):
-        fact = "a case with a prompt of its own sends a request and replays nothing"
+        fact = "a case with its own prompt builds a request and replays nothing"
         for key in _STREAM_KEYS:
             if key in case:
                 yield (key,), f"{fact}; take {key} or prompt away"
@@ -268,7 +268,9 @@ def _kind_faults(case: _Case, dialects: Collection[str]) -> Iterator[Fault]:
         for index, turn in enumerate(turns):
             yield from _turn_faults(index, turn)
         if "context" in case:
-            fact = "a conversation takes what its client chose from the recorded requests"
+            fact = (
+                "a conversation takes the values that its client chose from the recorded requests"
+            )
             yield ("context",), f"{fact}; take context away"
     else:
         opening = {}

@@ -1,5 +1,5 @@
-"""Spec files that were read before: their data as JSON, under a key of everything that decides how
-a file is read. A file with a fault is not kept, so only shapes are checked again.
+"""Spec files that were read before: their data as JSON, under a digest of everything that
+influences the reading of a file. A file with a fault is not kept, so only shapes are checked again.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Kept(Protocol):
 
 
 def key_of(text: str, known: Known, version: str) -> str:
-    """A digest of all that decides how a file is read."""
+    """A digest of everything that influences the reading of a file."""
     names = [
         sorted(known.dialects),
         sorted(known.providers),

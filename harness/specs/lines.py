@@ -26,7 +26,7 @@ class Lines:
 
     def __call__(self, place: Path) -> int:
         """The line of a path; for a missing key, that of the nearest mapping around it. A path may
-        leave out operators that stand between its steps.
+        leave out operators between its steps.
         """
         if place in self.first:
             return self.first[place]

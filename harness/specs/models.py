@@ -1,7 +1,7 @@
 """The shapes of spec files and features files. They are closed: unknown keys are errors.
 
 pydantic checks them and gives editors their JSON Schema; `reader` words its findings. An
-expectation is any JSON value, so the shape says nothing about it: `checks` looks at its operators.
+expectation is any JSON value, so its shape is not checked here: `checks` looks at its operators.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ PATTERNS: Final = {
     r"\S": "a sentence",
     r"^[A-Za-z0-9-]+/[A-Za-z0-9._-]+#[1-9][0-9]*$": "a public thread like owner/repo#12",
 }
-"""The patterns of the fields below, and what an error message calls each."""
+"""The patterns of the fields below, and their descriptions for error messages."""
 _NAME, _DOTTED, _LINK, _SENTENCE, _THREAD = PATTERNS
 
 _DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -56,7 +56,7 @@ class SpecError(ValueError):
 
 
 def _given(value: object) -> object:
-    """Refuse an optional key without a value: it is a slip, not a default."""
+    """Refuse an optional key without a value, because that is a mistake, not a default."""
     if value is None:
         raise PydanticCustomError("empty", "given a value, or its line deleted")
     return value
@@ -107,7 +107,9 @@ class Outcome(_Closed):
 
 
 class Turn(_Closed):
-    """One turn of a conversation: its opening prompt, or what follows the previous answer."""
+    """One turn of a conversation: its opening prompt, or the continuation after the previous
+    answer.
+    """
 
     prompt: dict[str, Any] | None = Field(
         default=None, description="First turn only: for each dialect, its own prompt."
@@ -279,7 +281,7 @@ class Feature(_Closed):
 
     id: Annotated[str, Field(pattern=_DOTTED)] = Field(description="<group>.<name>, lower-case.")
     title: Sentence = Field(description="The name of the feature in the report.")
-    meaning: Sentence = Field(description="What a client with this feature does, in a sentence.")
+    meaning: Sentence = Field(description="A sentence that describes a client with this feature.")
     link: Link = Field(description="Public documentation of it.")
     aspects: Annotated[tuple[Aspect, ...] | None, Field(strict=False)] = Field(
         None,

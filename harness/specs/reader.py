@@ -1,9 +1,8 @@
 """Reads text into cases or features, or raises one `SpecError` with all faults.
 
-Two checks run over the same plain data, and the second does not wait for the first: pydantic checks
-the shapes, `checks` what the values name. A fault has a path into the data, and the path gives the
-line. Only where the rest of a file cannot be judged (no YAML, not our format, a newer format), one
-problem is reported alone.
+Two independent checks run over the same plain data: pydantic checks the shapes, `checks` checks
+names and dates. A fault has a path into the data, and the path gives the line. Only where the rest
+of a file cannot be judged (no YAML, not our format, a newer format), one problem is reported alone.
 """
 
 from __future__ import annotations
@@ -32,7 +31,9 @@ _Line = Callable[[Path], int]
 
 MAX_CHARACTERS: Final = 32 * 1024 * 1024
 MAX_PROBLEMS: Final = 100
-"""Problems that are listed: more are not useful, and the search for similar names takes time."""
+"""The maximum number of listed problems: more are not useful, and the search for similar names
+takes time.
+"""
 
 _HEAD: Final = re.compile(r"""(["']?)harness\1[ \t]*:[ \t]+(["']?)[0-9][0-9.]*\2[ \t]*(#.*)?""")
 _FEATURES: Final = re.compile(r"(?:\A|[\r\n])features[ \t]*:")
@@ -165,7 +166,7 @@ def _repeats(detail: ErrorDetails) -> bool:
 
 
 def _fault(detail: ErrorDetails, model: type[BaseModel]) -> Fault:
-    """One finding of pydantic; the line tells which case or feature it is about."""
+    """One finding of pydantic; its line identifies the case or feature."""
     inside = 2 if len(detail["loc"]) > 2 and detail["loc"][0] in ("cases", "features") else 0
     path, message = pydantic_fault(detail, model, inside=inside, patterns=PATTERNS)
     if path[inside:] == ("reviewed",) and detail["input"] is not None:

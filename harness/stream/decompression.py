@@ -107,15 +107,15 @@ class Unpacker:
 
 
 def unpack(body: bytes, coding: str | None) -> bytes:
-    """A whole body, decompressed as far as it goes if it is cut; raises zlib.error as
+    """A whole body, decompressed; a cut body as far as possible. Raises zlib.error as
     `Unpacker.feed` does.
     """
     return b"".join(Unpacker(coding).feed(body))
 
 
 def unpack_before_fault(body: bytes, coding: str | None) -> tuple[bytes, str]:
-    """A whole body, decompressed as far as it goes, and why it goes no further; empty if it is
-    whole.
+    """A whole body, decompressed as far as possible, and the reason why not further; the reason is
+    empty for a complete body.
     """
     unpacker, pieces = Unpacker(coding), []
     try:

@@ -1,10 +1,9 @@
-"""Canonical events: the facts of a Gemini stream, whichever provider sent it and in whichever
-spelling.
+"""Canonical events: the facts of a Gemini stream, independent of provider and spelling.
 
 Normalizers (`harness.providers`) make them, translators (`harness.dialects`) read them. An event is
-one fact of the wire, in wire order. Nothing is merged and nothing is left out: an `Unknown` holds
-whatever no kind describes. Within one frame the order is start, metadata, usage, parts,
-annotations, finish, so that a reader of content already knows the model and the counts so far.
+one fact of the wire, in wire order. Nothing is merged and nothing is left out: facts of no other
+kind become an `Unknown`. Within one frame the order is start, metadata, usage, parts, annotations,
+finish, so that a reader of content already knows the model and the counts so far.
 
 Events are msgspec structs, because frame → event → payload is the hot path. ``msgspec.to_builtins``
 gives the ``{"kind": …}`` form of ``harness.replay(layer="events")``, which leaves out fields that
@@ -27,12 +26,12 @@ answer failed and gives no reason.
 """
 
 End = Literal["complete", "cut", "reset", "aborted", "unknown"]
-"""How an exchange ended. ``cut``: closed before its declared end; ``reset``: the connection was
+"""The ends of an exchange. ``cut``: closed before its declared end; ``reset``: the connection was
 reset; ``aborted``: the client left; ``unknown``: not recorded.
 """
 
 INTERRUPTED: Final = frozenset({"cut", "reset", "aborted"})
-"""The ends after which the answer is not whole."""
+"""The ends after which the answer is incomplete."""
 
 
 class Event(Struct, tag_field="kind", omit_defaults=True, gc=False):
@@ -42,8 +41,9 @@ class Event(Struct, tag_field="kind", omit_defaults=True, gc=False):
 
 
 class Start(Event, tag="start"):
-    """The stream begins. ``model`` and ``id`` are the wire's; without them the model that was asked
-    for, and None. ``implied``: the wire has a message for the beginning, and it did not come.
+    """The stream begins. ``model`` and ``id`` are the wire's; if it has none, the requested model,
+    and None. ``implied``: the wire normally begins with a message of its own, but that message did
+    not come.
     """
 
     model: str | None = None
@@ -67,9 +67,9 @@ class Metadata(Event, tag="metadata"):
 class Text(Event, tag="text"):
     """A piece of the answer's text, untrimmed, perhaps empty. ``signature``: base64 as on the wire.
 
-    ``role`` is None for the assistant, ``""`` for the model under another name or none, else the
-    wire's word; text of such a role (``system``) is not part of the answer. ``refusal``: the model
-    declines to answer, in a field of the wire's own.
+    ``role`` is None for the assistant, ``""`` for the model under another name or without a name,
+    else the wire's word. Text of any other role (``system``) is not part of the answer.
+    ``refusal``: the model declines to answer, in a field of the wire's own.
     """
 
     text: str
@@ -107,7 +107,7 @@ class CallPiece(Event, tag="call_piece"):
     """A piece of the arguments of call ``call``, where the wire streams them.
 
     ``path`` is an RFC 9535 JSON path; ``value`` a string piece, number, boolean or None; ``more``:
-    the value goes on in a later piece. A piece without a value, with which the wire opens a new
+    the value continues in a later piece. A piece without a value, with which the wire opens a new
     array element, has the path ``""``.
     """
 
@@ -134,8 +134,8 @@ class CallEnd(Event, tag="call_end"):
 
 
 class CallInvalid(Event, tag="call_invalid"):
-    """Call ``call`` is whole, and its arguments are no JSON object. ``text`` is what the wire sent,
-    after the JSON text of arguments that came in pieces. It stands in the place of `CallEnd`.
+    """Call ``call`` is whole, and its arguments are no JSON object. ``text`` is the wire's text,
+    without the JSON text of arguments that came in pieces. It stands in the place of `CallEnd`.
     """
 
     call: int
@@ -275,8 +275,8 @@ class Usage(Event, tag="usage", rename={"wire": "raw"}):
     lacks.
 
     ``output`` excludes ``reasoning``; ``input`` includes ``cached`` and ``cache_write``. ``raw`` is
-    the wire's whole object. ``wire`` is the same, or a struct of which ``raw`` is made when it is
-    read; objects whose structs have one type have the same fields.
+    the wire's whole object. ``wire`` is the same object, or a struct from which ``raw`` is made on
+    demand. Objects whose structs have the same type have the same fields.
     """
 
     wire: dict[str, Json] | Struct
@@ -336,8 +336,8 @@ class Error(Event, tag="error"):
 
 
 class Notice(Event, tag="notice"):
-    """A warning of the provider's client, after which the stream goes on. ``severity`` is the
-    wire's word, ``raw`` the whole message.
+    """A warning of the provider's client, which does not end the stream. ``severity`` is the wire's
+    word, ``raw`` the whole message.
     """
 
     severity: str
@@ -346,8 +346,8 @@ class Notice(Event, tag="notice"):
 
 
 class Incomplete(Event, tag="incomplete"):
-    """The stream stopped before its end. ``rest`` is the text of the message that it stopped
-    inside.
+    """The stream stopped before its end. ``rest`` is the text of the incomplete message
+    at the end.
     """
 
     end: End

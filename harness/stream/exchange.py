@@ -16,7 +16,7 @@ OriginKind = Literal["recorded", "loopback", "imported", "written"]
 class CassetteError(ValueError):
     """A cassette or recording that cannot be read or written.
 
-    The message says where and why, and is printable.
+    The message has the place and the reason, and is printable.
     """
 
     def __init__(self, message: str) -> None:

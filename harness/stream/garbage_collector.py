@@ -6,7 +6,7 @@ import gc
 from typing import Final
 
 YOUNG_OBJECTS: Final = 50_000
-"""New objects after which the collector looks at them; Python's own number is 700."""
+"""The number of new objects after which the collector runs; Python's own number is 700."""
 
 
 def collect_seldom() -> None:

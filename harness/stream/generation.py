@@ -4,7 +4,7 @@ A dialect turns its prompt into a `GenerateRequest`: the body of a generate requ
 API documents it (https://ai.google.dev/api/generate-content). A provider puts it into the envelope
 of its wire, or writes the body of another wire from it.
 
-For another wire the dialect does not fit values to generateContent. In such a body **as given**:
+For another wire, the dialect does not adapt values to generateContent. In such a body **as given**:
 
 - schemas are the JSON Schemas of the prompt (``parametersJsonSchema``, ``responseJsonSchema``);
 - a ``functionResponse`` has the tool's own value as ``response``, whatever its type, or its content
@@ -64,20 +64,21 @@ class ToolOutcome:
 
 
 NOT_RUN = ToolOutcome("the call was not run", failed=True)
-"""The outcome of a call to which the user answered instead of a tool: the API refuses a call
+"""The outcome of a call if the user wrote a text instead of giving a result: the API refuses a call
 without a result.
 """
 
 
 def outcomes_of(calls: int, then: Sequence[ToolOutcome] | str) -> Sequence[ToolOutcome]:
-    """The outcome of each call of an answer: `NOT_RUN` where the user says something instead of
-    giving results. Raises `TranslationError` unless there is one for each call.
+    """The outcome of each call of an answer: `NOT_RUN` for each if the user writes a text instead
+    of giving results. Raises `TranslationError` unless there is one for each call.
     """
     if isinstance(then, str):
         return [NOT_RUN] * calls
     if len(then) != calls:
         raise TranslationError(
             "results",
-            f"the answer has {calls} calls, and {len(then)} outcomes are given; each call has one",
+            f"the answer has {calls} calls, and {len(then)} outcomes are given;"
+            " give one for each call",
         )
     return then

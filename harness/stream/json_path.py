@@ -1,9 +1,9 @@
 """JSON paths (RFC 9535): reads and writes them, and assembles an object from pieces with paths.
 
-An assembly reads each path once, however many pieces it brings, and joins the pieces of a string
-once, at the end: the cost grows with the size of the input only. A piece whose path leads nowhere
-changes nothing and is refused; so is an array index far beyond the array's end, because a stream
-must not decide how much memory is used.
+An assembly reads each path only once, independent of the number of its pieces, and joins the pieces
+of a string only once, at the end. So the cost grows only with the size of the input. A piece whose
+path leads nowhere changes nothing and is refused; so is an array index far beyond the array's end,
+because a stream must not decide how much memory is used.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Steps = tuple[str | int, ...]
 
 MAX_STEPS: Final = 100
 MAX_GAP: Final = 10_000
-"""The limit of array elements of one object that are left out and filled with null."""
+"""The maximum number of array elements that one object may leave out; they become null."""
 
 _STEP: Final = re.compile(
     r"""\.([^.*\[\]'"]+)|\[([0-9]{1,9})\]|\['((?:[^'\\]|\\.)*)'\]|\["((?:[^"\\]|\\.)*)"\]""",
@@ -58,10 +58,11 @@ class Assembly:
         self._gap = MAX_GAP
 
     def add(self, path: str, value: Json, more: bool = False) -> bool:
-        """Set the value at a path, or append a string to the string there; False if the path leads
-        nowhere or another value is there.
+        """Set the value at a path, or append a string to the string there; Returns False if the
+        path leads nowhere or another value is there.
 
-        ``more`` (the string goes on in a later piece) changes nothing: some peers leave it out.
+        ``more`` (the string continues in a later piece) is ignored, because some peers leave it
+        out.
         """
         self.too_far = False
         if path not in self._steps:
@@ -92,7 +93,9 @@ class Assembly:
         return self._root
 
     def _put(self, steps: Steps, value: Json) -> bool:
-        """Follow the path as far as it exists, then add a new branch; only null is replaced."""
+        """Follow the path as far as it exists, then add the rest; of existing values only null is
+        replaced.
+        """
         holder: Json = self._root
         for at, step in enumerate(steps):
             if type(holder) is dict and type(step) is str:
@@ -168,7 +171,7 @@ def readable_path(steps: Iterable[str | int | range]) -> str:
 
 
 def readable_steps(path: str) -> list[str | int]:
-    """The steps of a `readable_path`; several items are the first of them."""
+    """The steps of a `readable_path`; for several items, the step to the first."""
     return [
         int(match["index"])
         if match["index"]

@@ -45,7 +45,7 @@ class RememberedCall:
 
 
 class Session:
-    """Ids, tool names and signatures of one conversation, and the state of the present replay.
+    """The ids, tool names and signatures of one conversation, and the state of the present replay.
 
     ``ids`` makes the next id for a prefix (``"call"`` → ``"call_1"``, ``"call_2"``, …); a caller
     may replace it. ``context`` are the caller's values for the conversation, named as in the event
@@ -55,8 +55,7 @@ class Session:
     had to rename.
 
     The pipeline sets ``at_ms``, the milliseconds from the request to the read that completed the
-    present frame (None if not recorded), and ``streamed``, which tells a streamed answer from a
-    unary one.
+    present frame (None if not recorded), and ``streamed``: whether the answer is a stream.
     """
 
     def __init__(
@@ -79,7 +78,7 @@ class Session:
 
     @property
     def invented(self) -> set[str]:
-        """The latest ids that no wire gave; as many as there are ids that can't be given again."""
+        """The latest invented ids: those that the session still remembers."""
         return {given for given, invented in self._given.items() if invented}
 
     def next_id(self, prefix: str) -> str:
@@ -108,7 +107,9 @@ class Session:
         _add(self.calls, call_id, RememberedCall(name, signature, wire_id), self._limit)
 
     def remember_signature(self, signature: str, part: SignedPart) -> None:
-        """Keep which part a signature is of, where the event model does not tell it."""
+        """Remember the part to which a signature belongs, for event models
+        that do not show it.
+        """
         _add(self.signed, signature, part, self._limit)
 
     def _give(self, given: str, invented: bool = False) -> str:

@@ -35,7 +35,7 @@ class Block(NamedTuple):
 
 
 class Splitter:
-    """Splits text that comes in pieces into text and blocks, in order."""
+    """Divides text that comes in pieces into text and blocks, in order."""
 
     def __init__(self) -> None:
         self._body: list[str] | None = None  # the pieces of the open block
@@ -43,7 +43,7 @@ class Splitter:
         self._held = ""
 
     def feed(self, text: str) -> list[str | Block]:
-        """The text and blocks that this piece completes; empty text never comes out."""
+        """The text and blocks that this piece completes; never an empty text."""
         if "<" not in text and self._body is None and not self._held:  # nearly all text
             return [text] if text else []
         pieces: list[str | Block] = []
@@ -260,10 +260,10 @@ class Declared(Protocol):
 
 
 def infer_name(payload: Mapping[str, Json], tools: Iterable[Declared]) -> str | None:
-    """The declared tool whose schema fits an object without a name best.
+    """The declared tool whose schema fits a nameless object best.
 
     The score is the number of known keys less the number of unknown keys, at least 0; the first of
-    equals wins. A tool that requires a key which the object lacks is out.
+    equals wins. A tool is excluded if it requires a key that the object does not have.
     """
     keys = payload.keys()
     best, best_score = None, -1

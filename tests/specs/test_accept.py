@@ -188,7 +188,7 @@ def _wrapped(found: Any) -> Sequence[Any]:
             "first",
             "anthropic",
             [],
-            "line 7: expect.anthropic is not empty; delete what stands there to have it filled",
+            "line 7: expect.anthropic is not empty; delete its value to have it filled",
         ),
         ("third", "anthropic", [], "line 1: there is no case 'third' in this file"),
         (

@@ -1,8 +1,8 @@
 """The requests that the API refuses: rules for Gemini's wires, each with its source.
 
-Each rule was documented, or seen by somebody who published the API's message. A rule judges the
-canonical form of a request. The first rule that a request breaks gives the error, as a parser comes
-before a validator, and a validator before the model.
+Each rule is documented, or somebody has published the API's message. A rule judges the canonical
+form of a request. The first broken rule gives the error. The rules are in the order of the API:
+first the parser, then the validator, then the model.
 """
 
 from __future__ import annotations
@@ -56,10 +56,10 @@ def find_broken_rules(
     body: bytes, identity: Identity, given: Callable[[], Given]
 ) -> Iterator[BrokenRule]:
     """The rules of all levels that a request breaks, in the order of the table. A request that does
-    not generate, is of another API than Gemini's or is no JSON object breaks none.
+    not generate, that is not for Gemini's API, or that is no JSON object breaks no rule.
 
-    ``given`` gives the signatures and interactions of the served exchanges. If there are none, each
-    one in a request is accepted.
+    ``given`` gives the signatures and interactions of the served exchanges. If the exchanges have
+    no signatures, every signature is accepted.
     """
     sent = decode_object(body) if identity.generates else None
     asked = None if sent is None else _read(sent, identity, given)
@@ -72,7 +72,7 @@ def find_broken_rules(
         try:
             lines = list(rule.check(generate))
         except RecursionError:
-            continue  # nobody can say what a parser makes of a Schema that nests so deeply
+            continue  # the API's behaviour for a Schema of such depth is unknown
         if lines:
             yield BrokenRule(rule, "\n".join(lines))
 

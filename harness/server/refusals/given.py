@@ -1,5 +1,5 @@
-"""Whatever recorded exchanges gave out for later requests: signatures with their parts, and the ids
-of interactions.
+"""The values that recorded exchanges gave out for later requests: signatures with their parts, and
+the ids of interactions.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ _KINDS: Final = ("functionCall", "toolCall", "toolResponse", "executableCode", "
 @dataclass(frozen=True, slots=True)
 class Given:
     """Three tables by signatures in canonical spelling: ``places``, the parts at which it stood;
-    ``models``, those that gave it; ``copies``, how often it stood in one request or answer at most.
-    ``interactions``: the contents of each stored interaction, by id.
+    ``models``, those that gave it; ``copies``, the maximum number of its occurrences in one request
+    or answer. ``interactions``: the contents of each stored interaction, by id.
     """
 
     places: Mapping[str, frozenset[Place]]

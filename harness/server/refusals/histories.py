@@ -1,7 +1,7 @@
 """The history of a request on Gemini's other wires, as the contents of a generate request.
 
-The Interactions API and the OpenAI-compatible endpoint ask the same models, so a history has to
-keep the same rules. The signature of a thought step stands at the call after it
+The Interactions API and the OpenAI-compatible endpoint use the same models, so the same rules hold
+for their histories. The signature of a thought step is put at the call after it
 (https://ai.google.dev/gemini-api/docs/interactions), the one of a tool call in its
 ``extra_content`` (https://ai.google.dev/gemini-api/docs/openai).
 """

@@ -1,4 +1,4 @@
-"""The shape of a rule, and the request that it judges."""
+"""The type of a rule, and the request that it judges."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Generate:
 
     @property
     def takes_prefill(self) -> bool:
-        """Whether the model goes on with a last turn of its own."""
+        """Whether the model continues a last turn of its own."""
         return bool(_PREFILLED.search(self.model))
 
     def parts(self) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:

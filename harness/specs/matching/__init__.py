@@ -1,4 +1,4 @@
-"""Compares an expectation with a value and reports what differs in few findings.
+"""Compares an expectation with a value and reports the differences in few findings.
 
 `compare` decides first, in one pass (`equality`, `operators`), and explains only what is not equal:
 it walks down to the difference (`explain`), and compares lists by an alignment (`lists`) in which
@@ -42,8 +42,8 @@ def compare(expected: Json, actual: Json, *, limit: int = 100) -> list[Mismatch]
     Exact: true is not 1, 1 equals 1.0, key order never matters; operators of the expectation allow
     more. ``$same`` binds its name at the first use that matches, in the order of the expectation;
     inside ``$contains`` and ``$unordered`` the first choice that works for that list is kept. There
-    are at most ``limit`` findings; if there are more, one more at ``$`` says how many. Raises
-    nothing for JSON data.
+    are at most ``limit`` findings. If there are more differences, an additional finding at ``$``
+    has their number. Raises nothing for JSON data.
     """
     try:
         bindings = Bindings()

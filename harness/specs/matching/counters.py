@@ -1,8 +1,8 @@
 """Shifts of counted numbers along two lists: after one lost block every later number is off by one.
 
 A shift gives one finding, not one for each number. The sightings of each counter are walked in
-order, with the `Course` of its numbers so far. A sighting that follows the course is correct, also
-that of a number from before a shift. Any other sighting begins a shift. A shift that stays becomes
+order, with the `Course` of its numbers so far. A sighting that follows the course is correct, even
+if the number is from before a shift. Any other sighting begins a shift. A shift that stays becomes
 part of the course. If the numbers return to the old course, the shift is a finding of its own.
 """
 
@@ -22,7 +22,7 @@ from .operators import NOTHING, Bindings, fields, matches, operator_of
 MINUS: Final = "\N{MINUS SIGN}"
 
 LOOK_AHEAD: Final = 1_000
-"""How many sightings after a stretch are searched for a later number."""
+"""The number of sightings after a stretch that are searched for a later number."""
 
 Course = tuple[tuple[int, int], ...]
 """``((3, -1), (7, -2))``: counted numbers from 3 on are off by −1, from 7 on by −2."""
@@ -112,7 +112,7 @@ def _shifts_of(items: list[Sighting], runs: Runs) -> Iterator[Shift]:
             while stop < len(items) and items[stop].by == first.by:
                 stop += 1
             count = stop - place
-            # A number from before the shift says nothing about it.
+            # A number from before the shift is no evidence for or against it.
             later = items[stop : stop + LOOK_AHEAD]
             following = next((item for item in later if item.number >= first.number), None)
             cause = _cause(runs, since, first.step, first.name, sure=count == 1)
@@ -131,8 +131,8 @@ def _shifts_of(items: list[Sighting], runs: Runs) -> Iterator[Shift]:
 
 
 def _cause(runs: Runs, since: int, until: int, name: str, *, sure: bool = False) -> int | None:
-    """The last run between two steps that has numbers of this name; without ``sure``, the last one
-    of all if none has.
+    """The last run between two steps that has numbers of this name; if there is none, the last run
+    of all, unless ``sure``.
     """
     steps = [step for step in runs if since <= step < until]
     last = steps[-1] if steps and not sure else None

@@ -1,4 +1,4 @@
-"""Explains what differs between an expectation and a value, as findings.
+"""Explains the differences between an expectation and a value, as findings.
 
 It walks down to the difference. deepdiff compares mappings without operators; it is imported when
 the first one is met. `lists` compares lists. Where operators are, each key is compared in turn, in
@@ -46,7 +46,7 @@ class Explainer:
         self.silenced: set[Path] = set()
 
     def explain(self, path: Path, expected: Json, actual: Json) -> None:
-        """Add what differs; nothing if ``actual`` is as expected."""
+        """Add the differences; none if ``actual`` is as expected."""
         if path in self.silenced or self.bindings.meets(expected, actual):
             return
         if len(self.mismatches) >= self.limit:
@@ -86,8 +86,8 @@ class Explainer:
             self._explain_field((*path, *steps), want, got)
 
     def _explain_list(self, path: Path, expected: list[Json], actual: list[Json]) -> None:
-        """Add each run, each text that was cut differently, each shift of counted numbers, and what
-        differs inside the pairs.
+        """Add each run, each text that was cut differently, each shift of counted numbers, and the
+        differences inside the pairs.
 
         The numbers are looked at before the first finding is added, because the finding of a run
         names the shift that the run causes.
@@ -127,7 +127,7 @@ class Explainer:
         self.silenced = silenced
 
     def _explain_item(self, path: Path, expected: Json, actual: Json) -> None:
-        """Add what differs in a pair, but numbers that have findings of their own."""
+        """Add the differences in a pair, except numbers that have findings of their own."""
         if is_plain(expected) and sightings(expected, actual, self.loose)[1]:
             return
         if self.bindings.meets(expected, actual) or likeness(expected, actual, self.loose):
@@ -136,8 +136,8 @@ class Explainer:
             self.add(path, "changed", expected, actual)
 
     def _explain_operator(self, path: Path, expected: dict[str, Json], actual: Json) -> None:
-        """Add the differences inside an operator's argument; one finding with a sentence where
-        there is nothing to walk into.
+        """Add the differences inside an operator's argument, or one finding with a sentence if it
+        has no inside.
         """
         ((operator, argument),) = expected.items()
         before = len(self.mismatches) + self.hidden
@@ -183,8 +183,8 @@ class Explainer:
     def _nearest(
         self, item: Json, actual: list[Json], places: Sequence[int]
     ) -> tuple[int | None, str]:
-        """The next item with the same type or kind; of an item without one, the object that is most
-        like it. None where no item is like it.
+        """The next item with the same type or kind; for an item without a type, the most similar
+        object. None where no item is like it.
         """
         wanted = _described(item)
         if label := _label(wanted):
@@ -253,7 +253,7 @@ def _label(item: Json) -> Json:
 
 
 def _refusal(operator: str, argument: Json, actual: Json) -> str:
-    """Why an operator does not accept a value that has nothing to walk into."""
+    """The reason why an operator without an inner expectation does not accept a value."""
     pattern = read_pattern(argument) if operator == "$re" else None
     if isinstance(pattern, Pattern) and isinstance(actual, str) and pattern.refuses(actual):
         return pattern.refuses(actual)
@@ -266,10 +266,10 @@ def _deep_fields(
     """The differences that deepdiff finds in two mappings and the mappings in them, in the order of
     their paths: the path and both values, `NOTHING` for a key that is not there.
 
-    deepdiff decides about keys. It hands all other values back, because numbers, lists and texts
-    have rules of their own here.
+    deepdiff decides about keys. It passes all other values back, because numbers, lists and texts
+    have their own rules here.
     """
-    from deepdiff import DeepDiff  # not before something differs: its import takes long
+    from deepdiff import DeepDiff  # imported only if there is a difference, because it takes long
     from deepdiff.helper import notpresent
 
     diff = DeepDiff(

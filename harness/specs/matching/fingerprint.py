@@ -1,5 +1,5 @@
-"""Units of a list: what an alignment compares, so that items are partners though their counted
-numbers differ, and texts though they were cut differently.
+"""Units of a list, which an alignment compares. Items can be partners although their counted
+numbers differ, and so can texts that were cut differently.
 
 The key of an item is the tuple of its leaves with the counted numbers masked, so that items after a
 lost block have the same keys as their partners. With one string masked as well, the pieces of one
@@ -27,7 +27,7 @@ TAGS: Final = frozenset({"type", "kind"})
 
 MAX_TEXTS: Final = 12
 MAX_LEAVES: Final = 50
-"""Items with more strings or more leaves are not treated as pieces of a text."""
+"""The maximum number of strings and of leaves of an item that is treated as a piece of a text."""
 
 Number = tuple[str, int]
 Frame = tuple[Any, ...]
@@ -51,7 +51,7 @@ def counted(key: str | int | None, value: Json) -> Number | None:
 class Unit(Struct, frozen=True, gc=False):
     """One item of a list, or consecutive pieces of one text; the first has index ``start``.
 
-    ``key`` is what an alignment compares, None for an item with operators. ``numbers`` are the
+    An alignment compares ``key``, which is None for an item with operators. ``numbers`` are the
     counted numbers in order. A piece has its ``text`` and the ``frame`` that all pieces share; a
     text has its ``pieces``.
     """
@@ -131,7 +131,7 @@ def _read(item: Json) -> _Read:
             numbers.append(number)
         elif isinstance(leaf, str) and last not in TAGS:
             strings.append((len(key), leaf))
-        # True equals 1, so each leaf says whether it is a boolean.
+        # True equals 1 in Python, so each leaf has a flag: whether it is a boolean.
         key.append((path, isinstance(leaf, bool), leaf if number is None else number[0]))
     if not is_plain(item):
         return None, tuple(numbers), {}

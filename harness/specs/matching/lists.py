@@ -3,7 +3,7 @@ cut differently.
 
 Equal items at both ends are set aside, so a single deletion costs one pass. The other items become
 units (`fingerprint`), which are aligned by their keys: first with the pieces of a text joined, then
-what has no partner piece by piece, and what is left by likeness. An item with operators has no key:
+units without a partner piece by piece, and the rest by likeness. An item with operators has no key:
 the alignment asks whether it accepts an item, with names unbound, so the result does not depend on
 bound names.
 """
@@ -25,12 +25,12 @@ from .mismatch import Kind, Path
 from .operators import Bindings
 
 MAX_SCORES: Final = 1_000
-"""The largest left × right for pairing by likeness; more items are paired in order."""
+"""The maximum of left × right for pairing by likeness; more items are paired in order."""
 STEPS: Final = 100_000
 OPEN_STEPS: Final = 50_000
 """The step limits of an alignment by keys, and of one that asks items with operators."""
 MAX_SLIDE: Final = 50
-"""The most units by which a run is moved up to the start of a block."""
+"""The maximum number of units by which a run is moved up to the start of a block."""
 
 Same = Callable[[Unit, Unit], bool]
 PieceTexts = tuple[tuple[str, ...], tuple[str, ...]]
@@ -39,8 +39,9 @@ PieceTexts = tuple[tuple[str, ...], tuple[str, ...]]
 class Step(Struct, frozen=True):
     """Expected items beside actual items; ``start`` is the index of the first.
 
-    Equally many on both sides are pairs, which may differ. A run has none on one side. Pieces of a
-    text that was cut differently have their ``texts``, which may differ as a whole.
+    If both sides have the same number of items, these are pairs, which may differ. A run has none
+    on one side. Pieces of a text that was cut differently have their ``texts``, which may differ as
+    a whole.
     """
 
     start: int
@@ -78,7 +79,9 @@ class Step(Struct, frozen=True):
 
 
 def likeness(expected: Json, actual: Json, loose: Bindings) -> float:
-    """How much two items share, from 1 to 4; 0 if they are rather a missing and an extra item."""
+    """The similarity of two items, from 1 to 4; 0 if they should count as a missing and an extra
+    item.
+    """
     if isinstance(expected, dict) and isinstance(actual, dict):
         keys = {*expected, *actual}
         shared = expected.keys() & actual.keys()
@@ -205,7 +208,7 @@ def _slide_runs(units: list[Unit], others: list[Unit], pairs: Pairs, same: Same)
 
 
 def _common_ends(left: int, right: int, same: Callable[[int, int], bool]) -> tuple[int, int]:
-    """How many places are the same at the start, and how many of the rest at the end."""
+    """The number of equal places at the start, and of equal places at the end of the rest."""
     shortest = min(left, right)
     head = next((place for place in range(shortest) if not same(place, place)), shortest)
     rest = range(1, shortest - head + 1)
@@ -224,5 +227,5 @@ def _between(
 
 
 def _spread(units: list[Unit]) -> int:
-    """How many different counted numbers a run holds."""
+    """The number of different counted numbers in a run."""
     return len({number for unit in units for number in unit.numbers})

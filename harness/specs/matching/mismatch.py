@@ -23,7 +23,7 @@ MAX_SHOWN: Final = 1200
 LONG: Final = 160
 """A string that is longer is cut to its first difference."""
 EQUAL_SHOWN: Final = 40
-"""Characters that are shown before that difference."""
+"""The number of characters that are shown before that difference."""
 HERE: Final = " ▶ "
 """Marks the first difference of two strings."""
 
@@ -34,8 +34,8 @@ class Mismatch(Struct, frozen=True):
     ``path`` has indices of the expectation; for ``extra``, of the actual value. ``kind`` is
     ``changed``, ``missing`` (expected, not got), ``extra`` (got, not expected), ``moved`` (a
     counted number is off by the same amount from here on) or ``recut`` (same text, cut
-    differently). ``expected`` and ``got`` are JSON values, None for none, a list for a run of
-    items. ``note`` is a sentence or ``""``.
+    differently). ``expected`` and ``got`` are JSON values: None if there is no value, a list for a
+    run of items. ``note`` is a sentence or ``""``.
     """
 
     path: str
@@ -46,9 +46,9 @@ class Mismatch(Struct, frozen=True):
 
 
 def sides(mismatch: Mismatch) -> tuple[str | None, str | None]:
-    """The expected and the actual value as JSON text, None for none. Two long strings begin shortly
-    before their first difference, which `HERE` marks; other long values are shortened in the
-    middle.
+    """The expected and the actual value as JSON text, None if there is no value. Two long strings
+    begin shortly before their first difference, which `HERE` marks; other long values are shortened
+    in the middle.
     """
     expected, got = mismatch.expected, mismatch.got
     if mismatch.kind == "changed" and expected is None and got is None:

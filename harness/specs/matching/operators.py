@@ -3,8 +3,8 @@
 An operator is a mapping with exactly one key, one of `OPERATORS`; any other key is compared as it
 is (`validate` refuses keys that look like operators). The walk goes from left to right, in the
 order of the expectation. `Bindings` hold the values of ``$same``; a failed try removes its
-bindings. Where there is a choice (``$contains``, ``$unordered``), the first one that works for that
-list is kept. `MAX_TRIES` and `MAX_PATTERN_STEPS` limit the cost of one comparison; beyond them
+bindings. If there are several choices (``$contains``, ``$unordered``), the first one that works for
+that list is kept. `MAX_TRIES` and `MAX_PATTERN_STEPS` limit the cost of one comparison; beyond them
 nothing matches, and `Bindings.gave_up` is true.
 """
 
@@ -38,7 +38,9 @@ TYPES: Final[dict[str, Callable[[Json], bool]]] = {
 """The types of ``$any``. 1.0 equals 1, so it is an integer."""
 
 MAX_TRIES: Final = 200_000
-"""Tries to place an item of ``$contains`` or ``$unordered``, in one comparison; about a second."""
+"""The maximum number of attempts to place an item of ``$contains`` or ``$unordered`` in one
+comparison; they take about a second.
+"""
 MAX_PATTERN_STEPS: Final = 1_000_000_000
 """Steps of all ``$re``, in one comparison: instructions of a pattern × characters of a text. Five
 seconds at most, and mostly far fewer.
@@ -195,7 +197,7 @@ def _try_places(
     """Try places from the left, item by item; where an item finds none, the item before it moves
     on.
     """
-    # In order and without names the leftmost places are the best there are: no item has to move.
+    # In order and without names, the leftmost places are always the best, so no item has to move.
     may_move = not in_order or (not bindings.loose and may_hold(wanted, b'{"$same"'))
     chosen: list[tuple[int, int]] = []  # the place, and how many names were bound before
     start = 0
@@ -282,7 +284,7 @@ class Operator(Struct, frozen=True):
     """One row of `OPERATORS`.
 
     ``accepts`` decides about a value, for an argument that ``is_argument`` accepts; ``takes`` says
-    which these are. ``refusal`` is the note about a value that has nothing to walk into.
+    which these are. ``refusal`` makes the note if there is no inner expectation to compare.
     """
 
     accepts: Callable[[Json, Json, Bindings], bool]

@@ -1,8 +1,8 @@
 """The patterns of ``$re``, matched by RE2 in time that is linear in the text.
 
 Specs come from strangers, and Python's own engine backtracks: a pattern of ten characters can keep
-it busy for years. RE2 cannot go back, so it lacks look-around and back-references. Only the sizes
-of the compiled pattern and of the text need a limit.
+it busy for years. RE2 cannot go back, so it lacks look-around and back-references. So only the size
+of the compiled pattern and the size of the text need a limit.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ MAX_PATTERN: Final = 500
 MAX_PROGRAM: Final = 2_000
 """Instructions of a compiled pattern."""
 MAX_SUBJECT: Final = 100_000
-"""Characters of a text that a pattern is tried on; a match takes about a second at most."""
+"""The maximum length of a text for a pattern; a match takes about a second at most."""
 MAX_MEMORY: Final = 1 << 20
 """Bytes for a compiled pattern and its states."""
 
@@ -38,7 +38,9 @@ _NUMBERED_REFERENCE: Final = re.compile(r"\\[1-9]")
 
 
 class PatternError(ValueError):
-    """A pattern that RE2 does not take, or that is too large; the message says which and why."""
+    """RE2 does not accept the pattern, or it is too large; the message has the construct and the
+    reason.
+    """
 
 
 class Pattern:
@@ -81,7 +83,7 @@ class Pattern:
 
 
 def _encoded(text: str) -> bytes:
-    """UTF-8, with U+FFFD for each half of a surrogate pair that stands alone."""
+    """UTF-8, with U+FFFD for each lone half of a surrogate pair."""
     try:
         return text.encode()
     except UnicodeEncodeError:

@@ -1,5 +1,5 @@
-"""Checks how the operators of an expectation are written, before anything is compared, so that the
-error of a spec can name the line.
+"""Checks the operators of an expectation before anything is compared, so that the error of a spec
+can name the line.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from .operators import OPERATORS, fault_of, operator_of
 Path = tuple[str | int, ...]
 
 OUT_OF_PLACE: Final = (
-    "$absent stands only as the value of a key, which must then not exist; leave the item out"
-    " instead"
+    "$absent is only allowed as the value of a key, and means that the key must not exist;"
+    " leave the item out instead"
 )
 DATA: Final = "; write data with such a key below $literal"
 
@@ -37,8 +37,9 @@ def check_expectation(expected: Json) -> list[tuple[Path, str]]:
     """The faults in the operators of an expectation, in reading order: the path to the operator's
     key, and a message.
 
-    A key that looks like an operator and is none, or does not stand alone, is a fault; the keywords
-    of JSON Schema are data. The walk keeps a stack of its own, so depth is no problem.
+    A key that looks like an operator but is none, or an operator beside other keys, is a fault; the
+    keywords of JSON Schema are data. The walk has its own stack, so the depth of the data has no
+    limit.
     """
     faults: list[tuple[Path, str]] = []
     waiting: list[tuple[Path, Json, bool]] = [((), expected, False)]
@@ -62,7 +63,7 @@ def check_expectation(expected: Json) -> list[tuple[Path, str]]:
 
 
 def _inside(path: Path, value: Json, operator: str | None) -> Iterator[tuple[Path, Json, bool]]:
-    """The expectations inside a value that can hold operators, and whether ``$absent`` may stand
+    """The expectations inside a value that can hold operators, and whether ``$absent`` is allowed
     there: only as the value of a key.
     """
     if operator == "$json":
@@ -80,7 +81,7 @@ def _inside(path: Path, value: Json, operator: str | None) -> Iterator[tuple[Pat
 def _check_key(key: str) -> str:
     """The fault of a key with a ``$``, of a mapping that is no operator."""
     if key in OPERATORS:
-        return f"{key} stands beside other keys; an operator is the only key of its mapping{DATA}"
+        return f"{key} is beside other keys; an operator must be the only key of its mapping{DATA}"
     if key in OF_JSON_SCHEMA or not _LIKE_AN_OPERATOR.fullmatch(key):
         return ""
     near = difflib.get_close_matches(key, OPERATORS, 1)

@@ -2,7 +2,7 @@
 body.
 
 Framers are incremental: bytes may be cut anywhere, each byte is read a fixed number of times, and
-an incomplete message is held as the pieces that came. Nothing is dropped: a text that is no message
+an incomplete message is kept in pieces, as it came. Nothing is dropped: text that is no message
 becomes a frame with ``raw``. `frame_by_content` chooses by the first byte: ``[`` begins a JSON
 array (`json_documents`), anything else server-sent events (`sse`).
 """

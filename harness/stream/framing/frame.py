@@ -22,7 +22,7 @@ class Frame(msgspec.Struct, gc=False):
     ``offset`` is the byte where the message begins, ``at_ms`` the time of the read that completed
     it. ``partial``: the stream ended inside it. ``message`` holds bytes until ``json`` or ``raw``
     is read, so that a strict decoder can read them instead; a value that was decoded is never
-    bytes. ``usual`` is what a strict decoder made of these bytes, where the framer has asked one.
+    bytes. ``usual`` is the result of a strict decoder for these bytes, if the framer has used one.
     """
 
     offset: int
@@ -60,7 +60,7 @@ class Frame(msgspec.Struct, gc=False):
 
 
 class Framer(Protocol):
-    """Bytes in, frames out; one instance for each body."""
+    """Turns bytes into frames; one instance for each body."""
 
     def feed(self, data: bytes, at_ms: float | None = None) -> list[Frame]:
         """The frames that these bytes complete."""
@@ -93,7 +93,9 @@ def as_text(data: bytes | memoryview) -> str:
 
 
 class Pieces:
-    """The pieces of an incomplete message. Appending costs the same however much is held."""
+    """The pieces of an incomplete message. The cost of appending does not depend on the size of the
+    buffer.
+    """
 
     def __init__(self, max_frame: int) -> None:
         self.max_frame = max_frame

@@ -1,5 +1,5 @@
-"""Frames JSON without server-sent events: documents over one or many lines, the elements of an
-array, a whole body as one message.
+"""Frames JSON that is not in server-sent events: documents over one or many lines, the elements of
+an array, or a whole body as one message.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from ..json_codec import Brackets, decode_json
 from . import MAX_FRAME, Frame, FramingError, make_frame
 
 MAX_GLUED: Final = 32
-"""The limit of places in one line that are tried as the beginning of a message."""
+"""The maximum number of places in one line that are tried as the beginning of a message."""
 
 _BOM: Final = b"\xef\xbb\xbf"
 _OBJECT: Final = re.compile(rb'\{\s*"')
@@ -176,8 +176,8 @@ class JsonLinesFramer:
     def _in_document(
         self, line: bytes, offset: int, at_ms: float | None, frames: list[Frame]
     ) -> None:
-        """Read a line after one that opens an object: the first must look like a field of it, and
-        none may be a message itself.
+        """Read a line after a line that opens an object. The first such line must look like a field
+        of the object, and no line may be a message itself.
         """
         if (len(self.document) == 1 and not _GOES_ON.match(line)) or self._message(
             line.strip()

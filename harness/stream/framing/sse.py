@@ -2,7 +2,7 @@
 two extensions for Gemini's wire.
 
 A JSON document may stand outside an event: an error in mid-stream, a unary reply, or JSON lines. If
-only the single ``data:`` lines of an event are valid JSON, each of them is a message.
+the ``data:`` lines of an event are valid JSON only one by one, each line is a message.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from .json_documents import BareJson, Strict, whole_document
 
 class SseFramer:
     """Server-sent events, and JSON documents between them. Comments and the fields event, id and
-    retry carry no message. A document that ``strict`` accepts is not decoded again by its reader.
+    retry carry no message. A document that the decoder ``strict`` accepts is not decoded a second
+    time by the reader of the frame.
     """
 
     def __init__(self, max_frame: int = MAX_FRAME, strict: Strict | None = None) -> None:
@@ -179,7 +180,7 @@ class SseFramer:
     def _take_other(
         self, line: bytes, at_ms: float | None, offset: int, frames: list[Frame]
     ) -> None:
-        if _length(line) > self.max_frame:  # in pieces, it would be refused where it is held
+        if _length(line) > self.max_frame:  # if it came in pieces, the buffer would refuse it
             raise too_long(offset, self.max_frame)
         if self.bare.pieces.held or not _is_field(line):
             self._end_event(at_ms, frames)
@@ -198,7 +199,9 @@ class SseFramer:
             frames.append(Frame(self.offset, None, as_text(line), None, partial=True))
 
     def _end_event(self, at_ms: float | None, frames: list[Frame], partial: bool = False) -> None:
-        """End the event: its data lines are one message, or one each if only that is JSON."""
+        """End the event: its data lines are one message together or, if only the single lines are
+        JSON, one message each.
+        """
         if not self.data:
             return
         start, self.data_size = self.starts[0], 0
@@ -208,8 +211,8 @@ class SseFramer:
             if len(line) < _LONG and not partial:
                 frames.append(Frame(start, _field_value(line), None, at_ms))
                 return
-            # The decoder minds neither the blank before a message nor the line end behind it; text
-            # keeps what is its own.
+            # The decoder ignores the blank before a message and the line end after it. In text that
+            # is not JSON, blanks of its own are kept.
             frame = make_frame(memoryview(line)[5:], start, at_ms, partial)
             if frame.text is not None:
                 frame.text = as_text(_field_value(line))

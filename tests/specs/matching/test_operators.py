@@ -243,7 +243,7 @@ def test_other_dollar_keys_are_data(data: Json) -> None:
         ([{"a": {"$Any": True}}], (0, "a", "$Any"), "(did you mean $any?)"),
         ({"$contains": [{"$regex": "x"}]}, ("$contains", 0, "$regex"), "unknown operator $regex"),
         ({"$json": {"$unorderd": []}}, ("$json", "$unorderd"), "(did you mean $unordered?)"),
-        ({"$any": "string", "b": 1}, ("$any",), "$any stands beside other keys"),
+        ({"$any": "string", "b": 1}, ("$any",), "$any is beside other keys"),
         ({"a": 1, "$oneOf": []}, ("$oneOf",), "; write data with such a key below $literal"),
     ],
 )
