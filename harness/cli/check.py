@@ -67,8 +67,8 @@ def _check(parsed: argparse.Namespace) -> int:
 
 
 def _without_repetitions(problems: Sequence[str]) -> list[str]:
-    """Drops a problem that only repeats another one after a place: each spec that names a damaged
-    cassette reports its damage again.
+    """Drops problems that only repeat another problem with a different place in front: each spec
+    that names a damaged cassette reports the damage again.
     """
     known = set(problems)
     return [

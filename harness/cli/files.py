@@ -298,8 +298,8 @@ def _schema(parsed: argparse.Namespace) -> int:
 
 
 def _refuse_existing(target: Path | None) -> None:
-    """Raises `CassetteError` for a file that exists, or that has a file for a folder: reading a
-    recording may take long, so this is asked first.
+    """Raises `CassetteError` if the file exists, or if one of its folders is a file. This is
+    checked first, because reading a recording may take long.
     """
     if target is None:
         return

@@ -16,8 +16,8 @@ from harness.recording.stock_cassettes import is_stock
 
 
 def convert(paths: Iterable[Path], complete: Callable[[Cassette], Cassette]) -> list[Path]:
-    """Replace each recording by a cassette, which ``complete`` gives the rest of its origin.
-    Returns the files that were replaced.
+    """Replace each recording by a cassette; ``complete`` adds the rest of its origin. Returns the
+    files that were replaced.
 
     Every cassette is written beside its file before the first file is replaced. Raises
     `CassetteError` with a line for each file that can't be converted; then no file has changed.
@@ -48,8 +48,8 @@ def convert(paths: Iterable[Path], complete: Callable[[Cassette], Cassette]) -> 
 
 
 def _recordings(path: Path, problems: list[str]) -> Iterator[Path]:
-    """The file, or the cassettes of vcrpy below a folder; not those outside it to which links
-    lead.
+    """The file itself, or the cassettes of vcrpy below a folder. Links out of the folder are not
+    followed.
     """
     if path.is_dir():
         folder = path.resolve()

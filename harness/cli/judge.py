@@ -1,4 +1,4 @@
-"""The command ``harness judge``: judges adapters by what they keep of recorded answers.
+"""The command ``harness judge``: judges adapters by the facts that they keep of recorded answers.
 
 It needs no project, no spec and no pytest: without ``--cassettes`` it takes the suite that comes
 with the package.
@@ -229,8 +229,8 @@ def _judge_one(
 
 
 def _unread_wires(items: Sequence[Item], cells: Sequence[AspectCell]) -> Mapping[str, int]:
-    """The wires of which no text is kept, though that of another wire is, with the number of their
-    answers with text.
+    """The wires of which no text is kept although text of another wire is kept, each with the
+    number of its answers with text.
     """
     verdicts: dict[str, list[str]] = {}
     of_item = {(item.cassette, item.number): item.exchange for item in items}
@@ -330,7 +330,7 @@ def _target_of(text: str) -> str:
 
 
 def declared_of(given: Sequence[str]) -> Mapping[str, tuple[DeclaredLoss, ...]]:
-    """The declared losses by adapter; under "" those of all."""
+    """The declared losses by adapter; those of all adapters are under ""."""
     if not given:
         return losses_of()
     try:
@@ -391,8 +391,8 @@ def _reason(error: Exception, file: Path) -> str:
 
 
 class ResultsFile:
-    """The JSON file of a run. It is a whole document after every cell, so that a run that is killed
-    leaves what it has judged.
+    """The JSON file of a run. It is a complete document after every cell, so a killed run leaves
+    the results so far.
     """
 
     def __init__(self, path: Path | None, skipped: Sequence[Unjudged]) -> None:
@@ -438,7 +438,7 @@ class ResultsFile:
         self._write(b'],"unused_losses":' + json.dumps(unused_losses).encode() + b"}")
 
     def _write(self, content: bytes) -> None:
-        """Write the content and the end of the document over the end that stands there."""
+        """Overwrite the present end of the document with new content and a new end."""
         if self._file:
             self._file.seek(self._at)
             self._file.write(content + self._closing + self._end)

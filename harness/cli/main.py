@@ -40,7 +40,9 @@ class Command(NamedTuple):
 
 
 COMMANDS: Final = {
-    "replay": Command("files:add_replay", "print what a layer makes of a recording as JSON lines"),
+    "replay": Command(
+        "files:add_replay", "print the output of a layer for a recording, as JSON lines"
+    ),
     "request": Command("files:add_request", "print the request that a prompt is translated into"),
     "show": Command("files:add_show", "print an overview of a recording, one line per frame"),
     "import": Command("files:add_import", "convert a recording of any known format to a cassette"),
@@ -52,11 +54,15 @@ COMMANDS: Final = {
     "compare": Command("report:add_compare", "print the differences between two runs"),
     "serve": Command("serve:add_arguments", "answer live clients from recordings"),
     "record": Command("record:add_arguments", "record cassettes from a live provider"),
-    "judge": Command("judge:add_arguments", "judge adapters by what they keep of recorded answers"),
+    "judge": Command(
+        "judge:add_arguments", "judge adapters by the facts that they keep of answers"
+    ),
     "sweep": Command("sweep:add_sweep", "judge an adapter on millions of captured streams"),
-    "sweep-diff": Command("sweep:add_diff", "print what one sweep loses that another kept"),
+    "sweep-diff": Command(
+        "sweep:add_diff", "print the facts that one sweep kept and another loses"
+    ),
     "drift": Command("drift:add_arguments", "compare a provider's answers with the recorded ones"),
-    "prove": Command("prove:add_arguments", "check that the specs notice known faults"),
+    "prove": Command("prove:add_arguments", "check that the specs detect known faults"),
     "mutate": Command("mutate:add_arguments", "write variants of a recording as cassettes"),
 }
 """All commands by name, in the order of ``harness --help``."""

@@ -48,7 +48,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--adapter",
         metavar="TARGET",
-        help="also run this adapter on each variant, and say what does not hold (default: none)",
+        help="also run this adapter on each variant, and print the relations that do not hold"
+        " (default: none)",
     )
     parser.add_argument(
         "-o",

@@ -43,7 +43,7 @@ def output_items(adapter: Adapter, exchange: Exchange) -> Iterator[Any]:
 
 
 def aspect_lines(adapter: Adapter, exchange: Exchange) -> Iterator[str]:
-    """One line for each aspect: its verdict and why. Raises `AdapterError`."""
+    """One line for each aspect: its verdict and the reason. Raises `AdapterError`."""
     judgement = judge_output(exchange, adapter, adapter.output(exchange))
     if judgement.error:
         raise AdapterError(judgement.error)

@@ -44,7 +44,9 @@ from .record_plan import (
 REFUSED: Final = 1
 INTERRUPTED: Final = 130
 STILL_S: Final = 15.0
-"""Seconds without news after which a run without a terminal prints that it is still waiting."""
+"""The number of seconds without progress after which a run without a terminal prints that it is
+still waiting.
+"""
 DAY_S: Final = 86_400.0
 ANSWERED: Final = ("recorded", "loopback")
 """Origins of cassettes that can be recorded again; written and imported ones cannot."""
@@ -61,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--all",
         action="store_true",
-        help="the same, and again every cassette that was recorded",
+        help="the same, and record every recorded cassette again",
     )
     parser.add_argument(
         "--prompt",
@@ -137,8 +139,8 @@ def add_asking(parser: argparse.ArgumentParser) -> None:
         "--allow-status", action="append", type=int, default=[], metavar="CODE", help=allowed
     )
     silence = (
-        "give up an answer after so many seconds without a byte, and a connection attempt (default:"
-        " 300); a program after so many seconds in all (default: 600)"
+        "give up an answer or a connection attempt after this many seconds without a byte (default:"
+        " 300), and a program after this many seconds in all (default: 600)"
     )
     parser.add_argument("--timeout", type=read_seconds, metavar="SECONDS", help=silence)
     parser.add_argument(
@@ -322,7 +324,7 @@ def _old_exchanges(plan: Plan, project: Project) -> tuple[Exchange, ...]:
 
 
 class Bar:
-    """A progress bar on a terminal; elsewhere a line now and then that the run still waits."""
+    """A progress bar on a terminal; otherwise an occasional line while the run waits."""
 
     def __init__(self, name: str) -> None:
         from tqdm import tqdm  # slow to import
@@ -407,7 +409,7 @@ def _plans(parsed: argparse.Namespace, project: Project) -> Iterator[Plan]:
 def _wanted(
     sources: RecordingSources, project: Project, *, everything: bool
 ) -> dict[str, Case | None]:
-    """Cassettes that are missing; with ``everything``, those that were recorded before too."""
+    """The missing cassettes; with ``everything`` also the recorded cassettes."""
     names = {name for name in sources.cassettes if not project.cassette_path(name).exists()}
     if everything:
         for name in project.cassette_names:

@@ -16,8 +16,8 @@ from harness.specs import Case
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """One cassette to record; ``asks`` makes its requests. ``new``: they are other requests than
-    those of an existing cassette.
+    """One cassette to record; ``asks`` makes its requests. ``new``: the requests differ from those
+    of an existing cassette.
     """
 
     name: str

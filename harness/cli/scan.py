@@ -1,8 +1,8 @@
 """The command ``harness scan``: looks for secrets in files, for CI and pre-commit.
 
-It scans every file as text, and a recording in any format that `harness.load` reads also after
-decoding. Findings go to stdout, one per line and never with the secret. Files that cannot be read
-go to stderr.
+It scans every file as text. A recording in any format that `harness.load` reads is also scanned
+after decoding. Findings go to stdout, one per line and never with the secret. Files that cannot be
+read go to stderr.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         " default: only loopback names)",
     )
     pace = (
-        "when each read is sent: at its recorded time (recorded), so many times as fast (a number),"
+        "when each read is sent: at its recorded time (recorded), N times as fast (a number N),"
         " a millisecond apart (step), without waiting (instant)"
     )
     parser.add_argument(

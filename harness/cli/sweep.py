@@ -69,7 +69,7 @@ def add_sweep(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--against",
         metavar="B",
-        help="a baseline: only that which it keeps and A does not is red (default: none)",
+        help="a baseline: only facts that it keeps and A does not keep are red (default: none)",
     )
     parser.add_argument(
         "--engine",
@@ -93,7 +93,7 @@ def add_sweep(parser: argparse.ArgumentParser) -> None:
         default=[],
         choices=[law.id for law in LAWS],
         metavar="N",
-        help="also ask this law of each stream, which costs more (repeatable; default: none)",
+        help="also test this law on each stream, which takes more time (repeatable; default: none)",
     )
     parser.add_argument(
         "--losses",
@@ -129,7 +129,10 @@ def _sweep(parsed: argparse.Namespace) -> int:
         try:
             summary = run_sweep(sweep, partial(_masked, engine), partial(_count, bar))
         except KeyboardInterrupt:
-            note(f"interrupted; the same command goes on: {parsed.output} has what is finished")
+            note(
+                f"interrupted; run the same command to continue; {parsed.output} has the finished"
+                " parts"
+            )
             return INTERRUPTED
     page = sweep_page(summary, settings, parsed.inputs)
     sweep.folder.write(PAGE, mask().text(page).encode())
@@ -175,7 +178,7 @@ def _progress(sweep: Sweep) -> Any:
 
 
 def _count(bar: Any, part: Part, now: bool) -> None:
-    """Count a part. One that was finished before is no work, so it does not change the rate."""
+    """Count a part. A part that was finished before does not change the rate."""
     if now:
         bar.update(part.rows)
     else:

@@ -14,12 +14,14 @@ if TYPE_CHECKING:
 MAX_HELD: Final = 1 << 22
 """Characters of standard output that are held, so that a secret in several lines is seen."""
 MAX_SECRET: Final = 1 << 16
-"""Of more output, the characters around a cut that are searched on both of its sides."""
+"""If there is more output, the number of characters on each side of a cut that are searched
+together.
+"""
 
 
 class MaskedOutput:
-    """A text stream that replaces secrets. It holds what is written until it is flushed;
-    ``by_line`` makes it give out each line when it is whole. Code of a user cannot close it.
+    """A text stream that replaces secrets. It holds the written text until it is flushed; with
+    ``by_line`` it passes on each line when the line is complete. Code of a user cannot close it.
 
     The secrets are those of now and those of when it was made: while a function of a user runs, the
     environment has no keys.
@@ -58,7 +60,7 @@ class MaskedOutput:
         self.flush()
 
     def end(self) -> None:
-        """Write what is held, and close what was opened for it."""
+        """Write the held text, and close everything that was opened for it."""
         self.give()
         own, self._stream = self._stream, self._given or self._stream
         if own is not self._stream:
@@ -70,7 +72,7 @@ class MaskedOutput:
         self._give("".join(self._held), "")
 
     def _give(self, text: str, after: str) -> None:
-        """Write ``text`` to the stream, and hold what comes after it."""
+        """Write ``text`` to the stream, and hold the text that comes after it."""
         self._held, self._size = [after], len(after)
         if text:
             from harness.cassettes.redaction.secrets import mask  # slow, and some print nothing
@@ -91,8 +93,8 @@ class MaskedOutput:
 
 
 def _own(stream: TextIO | None) -> TextIO:
-    """The stream with a descriptor of its own, if it has one, which no code of a user knows. There
-    is no stream if the descriptor is closed from the beginning.
+    """The stream with a private copy of its descriptor, if it has one, which no user's code knows.
+    There is no stream if the descriptor is closed from the beginning.
     """
     if stream is None:
         return open(os.devnull, "w")  # noqa: PTH123  # closed in `end`
@@ -107,8 +109,8 @@ def _own(stream: TextIO | None) -> TextIO:
 def masked_output(
     *, by_line: bool = False, until: type[BaseException] = SystemExit
 ) -> Iterator[None]:
-    """Masks both streams. They stay masked if an exception gets out that is not ``until``, for its
-    traceback. ``by_line``: standard output is given out by line too.
+    """Masks both streams. If an exception that is not ``until`` leaves the block, the streams stay
+    masked, for its traceback. ``by_line``: standard output is passed on line by line too.
     """
     streams: dict[str, TextIO | None] = {"stdout": sys.stdout, "stderr": sys.stderr}
     ours = {

@@ -178,7 +178,7 @@ def test_an_interrupted_sweep_says_how_it_goes_on(
 
     monkeypatch.setattr("harness.cli.sweep.run_sweep", interrupt)
     assert sweep() == 130
-    assert "interrupted; the same command goes on: out has what" in capsys.readouterr().err
+    assert "run the same command to continue; out has the finished" in capsys.readouterr().err
 
 
 def test_a_terminal_shows_rate_and_time_left(

@@ -84,7 +84,7 @@ WRONG: list[tuple[str, str, str, int, str]] = [
         "  prompt:",
         "  cassette: a/b\n  prompt:",
         7,
-        "sends a request and replays nothing; take cassette or prompt away",
+        "builds a request and replays nothing; take cassette or prompt away",
     ),
     (REQUEST, "art: []}", "arts: []}", 7, "unknown dialect 'arts' (did you mean art?)"),
     (

@@ -1,4 +1,6 @@
-"""Adapters: what is under test, in one shape for ours, a user's function, program and gateway."""
+"""Adapters, the things under test: one interface for our dialects and for a user's function,
+program or gateway.
+"""
 
 from .adapter import (
     FACTS,

@@ -22,7 +22,7 @@ from .raised import place_of
 
 Layer = Literal["payloads", "events", "frames"]
 Normalize = Callable[[Exchange, str | None, bool | None], Normalized]
-"""Normalizes an exchange as a provider, or with it gives what it made of the same exchange before;
+"""Normalizes an exchange as a provider, or returns its result for the same exchange from before;
 `Normalized` itself is one.
 """
 
@@ -31,17 +31,20 @@ FACTS: Final = "facts"
 
 
 class AdapterError(Exception):
-    """An adapter can't be called, raised an exception, or broke a rule; the message says which."""
+    """An adapter can't be called, raised an exception, or broke a rule; the message has
+    the fault.
+    """
 
 
 class AdapterMissing(AdapterError):
     """The adapter can't be run for this exchange, so its cells are not run: it skips the exchange,
-    or a library is not installed. The message says which, with the command that installs it.
+    or a library is not installed. The message names the reason or the library, with the command
+    that installs it.
     """
 
 
 class OutOfTime(AdapterError):
-    """The adapter used all the time that one law allows it, and is not called again."""
+    """The adapter has used the time that one law allows, and is not called again."""
 
 
 class RunOptions(Struct, frozen=True):
@@ -67,11 +70,11 @@ class RunOptions(Struct, frozen=True):
 class Output:
     """The result of one run.
 
-    ``items``: the native events, as JSON data. ``session``: what the adapter keeps beside them for
-    the next request. ``trace``: frames and events, where the adapter is our own pipeline.
-    ``transcript``: the native events with their facts, where the adapter states its facts itself;
-    ``items`` are then the facts, merged and as JSON. ``exception``: the exception that the
-    transcript says was raised, where it was raised in this process.
+    ``items``: the native events, as JSON data. ``session``: the data that the adapter keeps for the
+    next request. ``trace``: frames and events, if the adapter is our own pipeline. ``transcript``:
+    the native events with their facts, where the adapter states its facts itself; ``items`` are
+    then the facts, merged and as JSON. ``exception``: the exception in the transcript, if it was
+    raised in this process.
     """
 
     items: list[Any]
@@ -100,7 +103,7 @@ class Grammar:
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How many replays of one exchange a law may ask of an adapter.
+    """The number of replays of one exchange that a law may ask of an adapter.
 
     ``tries``: cuts and prefixes. ``damages``: damaged forms. ``shrink``: attempts to make a failing
     exchange smaller. ``bytewise``: whether the adapter is also fed byte by byte.
@@ -144,16 +147,16 @@ class Adapter:
     ``run(exchange, options)`` may raise anything. ``facts(output)`` reads the neutral account of an
     answer, and ``differences(wire, carried, interrupted)`` gives a sentence for each fact that is
     lost without being declared, or invented; both are None where the meaning of the native events
-    is unknown. ``losses``: the aspects that the event model has no place for.
-    ``known_failing``: the failures that are known. ``grammar`` and ``request`` are None where the
-    adapter has none. ``reference``: our own adapter of the same event model, for a user's adapter.
-    ``of_normalized(normalized, options)``, of our own adapters, is ``run`` on an exchange that has
-    been normalized, which several adapters can share. ``version()`` gives the version of the
-    library or program under test; it may start the program.
-    ``second_request(exchange, options)`` gives the body of the request that follows the answer, or
-    the reason why there is none; see `second_request`. ``close()`` ends the threads and processes
-    of the adapter; a later run starts new ones. ``waits``: a run mostly waits for a process, so it
-    can be in a thread beside other work.
+    is unknown. ``losses``: the aspects that the event model has no place for. ``known_failing``:
+    the failures that are known. ``grammar`` and ``request`` are None where the adapter has none.
+    ``reference``: our own adapter of the same event model, for a user's adapter.
+    ``of_normalized(normalized, options)`` of our own adapters is ``run`` for an exchange that is
+    already normalized, so that several adapters can share it. ``version()`` gives the version of
+    the library or program under test; it may start the program. ``second_request(exchange,
+    options)`` gives the body of the request that follows the answer, or the reason why there is
+    none; see `second_request`. ``close()`` ends the threads and processes of the adapter; a later
+    run starts new ones. ``waits``: a run mostly waits for a process, so it can run in a thread
+    beside other work.
     """
 
     name: str
@@ -182,7 +185,7 @@ class Adapter:
 
     @property
     def by_facts(self) -> bool:
-        """Whether it is judged by the facts that it states, and by nothing else."""
+        """Whether it is judged only by the facts that it states."""
         return self.model == FACTS
 
     def with_options(self, options: RunOptions) -> Adapter:
@@ -196,9 +199,8 @@ class Adapter:
         normalize: Normalize | None = None,
         options: RunOptions | None = None,
     ) -> Output:
-        """Run the adapter, with its own options where no others are given; one of ours takes what
-        ``normalize`` gives, where that is given. Raises `AdapterError` for every exception that it
-        raises.
+        """Run the adapter, by default with its own options. One of our adapters uses the result of
+        ``normalize``, if given. Raises `AdapterError` for every exception that it raises.
         """
         options = options or self.options
         with _adapter_errors():
@@ -221,8 +223,8 @@ class Adapter:
             return error
 
     def outcome(self, exchange: Exchange) -> list[Any]:
-        """The native events, or one item with the error, which then differs from any event. Raises
-        `OutOfTime` only.
+        """The native events, or one item with the error, which equals no event. Raises `OutOfTime`
+        only.
         """
         output = self.attempt(exchange)
         return output.items if isinstance(output, Output) else [{"fault": str(output)}]

@@ -28,10 +28,10 @@ OPEN_OBJECT: Final[Mapping[str, Json]] = {"type": "object", "additionalPropertie
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Everything that an adapter under test is asked for one exchange.
+    """The question to an adapter for one exchange.
 
     ``base_url``: where the exchange is served; "" for an adapter that reads the exchange itself.
-    ``turn``: 2 where the adapter is to send a second request too.
+    ``turn``: 2 if the adapter must also send a second request.
     """
 
     exchange: Exchange
@@ -46,7 +46,7 @@ class At:
 
     ``model``, ``stream`` (whether the answer was recorded as a stream), ``prompt`` and ``tools``
     (each with ``name``, ``description`` and its JSON Schema ``parameters``) are those of the
-    recorded request. Of a recording without a request, the tools are the names that were called.
+    recorded request. For a recording without a request, the tools are the names that were called.
     ``exchange``: the recorded exchange. ``say``: the user's next message, for a second turn without
     calls.
     """
@@ -95,8 +95,8 @@ def at_of(question: Question) -> At:
 
 
 def with_streamed(exchange: Exchange) -> Exchange:
-    """The exchange with its provider, ``streamed`` being whether an adapter that knows streams only
-    can take it. An error without a request answers both.
+    """The exchange with its provider. ``streamed`` is set if an adapter that reads only streams can
+    read it. An error without a request answers both.
     """
     known = exchange if exchange.streamed is not None else with_provider(exchange)
     answers_both = known.request is None and known.status >= 300
@@ -121,7 +121,7 @@ def _called(exchange: Exchange, options: RunOptions) -> list[str]:
 
 
 def line_of(question: Question, number: int) -> dict[str, Any]:
-    """The line that a program gets for a question. With a ``base_url``, it has what `At` has;
+    """The line that a program gets for a question. With a ``base_url``, it has the fields of `At`;
     without one, the recorded exchange.
     """
     options = question.options

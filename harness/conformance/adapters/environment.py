@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Final, NoReturn
 
 CERTIFICATE: Final = Path(__file__).with_name("no_server.pem")
-"""A certificate that no server has, in place of all that the system trusts. Many clients load those
-for each exchange, which takes most of their time.
+"""A certificate of no server, instead of all certificates that the system trusts. Many clients load
+those for each exchange, which takes most of their time.
 """
 NO_KEY: Final = "no-key-in-a-replay"
 _KEY: Final = re.compile(r"API_?KEY|(?:ACCESS|AUTH|SESSION)_?TOKEN|SECRET|PASSWORD", re.IGNORECASE)
@@ -42,12 +42,14 @@ def adapter_environment(environment: Mapping[str, str], *, served: bool) -> dict
 
 
 class ProcessExit(BaseException):
-    """A function of a user called ``os._exit``. Not an `Exception`: no adapter may handle it."""
+    """A function of a user called ``os._exit``. Not an `Exception`, so that no adapter
+    handles it.
+    """
 
 
 _end: Final = os._exit
 _guarded: Final[set[tuple[int, int]]] = set()
-"""Process and thread of each function that runs now; several may run, and end in any order."""
+"""Process and thread of each running function; several may run, and end in any order."""
 _lock: Final = threading.Lock()
 
 

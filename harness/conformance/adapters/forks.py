@@ -1,4 +1,5 @@
-"""Ends processes that a function forks and in which it returns: they would go on with the tests.
+"""Ends processes that a function forks and in which it returns, because they would continue with
+the tests.
 
 Such a child names itself in a pipe, so that its parent can wait for it.
 """
@@ -14,7 +15,7 @@ _SIZE: Final = 8
 
 
 class Forks:
-    """The children of the process that makes this value."""
+    """The children of the process that creates this object."""
 
     def __init__(self) -> None:
         self._process = os.getpid()

@@ -1,4 +1,6 @@
-"""Functions of a user as adapters: imports them, calls them in time, and reads what they give."""
+"""Functions of a user as adapters: imports them, calls them within a time limit, and reads their
+results.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +66,7 @@ class Function:
 
     def reply(self, question: Question, reply: Reply, loop: Loop) -> None:
         """Call the function, and put its events into ``reply`` as they come. Raises `AdapterError`
-        for what a function may not give, and `Expired`.
+        for a value that a function may not return, and `Expired`.
         """
         function: Any = self._function
         argument: Any
@@ -132,8 +134,8 @@ class Function:
 
 
 class InProcess:
-    """Asks a function in a thread of this process. After a call that can't be stopped, the rest is
-    asked in a new process, which ``elsewhere`` starts; with ``isolated``, everything is.
+    """Asks a function in a thread of this process. After a call that can't be stopped, the other
+    exchanges go to a new process, which ``elsewhere`` starts. With ``isolated``, all exchanges do.
     """
 
     def __init__(

@@ -14,7 +14,9 @@ from harness.stream.printable import shorten
 
 MAX_DEPTH: Final = 100
 MAX_VALUES: Final = 200_000
-"""Values of one native event. A client's own objects may lead to half of the program."""
+"""The maximum number of values in one native event. A client's own objects may refer to half of the
+program.
+"""
 
 _PLAIN: Final = (str, int, float, bool, type(None))
 _LISTS: Final = (list, tuple, Set, range)
@@ -24,8 +26,8 @@ def json_of_native(native: Any) -> Json:
     """The JSON data of a native event.
 
     Bytes become base64. Models of pydantic, dataclasses, structs of msgspec and all other objects
-    become their fields. Where a value contains itself, is nested deeper than `MAX_DEPTH`, or is one
-    of more than `MAX_VALUES`, a text in its place says so. Never raises.
+    become their fields. If a value contains itself, is nested deeper than `MAX_DEPTH`, or comes
+    after `MAX_VALUES` others, a text takes its place. Never raises.
     """
     return _Converter().convert(native)
 

@@ -77,7 +77,7 @@ class NamedAdapter:
 
 
 class Asker(Protocol):
-    """A target that can be asked; each question gets a reply within its time."""
+    """A target that can be asked; each question gets a reply within the time limit."""
 
     @property
     def version(self) -> str: ...
@@ -135,8 +135,8 @@ def make_adapter(
     own, which can be stopped whatever they do.
 
     A function is imported now; a program is started by its first run. Raises `AdapterError` where
-    there is no such module or function. A run raises it where the adapter hangs, floods, ends or
-    gives anything but events, and where it never asks the address that is served to it.
+    there is no such module or function. A run raises it if the adapter hangs, floods, ends, returns
+    anything but events, or never sends a request to its address.
     """
     level: Level = "facts" if named.dialect == FACTS else "payloads"
     parsed = _read_target(named.target)
@@ -162,8 +162,8 @@ def make_adapter(
 @dataclass(frozen=True, slots=True)
 class _Run:
     """One adapter, asked for one exchange after the other; ``offers`` is None where it reads the
-    exchange itself. ``other_wires``: why a gateway asks another wire than the exchange's, by the
-    provider of the exchange and the model.
+    exchange itself. ``other_wires``: the reason why a gateway asks another wire than the
+    exchange's, by the provider of the exchange and the model.
     """
 
     name: str

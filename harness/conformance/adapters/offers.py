@@ -26,7 +26,8 @@ class Offers:
     """One server for all exchanges that adapters ask for; it starts with the first of them.
 
     ``port`` is fixed for gateways, which are configured with it; 0: any free port. A gateway leaves
-    out the path that tells exchanges apart, so at a fixed port they are served one by one.
+    out the path that identifies an exchange, so at a fixed port the exchanges are served one by
+    one.
     """
 
     def __init__(self, host: str = LOOPBACK, port: int = 0) -> None:
@@ -104,7 +105,7 @@ def transcript_of(reply: Reply, offer: Offer | None) -> Transcript:
 
 def second_body(reply: Reply, offer: Offer) -> bytes | str:
     """The body of the request after the answer, or the reason why the adapter skips it. Raises
-    `AdapterError` where it sent none, and as `transcript_of` does.
+    `AdapterError` if it sent none, and for the reasons of `transcript_of`.
     """
     transcript = transcript_of(reply, offer)
     if transcript.skipped:
@@ -129,7 +130,7 @@ def _other_wire(asked: list[ServedRequest], offer: Offer, reply: Reply) -> str:
         return wires[0]
     if notes:
         raise AdapterError(
-            f"{notes[0]}; an adapter that can't ask as at.stream says calls at.skip(reason)"
+            f"{notes[0]}; an adapter that can't ask in the mode of at.stream calls at.skip(reason)"
         ) from reply.exception
     raised = f"; it raised {reply.raised.sentence}" if reply.raised else ""
     others = f", only {offer.requests[0].path}" if offer.requests else ""

@@ -21,7 +21,9 @@ from harness.stream.session import Session
 from .adapter import FUNCTION, THOROUGH, Adapter, Effort, Grammar, Output, RunOptions
 
 BOUNDLESS: Final = 1 << 62
-"""The limit of a session that forgets nothing: what a bounded one forgets is no loss."""
+"""The limit of a session that forgets nothing, because data that a bounded session forgets is no
+loss.
+"""
 
 
 def dialect_adapter(dialect: Dialect) -> Adapter:

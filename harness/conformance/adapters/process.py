@@ -30,13 +30,13 @@ MARK: Final = "HARNESS_PROGRAM"
 """The environment variable that marks a program and all processes that it starts."""
 
 _STEP_S: Final = 0.2
-"""How often a program that writes nothing is asked whether it is still there. A process that it
-forked may hold its pipes open.
+"""The interval for checking whether a silent program still runs. A process that it forked may hold
+its pipes open.
 """
 
 
 class Unusable(AdapterError):
-    """The process can't be asked again; the message says why."""
+    """The process can't be asked again; the message has the reason."""
 
 
 class LineProcess:

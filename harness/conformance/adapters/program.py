@@ -33,12 +33,12 @@ class Program:
 
     ``with_exchange``: its lines have the recorded exchange even where it asks a served address;
     such a program writes its events as they come. ``function``: the function that it runs; messages
-    name that, and not the command. ``served``: it asks a served address. A program that can't be
+    name it instead of the command. ``served``: it asks a served address. A program that can't be
     started is not started again.
     """
 
     converses = True
-    """It may be asked for a second turn; a started program says if it has none."""
+    """It may be asked for a second turn; a program reports in its hello line if it has none."""
 
     def __init__(
         self,

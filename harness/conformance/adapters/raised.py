@@ -22,7 +22,7 @@ MAX_TRACEBACK: Final = 8000
 
 def trim(error: BaseException) -> bool:
     """Removes the frames before the adapter's own first frame from the traceback of an exception.
-    False if it has no frame of the adapter, so that the adapter was not reached.
+    Returns False if there is no frame of the adapter, because the adapter was not reached.
     """
     trace: TracebackType | None = error.__traceback__
     while trace and trace.tb_frame.f_code.co_filename.startswith(_NOT_THEIRS):

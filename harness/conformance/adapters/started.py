@@ -19,7 +19,9 @@ from typing import Final
 MARK: Final = "HARNESS_FUNCTION"
 """The environment variable that marks what functions start."""
 ROUNDS: Final = 10
-"""Searches for processes that are left. A process that forks meanwhile is found by the next."""
+"""The number of searches for remaining processes. A process that forks during a search is found by
+the next.
+"""
 
 _START: Final = time.monotonic_ns()
 _watched: Final[set[int]] = set()

@@ -1,4 +1,4 @@
-"""Calls functions in a thread of their own, so that one that does not return can be left behind.
+"""Calls functions in a separate thread, so that a function that does not return can be abandoned.
 
 The thread and its event loop live as long as the functions return in time, so that a client which
 is kept between two calls still works.
@@ -20,9 +20,7 @@ _TRY_S: Final = 0.05
 
 
 class Expired(BaseException):
-    """The time is over. Not an `Exception`, so that an adapter that retries after every exception
-    does not retry after this one.
-    """
+    """The time is over. Not an `Exception`, because some adapters retry after every `Exception`."""
 
 
 class Overtime(Exception):
@@ -46,7 +44,7 @@ class Loop:
         return self.loop.run_until_complete(coroutine)
 
     def wake(self) -> None:
-        """Let the loop look around, from another thread."""
+        """Wake the loop, from another thread."""
         if self.loop is not None:
             with suppress(RuntimeError):  # it is closed
                 self.loop.call_soon_threadsafe(lambda: None)

@@ -27,7 +27,7 @@ def run_program(
 ) -> tuple[bytes, int]:
     """Run a program and give its stdout and its exit code; raises `AdapterError` if it hangs,
     floods or ends its process. Its module has the functions ``main(arguments)``, which returns the
-    exit code, and ``warm_up()``, which does what every run would do first.
+    exit code, and ``warm_up()``, which does the work that every run begins with.
     """
     line = json.dumps([[*arguments], {**environment}, folder]).encode() + b"\n"
     with _LOCK:  # a process does one run at a time

@@ -1,8 +1,8 @@
 """A process that has imported a program, and runs it for each line that it gets.
 
-It is started as a script and imports nothing of ours, so that it is ready as soon as the program
-is. A line on stdin is JSON: arguments, environment, working folder. The line on the descriptor that
-``HARNESS_OUT`` names has stdout, in base64, and the exit code.
+It is started as a script and imports nothing from this package, so it is ready as soon as the
+program is. A line on stdin is JSON: arguments, environment, working folder. The line on the
+descriptor that ``HARNESS_OUT`` names has stdout, in base64, and the exit code.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Runs a user's function as a program: in a process of its own, it can always be stopped.
+"""Runs a user's function as a program, because a separate process can always be stopped.
 
 ``python -m harness.conformance.adapters.worker served|direct LEVEL FOLDER module:function``. It
 speaks the protocol of `harness.conformance.adapters.program`, and writes every event as it comes.
