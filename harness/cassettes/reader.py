@@ -245,7 +245,11 @@ def _read_reads(text: str, body: bytes, path: Path) -> tuple[tuple[float | None,
             " `- 209`",
         )
     if total != len(body):
-        raise _BodyError(path, f"the reads add up to {total} bytes, the body has {len(body)}")
+        raise _BodyError(
+            path,
+            f"the reads add up to {total} bytes, the body has {len(body)}; restore the file or, if"
+            " the body was edited, correct or delete `reads`",
+        )
     return tuple(zip(numbers[::2], map(BytesIO(body).read, lengths), strict=True))
 
 

@@ -205,7 +205,9 @@ def _read_json(path: Path) -> Any:
     try:
         return decode_json(path.read_bytes())
     except ValueError as error:
-        raise TranslationError(str(path), f"not JSON: {error}") from None
+        raise TranslationError(
+            str(path), f"not JSON: {error}; a prompt is a JSON document"
+        ) from None
 
 
 def _show(parsed: argparse.Namespace) -> int:

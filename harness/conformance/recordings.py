@@ -36,8 +36,9 @@ def find_recording(text: str, cassettes: Path | None = None) -> tuple[Path, int 
                 return path, number
     names = [known for folder in reversed(folders) for known in names_below(folder)]
     near = nearest_name(name, names)
-    way_out = f"; did you mean {near}?" if near else ""
-    raise FileNotFoundError(errno.ENOENT, f"No such file or directory{way_out}", text)
+    any_name = "name a file, or a cassette such as gemini-api/text"
+    way_out = f"did you mean {near}?" if near else any_name
+    raise FileNotFoundError(errno.ENOENT, f"No such file or directory; {way_out}", text)
 
 
 def find_path(text: str) -> Path:

@@ -56,7 +56,7 @@ def write_summary(
     """
     config, results = terminal.config, _decode(encoded)
     terminal.section("Gemini conformance")
-    terminal.write(masked(summary(results)))
+    terminal.write(masked(summary(results, unread)))
     for problem in unread:
         terminal.write_line(masked(f"not read: {problem}"), red=True)
     for sentence in unshown:

@@ -239,9 +239,10 @@ def describe_origins(results: Sequence[CaseResult]) -> str:
     return sentence if from_providers else f"{sentence} {RECORD_HINT}"
 
 
-def summary(results: Sequence[CaseResult]) -> str:
+def summary(results: Sequence[CaseResult], unread: Sequence[str] = ()) -> str:
     """The lines printed at the end of a run: one per provider and column, then the whole run and
-    the origins of its streams. ASCII, except for names.
+    the origins of its streams. ASCII, except for names. ``unread``: errors of specs that could not
+    be read.
     """
     pairs = {
         printable_lines(f"{provider or 'unknown provider'} / {name}"): tally(cells)
@@ -250,9 +251,8 @@ def summary(results: Sequence[CaseResult]) -> str:
     width = max(map(len, pairs), default=0)
     lines = [f"{pair:<{width}}  {counted.words()}" for pair, counted in pairs.items()]
     cells = plural(len(results), "cell")
-    lines.append(
-        f"{cells}: {tally(results).words()}" if results else "Nothing ran: no case was selected."
-    )
+    reason = "the specs could not be read" if unread else "no case was selected"
+    lines.append(f"{cells}: {tally(results).words()}" if results else f"Nothing ran: {reason}.")
     lines.append(describe_origins(results))
     return "\n".join(lines) + "\n"
 

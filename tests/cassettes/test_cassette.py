@@ -216,7 +216,7 @@ DAMAGED = [
     (
         HEAD
         + "interactions:\n- request: null\n  response:\n    status: {code: 200}\n    end: cut\n    body: {string: xy}\n    reads: 0 9",
-        "c:11: the reads add up to 9 bytes, the body has 2",
+        "c:11: the reads add up to 9 bytes, the body has 2; restore the file or, if the body was edited, correct or delete `reads`",
     ),
     (
         HEAD

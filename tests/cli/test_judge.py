@@ -188,7 +188,7 @@ def test_paths_without_an_answer_are_left_out_with_the_reason(
     ]
     assert reasons[0] == "none.yaml: it has no exchange with a model's answer"
     assert reasons[1].startswith("broken.yaml: ")
-    assert reasons[2] == "gone.yaml: No such file or directory"
+    assert reasons[2].startswith("gone.yaml: No such file or directory; name a file")
     assert reasons[3] == "empty: a folder without a YAML file"
     assert reasons[4] == "answers.yaml: there is no exchange 9; the recording has 2"
     skipped = json.loads(Path("o.json").read_bytes())["skipped"]

@@ -121,7 +121,7 @@ def test_a_row_can_be_replayed_and_shown(capsys: pytest.CaptureFixture[str]) -> 
     assert main(["show", "day.jsonl:2", "--adapter", "unified-llm"]) == 0
     assert "unified-llm: text kept" in capsys.readouterr().out
     assert main(["replay", "day.jsonl:4"]) == 2
-    assert "there is no row or exchange 4" in capsys.readouterr().err
+    assert "there is no row or exchange 4; it has " in capsys.readouterr().err
 
 
 def test_a_row_of_parquet_can_be_replayed(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -28,7 +28,7 @@ WRONG: list[tuple[str, list[tuple[str, str]], list[tuple[int, str]]]] = [
         [("[text.streaming]", "[text.streaming")],
         [(6, "a bracket that opens on line 5 is not closed with `]`, or a value in it needs quotes")],
     ),
-    ("twice", [("  source:", "  case: two\n  source:")], [(6, "the key 'case' is used twice in one mapping")]),
+    ("twice", [("  source:", "  case: two\n  source:")], [(6, "the key 'case' is used twice in one mapping; delete one of them")]),
     ("alias", [("gemini-api/one", "*one")], [(7, "alias *one is not allowed; write the value in full")]),
     ("top key", [("cases:", "case:")], [
         (1, "cases is missing; required keys are harness, cases"),

@@ -227,7 +227,9 @@ class _Builder:
         else:
             key = _word(value)
         if key in data and not self.foreign:
-            raise YamlError(f"the key {key!r} is used twice in one mapping", _line(event))
+            raise YamlError(
+                f"the key {key!r} is used twice in one mapping; delete one of them", _line(event)
+            )
         return key
 
     def _alias(self, event: yaml.AliasEvent) -> None:

@@ -109,7 +109,7 @@ def compare_sweeps(a: str, b: str) -> SweepDifferences:
                 connection.execute(f"CREATE VIEW {name} AS {_view(path)}")
             except duckdb.Error as error:
                 reason = str(error).splitlines()[0]
-                raise SweepError(f"{path}: no output of a sweep: {reason}") from None
+                raise SweepError(f"{path}: no output of `harness sweep -o`: {reason}") from None
         connection.execute(PAIRS)
         losses = [
             Difference(

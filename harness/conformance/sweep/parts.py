@@ -236,10 +236,14 @@ def stream_at(source: str) -> Stream | None:
         parts = _line_parts(files[0])
     else:
         parts = _recordings(files, in_folder)
+    count = 0
     for part in parts:
         inside = part.kind == "files" or part.row <= number < part.row + part.rows
         streams = (stream for batch in batches(part) for stream in batch) if inside else iter(())
         for stream in streams:
             if stream.source in (source, path):
                 return stream
-    raise SweepError(f"{path}: there is no row or exchange {number}")
+            count += part.kind == "files"
+        if part.kind != "files":
+            count = part.row + part.rows - 1
+    raise SweepError(f"{path}: there is no row or exchange {number}; it has {count}")

@@ -57,8 +57,11 @@ REFUSED = [
         "a: !!python/object:os.system {}",
         "line 1: tag tag:yaml.org,2002:python/object:os.system is not allowed; write the value in full",
     ),
-    ("a: 1\nb:\n  c: 1\n  c: 2", "line 4: the key 'c' is used twice in one mapping"),
-    ("1: a\n'1': b", "line 2: the key '1' is used twice in one mapping"),
+    (
+        "a: 1\nb:\n  c: 1\n  c: 2",
+        "line 4: the key 'c' is used twice in one mapping; delete one of them",
+    ),
+    ("1: a\n'1': b", "line 2: the key '1' is used twice in one mapping; delete one of them"),
     ("a: 1\n---\nb: 2", "line 2: a second document starts here; a file has one"),
     ("{[a]: 1}", "line 1: a key must be a string, not a collection"),
     (

@@ -196,5 +196,5 @@ def test_a_place_gives_its_stream_again(here: Path, monkeypatch: pytest.MonkeyPa
         assert stream.source == source
     assert stream_at("none.yaml:1") is None
     assert stream_at("day.jsonl") is None
-    with pytest.raises(SweepError, match=r"day\.jsonl: there is no row or exchange 11"):
+    with pytest.raises(SweepError, match=r"day\.jsonl: there is no row or exchange 11; it has 10"):
         stream_at("day.jsonl:11")
