@@ -72,7 +72,7 @@ _WITH_LEVEL: Final = re.compile(r"(?!(?:serve|run)\s*:)[a-z0-9-]+\s*:\s*[a-z0-9-
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.description = (
+    parser.epilog = (
         "Exit status 0 if everything is kept or declared, 1 if something is lost, wrong or raised,"
         " 2 for bad usage or if nothing is left to judge."
     )
@@ -81,9 +81,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         metavar="TARGET",
         help=(
-            "module:function, 'serve: module:function', 'serve: COMMAND', 'gateway WIRE: URL', an"
-            " event model, a name of harness_adapters, or 'NAME = TARGET'; or JSON files of earlier"
-            " runs, for one report of all"
+            "module:function, 'serve: module:function', 'serve: COMMAND', 'run: COMMAND', 'gateway"
+            " WIRE: URL', an event model, a name of harness_adapters, or 'NAME = TARGET'; or JSON"
+            " files of earlier runs, for one report of all"
         ),
     )
     parser.add_argument(
@@ -116,8 +116,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         metavar="FILE",
         help=(
-            "JSON of an earlier run: print what got worse and better; only worse is red (default:"
-            " none)"
+            "JSON of an earlier run: print the aspects that got worse or better; the exit status is"
+            " 1 only if an aspect got worse (default: none)"
         ),
     )
     parser.add_argument(

@@ -121,7 +121,8 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=_version(arguments))
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for name, command in COMMANDS.items():
-        command_parser = commands.add_parser(name, help=command.help)
+        description = f"{command.help[0].upper()}{command.help[1:]}."
+        command_parser = commands.add_parser(name, help=command.help, description=description)
         if name in arguments:
             command_parser.set_defaults(parser=command_parser)
             resolve_name(f"{__package__}.{command.add_arguments}")(command_parser)

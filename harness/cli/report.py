@@ -59,7 +59,7 @@ def add_report(parser: argparse.ArgumentParser) -> None:
 
 
 def add_compare(parser: argparse.ArgumentParser) -> None:
-    parser.description = "Exit status 1 if a cell is broken, new and red, or gone."
+    parser.epilog = "Exit status 1 if a cell is broken, new and red, or gone."
     parser.add_argument("base", type=Path, metavar="BASE", help="results.json of the earlier run")
     parser.add_argument("head", type=Path, metavar="HEAD", help="results.json of the later run")
     parser.add_argument("--allow-gone", action="store_true", help="exit with 0 if a cell is gone")

@@ -88,7 +88,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="strictness",
         action="store_const",
         const="lenient",
-        help="refuse nothing; print what the API would refuse",
+        help="refuse nothing; print the requests that the API would refuse",
     )
     parser.set_defaults(run=_serve)
 

@@ -39,9 +39,9 @@ from .record import INTERRUPTED, read_count, read_seconds
 
 
 def add_sweep(parser: argparse.ArgumentParser) -> None:
-    parser.description = (
+    parser.epilog = (
         "Exit status 0 if everything is kept or declared, 1 if something is lost or a stream could"
-        " not be judged, 2 for bad usage. A sweep that was stopped goes on where it was."
+        " not be judged, 2 for bad usage. The same command continues a sweep that was stopped."
     )
     parser.add_argument(
         "inputs",
@@ -229,7 +229,7 @@ def _lines(summary: Summary, settings: Settings) -> list[str]:
 
 
 def add_diff(parser: argparse.ArgumentParser) -> None:
-    parser.description = (
+    parser.epilog = (
         "Exit status 0 if B keeps everything that A kept, 1 if it loses something, 2 for bad usage."
     )
     for name in ("a", "b"):
