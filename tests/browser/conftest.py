@@ -75,8 +75,8 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A report with every verdict, and what changed since a baseline."""
     target = tmp_path_factory.mktemp("mixed")
     before = [
-        replace(one, verdict="passed" if one.verdict == "failed" else one.verdict)
-        for one in RESULTS[:-1]
+        replace(result, verdict="passed" if result.verdict == "failed" else result.verdict)
+        for result in RESULTS[:-1]
     ]
     write_files(render(Run(HEADER, RESULTS), Run(HEADER, before)), target)
     return target

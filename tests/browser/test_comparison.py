@@ -23,8 +23,8 @@ def test_a_page_compares_with_results_chosen_from_disk(
     reader: Reader, mixed: Path, tmp_path: Path
 ) -> None:
     before = [
-        replace(one, verdict="passed" if one.verdict == "failed" else one.verdict)
-        for one in RESULTS[:-2]
+        replace(item, verdict="passed" if item.verdict == "failed" else item.verdict)
+        for item in RESULTS[:-2]
     ]
     gone = result(case="old", line=99)
     other = replace(before[1], evidence=Evidence(STREAM, "d" * 32))

@@ -38,8 +38,8 @@ def test_a_cell_of_the_index_leads_to_its_evidence(reader: Reader, mixed: Path) 
     visit.page.wait_for_selector(".panel")
     assert visit.page.url == (mixed / "gemini-api.html").as_uri() + "#tool-calls.lost.anthropic"
     assert visit.page.evaluate("document.activeElement.id") == "tool-calls.lost.anthropic"
-    said = evidence_of(visit)
-    assert list(said) == [
+    evidence = evidence_of(visit)
+    assert list(evidence) == [
         "Expected and got",
         "First difference: events",
         "Reads of the stream",
@@ -49,15 +49,17 @@ def test_a_cell_of_the_index_leads_to_its_evidence(reader: Reader, mixed: Path) 
         "Origin of the stream",
         "Command",
     ]
-    assert '[1].delta changed one letter \nexpected"bee"got"be"' in said["Expected and got"]
-    assert "1 of 9 findings" in said["Expected and got"]
+    assert '[1].delta changed one letter \nexpected"bee"got"be"' in evidence["Expected and got"]
+    assert "1 of 9 findings" in evidence["Expected and got"]
     assert (
         "3 reads, 900 bytes, first byte after 112 ms, last after 512 ms, 1 of them cut"
-        in said["Reads of the stream"]
+        in evidence["Reads of the stream"]
     )
-    assert "The stream breaks no law" in said["Laws"]
-    assert "POST https://x.example/v1" in said["Request"]
-    assert said["Command"].endswith("pytest 'specs/gemini-api/tool-calls.yaml::lost[anthropic]'")
+    assert "The stream breaks no law" in evidence["Laws"]
+    assert "POST https://x.example/v1" in evidence["Request"]
+    assert evidence["Command"].endswith(
+        "pytest 'specs/gemini-api/tool-calls.yaml::lost[anthropic]'"
+    )
     assert (visit.asked[1:], visit.said) == ([(mixed / "gemini-api.html").as_uri()], [])
 
 
@@ -104,15 +106,17 @@ def test_every_turn_shows_its_stream_and_its_request(reader: Reader, tmp_path: P
         ),
         tmp_path,
     )
-    said = evidence_of(reader.open(tmp_path / "gemini-api.html", "#tool-calls.two-calls.anthropic"))
-    assert [name for name in said if name.startswith("Turn")] == [
+    shown = evidence_of(
+        reader.open(tmp_path / "gemini-api.html", "#tool-calls.two-calls.anthropic")
+    )
+    assert [name for name in shown if name.startswith("Turn")] == [
         "Turn 1: reads of the stream",
         "Turn 2: reads of the stream",
         "Turn 1: request",
         "Turn 2: request",
     ]
-    assert "1 read, 30 bytes, first byte after 7 ms" in said["Turn 1: reads of the stream"]
-    assert "3 reads, 900 bytes" in said["Turn 2: reads of the stream"]
+    assert "1 read, 30 bytes, first byte after 7 ms" in shown["Turn 1: reads of the stream"]
+    assert "3 reads, 900 bytes" in shown["Turn 2: reads of the stream"]
 
 
 def test_a_passed_cell_shows_wire_events_and_payloads_side_by_side(
@@ -120,12 +124,12 @@ def test_a_passed_cell_shows_wire_events_and_payloads_side_by_side(
 ) -> None:
     write_files(render(Run(HEADER, run_of(1, 'data: {"a": 1}\n\n'))), tmp_path)
     visit = reader.open(tmp_path / "gemini-api.html", "#tool-calls.two-calls-0.anthropic")
-    said = evidence_of(visit)
-    assert "Beginning of the stream" not in said
+    evidence = evidence_of(visit)
+    assert "Beginning of the stream" not in evidence
     titles = visit.page.locator(".panel .layers h6").all_inner_texts()
     assert titles == ["Wire: frames", "Events", "Payloads"]
     assert visit.page.locator(".panel .layers ol").first.inner_text() == 'data: {"a": 1}'
-    assert "4 of 9" in said["Layers"]
+    assert "4 of 9" in evidence["Layers"]
 
 
 def test_a_passed_cell_opens_too_and_closes_again(reader: Reader, mixed: Path) -> None:

@@ -79,7 +79,8 @@ def test_axe_finds_no_violation(
         }
         violations = Axe().run(page, options=options).response["violations"]
         assert [
-            (one["id"], [node["target"] for node in one["nodes"]][:3]) for one in violations
+            (violation["id"], [node["target"] for node in violation["nodes"]][:3])
+            for violation in violations
         ] == [], file.name
 
 

@@ -118,9 +118,9 @@ def test_a_wire_that_the_adapter_does_not_read_is_named(
     module = Path(f"{target.partition(':')[0]}.py")
     given = ["judge", target, "--cassettes", str(answers), "agy/runs"]
     assert main(given) == 1
-    said = capsys.readouterr().err
-    assert "no text is kept of any answer of agy (" in said
-    assert "gemini-api (" not in said
+    output = capsys.readouterr().err
+    assert "no text is kept of any answer of agy (" in output
+    assert "gemini-api (" not in output
     module.write_text('PROVIDERS = ("gemini-api",)\n' + module.read_text())
     sys.modules.pop(module.stem, None)
     assert main(given) == 0

@@ -129,9 +129,9 @@ def test_an_epoch_that_is_not_a_day_is_refused(
 ) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", epoch)
     assert main(["report", write(tmp_path / "r.json", RUN), "-o", str(tmp_path / "out")]) == 2
-    (said,) = capsys.readouterr().err.splitlines()
-    assert said.startswith(f"harness: SOURCE_DATE_EPOCH is '{epoch[:39]}")
-    assert said.endswith(
+    (output,) = capsys.readouterr().err.splitlines()
+    assert output.startswith(f"harness: SOURCE_DATE_EPOCH is '{epoch[:39]}")
+    assert output.endswith(
         "expected seconds since 1970-01-01 in digits, up to the year 9999; correct or unset it"
     )
     assert not (tmp_path / "out").exists()

@@ -268,13 +268,15 @@ def cli_server() -> Iterator[Server]:
 
 def said(lines: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
     """The compared content of the CLI's lines: the kind, and the fields of each kind."""
-    told: dict[str, Callable[[dict[str, Any]], tuple[Any, ...]]] = {
+    readers: dict[str, Callable[[dict[str, Any]], tuple[Any, ...]]] = {
         "message": lambda line: (line["role"], line["content"]),
         "tool_use": lambda line: (line["tool_name"], line["parameters"]),
         "tool_result": lambda line: (line["status"],),
         "result": lambda line: (line["status"],),
     }
-    return [(line["type"], *told[line["type"]](line)) for line in lines if line["type"] in told]
+    return [
+        (line["type"], *readers[line["type"]](line)) for line in lines if line["type"] in readers
+    ]
 
 
 def test_the_gemini_cli_streams_text_and_leaves_out_thoughts(

@@ -60,7 +60,7 @@ def test_the_runs_end_as_documented() -> None:
         return exchange.headers["x-exit-code"][0]
 
     errors: Cassette = load(SHIPPED / "recorded-errors.yaml")
-    assert [code(one) for one in errors.exchanges] == [
+    assert [code(item) for item in errors.exchanges] == [
         "0",
         str(503 % 256),
         "0",

@@ -258,7 +258,9 @@ def test_a_broken_law_is_told_with_its_counterexample() -> None:
 
     def breaks(exchange: Exchange, adapter: Adapter) -> list[LawBreach]:
         sentences = [f"byte {at} of {len(exchange.body)}" for at in range(9)]
-        return [LawBreach(one, exchange) for one in sentences if adapter.name == "anthropic"]
+        return [
+            LawBreach(sentence, exchange) for sentence in sentences if adapter.name == "anthropic"
+        ]
 
     laws = (Law(1, "One", "", breaks), Law(2, "Two", "", lambda exchange, adapter: []))
     tried = evidence(try_laws(judged([], "anthropic"), load, laws)).breaches
@@ -294,7 +296,7 @@ def test_findings_are_kept_as_far_as_they_fit_and_counted_all() -> None:
     result = judged(wrong, exchange=exchange)
     assert (len(result.findings), result.findings_total) == (6, 12)
     assert (
-        sum(len(one.expected or "") + len(one.got or "") for one in result.findings)
+        sum(len(finding.expected or "") + len(finding.got or "") for finding in result.findings)
         <= MAX_FINDING_TEXT
     )
 

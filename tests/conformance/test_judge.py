@@ -184,14 +184,14 @@ def test_a_cell_of_an_unknown_adapter_is_an_error() -> None:
 
 
 def test_an_adapter_is_told_what_its_case_says() -> None:
-    told: list[RunOptions] = []
+    calls: list[RunOptions] = []
 
     def run(exchange: Exchange, options: RunOptions) -> Output:
-        told.append(options)
+        calls.append(options)
         return Output([])
 
     verdict([], adapter=of(run), provider="vertex-ai", tool_code=True, context={"a": 1})
-    assert told == [RunOptions("c", "x/y", "vertex-ai", True, {"a": 1})]
+    assert calls == [RunOptions("c", "x/y", "vertex-ai", True, {"a": 1})]
 
 
 def test_values_and_excerpts_are_shortened_and_say_so() -> None:

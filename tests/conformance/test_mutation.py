@@ -170,7 +170,7 @@ def test_a_survivor_that_a_law_notices_says_so(
 
 def test_a_lost_reason_is_lost_in_the_native_events_too() -> None:
     entries = (Entry({"t": "a"}, (Text("a"),)), Entry({"stop": "STOP"}, (Finish("STOP"), Usage())))
-    lost = next(one for one in FACTS_OPERATORS if one.name == "finish-lost")
+    lost = next(operator for operator in FACTS_OPERATORS if operator.name == "finish-lost")
     assert lost.change(Transcript(entries)).entries == (entries[0], Entry(None, (Usage(),)))
     assert lost.change(Transcript(entries[:1])) == Transcript(entries[:1])
 

@@ -41,7 +41,7 @@ def findings(exchange: Exchange, dialect: str, *numbers: int) -> list[str]:
 @given(exchanges(), st.sampled_from(sorted(DIALECTS)))
 def test_whole_answers_keep_the_laws(exchange: Exchange, dialect: str) -> None:
     assert gather_body(exchange.body).unreadable == []
-    assert [one for one in findings(exchange, dialect) if "media_type" not in one] == []
+    assert [finding for finding in findings(exchange, dialect) if "media_type" not in finding] == []
 
 
 @pytest.mark.slow

@@ -300,11 +300,11 @@ def test_mind() -> None:
 def listed(todo: Any) -> list[Any]:
     """The items of a to-do list of this one."""
     (made,) = (
-        one
-        for one in payloads(
+        payload
+        for payload in payloads(
             "agent-events", [ev.CallStart(1, "write_todos"), ev.CallEnd(1, {"todos": [todo]})]
         )
-        if "items" in one
+        if "items" in payload
     )
     items: list[Any] = made["items"]
     return items

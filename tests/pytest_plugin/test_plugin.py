@@ -143,14 +143,14 @@ LAYOUTS = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("started", "named", "options", "told"), LAYOUTS)
+@pytest.mark.parametrize(("started", "named", "options", "message"), LAYOUTS)
 def test_the_command_of_a_cell_runs_it_where_pytest_was_started(
     project: pytest.Pytester,
     monkeypatch: pytest.MonkeyPatch,
     started: str,
     named: list[str],
     options: list[str],
-    told: str,
+    message: str,
 ) -> None:
     for folder in ("a", "b"):
         write(
@@ -175,7 +175,7 @@ def test_the_command_of_a_cell_runs_it_where_pytest_was_started(
         *named, *options, *common, "--harness-report", project.path / "report"
     )
     first = commands(result, project.path / "report")[0]
-    assert first == told
+    assert first == message
     again = subprocess.run(
         [sys.executable, "-m", *shlex.split(first), *common],
         capture_output=True,
@@ -187,7 +187,7 @@ def test_the_command_of_a_cell_runs_it_where_pytest_was_started(
     shown = re.search(r"FAILED (.*)::hello\[anthropic\]", again.stdout)
     assert shown
     assert Path(shown[1]).samefile(
-        shlex.split(told)[-1].partition("::")[0]
+        shlex.split(message)[-1].partition("::")[0]
     )  # so is the line of pytest's own summary
 
 

@@ -394,14 +394,14 @@ def test_an_unknown_request_fails_with_what_differs(
 
 
 @pytest.mark.parametrize(
-    ("texts", "said"),
+    ("texts", "message"),
     [
         (["a"], "gemini-api/first: exchange 2 was never requested"),
         (["b", "a"], "gemini-api/first: the exchanges were requested in the order 2, 1"),
     ],
 )
 def test_order_and_use_are_reported_and_can_fail(
-    suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, texts: list[str], said: str
+    suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, texts: list[str], message: str
 ) -> None:
     suite.makepyfile(ASKS.format(texts=["a", "b"]))
     with raw_server(plain("200 OK", b"{}")) as url:
@@ -410,10 +410,12 @@ def test_order_and_use_are_reported_and_can_fail(
     suite.makepyfile(ASKS.format(texts=texts))
     result = run(suite)
     result.assert_outcomes(passed=1, warnings=1)
-    result.stdout.fnmatch_lines(["*test_order_and_use_are_reported_and_can_fail.py:*", f"*{said}"])
+    result.stdout.fnmatch_lines(
+        ["*test_order_and_use_are_reported_and_can_fail.py:*", f"*{message}"]
+    )
     result = run(suite, "--harness-strict")
     result.assert_outcomes(passed=1, errors=1)
-    result.stdout.fnmatch_lines([said])
+    result.stdout.fnmatch_lines([message])
     suite.makepyfile(ASKS.format(texts=texts).replace('first")', 'first", ordered=False)'))
     outcome = run(suite, "--harness-strict")
     outcome.assert_outcomes(passed=1, errors=1 if len(texts) == 1 else 0)
@@ -499,7 +501,7 @@ def test_what_is_refused_and_what_is_not() -> None:
 
 
 @pytest.mark.parametrize(
-    ("marker", "said"),
+    ("marker", "message"),
     [
         ("", "*no cassette is named; mark the test with @pytest.mark.harness_cassette*"),
         (
@@ -513,11 +515,11 @@ def test_what_is_refused_and_what_is_not() -> None:
         ),
     ],
 )
-def test_a_marker_that_names_nothing(suite: pytest.Pytester, marker: str, said: str) -> None:
+def test_a_marker_that_names_nothing(suite: pytest.Pytester, marker: str, message: str) -> None:
     suite.makepyfile(f"import pytest\n{marker}\ndef test_x(harness_http_options): pass\n")
     result = run(suite)
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines([said])
+    result.stdout.fnmatch_lines([message])
     assert ".py:" not in result.stdout.str().partition("= ERRORS =")[2].replace(
         "test_a_marker_that_names_nothing.py::", ""
     )
@@ -543,14 +545,16 @@ def test_a_damaged_cassette_is_reported_without_our_frames(
         (suite.path / "cassettes" / "a.yaml").write_text(
             "version: 1\nmetadata:\n  harness: 1\ninteractions: 7\n"
         )
-    told = run(suite).stdout.str()
-    assert "a.yaml" in told
+    output = run(suite).stdout.str()
+    assert "a.yaml" in output
     files = {
-        line.partition(":")[0] for line in told.splitlines() if ".py:" in line and "::" not in line
+        line.partition(":")[0]
+        for line in output.splitlines()
+        if ".py:" in line and "::" not in line
     }
     assert files <= {"test_it.py"}
-    assert "During handling" not in told
-    assert "Traceback" not in told
+    assert "During handling" not in output
+    assert "Traceback" not in output
 
 
 def test_an_unknown_mode_is_refused(suite: pytest.Pytester) -> None:

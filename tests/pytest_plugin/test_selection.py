@@ -29,11 +29,11 @@ def test_an_adapter_without_an_expectation_is_reported(
                 "turn2: no case expects anything of turn2; write `turn2:` without a value * --harness-accept, * --harness-laws"
             ]
         )
-    told = run(
+    output = run(
         project, "-q", "--harness-dialect", "turn2", "--harness-dialect", "turn", "-k", "nothing"
     )
-    told.stdout.fnmatch_lines(["turn2: no case *"])
-    told.stdout.no_fnmatch_line("turn: no case *")
+    output.stdout.fnmatch_lines(["turn2: no case *"])
+    output.stdout.no_fnmatch_line("turn: no case *")
 
 
 @pytest.mark.slow
@@ -49,12 +49,12 @@ def test_specs_that_are_configured_and_not_run_are_told(
     result = project.runpytest_inprocess("-p", "no:cacheprovider", "-q")
     assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
     way = Path("..", "specs")
-    told = f"harness_specs names {way}, which pytest did not collect: name it after `pytest`, or in `testpaths`"
-    assert told in result.outlines
+    message = f"harness_specs names {way}, which pytest did not collect: name it after `pytest`, or in `testpaths`"
+    assert message in result.outlines
     result = project.runpytest_inprocess(
         "-p", "no:cacheprovider", "-q", "../specs", "-k", "nothing"
     )
-    assert told not in result.outlines
+    assert message not in result.outlines
     write(
         project,
         "shop/pytest.ini",
@@ -110,9 +110,9 @@ def test_help_shows_the_default_of_options_and_settings(
     project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "500")
-    told = project.runpytest_inprocess("--help").stdout.str()
+    output = project.runpytest_inprocess("--help").stdout.str()
     valued = re.findall(
-        r"^  (?:--harness-[a-z]+=|harness_[a-z_]+ \().*(?:\n {10}.*)*", told, re.MULTILINE
+        r"^  (?:--harness-[a-z]+=|harness_[a-z_]+ \().*(?:\n {10}.*)*", output, re.MULTILINE
     )
     assert len(valued) == 12
     assert [option for option in valued if "default: " not in option] == []

@@ -141,9 +141,9 @@ def test_an_answer_that_broke_off_is_refused_unless_asked_for(
     if mode == "rewrite":
         path.write_text(dumps(Cassette((), Origin("written"))))
     before = path.read_bytes() if path.exists() else None
-    told = rf"the answer of exchange 1 was {end}.* before its end, after 4 reads of \d+ bytes; .*: allow_end=\['{end}'\]"
+    message = rf"the answer of exchange 1 was {end}.* before its end, after 4 reads of \d+ bytes; .*: allow_end=\['{end}'\]"
     with raw_server(streaming(*EVENTS, end=end)) as url:
-        with pytest.raises(CassetteError, match=told), use_cassette(path, mode=mode) as tape:
+        with pytest.raises(CassetteError, match=message), use_cassette(path, mode=mode) as tape:
             stream("httpx2", tape, url)
         assert (path.read_bytes() if path.exists() else None) == before
         with use_cassette(path, mode=mode, allow_end=[end]) as tape:
@@ -176,8 +176,8 @@ def test_an_answer_that_timed_out_is_refused_unless_allowed(
         return None
 
     with raw_server(streaming(*EVENTS, gate=gate)) as url:
-        told = r"the answer of exchange 1 was given up, after 1 read of \d+ bytes: .+; .*: allow_end=\['aborted'\]"
-        with pytest.raises(CassetteError, match=told), use_cassette(path, mode="once") as tape:
+        message = r"the answer of exchange 1 was given up, after 1 read of \d+ bytes: .+; .*: allow_end=\['aborted'\]"
+        with pytest.raises(CassetteError, match=message), use_cassette(path, mode="once") as tape:
             ask(tape, url)
         assert not path.exists()
         with use_cassette(path, mode="once", allow_end=["aborted"]) as tape:

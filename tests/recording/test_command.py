@@ -44,17 +44,17 @@ def test_an_answer_that_breaks_off_replaces_no_cassette(
             ["gemini-api/two-turns", "--prompt", "Hi", "--model", "m"],
         ):
             assert main(["record", *words, "--base-url", url]) == 1
-            said = capsys.readouterr()
-            assert f"--allow-end {end}" in said.err
+            output = capsys.readouterr()
+            assert f"--allow-end {end}" in output.err
             assert path.read_bytes() == good
         assert main(["record", "two-turns", "--allow-end", end, "--base-url", url]) == 0
-        told = f"recorded gemini-api/two-turns: 2 exchanges of gemini-api, 24 output tokens, exchange 1 {end}, exchange 2 {end}\n"
-        assert capsys.readouterr().out == told
+        message = f"recorded gemini-api/two-turns: 2 exchanges of gemini-api, 24 output tokens, exchange 1 {end}, exchange 2 {end}\n"
+        assert capsys.readouterr().out == message
         assert main(["record", "--all", "--base-url", url]) == 0
-        assert capsys.readouterr().out == told
+        assert capsys.readouterr().out == message
     with raw_server(HELLO) as url:
         assert main(["record", "--all", "--base-url", url]) == 0
-    assert [one.end for one in load(path).exchanges] == ["complete", "complete"]
+    assert [exchange.end for exchange in load(path).exchanges] == ["complete", "complete"]
 
 
 def texts(seen: Seen) -> list[list[str]]:
@@ -140,15 +140,15 @@ cases:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("provider", ["gemini-api", "vertex-ai", "code-assist"])
-@pytest.mark.parametrize("said", ["by the case", "on the command line"])
+@pytest.mark.parametrize("message", ["by the case", "on the command line"])
 def test_the_command_records_what_a_request_case_asks(
     project: Path,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
     provider: str,
-    said: str,
+    message: str,
 ) -> None:
-    by_case = said == "by the case"
+    by_case = message == "by the case"
     (project / "specs" / "ask.yaml").write_text(
         REQUESTS.replace("PROVIDER", f"provider: {provider}" if by_case else "level: must")
     )
@@ -272,14 +272,14 @@ def test_cassettes_that_can_not_be_recorded_fail_only_by_name(
     empty = "gemini-api/bare: not recordable: exchange 1 of gemini-api/bare holds no request that can be sent again"
     with raw_server(HELLO) as url:
         assert main(["record", "--missing", "--base-url", url]) == 0
-        said = capsys.readouterr()
-        assert "recorded gemini-api/two-turns" in said.out
-        assert unsaid in said.err
-        assert "gemini-cli" not in said.err
+        output = capsys.readouterr()
+        assert "recorded gemini-api/two-turns" in output.out
+        assert unsaid in output.err
+        assert "gemini-cli" not in output.err
         assert main(["record", "--all", "--base-url", url]) == 0
-        said = capsys.readouterr()
-        assert "recorded gemini-api/two-turns" in said.out
-        assert [line in said.err for line in (unsaid, program, empty)] == [True] * 3
+        output = capsys.readouterr()
+        assert "recorded gemini-api/two-turns" in output.out
+        assert [line in output.err for line in (unsaid, program, empty)] == [True] * 3
         for name in ("gemini-api/unsaid", "gemini-api/bare", "gemini-cli/run"):
             assert main(["record", name, "--base-url", url]) == 1
             assert f"{name}: not recordable" in capsys.readouterr().err
@@ -312,7 +312,7 @@ def test_a_run_of_a_program_is_recorded_anew_by_name(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("words", "said", "asked"),
+    ("words", "message", "asked"),
     [
         (["--requests", "3"], "this run has used 3 requests, and 3 is the limit", 3),
         (["--output-tokens", "30"], "this run has used 36 output tokens, and 30 is the limit", 3),
@@ -320,7 +320,7 @@ def test_a_run_of_a_program_is_recorded_anew_by_name(
     ],
 )
 def test_the_limits_are_those_of_the_whole_run(
-    project: Path, capsys: pytest.CaptureFixture[str], words: list[str], said: str, asked: int
+    project: Path, capsys: pytest.CaptureFixture[str], words: list[str], message: str, asked: int
 ) -> None:
     """Three conversations of two turns, one answer costs 12 tokens."""
     for name in ("b", "c"):
@@ -328,9 +328,9 @@ def test_the_limits_are_those_of_the_whole_run(
     seen = Seen()
     with raw_server(seen(HELLO)) as url:
         assert main(["record", "--missing", "--base-url", url, *words]) == 1
-    told = capsys.readouterr()
-    assert told.out == "recorded gemini-api/b: 2 exchanges of gemini-api, 24 output tokens\n"
-    assert told.err.count(said) == 2  # where it was reached, and for the one after
+    output = capsys.readouterr()
+    assert output.out == "recorded gemini-api/b: 2 exchanges of gemini-api, 24 output tokens\n"
+    assert output.err.count(message) == 2  # where it was reached, and for the one after
     assert len(seen.requests) == asked
     assert [path.name for path in (project / "cassettes").rglob("*.yaml")] == ["b.yaml"]
 
@@ -371,12 +371,12 @@ def test_an_error_takes_no_cassettes_place_unless_it_is_meant(
             )
             assert path.read_bytes() == good
         assert main([*typo, "--allow-status", "404", "--base-url", url]) == 0
-        said = "recorded gemini-api/hello: 1 exchange of gemini-api, 0 output tokens, exchange 1 status 404\n"
-        assert capsys.readouterr().out == said
+        message = "recorded gemini-api/hello: 1 exchange of gemini-api, 0 output tokens, exchange 1 status 404\n"
+        assert capsys.readouterr().out == message
         assert (
             main(["record", "gemini-api/hello", "--base-url", url]) == 0
         )  # again: it had that status before
-        assert capsys.readouterr().out == said
+        assert capsys.readouterr().out == message
         assert (
             main([*typo, "--base-url", url]) == 1
         )  # what another request was answered says nothing of this one
@@ -388,7 +388,10 @@ def test_a_status_is_expected_only_where_it_was(tmp_path: Path) -> None:
     with raw_server(HELLO, NOT_FOUND) as url:
         before = ask(url, path, asks, allow_status=[404]).exchanges
     with raw_server(HELLO, NOT_FOUND) as url:
-        assert [one.status for one in ask(url, path, asks, before=before).exchanges] == [200, 404]
+        assert [exchange.status for exchange in ask(url, path, asks, before=before).exchanges] == [
+            200,
+            404,
+        ]
     with (
         raw_server(NOT_FOUND, HELLO) as url,
         pytest.raises(CassetteError, match=r"request 1 .* \(404: models/typo is not found\)"),
@@ -398,7 +401,7 @@ def test_a_status_is_expected_only_where_it_was(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("made", "said"),
+    ("made", "message"),
     [
         (
             "origin: written",
@@ -412,7 +415,7 @@ def test_a_status_is_expected_only_where_it_was(tmp_path: Path) -> None:
     ],
 )
 def test_written_cassettes_are_overwritten_only_with_rewrite(
-    project: Path, capsys: pytest.CaptureFixture[str], made: str, said: str
+    project: Path, capsys: pytest.CaptureFixture[str], made: str, message: str
 ) -> None:
     request = Request(
         "POST",
@@ -429,9 +432,9 @@ def test_written_cassettes_are_overwritten_only_with_rewrite(
     with raw_server(seen(HELLO)) as url:
         for words in ([], prompt):
             assert main(["record", "gemini-api/hand", *words, "--base-url", url]) == 1
-            told = capsys.readouterr().err
-            assert said in told
-            assert told.endswith("name another cassette, or record over it with --rewrite\n")
+            output = capsys.readouterr().err
+            assert message in output
+            assert output.endswith("name another cassette, or record over it with --rewrite\n")
         assert path.read_bytes() == good
         assert seen.requests == []
         assert main(["record", "gemini-api/hand", *prompt, "--rewrite", "--base-url", url]) == 0

@@ -33,7 +33,7 @@ from tests.support.raw_server import Connection, plain, raw_server, streaming
 
 
 @pytest.mark.parametrize(
-    ("words", "status", "said"),
+    ("words", "status", "message"),
     [
         ([], 2, "name what to record: cases or cassettes, --missing, or --all"),
         (["a", "--all"], 2, "name what to record"),
@@ -60,10 +60,10 @@ from tests.support.raw_server import Connection, plain, raw_server, streaming
     ],
 )
 def test_the_command_says_what_is_wrong(
-    project: Path, capsys: pytest.CaptureFixture[str], words: list[str], status: int, said: str
+    project: Path, capsys: pytest.CaptureFixture[str], words: list[str], status: int, message: str
 ) -> None:
     assert main(["record", *words]) == status
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
     assert not (project / "cassettes").exists() or not list((project / "cassettes").rglob("*.yaml"))
 
 
@@ -87,8 +87,10 @@ def test_a_base_url_of_no_server_is_told_before_anything_is_asked(
 ) -> None:
     with pytest.raises(SystemExit, match="2"):
         main([command, "two-turns", "--base-url", url])
-    said = f"argument --base-url: {url!r} is not a base URL; a base URL begins with http:// or https:// and names a host, such as http://127.0.0.1:8080"
-    assert capsys.readouterr().err == f"harness {command}: {said}; see harness {command} --help\n"
+    message = f"argument --base-url: {url!r} is not a base URL; a base URL begins with http:// or https:// and names a host, such as http://127.0.0.1:8080"
+    assert (
+        capsys.readouterr().err == f"harness {command}: {message}; see harness {command} --help\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -157,15 +159,15 @@ def test_a_silent_answer_is_given_up_after_a_message(
     ask_all = ["record", "--all", "--timeout", "0.4", "--base-url"]
     with raw_server(HELLO, seen(streaming(event("half"), gate=gate))) as url:
         assert main([*ask_all, url]) == 1
-        said = capsys.readouterr().err
+        output = capsys.readouterr().err
         assert (
             f"gemini-api/two-turns: the answer to request 2 was given up, after 1 read of {len(event('half'))} bytes: {given_up}"
-            in said
+            in output
         )
-        assert "harness: gemini-api/two-turns: waiting for request 2, 0 s so far\n" in said
+        assert "harness: gemini-api/two-turns: waiting for request 2, 0 s so far\n" in output
         assert path.read_bytes() == good
         assert main([*ask_all, url, "--allow-end", "aborted"]) == 0
-        assert [one.end for one in load(path).exchanges] == ["aborted", "aborted"]
+        assert [exchange.end for exchange in load(path).exchanges] == ["aborted", "aborted"]
     assert "x-server-timeout" not in seen.requests[0][1]  # what is waited for here is no header
     with raw_server(silent) as url:
         assert main([*ask_all, url]) == 1
@@ -250,9 +252,9 @@ def test_ctrl_c_says_what_is_recorded(
     monkeypatch.setattr("harness.cli.record.Bar.waiting", stop)
     with raw_server(HELLO, HELLO, HELLO, limited("5s")) as url:
         assert main(["record", "--missing", "--base-url", url]) == 130
-    said = capsys.readouterr()
-    assert said.out == "recorded gemini-api/b: 2 exchanges of gemini-api, 24 output tokens\n"
-    assert "stopped; 1 of 2 cassettes are recorded, gemini-api/two-turns is as it was" in said.err
+    output = capsys.readouterr()
+    assert output.out == "recorded gemini-api/b: 2 exchanges of gemini-api, 24 output tokens\n"
+    assert "stopped; 1 of 2 cassettes are recorded, gemini-api/two-turns is as it was" in output.err
     assert [path.name for path in (project / "cassettes").rglob("*.yaml")] == ["b.yaml"]
 
 

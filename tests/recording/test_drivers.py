@@ -220,21 +220,21 @@ def test_code_assist_is_asked_for_the_project_first(
             ),
         ]
         record_requests("code-assist", asks, path)
-    (setup, *told) = seen.requests
+    (setup, *sent) = seen.requests
     assert setup[0] == "POST /v1internal:loadCodeAssist HTTP/1.1"
     assert setup[2]["metadata"]["pluginType"] == "GEMINI"
-    assert [first for first, _, _ in told] == [
+    assert [first for first, _, _ in sent] == [
         "POST /v1internal:streamGenerateContent?alt=sse HTTP/1.1"
     ] * 2
     assert {headers["authorization"] for _, headers, _ in seen.requests} == {f"Bearer {token}"}
     inner = {"contents": [], "session_id": "session_1"}
-    assert told[0][2] == {
+    assert sent[0][2] == {
         "model": "m",
         "project": "my-project",
         "user_prompt_id": "prompt_1",
         "request": inner,
     }
-    assert told[1][2] == {
+    assert sent[1][2] == {
         "model": "n",
         "project": "my-project",
         "user_prompt_id": "p",
@@ -246,7 +246,7 @@ def test_code_assist_is_asked_for_the_project_first(
 
 
 @pytest.mark.parametrize(
-    ("answer", "said"),
+    ("answer", "message"),
     [
         (plain("401 Unauthorized", b"{}"), "loadCodeAssist answered 401; log in again"),
         (
@@ -260,9 +260,9 @@ def test_code_assist_is_asked_for_the_project_first(
     ],
 )
 def test_an_account_without_code_assist_is_an_error(
-    tmp_path: Path, answer: Script, said: str
+    tmp_path: Path, answer: Script, message: str
 ) -> None:
-    with raw_server(answer) as url, pytest.raises(CassetteError, match=said):
+    with raw_server(answer) as url, pytest.raises(CassetteError, match=message):
         record_requests(
             "code-assist",
             [GenerateAsk({}, "m")],
@@ -273,7 +273,7 @@ def test_an_account_without_code_assist_is_an_error(
 
 
 @pytest.mark.parametrize(
-    ("saved", "said"),
+    ("saved", "message"),
     [
         (
             None,
@@ -287,12 +287,12 @@ def test_an_account_without_code_assist_is_an_error(
         ),
     ],
 )
-def test_an_unusable_login_is_an_error(tmp_path: Path, saved: str | None, said: str) -> None:
+def test_an_unusable_login_is_an_error(tmp_path: Path, saved: str | None, message: str) -> None:
     file = tmp_path / "home" / ".gemini" / "oauth_creds.json"
     file.parent.mkdir(parents=True)
     if saved is not None:
         file.write_text(saved)
-    with pytest.raises(MissingCredentials, match=said):
+    with pytest.raises(MissingCredentials, match=message):
         find_token()
     file.write_text('{"access_token": "good", "expiry_date": 99999999999999}')
     assert find_token() == "good"
@@ -401,7 +401,7 @@ def test_a_login_that_can_not_be_renewed_says_what_to_do(
 
 
 @pytest.mark.parametrize(
-    ("provider", "said"),
+    ("provider", "message"),
     [
         ("gemini-api", "no key for the Gemini API: set GEMINI_API_KEY"),
         ("vertex-ai", "no credentials for Vertex AI: set GOOGLE_CLOUD_PROJECT"),
@@ -410,8 +410,8 @@ def test_a_login_that_can_not_be_renewed_says_what_to_do(
         ("pigeon", "unknown provider 'pigeon'; known are gemini-api"),
     ],
 )
-def test_missing_credentials_are_an_error(tmp_path: Path, provider: str, said: str) -> None:
-    with pytest.raises(ReplayError, match=said):
+def test_missing_credentials_are_an_error(tmp_path: Path, provider: str, message: str) -> None:
+    with pytest.raises(ReplayError, match=message):
         record_requests(
             provider,
             [GenerateAsk({"prompt": "x"}, "m")],

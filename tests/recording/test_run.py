@@ -53,7 +53,7 @@ def test_a_limit_is_waited_out_as_long_as_the_provider_says(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("script", "options", "said"),
+    ("script", "options", "message"),
     [
         (
             limited("1s"),
@@ -82,11 +82,11 @@ def test_a_limit_is_waited_out_as_long_as_the_provider_says(tmp_path: Path) -> N
     ],
 )
 def test_errors_that_end_a_recording(
-    tmp_path: Path, script: Script, options: Any, said: str
+    tmp_path: Path, script: Script, options: Any, message: str
 ) -> None:
     path = tmp_path / "a.yaml"
     path.write_text("what is there stays")
-    with raw_server(script) as url, pytest.raises(CassetteError, match=said):
+    with raw_server(script) as url, pytest.raises(CassetteError, match=message):
         ask(url, path, sleep=lambda _: None, **options)
     assert path.read_text() == "what is there stays"
 

@@ -53,7 +53,7 @@ class Credentials:
 
 def reads_of(cassette: Cassette | Exchange) -> list[list[bytes]]:
     exchanges = cassette.exchanges if isinstance(cassette, Cassette) else [cassette]
-    return [[data for _, data in one.reads] for one in exchanges]
+    return [[data for _, data in exchange.reads] for exchange in exchanges]
 
 
 def record(

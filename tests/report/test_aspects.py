@@ -66,7 +66,7 @@ def test_the_page_counts_the_findings_of_the_second_turn() -> None:
 
 def test_a_loss_of_streamed_answers_is_another_than_one_of_unary_answers() -> None:
     cells = (cell(text="lost"), replace(cell(exchange=2, text="lost"), unary=True))
-    assert [[one.exchange for one in loss.cells] for loss in losses_of(cells)] == [[1], [2]]
+    assert [[item.exchange for item in loss.cells] for loss in losses_of(cells)] == [[1], [2]]
     adapter = replace(OTHER, cells=cells)
     assert "  cassette gemini-api/a, exchange 2, unary\n" in results_text(adapter)
     page = Page(aspects_page(JudgeResults((adapter,))))

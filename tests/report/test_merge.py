@@ -53,7 +53,11 @@ def test_shards_merge_in_any_order_into_the_same_bytes() -> None:
 def test_a_merged_run_has_every_result_once_and_every_name() -> None:
     merged = merge(SHARDS)
     assert len(merged.results) == 6
-    assert [one.name for one in merged.header.adapters] == ["anthropic", "unified-llm", "mine"]
+    assert [adapter.name for adapter in merged.header.adapters] == [
+        "anthropic",
+        "unified-llm",
+        "mine",
+    ]
     assert (merged.header.tools, merged.header.day) == (
         ("gemini-conformance 1", "other 2"),
         "2026-11-22",

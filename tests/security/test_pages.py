@@ -37,22 +37,22 @@ class Tags(HTMLParser):
 def test_markup_in_any_field_is_text_in_the_report(
     project: Path, pytester: pytest.Pytester
 ) -> None:
-    said = json.dumps(MARKUP)
+    encoded = json.dumps(MARKUP)
     prompt = {
         "model": MARKUP,
         "messages": [{"role": "user", "content": [{"kind": "text", "text": MARKUP}]}],
     }
-    head = f"  requirement: {said}\n  features: [text.evil]\n  source: 'https://x/\"onclick=alert(1)><img/src=x>'\n"
+    head = f"  requirement: {encoded}\n  features: [text.evil]\n  source: 'https://x/\"onclick=alert(1)><img/src=x>'\n"
     Path("specs/hello.yaml").write_text(
-        f"harness: 1\ncases:\n- case: stream\n{head}  cassette: gemini-api/bad\n  context: {{{said}: {said}}}\n"
-        f"  known_failing: {{mind: {{reason: {said}, link: 'https://x/\"onclick=alert(1)><img/src=x>'}}}}\n"
-        f"  expect: {{mind: [{said}], unified-llm: [{{{said}: {said}}}], own: [{said}]}}\n"
+        f"harness: 1\ncases:\n- case: stream\n{head}  cassette: gemini-api/bad\n  context: {{{encoded}: {encoded}}}\n"
+        f"  known_failing: {{mind: {{reason: {encoded}, link: 'https://x/\"onclick=alert(1)><img/src=x>'}}}}\n"
+        f"  expect: {{mind: [{encoded}], unified-llm: [{{{encoded}: {encoded}}}], own: [{encoded}]}}\n"
         f"- case: prompt\n{head}  prompt: {{unified-llm: {json.dumps(prompt)}}}\n"
-        f"  expect: {{unified-llm: {{request: {{{said}: {said}}}}}}}\n",
+        f"  expect: {{unified-llm: {{request: {{{encoded}: {encoded}}}}}}}\n",
         encoding="utf-8",
     )
     Path("specs/features.yaml").write_text(
-        f"harness: 1\nfeatures:\n- {{id: text.evil, title: {said}, meaning: {said}, link: 'https://x/\"onclick=alert(1)><img/src=x>'}}\n",
+        f"harness: 1\nfeatures:\n- {{id: text.evil, title: {encoded}, meaning: {encoded}, link: 'https://x/\"onclick=alert(1)><img/src=x>'}}\n",
         encoding="utf-8",
     )
     body = f"data: {json.dumps({'candidates': [{'content': {'parts': [{'text': MARKUP}]}, 'finishReason': MARKUP}]})}\n\n".encode()
@@ -115,8 +115,8 @@ def test_a_link_of_a_spec_is_http_or_an_error(field: str, link: str) -> None:
 
 def test_nothing_injects_a_case_into_junit() -> None:
     cell = hostile("failed")
-    told = render(Run(HOSTILE_HEADER, [cell]))["junit.xml"]
-    parsed = ET.fromstring(told)
+    written = render(Run(HOSTILE_HEADER, [cell]))["junit.xml"]
+    parsed = ET.fromstring(written)
     assert len(parsed.findall(".//testcase")) == len(parsed.findall(".//failure")) == 1
     allowed = {
         "testsuites",
@@ -129,7 +129,7 @@ def test_nothing_injects_a_case_into_junit() -> None:
         "property",
     }
     assert {one.tag for one in parsed.iter()} <= allowed
-    assert COMMANDING.findall(told.replace("\r", "")) == []
+    assert COMMANDING.findall(written.replace("\r", "")) == []
 
 
 def test_nothing_becomes_markup_in_the_summary() -> None:
@@ -137,7 +137,7 @@ def test_nothing_becomes_markup_in_the_summary() -> None:
     cell = result(
         "failed", "two", requirement=lined, reason=lined, cassette=lined, provider="gemini-api"
     )
-    told = render(Run(HEADER, [result(), cell]))["summary.md"]
+    written = render(Run(HEADER, [result(), cell]))["summary.md"]
     calm = render(Run(HEADER, [result(), result("failed", "two")]))["summary.md"]
-    assert len(told.splitlines()) == len(calm.splitlines())
-    assert not re.search(r"(?<!\\)<(?!br>)|(?<!\\)\]\(|(?<!\\)`|(?<!\\)!\[|(?<!\\)@", told)
+    assert len(written.splitlines()) == len(calm.splitlines())
+    assert not re.search(r"(?<!\\)<(?!br>)|(?<!\\)\]\(|(?<!\\)`|(?<!\\)!\[|(?<!\\)@", written)

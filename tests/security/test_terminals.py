@@ -113,12 +113,12 @@ def trap(project: Path) -> Path:
         "properties": {ODD: {"type": "string", ODD: 1, "pattern": ODD, "format": ODD}},
     }
     tool = {"name": "f", "description": ODD, "parameters": schema}
-    said = {
+    answer = {
         "model": "m",
         "messages": [{"role": "user", "content": [{"kind": "text", "text": ODD}]}],
         "tools": [tool],
     }
-    Path("prompt.json").write_text(json.dumps(said, ensure_ascii=False), encoding="utf-8")
+    Path("prompt.json").write_text(json.dumps(answer, ensure_ascii=False), encoding="utf-8")
     return project
 
 
@@ -164,9 +164,9 @@ def test_no_command_prints_control_characters(
     arguments: list[str], trap: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     main(arguments)
-    told = capsys.readouterr()
-    assert COMMANDING.findall(told.out + told.err) == []
-    assert told.out + told.err
+    output = capsys.readouterr()
+    assert COMMANDING.findall(output.out + output.err) == []
+    assert output.out + output.err
 
 
 def test_the_hostile_texts_reach_the_commands(trap: Path) -> None:
@@ -206,9 +206,9 @@ def test_no_run_of_pytest_prints_control_characters(
     if "--harness-laws" in arguments:
         Path("broken.yaml").replace("cassettes/broken.yaml")
     ran = pytester.runpytest_inprocess(*arguments, "-p", "no:cacheprovider", "--color=no")
-    told = ran.stdout.str() + ran.stderr.str()
-    assert COMMANDING.findall(told) == []
-    assert "2J" in told
+    output = ran.stdout.str() + ran.stderr.str()
+    assert COMMANDING.findall(output) == []
+    assert "2J" in output
     if "out" in arguments:
         assert ran.parseoutcomes()["xfailed"] == 1
         assert ran.parseoutcomes()["warnings"] == 1

@@ -41,8 +41,8 @@ class Command:
     def end(self, number: signal.Signals = signal.SIGTERM) -> tuple[int, str]:
         """Send a signal; returns exit status and stderr. Raises if that takes more than 10 s."""
         self.process.send_signal(number)
-        _, said = self.process.communicate(timeout=10)
-        return self.process.returncode, said
+        _, output = self.process.communicate(timeout=10)
+        return self.process.returncode, output
 
 
 @contextmanager
@@ -90,9 +90,9 @@ def test_the_command_prints_its_address_and_ends_with_open_streams(
             came = b""
             while b"data: {" not in came:
                 came += peer.recv(1000)
-            status, said = command.end(number)
+            status, output = command.end(number)
             assert idle.recv(10) == b""
-    assert (status, said) == (0, "")
+    assert (status, output) == (0, "")
 
 
 @pytest.mark.slow
@@ -102,10 +102,10 @@ def test_the_command_reports_a_request_that_was_not_recorded(tmp_path: Path) -> 
     with running(str(path)) as command:
         url = command.line().strip()
         httpx2.post(url + PATH, content=asks("other"))
-        status, said = command.end()
+        status, output = command.end()
     assert status == 0
-    assert said.startswith("harness: No recorded exchange answers POST /v1beta/models/")
-    assert said.count("\n") == 1
+    assert output.startswith("harness: No recorded exchange answers POST /v1beta/models/")
+    assert output.count("\n") == 1
 
 
 @pytest.mark.slow
@@ -128,6 +128,6 @@ def test_the_command_refuses_what_it_cannot_do(
         Path("one.yaml").write_text(dumps(tape(answered())), encoding="utf-8")
         Path("junk.yaml").write_text("junk: 1\n", encoding="utf-8")
     with running(*arguments) as command:
-        out, said = command.process.communicate(timeout=20)
+        out, output = command.process.communicate(timeout=20)
     assert (command.process.returncode, out) == (2, "")
-    assert part in said
+    assert part in output

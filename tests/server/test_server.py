@@ -150,7 +150,7 @@ def test_status_reason_and_headers_as_recorded() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "end", "kept"),
+    ("message", "end", "kept"),
     [
         ("3", "complete", True),
         ("4", "complete", False),
@@ -160,12 +160,15 @@ def test_status_reason_and_headers_as_recorded() -> None:
         ("9", "reset", True),
     ],
 )
-def test_a_recorded_length_is_said_again_where_it_is_true(said: str, end: str, kept: bool) -> None:
+def test_a_recorded_length_is_said_again_where_it_is_true(
+    message: str, end: str, kept: bool
+) -> None:
     with serve(
-        tape(answered(((None, b"abc"),), end=end, headers={"Content-Length": [said]})), pace="step"
+        tape(answered(((None, b"abc"),), end=end, headers={"Content-Length": [message]})),
+        pace="step",
     ) as server:
         seen = Seen(server)
-    assert (f"Content-Length: {said}" in seen.headers) is kept
+    assert (f"Content-Length: {message}" in seen.headers) is kept
     assert ("Transfer-Encoding: chunked" in seen.headers) is not kept
     assert seen.end == {"complete": "complete", "cut": "closed", "reset": "reset"}[end]
     assert b"abc" in seen.rest

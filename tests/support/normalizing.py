@@ -32,10 +32,10 @@ def read(
 
 
 def read_with(normalizer: Normalizer, frames: list[Frame], end: End = "complete") -> list[Json]:
-    before = deepcopy([one.json for one in frames])
-    events: list[Event] = [event for one in frames for event in normalizer.feed(one)]
+    before = deepcopy([frame.json for frame in frames])
+    events: list[Event] = [event for frame in frames for event in normalizer.feed(frame)]
     events += normalizer.close(end)
-    assert [one.json for one in frames] == before
+    assert [frame.json for frame in frames] == before
     plain = [to_builtins(event) for event in events]
     assert out_of_order([event["kind"] for event in plain]) is None, plain
     return plain

@@ -303,7 +303,9 @@ def test_law_7_names_the_exception() -> None:
         json.loads(damaged.body[-1:] + b"]")
         return items
 
-    assert any("raised JSONDecodeError" in one for one in findings(7, exchange(ANSWER), crash))
+    assert any(
+        "raised JSONDecodeError" in finding for finding in findings(7, exchange(ANSWER), crash)
+    )
 
 
 @pytest.mark.slow

@@ -64,7 +64,9 @@ def test_a_breach_becomes_a_small_case_that_can_be_read_back(number: int) -> Non
     assert verdict(cell(number)) == "passed"
     assert verdict(broken) == "failed"
     spec, cassette = ready_made_case(broken).split("\n# cassettes/gemini-api/shrunk.yaml\n")
-    features = {law.feature for law in LAWS} | {one.feature for one in SPELLINGS if one.feature}
+    features = {law.feature for law in LAWS} | {
+        spelling.feature for spelling in SPELLINGS if spelling.feature
+    }
     (case,) = read_spec(
         spec, "shrunk.yaml", dialects=DIALECTS, providers=PROVIDERS, features=features, losses={}
     )

@@ -142,18 +142,18 @@ def test_text_mode_prints_the_text_only(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("models", "told"),
+    ("models", "message"),
     [
         (Reply('{"models": [{"name": "models/gemini-x"}]}'), "models: models/gemini-x"),
         (Reply("gone", 500), "the models could not be listed: 500"),  # E2
     ],
 )
-def test_models_are_listed_on_stderr(tmp_path: Path, models: Reply, told: str) -> None:
+def test_models_are_listed_on_stderr(tmp_path: Path, models: Reply, message: str) -> None:
     with gemini([frame("Hi")]) as server:
         server.models = models
         ran = run(server.base_url, tmp_path, "-p", "hi")
     assert (ran.code, ran.records) == (0, [text("Hi"), whole("Hi")])
-    assert told in ran.err
+    assert message in ran.err
     assert len(server.listed) == 1
 
 

@@ -64,13 +64,13 @@ def test_stream_gives_the_events_as_they_come() -> None:
 
 def test_losses_of_the_request_are_warnings_of_the_response() -> None:
     """A Response has the specification's warnings; the errors of a call have no place for them."""
-    told = [{"message": "metadata: is left out; Gemini has no place for it"}]
+    message = [{"message": "metadata: is left out; Gemini has no place for it"}]
     request = {**HELLO, "metadata": {"user": "me"}}
     with Loopback(answer(reply("Hi")[0], stream=False), answer(reply("Hi"), stream=True)) as client:
-        assert client.complete(request)["warnings"] == told
+        assert client.complete(request)["warnings"] == message
         events = list(client.stream(request))
-    assert events[-1]["response"]["warnings"] == told
-    assert StreamAccumulator(events).response["warnings"] == told
+    assert events[-1]["response"]["warnings"] == message
+    assert StreamAccumulator(events).response["warnings"] == message
 
 
 def test_the_accessors_of_a_response() -> None:

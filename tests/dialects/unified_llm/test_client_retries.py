@@ -141,10 +141,10 @@ def test_waits_are_stretched_by_chance_and_bounded() -> None:
 
 
 def test_each_retry_is_told_before_its_wait() -> None:
-    told: list[Any] = []
+    calls: list[Any] = []
     retry = RetryPolicy(
         chance=lambda: 0.5,
-        on_retry=lambda failure, number, seconds: told.append((type(failure), number, seconds)),
+        on_retry=lambda failure, number, seconds: calls.append((type(failure), number, seconds)),
     )
     with Loopback(
         answer(OVERLOADED, stream=False, status=503),
@@ -152,4 +152,4 @@ def test_each_retry_is_told_before_its_wait() -> None:
         retry=retry,
     ) as client:
         client.complete(HELLO)
-    assert told == [(ServerError, 1, 1.0)]
+    assert calls == [(ServerError, 1, 1.0)]

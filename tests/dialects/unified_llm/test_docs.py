@@ -81,8 +81,8 @@ def test_the_order_of_events() -> None:
 
 
 def test_every_canonical_event_has_a_row() -> None:
-    told = [word for row in TABLES["canonical event"] for word in words(row[0])]
-    assert sorted(told) == sorted(ev.KINDS)
+    documented = [word for row in TABLES["canonical event"] for word in words(row[0])]
+    assert sorted(documented) == sorted(ev.KINDS)
 
 
 @pytest.mark.slow
@@ -175,8 +175,8 @@ def test_every_keyword_that_is_converted_has_a_row() -> None:
         _, warnings = to_gemini_schema({keyword: [False]}, place="P")
         return not any("has no word for it" in warning for warning in warnings)
 
-    told = [word for row in TABLES["keyword"] for word in words(row[0])]
-    assert [word for word in told if not is_converted(word)] == ["additionalProperties"]
+    documented = [word for row in TABLES["keyword"] for word in words(row[0])]
+    assert [word for word in documented if not is_converted(word)] == ["additionalProperties"]
     assert not any(map(is_converted, JSON_SCHEMA_KEYWORDS))
     (formats,) = [row[1] for row in TABLES["keyword"] if row[0] == "`format`"]
     assert _CODE.findall(formats) == [name for names in FORMATS.values() for name in names]

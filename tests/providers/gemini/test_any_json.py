@@ -179,9 +179,9 @@ def test_nothing_is_lost_and_the_order_is_legal(
     assert json.dumps(messages) == before
     assert out_of_order([event["kind"] for event in plain]) is None
     assert (plain[-1]["kind"] == "incomplete" if plain else False) == (end in INTERRUPTED)
-    said = json.dumps(plain)
+    encoded = json.dumps(plain)
     joined = "".join(event.get("text", "") for event in plain)
-    lost = {word for word in words(messages) if word not in said and word not in joined}
+    lost = {word for word in words(messages) if word not in encoded and word not in joined}
     open_call = [event["kind"] for event in plain if event["kind"].startswith("call_")][
         -1:
     ] not in ([], ["call_end"], ["call_invalid"])

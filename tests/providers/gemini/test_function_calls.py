@@ -25,7 +25,7 @@ IMAGE = {"inlineData": {"mimeType": "image/png", "data": "AQID"}}
 
 
 def streamed(*calls: Json) -> list[Json]:
-    return content(*[parts({"functionCall": one}) for one in calls])
+    return content(*[parts({"functionCall": call}) for call in calls])
 
 
 def piece(number: int, path: str, value: Json, more: bool = False) -> Json:
@@ -356,7 +356,7 @@ def test_a_streamed_call_with_text_for_arguments_is_invalid(
     assert [{**event, "raw": 0} for event in events] == [
         {**event, "raw": 0} for event in [START, invalid, *after]
     ]
-    messages = [parts({"functionCall": one}) for one in calls]
+    messages = [parts({"functionCall": item}) for item in calls]
     messages.append(candidate(finishReason="STOP"))
     body = b"".join(b"data: " + json.dumps(message).encode() + b"\n\n" for message in messages)
     exchange = Exchange(None, 200, {}, ((None, body),), "complete", provider="vertex-ai")

@@ -398,7 +398,7 @@ def line(kind: str, **fields: Any) -> Message:
 
 
 def run(*lines: Message) -> Cassette:
-    reads = tuple((None, json.dumps(one).encode() + b"\n") for one in lines)
+    reads = tuple((None, json.dumps(line).encode() + b"\n") for line in lines)
     return tape(Exchange(None, 200, {"x-exit-code": ["0"]}, reads, "complete"))
 
 

@@ -41,7 +41,10 @@ def as_vertex(messages: Messages) -> Exchange:
 def as_code_assist(messages: Messages) -> Exchange:
     body = {"model": "gemini-3-flash-preview", "user_prompt_id": "p", "request": ASKED}
     url = "https://cloudcode-pa.googleapis.com/v1internal:streamGenerateContent?alt=sse"
-    wrapped = [one if "error" in one else {"response": one, "traceId": "t"} for one in messages]
+    wrapped = [
+        message if "error" in message else {"response": message, "traceId": "t"}
+        for message in messages
+    ]
     return exchange(wrapped, request=Request("POST", url, {}, json.dumps(body).encode()))
 
 
@@ -106,9 +109,9 @@ def test_what_the_client_makes_of_an_odd_answer_is_not_told(
     first(messages)["finishReason"] = SECRET_TEXT
     with warnings.catch_warnings(record=True, action="always") as seen:
         assert drift(tape(exchange(messages))) == 3
-    said = capsys.readouterr()
-    assert "finish reason: STOP → another word  [finish.other]" in said.out
-    assert SECRET_TEXT not in said.out + said.err
+    output = capsys.readouterr()
+    assert "finish reason: STOP → another word  [finish.other]" in output.out
+    assert SECRET_TEXT not in output.out + output.err
     assert seen == []
 
 
@@ -163,13 +166,13 @@ def test_what_can_not_be_asked_is_said_and_ends_with_4(
         )
         == 4
     )
-    said = capsys.readouterr()
-    assert said.out == "0 of 1 cassettes compared: 0 breaking, 0 notable, 0 harmless\n"
+    output = capsys.readouterr()
+    assert output.out == "0 of 1 cassettes compared: 0 breaking, 0 notable, 0 harmless\n"
     assert (
         "gemini-api/a: request 1 was given an authorization answer (403); nothing is kept"
-        in said.err
+        in output.err
     )
-    assert SECRET_TEXT not in said.err
+    assert SECRET_TEXT not in output.err
     assert Path("cassettes/gemini-api/a.yaml").read_bytes() == before
     assert [path.name for path in project.iterdir()] == ["cassettes"]
 
@@ -180,11 +183,11 @@ def test_the_budget_is_that_of_the_whole_run(
 ) -> None:
     keep(tape(exchange(recorded())), "gemini-api/b")
     assert drift(tape(exchange(recorded())), "--requests", "1") == 4
-    said = capsys.readouterr()
-    assert said.out.startswith("gemini-api/a: no drift\n1 of 2 cassettes compared")
+    output = capsys.readouterr()
+    assert output.out.startswith("gemini-api/a: no drift\n1 of 2 cassettes compared")
     assert (
         "gemini-api/b: this run has used 1 request, and 1 is the limit; raise it, or ask for less"
-        in said.err
+        in output.err
     )
 
 

@@ -58,7 +58,7 @@ def cut_elsewhere(messages: Messages) -> None:
 
 
 def join(messages: Messages) -> None:
-    parts = [part for one in messages for part in one["candidates"][0]["content"]["parts"]]
+    parts = [part for item in messages for part in item["candidates"][0]["content"]["parts"]]
     messages[:] = [message(parts[0], {"text": "all"}, parts[3], finish="STOP")]
 
 
@@ -66,9 +66,9 @@ def turn_keys(messages: Messages) -> None:
     def turned(value: Any) -> Any:
         if isinstance(value, dict):
             return {key: turned(value[key]) for key in reversed(value)}
-        return [turned(one) for one in value] if isinstance(value, list) else value
+        return [turned(message) for message in value] if isinstance(value, list) else value
 
-    messages[:] = [turned(one) for one in messages]
+    messages[:] = [turned(message) for message in messages]
 
 
 def call_twice(messages: Messages) -> None:
@@ -113,8 +113,8 @@ def test_another_shape_is_told_with_its_severity_and_feature(
     messages = copy.deepcopy(recorded())
     alter(messages)
     status = drift(tape(exchange(messages)))
-    said = capsys.readouterr()
-    told, counted = said.out.splitlines()[1:-1], said.out.splitlines()[-1]
+    output = capsys.readouterr()
+    told, counted = output.out.splitlines()[1:-1], output.out.splitlines()[-1]
     assert told == [
         f"  {severity:<8}  exchange 1  {path}: {says}  [{feature}]"
         for severity, path, says, feature in found
@@ -123,9 +123,9 @@ def test_another_shape_is_told_with_its_severity_and_feature(
     assert status == (3 if "breaking" in severities else 1 if "notable" in severities else 0)
     assert (
         counted
-        == f"1 of 1 cassettes compared: {', '.join(f'{severities.count(one)} {one}' for one in SEVERITIES)}"
+        == f"1 of 1 cassettes compared: {', '.join(f'{severities.count(each)} {each}' for each in SEVERITIES)}"
     )
-    assert SECRET_TEXT not in said.out + said.err
+    assert SECRET_TEXT not in output.out + output.err
 
 
 FAILED: Final = b'{"error": {"code": 404, "message": "no such model", "status": "NOT_FOUND"}}'
@@ -168,8 +168,8 @@ def test_how_it_is_answered_framed_and_ended_is_shape(
     found: list[tuple[str, str, str, str]],
 ) -> None:
     assert drift(tape(now)) == (3 if found[0][0] == "breaking" else 1)
-    told = capsys.readouterr().out.splitlines()[1:-1]
-    assert told == [
+    output = capsys.readouterr().out.splitlines()[1:-1]
+    assert output == [
         f"  {severity:<8}  exchange 1  {path}: {says}  [{feature}]"
         for severity, path, says, feature in found
     ]

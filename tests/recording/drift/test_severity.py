@@ -74,7 +74,7 @@ def test_what_a_tool_was_given_is_no_shape() -> None:
     ],
 )
 def test_in_which_messages_counts_stand(stands: str, found: set[str]) -> None:
-    assert presence_of([one == "x" for one in stands]) == found
+    assert presence_of([stand == "x" for stand in stands]) == found
 
 
 def shipped() -> Iterator[Path]:
@@ -85,7 +85,9 @@ def shipped() -> Iterator[Path]:
 def test_no_shipped_cassette_drifts_from_itself() -> None:
     cassettes = [load(path) for path in shipped()]
     assert len(cassettes) > 90
-    assert {one.provider for cassette in cassettes for one in cassette.exchanges} >= {*PROVIDERS}
+    assert {exchange.provider for cassette in cassettes for exchange in cassette.exchanges} >= {
+        *PROVIDERS
+    }
     assert [
         compare_cassettes(cassette, cassette)
         for cassette in cassettes

@@ -53,10 +53,10 @@ def _answer(at, messages):
 
 def _facts(message):
     for choice in message.choices:
-        said = getattr(choice, "delta", None) or choice.message
-        if said.content:
-            yield Text(said.content)
-        for call in said.tool_calls or ():
+        answer = getattr(choice, "delta", None) or choice.message
+        if answer.content:
+            yield Text(answer.content)
+        for call in answer.tool_calls or ():
             yield Call(call.id, call.function.name, call.function.arguments)
         if choice.finish_reason:
             yield Finish(choice.finish_reason)
