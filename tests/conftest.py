@@ -34,12 +34,12 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         for outcome in ("passed", "failed")
         for report in terminalreporter.stats.get(outcome, [])
     ]
-    told = [
+    texts = [
         text
         for report in reports
         for name, text in getattr(report, "user_properties", ())
         if name == "faulty adapter"
     ]
-    if told:
+    if texts:
         terminalreporter.section("Faulty adapters, and what caught them")
-        terminalreporter.write("".join(f"{text}\n" for text in sorted(told)))
+        terminalreporter.write("".join(f"{text}\n" for text in sorted(texts)))

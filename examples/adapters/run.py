@@ -118,11 +118,11 @@ def main() -> int:
 def judge_all(names: list[str], options: argparse.Namespace) -> int:
     """Install and judge the adapters, and write the report. Returns the exit status."""
     install({PEERS[name].lock for name in names})
-    what = [
+    arguments = [
         *(["--cassettes", *options.cassettes] if options.cassettes else []),
         *("--cuts", *options.cuts),
     ]
-    failed = [name for name in names if not judge(name, what, options.asked)]
+    failed = [name for name in names if not judge(name, arguments, options.asked)]
     judged = [str(BUILD / f"{name}.json") for name in names if name not in failed]
     if judged:
         subprocess.run([*HARNESS, *judged, "--report", str(options.report)], check=False)  # noqa: S603
@@ -132,7 +132,7 @@ def judge_all(names: list[str], options: argparse.Namespace) -> int:
     return 0 if options.names or options.cassettes else write_findings(judged)
 
 
-def judge(name: str, what: list[str], asked: int) -> bool:
+def judge(name: str, options: list[str], asked: int) -> bool:
     """Judge one adapter, and keep its results. ``what``: options that say what it is asked. Returns
     whether it was judged.
     """
@@ -141,7 +141,7 @@ def judge(name: str, what: list[str], asked: int) -> bool:
     command = [
         str(programs / "harness"),
         *("judge", f"{name} = {peer.target}", "--json", str(results), "--timeout", TIMEOUT_S),
-        *what,
+        *options,
     ]
     started, cpu = time.monotonic(), cpu_seconds()
     for _ in range(ATTEMPTS):

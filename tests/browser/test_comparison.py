@@ -67,8 +67,8 @@ def test_nothing_changed_since_the_run_itself(
                     folder / "results.json"
                 )
                 page.locator("#since p").wait_for()
-                said = page.locator("#since p").inner_text()
+                sentence = page.locator("#since p").inner_text()
                 assert (
-                    said
+                    sentence
                     == "0 broken, 0 fixed, 0 new, 0 gone from this page, 0 changed evidence since that run."
                 )

@@ -140,12 +140,12 @@ def test_the_page_calculates_ages_and_marks_stale_recordings(
     page = reader.context(dark=False, width=1280, height=900, script=True).new_page()
     page.clock.set_fixed_time(datetime(2026, 11, 22, tzinfo=UTC))
     page.goto((tmp_path / "gemini-api.html").as_uri())
-    assert [one.inner_text() for one in page.locator("article > p").all()] == [
+    assert [element.inner_text() for element in page.locator("article > p").all()] == [
         "two-calls recorded 2026-01-01 (325 days old) stale docs",
         "b written 2026-11-22 (0 days old) docs",
         "c recorded soon docs",
     ]
-    assert [one.inner_text() for one in page.locator("article > ul a").all()] == [
+    assert [element.inner_text() for element in page.locator("article > ul a").all()] == [
         "anthropic passed stale",
         "anthropic passed",
         "anthropic passed",

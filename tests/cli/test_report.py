@@ -50,13 +50,13 @@ def test_the_folder_of_a_report_stands_for_its_results(
 
 
 def test_report_merges_shards_in_any_order(tmp_path: Path) -> None:
-    one, two = (
+    first, two = (
         write(tmp_path / "1.json", Run(HEADER, MIXED[:5])),
         write(tmp_path / "2.json", Run(HEADER, MIXED[4:])),
     )
     for name, shards in (
-        ("a", [one, two]),
-        ("b", [two, one]),
+        ("a", [first, two]),
+        ("b", [two, first]),
         ("c", [str(tmp_path / "a" / "results.json"), two]),
     ):
         assert main(["report", *shards, "-o", str(tmp_path / name)]) == 0

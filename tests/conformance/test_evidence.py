@@ -145,7 +145,7 @@ def test_layers_show_the_first_difference_and_its_event() -> None:
         for item in got
     ]
     place = next(
-        index for index, (one, other) in enumerate(zip(got, wrong, strict=True)) if one != other
+        index for index, (pair, other) in enumerate(zip(got, wrong, strict=True)) if pair != other
     )
     layers = {view.layer: view for view in evidence(judged(wrong)).layers}
     assert [view.layer for view in evidence(judged(wrong)).layers] == [

@@ -55,10 +55,10 @@ def test_wild_answers_give_legal_order_and_the_same_twice(exchange: Exchange, di
 @FEW
 @given(cassettes())
 def test_every_cassette_comes_back_as_it_was(cassette: Cassette) -> None:
-    told = tuple(
+    expected = tuple(
         replace(exchange, provider=None, generates=False) for exchange in cassette.exchanges
     )
-    assert loads(dumps(cassette)) == replace(cassette, exchanges=told)
+    assert loads(dumps(cassette)) == replace(cassette, exchanges=expected)
 
 
 @pytest.mark.slow

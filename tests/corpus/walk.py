@@ -267,19 +267,19 @@ def walk_all(
     walk: Walk,
     rows: list[dict[str, Any]],
     jobs: int,
-    told: Callable[[int], None] = lambda done: None,
+    progress: Callable[[int], None] = lambda done: None,
 ) -> list[FileResult]:
     """Every file of the manifest, in its order. ``told`` is called with the number done so far."""
     results = []
     if jobs <= 1:
         for row in rows:
             results.append(walk.file(row))
-            told(len(results))
+            progress(len(results))
         return results
     with multiprocessing.get_context("spawn").Pool(jobs) as pool:
         for result in pool.imap(partial(Walk.file, walk), rows, 4):
             results.append(result)
-            told(len(results))
+            progress(len(results))
     return results
 
 

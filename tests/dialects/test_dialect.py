@@ -47,14 +47,14 @@ def test_a_place_is_found_only_where_every_key_is_there() -> None:
 
 
 def test_a_place_may_name_the_key_of_the_type() -> None:
-    said = {"op": "say", "words": "x"}
+    payload = {"op": "say", "words": "x"}
     place = Place("say", ("words",), key="op")
-    assert list(place.find([*PAYLOADS, said, {"op": "stop"}])) == [(said, "words")]
+    assert list(place.find([*PAYLOADS, payload, {"op": "stop"}])) == [(payload, "words")]
     (lost,) = (operator for operator in OPERATORS if operator.name == "error-lost")
     change = lost.make(
         Mutations(texts=place, calls=None, stop_reason=None, count=None, error=place)
     )
-    payloads = [said, {"op": "stop"}]
+    payloads = [payload, {"op": "stop"}]
     assert change is not None
     assert change(payloads)
     assert payloads == [{"op": "stop"}]

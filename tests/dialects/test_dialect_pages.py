@@ -138,10 +138,10 @@ def effect(name: str, kind: str) -> set[str]:
     if kind in ("error", "blocked", "incomplete") and name == "agent-events":
         before.append(ev.Finish("stop", "STOP"))  # so that the end would have been a good one
     after, base = (
-        Counter(json.dumps(one, sort_keys=True) for one in payloads(name, events))
+        Counter(json.dumps(payload, sort_keys=True) for payload in payloads(name, events))
         for events in ([*before, *SAMPLES[kind]], before)
     )
-    return {str(json.loads(one)["type"]) for one in after - base}
+    return {str(json.loads(payload)["type"]) for payload in after - base}
 
 
 @pytest.mark.parametrize("kind", ev.KINDS)
@@ -196,7 +196,7 @@ def is_shown(word: str, shown: set[str]) -> bool:
     if word.startswith("{"):
         return {name.strip(" :…") for name in word.strip("{}").split(",")} <= shown
     pattern = re.sub("<[a-z]+>", ".+", re.escape(word)) + "$"
-    return any(re.search(rf"(?:^|_){pattern}", one) for one in shown)
+    return any(re.search(rf"(?:^|_){pattern}", payload) for payload in shown)
 
 
 @pytest.mark.parametrize("kind", ev.KINDS)
@@ -290,8 +290,8 @@ def test_mind() -> None:
         name: ["always" if name in READERS else "when named", declared["description"]]
         for name, declared in DECLARATIONS.items()
     }
-    for said in (ACKNOWLEDGEMENT, MIND_MODEL):
-        assert f"`{said}`" in text("mind")
+    for sentence in (ACKNOWLEDGEMENT, MIND_MODEL):
+        assert f"`{sentence}`" in text("mind")
     assert all(f'"{key}"' in text("mind") for key in PROMPT_KEYS)
     assert f"time limit ({SHELL_SECONDS:g} s)" in text("mind")
     assert f"after {MAX_ROUNDS} answers in a row" in text("mind")

@@ -389,7 +389,7 @@ def test_a_skipped_exchange_is_not_asked() -> None:
 
 
 def test_merged_facts_do_not_depend_on_granularity() -> None:
-    one = Transcript((Entry(None, (Text("ab"), Call("i", "f", "{}"), Finish("STOP"))),))
+    whole = Transcript((Entry(None, (Text("ab"), Call("i", "f", "{}"), Finish("STOP"))),))
     two = Transcript(
         (
             Entry(None, (Text("a"),)),
@@ -397,7 +397,7 @@ def test_merged_facts_do_not_depend_on_granularity() -> None:
             Entry(None, (Finish("STOP"),)),
         )
     )
-    assert merged_facts(one) == merged_facts(two)
+    assert merged_facts(whole) == merged_facts(two)
 
 
 def test_an_empty_id_is_no_id() -> None:

@@ -99,11 +99,11 @@ def failure_without_an_error(payloads: Items) -> Items:
     """A turn in which nothing was understood, or whose call was malformed, has no error that says
     so.
     """
-    told = (NOTHING, EMPTY, "MALFORMED")
+    messages = (NOTHING, EMPTY, "MALFORMED")
     return [
         payload
         for payload in payloads
-        if payload["type"] != "error" or not payload["error"].startswith(told)
+        if payload["type"] != "error" or not payload["error"].startswith(messages)
     ]
 
 

@@ -56,13 +56,13 @@ def _run(name: str, target: Target, fuzzer: Fuzzer, executions: int, folder: Pat
     result = fuzzer.result
     kept = [path.read_bytes() for path in sorted(folder.glob("*"))] if folder.is_dir() else []
     fuzzer.begin(kept, target.corpus())
-    started, at_start, told = process_time(), result.executions, monotonic()
+    started, at_start, reported = process_time(), result.executions, monotonic()
     try:
         print(f"{name}: {_counts(result)} at the start", flush=True)
         while result.executions < executions:
             fuzzer.once()
-            if monotonic() - told > TOLD_EVERY:
-                told = monotonic()
+            if monotonic() - reported > TOLD_EVERY:
+                reported = monotonic()
                 _keep(folder, result)
                 print(f"{name}: {_counts(result)}", flush=True)
     finally:
@@ -76,8 +76,8 @@ def _run(name: str, target: Target, fuzzer: Fuzzer, executions: int, folder: Pat
             f"{rate:.0f} executions a second of processor time, at most {most_resident() >> 10} MiB",
             flush=True,
         )
-        for data, what in result.found:
-            print(f"  {what}; input {data[:200]!a}", flush=True)
+        for data, fault in result.found:
+            print(f"  {fault}; input {data[:200]!a}", flush=True)
 
 
 def _counts(result: Result) -> str:

@@ -59,11 +59,11 @@ def marked(source: bytes, path: str) -> CodeType:
     """The code of a source, with marks."""
     vars(builtins).update(__taken__=TAKEN, __take__=TAKEN.__setitem__)
     tree = ast.parse(source, path)
-    said = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant))
+    constants = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant))
     strings = {
-        one.encode("utf-8", "replace") if isinstance(one, str) else one
-        for one in said
-        if isinstance(one, str | bytes)
+        constant.encode("utf-8", "replace") if isinstance(constant, str) else constant
+        for constant in constants
+        if isinstance(constant, str | bytes)
     }
     words = sorted(filter(WORD.fullmatch, strings))
     return compile(_Marker(words).visit(tree), path, "exec")

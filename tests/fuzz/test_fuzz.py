@@ -112,10 +112,10 @@ FAULTS: dict[str, tuple[str, object, bytes, str]] = {
 def test_what_is_given_has_to_be_what_was_promised(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    part, fault, data, what = FAULTS[name]
+    part, fault, data, message = FAULTS[name]
     TARGETS[name].run(data)
     monkeypatch.setattr(targets, part, fault)
-    with pytest.raises((AssertionError, CassetteError), match=what):
+    with pytest.raises((AssertionError, CassetteError), match=message):
         TARGETS[name].run(data)
 
 

@@ -189,19 +189,19 @@ def test_declared_tools_come_from_the_request_or_the_caller() -> None:
         }
     )
     declared = b'{"tools": [{"functionDeclarations": [{"name": "read", "parameters": {"properties": {"path": {"type": "STRING"}}}}]}]}'
-    told = with_provider(
+    recorded = with_provider(
         Exchange(
             Request("POST", URL, {}, declared), 200, {}, ((None, f"data: {text}\n\n".encode()),)
         )
     )
-    assert replay(told, tool_code=True)[2]["tool_call"]["name"] == "read"
+    assert replay(recorded, tool_code=True)[2]["tool_call"]["name"] == "read"
     assert (
-        replay(told, tool_code=True, tools=[Tool("open", {"properties": {"path": {}}})])[2][
+        replay(recorded, tool_code=True, tools=[Tool("open", {"properties": {"path": {}}})])[2][
             "tool_call"
         ]["name"]
         == "open"
     )
-    assert replay(told)[2]["delta"].startswith("<tool_code>")
+    assert replay(recorded)[2]["delta"].startswith("<tool_code>")
 
 
 def test_a_session_is_filled_and_keeps_ids_apart() -> None:

@@ -119,7 +119,7 @@ def test_a_body_is_found_in_every_spelling() -> None:
 
 def test_call_numbers_and_project_of_an_envelope_are_ignored() -> None:
     url = "https://cloudcode-pa.googleapis.com/v1internal:streamGenerateContent?alt=sse"
-    one = {
+    envelope = {
         "model": "m",
         "project": "p",
         "user_prompt_id": "1",
@@ -131,7 +131,7 @@ def test_call_numbers_and_project_of_an_envelope_are_ignored() -> None:
         "requestId": "2",
         "request": {"contents": [], "sessionId": "-7"},
     }
-    index = RequestIndex(recorded(("POST", url, json.dumps(one).encode())))
+    index = RequestIndex(recorded(("POST", url, json.dumps(envelope).encode())))
     assert index.find("POST", url, json.dumps({**other, "model": "n"}).encode()) is None
     assert index.find("POST", url, json.dumps(other).encode()) == 0
 

@@ -186,18 +186,18 @@ UNLIKE: list[tuple[str, Any, Any]] = [
 
 
 @pytest.mark.parametrize(
-    ("one", "other"), [case[1:] for case in ALIKE], ids=[case[0] for case in ALIKE]
+    ("left", "other"), [case[1:] for case in ALIKE], ids=[case[0] for case in ALIKE]
 )
-def test_what_the_api_reads_alike_is_equal(one: Any, other: Any) -> None:
-    assert one != other or repr(one) != repr(other)
-    assert canonical_request(one) == canonical_request(other)
+def test_what_the_api_reads_alike_is_equal(left: Any, other: Any) -> None:
+    assert left != other or repr(left) != repr(other)
+    assert canonical_request(left) == canonical_request(other)
 
 
 @pytest.mark.parametrize(
-    ("one", "other"), [case[1:] for case in UNLIKE], ids=[case[0] for case in UNLIKE]
+    ("left", "other"), [case[1:] for case in UNLIKE], ids=[case[0] for case in UNLIKE]
 )
-def test_what_it_reads_otherwise_is_not(one: Any, other: Any) -> None:
-    assert repr(canonical_request(one)) != repr(canonical_request(other))
+def test_what_it_reads_otherwise_is_not(left: Any, other: Any) -> None:
+    assert repr(canonical_request(left)) != repr(canonical_request(other))
 
 
 def test_what_is_canonical_stays_as_it_is() -> None:

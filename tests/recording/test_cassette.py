@@ -325,8 +325,8 @@ def test_a_hook_says_what_of_an_exchange_is_kept(tmp_path: Path) -> None:
         use_cassette(path, mode="once", options=options) as tape,
         httpx2.Client(transport=transports("httpx2").sync(tape)) as http,
     ):
-        for said in ("private", "public"):
-            http.post(url + PATH, json={"said": said})
+        for word in ("private", "public"):
+            http.post(url + PATH, json={"said": word})
     (kept,) = load(path).exchanges
     assert kept.request is not None
     assert (json.loads(kept.request.body), kept.reason_phrase) == ({"said": "public"}, "")

@@ -363,12 +363,12 @@ def test_a_login_that_has_expired_is_renewed_and_stays_as_it_is(
         }.items():
             monkeypatch.setenv(name, value)
         record_requests("code-assist", [GenerateAsk({"contents": []}, "m")], path)
-    told = dict(
+    variables = dict(
         zip(("client_id", "client_secret"), client, strict=True),
         grant_type="refresh_token",
         refresh_token="1//0-refresh",
     )
-    assert [{name: value for name, (value,) in form.items()} for form in forms] == [told]
+    assert [{name: value for name, (value,) in form.items()} for form in forms] == [variables]
     assert [headers["authorization"] for _, headers, _ in seen.requests] == [f"Bearer {FRESH}"] * 2
     assert file.read_text() == text
     assert FRESH not in path.read_text()
@@ -486,7 +486,7 @@ API_ERROR = '{"type":"result","timestamp":"t","status":"error","error":{"type":"
 
 
 @pytest.mark.parametrize(
-    ("code", "printed", "status", "what"),
+    ("code", "printed", "status", "reason"),
     [
         (41, "", 401, "an authentication answer"),
         (173, "", 429, "a quota answer after 2 attempts"),
@@ -508,7 +508,7 @@ API_ERROR = '{"type":"result","timestamp":"t","status":"error","error":{"type":"
     ],
 )
 def test_a_program_that_failed_is_refused_as_an_answer_would_be(
-    tmp_path: Path, code: int, printed: str, status: int, what: str
+    tmp_path: Path, code: int, printed: str, status: int, reason: str
 ) -> None:
     """The exit codes of the Gemini CLI: its own, or the status of the API modulo 256."""
     script, path = tmp_path / "cli.py", tmp_path / "a.yaml"
@@ -516,12 +516,12 @@ def test_a_program_that_failed_is_refused_as_an_answer_would_be(
     settings, limits = Settings(program=(sys.executable, str(script))), Limits(attempts=2)
     asks, slept = [GenerateAsk({"prompt": "Say hello"})], list[float]()
     with pytest.raises(
-        CassetteError, match=rf"was given {what} \({status}: .*allow the status {status}"
+        CassetteError, match=rf"was given {reason} \({status}: .*allow the status {status}"
     ):
         record_requests(
             "gemini-cli", asks, path, settings=settings, limits=limits, sleep=slept.append
         )
-    assert len(slept) == ("attempts" in what)
+    assert len(slept) == ("attempts" in reason)
     assert not path.exists()
     assert record_requests(
         "gemini-cli", asks, path, settings=settings, allow_status=[status]

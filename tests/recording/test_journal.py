@@ -156,7 +156,7 @@ def test_a_rule_takes_a_secret_out_of_all_that_tells_who_asked(
     """
     monkeypatch.setenv("SHOP_SECRET", "hunter2-planted")
     (tmp_path / "pyproject.toml").write_text('[tool.harness]\nredact = ["re:hunter2-[a-z0-9]+"]\n')
-    path, said = (
+    path, head = (
         tmp_path / "a.yaml",
         b"HTTP/1.1 200 Fine hunter2-planted\r\nContent-Length: 2\r\n\r\n{}",
     )
@@ -174,7 +174,7 @@ def test_a_rule_takes_a_secret_out_of_all_that_tells_who_asked(
                 raise RuntimeError("the test failed")
 
     with (
-        raw_server(lambda connection: connection.send(said)) as url,
+        raw_server(lambda connection: connection.send(head)) as url,
         pytest.raises(RuntimeError) if fail else nullcontext(),
     ):
         ask(url)
@@ -226,12 +226,12 @@ def test_a_refusal_names_the_file_and_the_way_out(
         pytest.raises(CassetteError) as caught,
     ):
         ask(url)
-    place, told = str(Path("kept", "a.yaml")), str(caught.value)
+    place, message = str(Path("kept", "a.yaml")), str(caught.value)
     assert re.match(
         rf"{re.escape(place)}: line \d+ shows the value of MY_SECRET; exchange 1, response body shows the value of",
-        told,
+        message,
     )
-    assert told.endswith(
+    assert message.endswith(
         "remove it at its source, or add a rule to `redact` of [tool.harness] in pyproject.toml"
     )
     assert not path.exists()

@@ -92,8 +92,8 @@ def test_what_had_arrived_stands_after_a_kill(tmp_path: Path, signalled: signal.
         process = start(url, path, "rewrite")
         assert process.stdout is not None
         assert process.stderr is not None
-        with process, process.stdout as said:
-            assert [said.readline(), said.readline()] == [b"1\n", b"2\n"]
+        with process, process.stdout as output:
+            assert [output.readline(), output.readline()] == [b"1\n", b"2\n"]
             text = wait_for(b"t1", part_of(path))
             process.send_signal(signalled)
             assert process.wait(30) != 0

@@ -59,8 +59,8 @@ def wait_for_all(process: subprocess.Popen[str]) -> None:
 def test_two_processes_on_one_name_keep_both_recordings(tmp_path: Path) -> None:
     path, second = tmp_path / "a.yaml", tmp_path / "a.yaml.2.part"
     scripts = streaming(*EVENTS[:2]), streaming(*EVENTS[2:])
-    with raw_server(*scripts) as url, start(url, path) as one:
-        wait_for_all(one)
+    with raw_server(*scripts) as url, start(url, path) as first:
+        wait_for_all(first)
         wait_for(b"t1", part_of(path))
         with start(url, path) as other:
             wait_for_all(other)
@@ -69,8 +69,8 @@ def test_two_processes_on_one_name_keep_both_recordings(tmp_path: Path) -> None:
             assert left_behind(path) is None  # both are being written
             other.communicate("\n")
         assert other.returncode == 0
-        _, error = one.communicate("\n")
-    assert one.returncode == 1
+        _, error = first.communicate("\n")
+    assert first.returncode == 1
     assert "another recording has written this cassette meanwhile" in error
     assert f"what had arrived is kept in {part_of(path)}" in error
     assert load(path).exchanges[0].body == b"".join(EVENTS[2:])

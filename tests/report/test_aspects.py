@@ -291,10 +291,13 @@ def test_headings_and_tables_are_ones_for_a_screen_reader() -> None:
 def test_documents_are_merged_by_adapter_and_version_in_any_order() -> None:
     newer = replace(SHOP, version="1.3.0")
     again = replace(SHOP, cells=())
-    one, two, three = (replace(RESULTS, adapters=(one,)) for one in (SHOP, newer, again))
-    assert merge_results([two, one]) == merge_results([one, two])
-    assert [adapter.version for adapter in merge_results([one, two]).adapters] == ["1.2.3", "1.3.0"]
-    assert merge_results([one, three]).adapters == (again,)
+    entry, two, three = (replace(RESULTS, adapters=(entry,)) for entry in (SHOP, newer, again))
+    assert merge_results([two, entry]) == merge_results([entry, two])
+    assert [adapter.version for adapter in merge_results([entry, two]).adapters] == [
+        "1.2.3",
+        "1.3.0",
+    ]
+    assert merge_results([entry, three]).adapters == (again,)
 
 
 def test_two_adapters_with_the_same_name_and_version_have_no_page() -> None:

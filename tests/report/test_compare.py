@@ -50,7 +50,8 @@ def test_a_better_verdict_is_fixed_and_a_worse_one_broken(
 def test_a_case_that_only_moved_is_no_change() -> None:
     assert (
         changed(
-            SEVERAL, [replace(one, line=one.line + 9, provider="code-assist") for one in SEVERAL]
+            SEVERAL,
+            [replace(result, line=result.line + 9, provider="code-assist") for result in SEVERAL],
         )
         == []
     )

@@ -9,9 +9,9 @@ from harness.report.fingerprint import fingerprint, legend
 
 
 def test_a_fingerprint_has_one_shape_a_feature_at_the_same_place() -> None:
-    one = fingerprint(["a", "b", "c"], {"a": "passed", "c": "failed"})
+    drawing = fingerprint(["a", "b", "c"], {"a": "passed", "c": "failed"})
     other = fingerprint(["a", "b", "c"], {"a": "not-carried", "b": "passed"})
-    assert one.paths == [
+    assert drawing.paths == [
         ("failed", "M16 0l6 6m-6 0l6-6"),
         ("passed", "M0 3h6"),
         ("none", "M10 3h2"),

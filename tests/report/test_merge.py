@@ -40,11 +40,11 @@ SHARDS = [
 
 def test_shards_merge_in_any_order_into_the_same_bytes() -> None:
     whole = pack(merge(SHARDS))
-    for one, two, three in permutations(SHARDS):
+    for order, two, three in permutations(SHARDS):
         assert (
-            pack(merge([merge([one, two]), three]))
-            == pack(merge([one, merge([two, three])]))
-            == pack(merge([one, two, three]))
+            pack(merge([merge([order, two]), three]))
+            == pack(merge([order, merge([two, three])]))
+            == pack(merge([order, two, three]))
             == whole
         )
     assert pack(merge([merge(SHARDS), merge(SHARDS)])) == whole
@@ -108,11 +108,11 @@ def test_the_longest_breaches_are_kept_in_any_order() -> None:
     whole = merge(runs).results
     assert whole[0].evidence is not None
     assert whole[0].evidence.breaches == (Breach(3, "Nothing lost", ("b",)),)
-    for one, two, three, four in permutations(runs):
+    for order, two, three, four in permutations(runs):
         for grouped in (
-            [merge([one, two]), merge([three, four])],
-            [one, merge([two, merge([three, four])])],
-            [one, two, two, three, four],
+            [merge([order, two]), merge([three, four])],
+            [order, merge([two, merge([three, four])])],
+            [order, two, two, three, four],
         ):
             assert merge(grouped).results == whole
 
@@ -168,7 +168,7 @@ def test_shards_that_share_streams_merge_into_the_whole_run() -> None:
     whole = varied(60, 80)
     shards = [chance.sample((0, 1, 2, 3), chance.choice((1, 1, 2, 3))) for _ in whole]
     parts = [
-        [one for one, where in zip(whole, shards, strict=True) if number in where]
+        [shard for shard, where in zip(whole, shards, strict=True) if number in where]
         for number in range(4)
     ]
     files = [unpack(pack(Run(HEADER, part))) for part in parts]

@@ -105,8 +105,8 @@ def test_a_failing_cell_takes_as_much_room_among_many_as_alone() -> None:
 def test_a_page_shows_the_layers_of_its_first_failing_cells() -> None:
     layers = (LayerView("payloads", ("x" * 200,) * 11, 0, 11, 0, True),)
     cells = [
-        replace(one, findings_total=20, evidence=Evidence(layers=layers))
-        for one in run_of(MAX_WITH_LAYERS + 1, "", "failed", ("anthropic",), 20)
+        replace(page, findings_total=20, evidence=Evidence(layers=layers))
+        for page in run_of(MAX_WITH_LAYERS + 1, "", "failed", ("anthropic",), 20)
     ]
     *first, last = (cell for _, _, cell in Page(pages(*cells)["gemini-api.html"]).data["cases"])
     for cell in first:

@@ -45,19 +45,19 @@ def test_every_verdict_is_said_in_words_and_with_its_symbol() -> None:
 
 
 def test_a_page_without_a_cell_has_only_what_every_page_has() -> None:
-    without, one = (
+    without, page = (
         pages(result())["code-assist.html"],
         pages(result(provider="code-assist"))["code-assist.html"],
     )
     assert "No case replayed this provider in this run." in without
-    assert len(without) < 13_000 < 30_000 < len(one)
+    assert len(without) < 13_000 < 30_000 < len(page)
 
 
 def test_every_result_is_one_cell() -> None:
     rendered = pages(*MIXED, MIXED[0])  # the same result twice is two cells
     found = [Page(page) for page in rendered.values()]
     assert Counter(verdict for page in found for verdict in page.cells()) == Counter(
-        one.verdict for one in [*MIXED, MIXED[0]]
+        result.verdict for result in [*MIXED, MIXED[0]]
     )
     assert [sum(len(case) - 2 for case in page.data["cases"]) for page in found if page.data] == [
         12,
@@ -228,7 +228,7 @@ def test_origin_level_and_end_are_above_their_own_cases() -> None:
         {"spec": "x.yaml"},
     ]
     page = Page(
-        pages(*(result(case=f"case-{n}", line=n + 1, **one) for n, one in enumerate(others)))[
+        pages(*(result(case=f"case-{n}", line=n + 1, **other) for n, other in enumerate(others)))[
             "gemini-api.html"
         ]
     )

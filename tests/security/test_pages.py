@@ -128,7 +128,7 @@ def test_nothing_injects_a_case_into_junit() -> None:
         "properties",
         "property",
     }
-    assert {one.tag for one in parsed.iter()} <= allowed
+    assert {element.tag for element in parsed.iter()} <= allowed
     assert COMMANDING.findall(written.replace("\r", "")) == []
 
 

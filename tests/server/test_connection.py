@@ -16,7 +16,7 @@ from tests.server.socket_client import PATH, READS, WAIT_S, Seen, answered, asks
 
 
 def test_one_connection_carries_request_after_request() -> None:
-    one = (
+    request = (
         f"POST {PATH} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(asks('hi'))}\r\n\r\n".encode()
         + asks("hi")
     )
@@ -24,7 +24,8 @@ def test_one_connection_carries_request_after_request() -> None:
         host, port = server.base_url.removeprefix("http://").split(":")
         with socket.create_connection((host, int(port)), timeout=WAIT_S) as peer:
             peer.sendall(
-                one * 2 + one.replace(b"Host: localhost", b"Host: localhost\r\nConnection: close")
+                request * 2
+                + request.replace(b"Host: localhost", b"Host: localhost\r\nConnection: close")
             )
             came = b""
             while data := peer.recv(1 << 16):
@@ -103,7 +104,7 @@ def test_twenty_clients_at_once_each_get_their_own_stream() -> None:
             thread.start()
         for thread in threads:
             thread.join()
-    assert {who: one.blocks for who, one in seen.items()} == {
+    assert {who: answer.blocks for who, answer in seen.items()} == {
         who: [b"%d-%d " % (who, index) for index in range(10)] for who in range(20)
     }
 

@@ -56,9 +56,9 @@ def _sent_back(answer: Exchange, provider: str) -> dict[str, Any]:
         case "openai-compat":
             message = chat_message_of(answer) or {"role": "assistant", "content": ""}
             ids = [call.get("id") for call in message.get("tool_calls", ())]
-            said = {"role": "user", "content": "Hi"}
+            turn = {"role": "user", "content": "Hi"}
             tools = [{"role": "tool", "tool_call_id": name, "content": ""} for name in ids]
-            return {"model": NEWEST, "messages": [said, message, *(tools or [said])]}
+            return {"model": NEWEST, "messages": [turn, message, *(tools or [turn])]}
     text = {"role": "user", "parts": [{"text": "Hi"}]}
     model = {"role": "model", "parts": _parts_of(answer)}
     responses = [

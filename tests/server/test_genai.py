@@ -84,7 +84,7 @@ def test_google_genai_streams(
     got: list[types.GenerateContentResponse] = []
     stream(streams.base_url, "whole", got)
     # each has content
-    parts = [part for one in got for part in (one.candidates or [])[0].content.parts]  # type: ignore[union-attr]
+    parts = [part for response in got for part in (response.candidates or [])[0].content.parts]  # type: ignore[union-attr]
     assert [(part.text, part.thought) for part in parts[:2]] == [("Plan", True), ("Grü", None)]
     called = parts[2].function_call
     assert called is not None

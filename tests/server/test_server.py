@@ -216,7 +216,7 @@ def test_an_aborted_stream_waits_for_its_client_to_leave(
 
 
 def test_an_answer_that_may_have_no_body_has_none() -> None:
-    one = (
+    request = (
         f"POST {PATH} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(asks('hi'))}\r\n\r\n".encode()
         + asks("hi")
     )
@@ -224,7 +224,8 @@ def test_an_answer_that_may_have_no_body_has_none() -> None:
         host, port = server.base_url.removeprefix("http://").split(":")
         with socket.create_connection((host, int(port)), timeout=WAIT_S) as peer:
             peer.sendall(
-                one + one.replace(b"Host: localhost", b"Host: localhost\r\nConnection: close")
+                request
+                + request.replace(b"Host: localhost", b"Host: localhost\r\nConnection: close")
             )
             came = b""
             while data := peer.recv(1000):

@@ -195,12 +195,12 @@ def follow_up(
     prompt: Any, payloads: Sequence[dict[str, Any]], then: Sequence[ToolOutcome] | str
 ) -> Any:
     calls = [payload["name"] for payload in payloads if payload["type"] == "tool_code"]
-    said = (
+    content = (
         then
         if isinstance(then, str)
-        else [{"result": one.result, "failed": one.failed} for one in then]
+        else [{"result": outcome.result, "failed": outcome.failed} for outcome in then]
     )
-    return [*prompt, {"role": "model", "calls": calls}, {"role": "user", "said": said}]
+    return [*prompt, {"role": "model", "calls": calls}, {"role": "user", "said": content}]
 
 
 HALF = RequestTranslator(translate, follow_up, opening_prompt=[], sent_back=frozenset({"call"}))

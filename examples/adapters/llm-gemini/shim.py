@@ -54,8 +54,8 @@ def converse(at):
         )
         for call in conversation.prompt(at.prompt, **_asked(at)).tool_calls_or_raise()
     ]
-    said = None if results else at.say
-    conversation.prompt(said, tool_results=results or None, **_asked(at)).text()
+    next_text = None if results else at.say
+    conversation.prompt(next_text, tool_results=results or None, **_asked(at)).text()
 
 
 def _conversation(at):

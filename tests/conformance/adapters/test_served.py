@@ -178,7 +178,7 @@ def converse(at):
 def test_the_second_request_is_caught(isolated: bool, tmp_path: Path) -> None:
     adapter = function_adapter(CONVERSES, tmp_path, SERVED, isolated=isolated)
     body = second_request(adapter, answered(CALLS))
-    said = second_request(adapter, EXCHANGE)
+    request = second_request(adapter, EXCHANGE)
     adapter.close()
     assert isinstance(body, bytes)
     user, model, results = json.loads(body)["contents"]
@@ -192,8 +192,8 @@ def test_the_second_request_is_caught(isolated: bool, tmp_path: Path) -> None:
         {"output": "result 1"},
         {"output": "result 2"},
     ]
-    assert isinstance(said, bytes)
-    assert json.loads(said)["contents"][-1] == {"role": "user", "parts": [{"text": "Go on."}]}
+    assert isinstance(request, bytes)
+    assert json.loads(request)["contents"][-1] == {"role": "user", "parts": [{"text": "Go on."}]}
 
 
 @pytest.mark.slow

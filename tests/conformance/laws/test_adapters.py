@@ -360,9 +360,9 @@ def test_a_broken_law_has_its_evidence_in_the_report(
     )
     document = json.loads((project.path / "report" / "results.json").read_text(encoding="utf-8"))
     (row,) = document["results"]
-    assert [(one["path"], one["expected"], one["got"]) for one in row["findings"]] == [
-        ("[1].say", '"Héllo"', '"H��llo"')
-    ]
+    assert [
+        (finding["path"], finding["expected"], finding["got"]) for finding in row["findings"]
+    ] == [("[1].say", '"Héllo"', '"H��llo"')]
     evidence = row.get("evidence", row)
     assert [view["layer"] for view in evidence["layers"]] == ["frames", "events", "payloads"]
     (breach,) = evidence["breaches"]
@@ -476,11 +476,11 @@ def test_the_printed_case_is_red_until_the_fault_is_fixed(
     (project.path / "cassettes" / "hello.yaml").write_text(
         dumps(nameless), encoding="utf-8", newline="\n"
     )
-    told = project.runpytest_subprocess(
+    output = project.runpytest_subprocess(
         "cassettes", "--harness-laws", "-p", "no:cacheprovider", "-k", f"law-{number}- and shop"
     )
-    told.assert_outcomes(failed=1)
-    printed = told.stdout.str().partition("# specs/shrunk.yaml\n")[2]
+    output.assert_outcomes(failed=1)
+    printed = output.stdout.str().partition("# specs/shrunk.yaml\n")[2]
     spec, _, rest = printed.partition("\n# cassettes/gemini-api/shrunk.yaml\n")
     # pytest's next section
     cassette = rest[: re.search("^(=|_)", rest, re.MULTILINE).start()]  # type: ignore[union-attr]
@@ -488,7 +488,7 @@ def test_the_printed_case_is_red_until_the_fault_is_fixed(
         (project.path / path).parent.mkdir(exist_ok=True)
         (project.path / path).write_text(f"{text}\n", encoding="utf-8", newline="\n")
     assert f"features: [{FEATURE[number]}]\n" in spec
-    told.stdout.fnmatch_lines([TOLD[number]])
+    output.stdout.fnmatch_lines([TOLD[number]])
     assert (
         number != 1
         or "requirement: The output is the same wherever the network cuts the bytes.\n" in spec

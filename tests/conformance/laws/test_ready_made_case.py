@@ -150,21 +150,21 @@ def test_shrinking_ends_when_its_tries_are_used_up() -> None:
 
 @pytest.mark.slow
 def test_results_say_law_exchange_and_dialect() -> None:
-    told = [
-        judge_law(one).result
-        for one in cells(
+    results = [
+        judge_law(entry).result
+        for entry in cells(
             "gemini-api/hello",
             [EXCHANGE, replace(EXCHANGE, generates=False)],
             [EVENTS, ADAPTERS["art"]],
             Origin("written"),
         )
     ]
-    assert [(one.spec, one.case, one.adapter, one.layer) for one in told[:3]] == [
+    assert [(entry.spec, entry.case, entry.adapter, entry.layer) for entry in results[:3]] == [
         ("laws/cuts-dont-matter", "gemini-api/hello.1", "", "events"),
         ("laws/cuts-dont-matter", "gemini-api/hello.1", "art", "payloads"),
         ("laws/legal-order", "gemini-api/hello.1", "", "events"),
     ]
-    (unasked,) = (one for one in told if one.line == 8)
+    (unasked,) = (entry for entry in results if entry.line == 8)
     assert (unasked.verdict, unasked.reason) == ("not-run", "art declares calls as lost")
-    assert {one.line for one in told if one.adapter == "art"} == {law.id for law in LAWS}
-    assert {one.origin.kind for one in told if one.origin} == {"written"}
+    assert {entry.line for entry in results if entry.adapter == "art"} == {law.id for law in LAWS}
+    assert {entry.origin.kind for entry in results if entry.origin} == {"written"}

@@ -299,12 +299,12 @@ def test_results_of_calls_that_share_an_id_go_to_them_in_turn() -> None:
         ev.ToolResult("x", response="b"),
         ev.ToolResult("x", response="c"),
     )
-    told = [
+    results = [
         (payload["toolId"], payload["toolName"])
         for payload in payloads
         if payload["type"] == "tool.completed"
     ]
-    assert told == [("x", "f1"), ("call_1", "f2"), ("call_1", "f2")]
+    assert results == [("x", "f1"), ("call_1", "f2"), ("call_1", "f2")]
 
 
 @pytest.mark.parametrize(

@@ -106,13 +106,13 @@ def call(
 ) -> tuple[list[Payload], Wire]:
     """The adapter's StreamEvents for this answer, and the wire with what was asked."""
     wire = Wire(exchange)
-    one = adapter(wire, **how)
+    client = adapter(wire, **how)
 
     async def collect() -> list[Payload]:
         try:
-            return [payload async for payload in one.call(prompt, options)]
+            return [payload async for payload in client.call(prompt, options)]
         finally:
-            await one.aclose()
+            await client.aclose()
 
     return asyncio.run(collect()), wire
 
@@ -159,18 +159,18 @@ async def read_all() -> Read:
         asked = detect_provider(
             exchange.request.method, exchange.request.url, exchange.request.body, b""
         )
-        one = adapters[exchange.provider == "vertex-ai", is_timed(exchange)]
+        client = adapters[exchange.provider == "vertex-ai", is_timed(exchange)]
         sdk = [
             payload
-            async for payload in one.call(HI, {"stream": asked.streamed, "model": asked.model})
+            async for payload in client.call(HI, {"stream": asked.streamed, "model": asked.model})
         ]
         read[str(parameters.id)] = (
-            Answer(exchange.body, frozenset(one.kept)),
+            Answer(exchange.body, frozenset(client.kept)),
             replay(exchange, dialect="art"),
             sdk,
         )
-    for one in adapters.values():
-        await one.aclose()
+    for client in adapters.values():
+        await client.aclose()
     return read
 
 

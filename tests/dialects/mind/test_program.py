@@ -172,14 +172,21 @@ def test_all_results_of_an_answer_are_sent_together(tmp_path: Path) -> None:
         "read_file has no argument 'file'; it has path",
         "the tool run_shell_command is not allowed here; --allowed-tools names those that are",
     ]
-    told = [code(call["functionCall"]["name"], **call["functionCall"]["args"]) for call in calls]
-    results = [result_of(call, {"error": error}) for call, error in zip(told, errors, strict=True)]
+    expected = [
+        code(call["functionCall"]["name"], **call["functionCall"]["args"]) for call in calls
+    ]
+    results = [
+        result_of(call, {"error": error}) for call, error in zip(expected, errors, strict=True)
+    ]
     ends = [text("Sorry."), whole("I try.  Wait.Sorry.")]
-    assert (ran.code, ran.records) == (0, [text("I try. "), *told, text(" Wait."), *results, *ends])
+    assert (ran.code, ran.records) == (
+        0,
+        [text("I try. "), *expected, text(" Wait."), *results, *ends],
+    )
     model, user = server.asked[1][1]["contents"][-2:]
     assert [part.get("text") or part["functionCall"]["name"] for part in model["parts"]] == [
         "I try. ",
-        *(call["name"] for call in told),
+        *(call["name"] for call in expected),
         " Wait.",
     ]
     assert [part["functionResponse"]["response"] for part in user["parts"]] == [
@@ -237,7 +244,9 @@ def test_all_ten_tools_run_where_they_are_named(tmp_path: Path) -> None:
             *named,
             MIND_GOOGLE_SEARCH_URL=f"{server.base_url}/search",
         )
-    told = [code(call["functionCall"]["name"], **call["functionCall"]["args"]) for call in calls]
+    expected = [
+        code(call["functionCall"]["name"], **call["functionCall"]["args"]) for call in calls
+    ]
     given: list[Json] = [
         {"content": "Moss grows."},
         {"entries": [{"name": "read.me", "type": "file"}], "count": 1},
@@ -250,9 +259,9 @@ def test_all_ten_tools_run_where_they_are_named(tmp_path: Path) -> None:
         {"results": [{"url": "https://moss.example/"}]},
         {"url": f"{server.base_url}/page", "content": server.models.body},
     ]
-    results = [result_of(call, result) for call, result in zip(told, given, strict=True)]
-    assert {call["name"] for call in told} == set(DECLARATIONS)
-    assert (ran.code, ran.records) == (0, [*told, *results, text("Done."), whole("Done.")])
+    results = [result_of(call, result) for call, result in zip(expected, given, strict=True)]
+    assert {call["name"] for call in expected} == set(DECLARATIONS)
+    assert (ran.code, ran.records) == (0, [*expected, *results, text("Done."), whole("Done.")])
     assert [
         part["functionResponse"]["response"] for part in server.asked[1][1]["contents"][-1]["parts"]
     ] == given

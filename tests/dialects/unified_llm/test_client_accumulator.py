@@ -31,13 +31,13 @@ def test_the_accumulator_rebuilds_every_recorded_response(exchange: Exchange) ->
             _ = accumulator.response
         return
     assert accumulator.response == events[-1]["response"]
-    told = events[-1]["response"]["message"]["content"]
-    said = [part for part in told if part["kind"] != "provider"]
+    parts = events[-1]["response"]["message"]["content"]
+    known = [part for part in parts if part["kind"] != "provider"]
     empty = {
         **events[-1],
         "response": {**events[-1]["response"], "message": {"role": "assistant", "content": []}},
     }
-    assert StreamAccumulator([*events[:-1], empty]).response.content == said, (
+    assert StreamAccumulator([*events[:-1], empty]).response.content == known, (
         "what has a kind is rebuilt without FINISH"
     )
 

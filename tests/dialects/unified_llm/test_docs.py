@@ -121,7 +121,7 @@ def test_every_field_of_a_request_has_a_row() -> None:
 
 
 def test_roles_and_kinds() -> None:
-    told = {
+    documented = {
         word: words(row[1])[0] if row[1].startswith("a content") else ""
         for row in TABLES["role"]
         for word in words(row[0])
@@ -129,7 +129,7 @@ def test_roles_and_kinds() -> None:
     contents = {
         role: next(iter(_CODE.findall(row[1]))) for row in TABLES["role"] for role in words(row[0])
     }
-    assert set(told) == set(ROLES)
+    assert set(documented) == set(ROLES)
     assert contents == {role: wire or "systemInstruction" for role, wire in ROLES.items()}
     assert {word: words(row[1]) for row in TABLES["kind"] for word in words(row[0])} == {
         kind: list(roles) for kind, (roles, _) in KINDS.items()

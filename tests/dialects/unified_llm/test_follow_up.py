@@ -121,13 +121,15 @@ def test_every_call_of_an_answer_goes_back_complete(
         return
     expected = recorded_calls(exchange)
     sent = sent_calls(body)
-    assert [one for one in sent if one in expected] == expected
+    assert [entry for entry in sent if entry in expected] == expected
     assert len(sent) == sum(payload["type"] == "TOOL_CALL_END" for payload in payloads)
     results = [part["functionResponse"] for part in body["contents"][-1]["parts"]]
-    assert [(one["name"], one.get("id")) for one in results] == [
-        (one["name"], one["id"]) for one in sent
+    assert [(entry["name"], entry.get("id")) for entry in results] == [
+        (entry["name"], entry["id"]) for entry in sent
     ]
-    assert [one["response"] for one in results] == [{"n": number} for number in range(len(sent))]
+    assert [entry["response"] for entry in results] == [
+        {"n": number} for number in range(len(sent))
+    ]
 
 
 @pytest.mark.parametrize(

@@ -86,8 +86,8 @@ def test_a_missing_index_is_the_answer_or_the_place(
     }
     absent = {
         "candidates": [
-            {key: value for key, value in one.items() if value is not None}
-            for one in message["candidates"]
+            {key: value for key, value in candidate.items() if value is not None}
+            for candidate in message["candidates"]
         ]
     }
     for spelled in (message, absent):

@@ -434,9 +434,9 @@ def test_what_is_held_back_comes_out_before_what_follows(
     held: str, after: Json, kinds: list[str]
 ) -> None:
     events = content(parts({"text": held}), after, tool_code=True)
-    said = [event for event in events if event["kind"] == "text"]
-    assert "".join(event["text"] for event in said) == held
-    assert [event["kind"] for event in events[len(said) :]] == kinds
+    texts = [event for event in events if event["kind"] == "text"]
+    assert "".join(event["text"] for event in texts) == held
+    assert [event["kind"] for event in events[len(texts) :]] == kinds
 
 
 def test_what_is_held_back_at_the_end_is_text() -> None:

@@ -81,9 +81,9 @@ def test_what_is_missing_from_what_goes_back_is_said(sent: dict[str, Any], findi
 
 
 def test_results_stand_behind_all_calls() -> None:
-    one, two = {"role": "model", "parts": [CALL]}, {"role": "model", "parts": [SECOND]}
+    turns, two = {"role": "model", "parts": [CALL]}, {"role": "model", "parts": [SECOND]}
     contents = [
-        one,
+        turns,
         {"role": "user", "parts": RESULTS[:1]},
         two,
         {"role": "user", "parts": RESULTS[1:]},

@@ -62,17 +62,17 @@ def recorded() -> Messages:
 
 def exchange(messages: Messages, *, line_end: str = "\r\n", **altered: Any) -> Exchange:
     reads = tuple(
-        (float(number), f"data: {json.dumps(one)}{line_end * 2}".encode())
-        for number, one in enumerate(messages)
+        (float(number), f"data: {json.dumps(message)}{line_end * 2}".encode())
+        for number, message in enumerate(messages)
     )
-    one = Exchange(
+    message = Exchange(
         Request("POST", URL, {}, json.dumps(ASKED).encode()),
         200,
         {"Content-Type": ["text/event-stream"]},
         reads,
         "complete",
     )
-    return replace(one, **altered)
+    return replace(message, **altered)
 
 
 def tape(*exchanges: Exchange) -> Cassette:

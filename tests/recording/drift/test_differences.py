@@ -39,8 +39,8 @@ def reword(messages: Messages) -> None:
 
 
 def count_anew(messages: Messages) -> None:
-    for number, one in enumerate(messages):
-        one["usageMetadata"] = {
+    for number, entry in enumerate(messages):
+        entry["usageMetadata"] = {
             "promptTokenCount": 900 + number,
             "candidatesTokenCount": 7,
             "totalTokenCount": 10**12,
@@ -48,8 +48,8 @@ def count_anew(messages: Messages) -> None:
 
 
 def name_anew(messages: Messages) -> None:
-    for one in messages:
-        one |= {"responseId": "zzz", "modelVersion": "gemini-3-flash-002"}
+    for entry in messages:
+        entry |= {"responseId": "zzz", "modelVersion": "gemini-3-flash-002"}
     messages[3]["candidates"][0]["content"]["parts"][0]["functionCall"]["id"] = "c99"
 
 
@@ -114,8 +114,8 @@ def test_another_shape_is_told_with_its_severity_and_feature(
     alter(messages)
     status = drift(tape(exchange(messages)))
     output = capsys.readouterr()
-    told, counted = output.out.splitlines()[1:-1], output.out.splitlines()[-1]
-    assert told == [
+    lines, counted = output.out.splitlines()[1:-1], output.out.splitlines()[-1]
+    assert lines == [
         f"  {severity:<8}  exchange 1  {path}: {says}  [{feature}]"
         for severity, path, says, feature in found
     ]
@@ -249,8 +249,8 @@ def test_errors_have_a_shape_of_their_own(now: Exchange, found: list[Drift]) -> 
 
 
 def test_fewer_exchanges_are_told() -> None:
-    one = exchange(recorded())
-    (found,) = compare_cassettes(tape(one, one), tape(one))
+    single = exchange(recorded())
+    (found,) = compare_cassettes(tape(single, single), tape(single))
     assert (found.severity, found.exchange, found.difference) == (
         "breaking",
         2,

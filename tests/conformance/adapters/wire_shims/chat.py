@@ -17,12 +17,12 @@ def converse(at):
     for message in _answer(at, _opening(at)):
         facts += _facts(message)
         for choice in message.choices:
-            said = (choice.delta if at.stream else choice.message).model_dump(exclude_none=True)
-            answer["tool_calls"] += said.get("tool_calls", ())
-            if said.get("content"):
-                answer["content"] = (answer["content"] or "") + said["content"]
-            if "extra_content" in said:
-                answer["extra_content"] = said["extra_content"]
+            reply = (choice.delta if at.stream else choice.message).model_dump(exclude_none=True)
+            answer["tool_calls"] += reply.get("tool_calls", ())
+            if reply.get("content"):
+                answer["content"] = (answer["content"] or "") + reply["content"]
+            if "extra_content" in reply:
+                answer["extra_content"] = reply["extra_content"]
     results = [
         {"role": "tool", "tool_call_id": call.id, "content": at.result(call)}
         for call in facts
