@@ -8,7 +8,7 @@ a run without these does not change.
 from __future__ import annotations
 
 pytest_plugins = [
-    "harness.pytest_plugin.masking",  # first, because the others import it
+    "harness.pytest_plugin.mask",  # first, because the others import it
     "harness.pytest_plugin.options",
     "harness.pytest_plugin.collection",
     "harness.pytest_plugin.fixtures",

@@ -18,7 +18,7 @@ from harness.report import ReportError
 from harness.report.files import read_run
 from harness.report.header import choose_day
 
-from .masking import usage_error
+from .mask import usage_error
 from .project import project_of
 
 

@@ -13,7 +13,7 @@ from harness.conformance.results import CaseResult, Verdict, brief, encode
 from harness.stream.printable import printable, printable_lines
 
 from .failures import HarnessFailure, HarnessWarning
-from .masking import mask_for
+from .mask import mask_for
 from .paths import relative_path
 from .project import pytest_options
 

@@ -11,7 +11,7 @@ from typing import Final
 import pytest
 
 from .markers import MARKER
-from .masking import usage_error
+from .mask import usage_error
 
 MODES: Final = ("none", "once", "rewrite")
 

@@ -14,7 +14,7 @@ from harness.conformance.configuration import found_from
 from harness.conformance.project import Project
 
 from .kept_specs import kept_specs
-from .masking import usage_error
+from .mask import usage_error
 from .paths import relative_path, spec_roots
 
 _PROJECT: Final = pytest.StashKey[Project]()

@@ -16,7 +16,7 @@ from harness.specs import SpecError
 from harness.stream.printable import printable
 
 from .markers import FILLED
-from .masking import masked
+from .mask import masked
 from .paths import cassette_folder, named_paths, spec_roots
 from .project import project_of
 

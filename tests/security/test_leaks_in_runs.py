@@ -97,7 +97,7 @@ def test_a_test_run_shows_no_secret(
     assert [place for place in PLACES if f"{place}: it is" not in masked] == []
     monkeypatch.setattr(Mask, "texts", lambda self, texts: list(texts))
     monkeypatch.setattr(Mask, "is_clean", lambda self, texts: True)
-    monkeypatch.setattr("harness.pytest_plugin.masking.masked", str)
+    monkeypatch.setattr("harness.pytest_plugin.mask.masked", str)
     plain = output(pytester)
     assert len(shown(plain)) >= len(KINDS)
     for place in PLACES:

@@ -132,13 +132,13 @@ def text_in_one_piece(messages: Messages) -> None:
 
 
 def _only_text(message: Json) -> dict[str, Json] | None:
-    """The part of a message that has no other; None where it is not text alone."""
+    """The only part of a message; None unless the message is only this text."""
     candidates = [
         item for response in responses([message]) for item in response.get("candidates") or []
     ]
-    found = list(parts([message]))
-    alone = len(candidates) == len(found) == 1 and len(found[0][0]) == 1
-    part = found[0][0][0] if alone else {}
+    all_parts = list(parts([message]))
+    alone = len(candidates) == len(all_parts) == 1 and len(all_parts[0][0]) == 1
+    part = all_parts[0][0][0] if alone else {}
     is_text = isinstance(part.get("text"), str) and part.keys() <= _OF_TEXT
     return part if is_text else None
 

@@ -30,18 +30,20 @@ published recording shows that such a history was answered.
 """
 
 
-def _contents_missing(asked: Generate) -> Iterator[str]:
-    if not asked.contents:
+def _contents_missing(request: Generate) -> Iterator[str]:
+    if not request.contents:
         yield "* GenerateContentRequest.contents: contents is not specified"
 
 
-def _role_unknown(asked: Generate) -> Iterator[str]:
-    if any(content.get("role") not in ("user", "model", "function") for content in asked.contents):
+def _role_unknown(request: Generate) -> Iterator[str]:
+    if any(
+        content.get("role") not in ("user", "model", "function") for content in request.contents
+    ):
         yield "Please use a valid role: user, model."
 
 
-def _content_empty(asked: Generate) -> Iterator[str]:
-    for number, content in enumerate(asked.contents):
+def _content_empty(request: Generate) -> Iterator[str]:
+    for number, content in enumerate(request.contents):
         if not as_list(content.get("parts")):
             yield (
                 f"* GenerateContentRequest.contents[{number}].parts: contents.parts must not be"
@@ -49,11 +51,11 @@ def _content_empty(asked: Generate) -> Iterator[str]:
             )
 
 
-def _part_empty(asked: Generate) -> Iterator[str]:
-    instruction = parts_of(as_dict(asked.body.get("systemInstruction")))
+def _part_empty(request: Generate) -> Iterator[str]:
+    instruction = parts_of(as_dict(request.body.get("systemInstruction")))
     parts = [
         *((f"system_instruction.parts[{place}]", part) for place, part in enumerate(instruction)),
-        *((path, part) for path, _, part in asked.parts()),
+        *((path, part) for path, _, part in request.parts()),
     ]
     for path, part in parts:
         if not part.keys() - {"thought"}:
@@ -63,8 +65,8 @@ def _part_empty(asked: Generate) -> Iterator[str]:
             )
 
 
-def _name_empty(asked: Generate) -> Iterator[str]:
-    for path, _, part in asked.parts():
+def _name_empty(request: Generate) -> Iterator[str]:
+    for path, _, part in request.parts():
         for field, spelling in (
             ("functionCall", "function_call"),
             ("functionResponse", "function_response"),
@@ -73,8 +75,8 @@ def _name_empty(asked: Generate) -> Iterator[str]:
                 yield f"* GenerateContentRequest.{path}.{spelling}.name: Name cannot be empty."
 
 
-def _struct_expected(asked: Generate) -> Iterator[str]:
-    for path, _, part in asked.parts():
+def _struct_expected(request: Generate) -> Iterator[str]:
+    for path, _, part in request.parts():
         for field, inner, spelling in (
             ("functionCall", "args", "function_call"),
             ("functionResponse", "response", "function_response"),
@@ -83,12 +85,12 @@ def _struct_expected(asked: Generate) -> Iterator[str]:
             if type(value) is list:
                 yield (
                     f'Invalid JSON payload received. Unknown name "{inner}" at'
-                    f" '{asked.prefix}{path}.{spelling}': Proto field is not repeating, cannot"
+                    f" '{request.prefix}{path}.{spelling}': Proto field is not repeating, cannot"
                     " start list."
                 )
             elif value is not None and type(value) is not dict:
                 yield (
-                    f"Invalid value at '{asked.prefix}{path}.{spelling}.{inner}'"
+                    f"Invalid value at '{request.prefix}{path}.{spelling}.{inner}'"
                     f" (type.googleapis.com/google.protobuf.Struct), {value!r}"
                 )
 
@@ -107,9 +109,9 @@ class _Turn:
     own: int = 0
 
 
-def _turns(asked: Generate) -> list[_Turn]:
+def _turns(request: Generate) -> list[_Turn]:
     turns: list[_Turn] = []
-    for content in asked.contents:
+    for content in request.contents:
         role = "model" if content.get("role") == "model" else "user"
         turn = turns.pop() if turns and turns[-1].role == role else _Turn(role)
         for part in parts_of(content):
@@ -123,42 +125,42 @@ def _turns(asked: Generate) -> list[_Turn]:
     return turns
 
 
-def _calls_first(asked: Generate) -> Iterator[str]:
-    if any(turn.role == "model" and turn.calls for turn in _turns(asked)[:1]):
+def _calls_first(request: Generate) -> Iterator[str]:
+    if any(turn.role == "model" and turn.calls for turn in _turns(request)[:1]):
         yield ORDER
 
 
-def _results_without_calls(asked: Generate) -> Iterator[str]:
-    turns = _turns(asked)
+def _results_without_calls(request: Generate) -> Iterator[str]:
+    turns = _turns(request)
     if any(turn.results and not before.calls for before, turn in pairwise([_Turn(""), *turns])):
         yield RESULT_ORDER
 
 
-def _results_miscounted(asked: Generate) -> Iterator[str]:
-    for turn, after in pairwise([*_turns(asked), _Turn("")]):
+def _results_miscounted(request: Generate) -> Iterator[str]:
+    for turn, after in pairwise([*_turns(request), _Turn("")]):
         results = turn.own + after.results
         if turn.calls and results and results != turn.calls:
             yield COUNTS
             return
 
 
-def _calls_without_results(asked: Generate) -> Iterator[str]:
-    for turn, after in pairwise([*_turns(asked), _Turn("")]):
-        if turn.calls and not turn.own + after.results and _FROM_3.match(asked.model):
+def _calls_without_results(request: Generate) -> Iterator[str]:
+    for turn, after in pairwise([*_turns(request), _Turn("")]):
+        if turn.calls and not turn.own + after.results and _FROM_3.match(request.model):
             yield COUNTS
             return
 
 
-def _ends_with_model(asked: Generate) -> Iterator[str]:
-    last = asked.contents[-1] if asked.contents else {}
+def _ends_with_model(request: Generate) -> Iterator[str]:
+    last = request.contents[-1] if request.contents else {}
     parts = parts_of(last)
     ends_with_result = bool(parts) and "functionResponse" in parts[-1]
-    if last.get("role") == "model" and not ends_with_result and not asked.takes_prefill:
+    if last.get("role") == "model" and not ends_with_result and not request.takes_prefill:
         yield "Requests ending with a model turn are not supported."
 
 
-def _results_beside_text(asked: Generate) -> Iterator[str]:
-    for number, content in enumerate(asked.contents):
+def _results_beside_text(request: Generate) -> Iterator[str]:
+    for number, content in enumerate(request.contents):
         parts = parts_of(content)
         results = sum("functionResponse" in part for part in parts)
         if content.get("role") != "model" and 0 < results < len(parts):

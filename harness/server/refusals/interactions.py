@@ -9,32 +9,32 @@ from .rule import Generate, Rule
 from .values import as_list
 
 
-def _model_or_agent(asked: Generate) -> Iterator[str]:
-    given = [name for name in ("model", "agent") if asked.sent.get(name)]
+def _model_or_agent(request: Generate) -> Iterator[str]:
+    given = [name for name in ("model", "agent") if request.sent.get(name)]
     if len(given) != 1:
         yield "Exactly one of model and agent must be set."
 
 
-def _input_missing(asked: Generate) -> Iterator[str]:
-    goes_on = asked.sent.get("continuation_token") and asked.sent.get("previous_interaction_id")
-    if not asked.sent.get("input") and not goes_on:
+def _input_missing(request: Generate) -> Iterator[str]:
+    goes_on = request.sent.get("continuation_token") and request.sent.get("previous_interaction_id")
+    if not request.sent.get("input") and not goes_on:
         yield "input is required."
 
 
-def _turns(asked: Generate) -> Iterator[str]:
-    for number, item in enumerate(as_list(asked.sent.get("input"))):
+def _turns(request: Generate) -> Iterator[str]:
+    for number, item in enumerate(as_list(request.sent.get("input"))):
         if type(item) is dict and "role" in item and "type" not in item:
             yield f"input[{number}]: Unknown parameter 'role'; a step has a type."
 
 
-def _background_unstored(asked: Generate) -> Iterator[str]:
-    if asked.sent.get("background") is True and asked.sent.get("store") is False:
+def _background_unstored(request: Generate) -> Iterator[str]:
+    if request.sent.get("background") is True and request.sent.get("store") is False:
         yield "background is not supported without store."
 
 
-def _previous_unknown(asked: Generate) -> Iterator[str]:
-    previous = asked.sent.get("previous_interaction_id")
-    known = asked.given().interactions
+def _previous_unknown(request: Generate) -> Iterator[str]:
+    previous = request.sent.get("previous_interaction_id")
+    known = request.given().interactions
     if type(previous) is str and known and previous not in known:
         yield f"Interaction '{previous}' not found."
 

@@ -24,22 +24,22 @@ INVALID: Final = "Invalid thought signature."
 _SERVER_TOOLS: Final = {"toolCall": "Tool call", "toolResponse": "Tool response"}
 
 
-def _signed_parts(asked: Generate) -> Iterator[tuple[str, dict[str, Any], str]]:
+def _signed_parts(request: Generate) -> Iterator[tuple[str, dict[str, Any], str]]:
     """The path, the part and the signature of each signed part, without placeholders."""
-    for path, _, part in asked.parts():
+    for path, _, part in request.parts():
         signature = part.get("thoughtSignature")
         if type(signature) is str and signature not in DUMMY_SIGNATURES:
             yield path, part, signature
 
 
-def _current_calls(asked: Generate) -> Iterator[tuple[int, list[dict[str, Any]]]]:
+def _current_calls(request: Generate) -> Iterator[tuple[int, list[dict[str, Any]]]]:
     """The position, from 1, and the calls of each content with calls since the user last spoke."""
     start = 0
-    for number, content in enumerate(asked.contents):
+    for number, content in enumerate(request.contents):
         parts = parts_of(content)
         if content.get("role") == "user" and any("functionResponse" not in part for part in parts):
             start = number
-    for position, content in enumerate(asked.contents[start:], start + 1):
+    for position, content in enumerate(request.contents[start:], start + 1):
         calls = [part for part in parts_of(content) if type(part.get("functionCall")) is dict]
         if calls:
             yield position, calls
@@ -49,74 +49,74 @@ def _missing(call: dict[str, Any], position: int) -> str:
     return MISSING.format(name=call["functionCall"].get("name"), position=position)
 
 
-def _call_unsigned(asked: Generate) -> Iterator[str]:
-    for position, calls in _current_calls(asked):
+def _call_unsigned(request: Generate) -> Iterator[str]:
+    for position, calls in _current_calls(request):
         if not any("thoughtSignature" in call for call in calls):
             yield _missing(calls[0], position)
             return
 
 
-def _first_call_unsigned(asked: Generate) -> Iterator[str]:
-    for position, calls in _current_calls(asked):
+def _first_call_unsigned(request: Generate) -> Iterator[str]:
+    for position, calls in _current_calls(request):
         if "thoughtSignature" not in calls[0]:
             yield _missing(calls[0], position)
             return
 
 
-def _signature_damaged(asked: Generate) -> Iterator[str]:
-    for path, _, signature in _signed_parts(asked):
+def _signature_damaged(request: Generate) -> Iterator[str]:
+    for path, _, signature in _signed_parts(request):
         try:
             base64.b64decode(signature, validate=True)
         except (binascii.Error, ValueError):
             yield (
-                f"Invalid value at '{asked.prefix}{path}.thought_signature' (TYPE_BYTES), Base64"
+                f"Invalid value at '{request.prefix}{path}.thought_signature' (TYPE_BYTES), Base64"
                 f' decoding failed for "{signature}"'
             )
 
 
-def _signature_unknown(asked: Generate) -> Iterator[str]:
-    signatures = {signature for _, _, signature in _signed_parts(asked)}
-    if signatures and (known := asked.given().places) and signatures - known.keys():
+def _signature_unknown(request: Generate) -> Iterator[str]:
+    signatures = {signature for _, _, signature in _signed_parts(request)}
+    if signatures and (known := request.given().places) and signatures - known.keys():
         yield INVALID
 
 
-def _server_tool_unsigned(asked: Generate) -> Iterator[str]:
-    for path, _, part in asked.parts():
+def _server_tool_unsigned(request: Generate) -> Iterator[str]:
+    for path, _, part in request.parts():
         for field, title in _SERVER_TOOLS.items():
             if type(part.get(field)) is dict and "thoughtSignature" not in part:
                 yield f"{path}: {title} part is missing thought_signature"
                 return
 
 
-def _server_tool_placeholder(asked: Generate) -> Iterator[str]:
-    for _, _, part in asked.parts():
+def _server_tool_placeholder(request: Generate) -> Iterator[str]:
+    for _, _, part in request.parts():
         placeholder = str(part.get("thoughtSignature")) in DUMMY_SIGNATURES
         if placeholder and part.keys() & _SERVER_TOOLS.keys():
             yield "Request contains an invalid argument."
             return
 
 
-def _signature_moved(asked: Generate) -> Iterator[str]:
-    for path, part, signature in _signed_parts(asked):
+def _signature_moved(request: Generate) -> Iterator[str]:
+    for path, part, signature in _signed_parts(request):
         if not part.get("text", True):
             continue  # an empty text carries the signature of a part that a client can't express
-        given = asked.given().places.get(signature)
+        given = request.given().places.get(signature)
         place = place_of(part)
         if given and place not in given and (place[0], None) not in given:
             yield f"{path}: the thought signature was given for another part"
 
 
-def _signature_copied(asked: Generate) -> Iterator[str]:
-    counts = Counter(signature for _, _, signature in _signed_parts(asked))
-    for path, _, signature in _signed_parts(asked):
-        if counts[signature] > max(1, asked.given().copies.get(signature, 1)):
+def _signature_copied(request: Generate) -> Iterator[str]:
+    counts = Counter(signature for _, _, signature in _signed_parts(request))
+    for path, _, signature in _signed_parts(request):
+        if counts[signature] > max(1, request.given().copies.get(signature, 1)):
             yield f"{path}: the thought signature stands at {counts[signature]} parts"
 
 
-def _signature_of_another_model(asked: Generate) -> Iterator[str]:
-    for path, _, signature in _signed_parts(asked):
-        given = asked.given().models.get(signature)
-        if given and asked.model not in given:
+def _signature_of_another_model(request: Generate) -> Iterator[str]:
+    for path, _, signature in _signed_parts(request):
+        given = request.given().models.get(signature)
+        if given and request.model not in given:
             names = ", ".join(sorted(given))
             yield f"{path}: Thought signature is not valid; it was given by {names}"
 

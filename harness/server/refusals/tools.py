@@ -31,21 +31,21 @@ them: some versions of the API take those.
 _JSON_BEFORE: Final = re.compile(r"gemini-(?:1|2)(?:\.|-|$)")
 
 
-def _declarations(asked: Generate) -> Iterator[tuple[str, dict[str, Any]]]:
-    for number, tool in enumerate(as_list(asked.body.get("tools"))):
+def _declarations(request: Generate) -> Iterator[tuple[str, dict[str, Any]]]:
+    for number, tool in enumerate(as_list(request.body.get("tools"))):
         for place, declaration in enumerate(as_list(as_dict(tool).get("functionDeclarations"))):
             if type(declaration) is dict:
                 yield f"tools[{number}].function_declarations[{place}]", declaration
 
 
-def _schemas(asked: Generate) -> Iterator[tuple[str, str, dict[str, Any]]]:
+def _schemas(request: Generate) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Each Schema in the parameters: its path in the errors of the JSON parser, its path in those
     of the validator, and the Schema.
     """
-    for path, declaration in _declarations(asked):
+    for path, declaration in _declarations(request):
         if type(declaration.get("parameters")) is dict:
             start = f"{path}.parameters"
-            yield from _walk(asked.prefix + start, start, declaration["parameters"])
+            yield from _walk(request.prefix + start, start, declaration["parameters"])
 
 
 def _walk(
@@ -65,8 +65,8 @@ def _walk(
             yield from _walk(parsed + step, validated + step, inner)
 
 
-def _function_name(asked: Generate) -> Iterator[str]:
-    for path, declaration in _declarations(asked):
+def _function_name(request: Generate) -> Iterator[str]:
+    for path, declaration in _declarations(request):
         name = declaration.get("name")
         if type(name) is not str or not _FUNCTION_NAME.fullmatch(name):
             yield (
@@ -76,8 +76,8 @@ def _function_name(asked: Generate) -> Iterator[str]:
             )
 
 
-def _schema_keyword(asked: Generate) -> Iterator[str]:
-    for path, _, schema in _schemas(asked):
+def _schema_keyword(request: Generate) -> Iterator[str]:
+    for path, _, schema in _schemas(request):
         for keyword in schema:
             if keyword in _NO_KEYWORDS:
                 yield (
@@ -86,8 +86,8 @@ def _schema_keyword(asked: Generate) -> Iterator[str]:
                 )
 
 
-def _schema_type_list(asked: Generate) -> Iterator[str]:
-    for path, _, schema in _schemas(asked):
+def _schema_type_list(request: Generate) -> Iterator[str]:
+    for path, _, schema in _schemas(request):
         if type(schema.get("type")) is list:
             yield (
                 f"Invalid JSON payload received. Unknown name \"type\" at '{path}': Proto field is"
@@ -95,42 +95,42 @@ def _schema_type_list(asked: Generate) -> Iterator[str]:
             )
 
 
-def _schema_items(asked: Generate) -> Iterator[str]:
-    for _, path, schema in _schemas(asked):
+def _schema_items(request: Generate) -> Iterator[str]:
+    for _, path, schema in _schemas(request):
         if schema.get("type") == "ARRAY" and "items" not in schema:
             yield f"* GenerateContentRequest.{path}.items: missing field."
 
 
-def _schema_enum(asked: Generate) -> Iterator[str]:
-    for _, path, schema in _schemas(asked):
+def _schema_enum(request: Generate) -> Iterator[str]:
+    for _, path, schema in _schemas(request):
         if schema.get("enum") and schema.get("type") != "STRING":
             yield f"* GenerateContentRequest.{path}.enum: only allowed for STRING type"
 
 
-def _config_without_functions(asked: Generate) -> Iterator[str]:
-    config = as_dict(asked.body.get("toolConfig"))
+def _config_without_functions(request: Generate) -> Iterator[str]:
+    config = as_dict(request.body.get("toolConfig"))
     if (
-        asked.provider == "gemini-api"
+        request.provider == "gemini-api"
         and config.get("functionCallingConfig")
         and not config.get("includeServerSideToolInvocations")
-        and not any(_declarations(asked))
+        and not any(_declarations(request))
     ):
         yield "Function calling config is set without function_declarations."
 
 
-def _json_with_functions(asked: Generate) -> Iterator[str]:
-    settings = as_dict(asked.body.get("generationConfig"))
+def _json_with_functions(request: Generate) -> Iterator[str]:
+    settings = as_dict(request.body.get("generationConfig"))
     if (
         settings.get("responseMimeType") == "application/json"
-        and any(_declarations(asked))
-        and _JSON_BEFORE.search(asked.model)
+        and any(_declarations(request))
+        and _JSON_BEFORE.search(request.model)
     ):
         yield "Function calling with a response mime type: 'application/json' is unsupported"
 
 
-def _cached_content(asked: Generate) -> Iterator[str]:
+def _cached_content(request: Generate) -> Iterator[str]:
     fields = ("systemInstruction", "tools", "toolConfig")
-    if asked.body.get("cachedContent") and any(asked.body.get(field) for field in fields):
+    if request.body.get("cachedContent") and any(request.body.get(field) for field in fields):
         yield (
             "CachedContent can not be used with GenerateContent request setting"
             " system_instruction, tools or tool_config.\n\nProposed fix: move those values to"
@@ -138,8 +138,8 @@ def _cached_content(asked: Generate) -> Iterator[str]:
         )
 
 
-def _thinking_twice(asked: Generate) -> Iterator[str]:
-    settings = as_dict(asked.body.get("generationConfig"))
+def _thinking_twice(request: Generate) -> Iterator[str]:
+    settings = as_dict(request.body.get("generationConfig"))
     thinking = as_dict(settings.get("thinkingConfig"))
     if "thinkingBudget" in thinking and "thinkingLevel" in thinking:
         yield "You can only set only one of thinking budget and thinking level."

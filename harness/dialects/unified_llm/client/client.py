@@ -1,7 +1,7 @@
 """The two clients: `Client` blocks, `AsyncClient` is for asyncio.
 
 `_Calls` holds the logic of both, as coroutines over the few operations that wait (`_Backend`).
-`Client` gives blocking operations and runs the coroutines with `blocking`.
+`Client` gives blocking operations and runs the coroutines with `coroutines`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from harness.stream.events import End
 from harness.stream.generation import ToolOutcome
 from harness.stream.session import Session
 
-from . import blocking
+from . import coroutines
 from .call import Call, Payload, Preparer, Reading
 from .errors import ConfigurationError, NetworkError, RequestTimeoutError, SDKError, error_of
 from .response import Response
@@ -192,14 +192,14 @@ class Client:
 
     def complete(self, request: Mapping[str, Any]) -> Response:
         """The whole answer."""
-        return blocking.run(self._calls.complete(request))
+        return coroutines.run(self._calls.complete(request))
 
     def stream(self, request: Mapping[str, Any]) -> Generator[Payload]:
         """The stream events as they arrive.
 
         A failure before the first event raises, after the retries. A later one is an ERROR event.
         """
-        return blocking.iterate(self._calls.stream(request))
+        return coroutines.iterate(self._calls.stream(request))
 
     def generate(self, request: Mapping[str, Any], *, max_tool_rounds: int = 1) -> Response:
         """The answer after its tool calls were run and their results sent, at most
@@ -208,7 +208,7 @@ class Client:
         A tool runs by its ``execute(arguments)``. If no tool has an ``execute``, the first answer
         is returned with its calls. The answers before the last are in the Response's ``steps``.
         """
-        return blocking.run(self._calls.generate(request, max_tool_rounds=max_tool_rounds))
+        return coroutines.run(self._calls.generate(request, max_tool_rounds=max_tool_rounds))
 
     def close(self) -> None:
         """Close the connections."""

@@ -14,7 +14,7 @@ from typing import Any, Final
 from harness.stream.generation import ToolOutcome
 
 from ..request import follow_up
-from . import blocking
+from . import coroutines
 from .response import Response
 
 Execute = Callable[[dict[str, Any]], Any]
@@ -47,7 +47,7 @@ async def run_in_threads(tools: Tools, response: Response) -> list[ToolOutcome]:
     with ThreadPoolExecutor(MAX_AT_ONCE) as pool:
         return list(
             pool.map(
-                lambda call: blocking.run(_outcome(tools, call, _call_here)), response.tool_calls
+                lambda call: coroutines.run(_outcome(tools, call, _call_here)), response.tool_calls
             )
         )
 
