@@ -121,7 +121,9 @@ def found_from(folder: Path) -> Path | None:
 
 
 def _configuration(folder: Path) -> tuple[Path, Mapping[str, Any]]:
-    """The file that configures pytest, and its table; the folder and {} where there is none."""
+    """The file that configures pytest, and its table; the folder and {} if there is no
+    such file.
+    """
     for name, keys in FILES:
         path = folder / name
         try:

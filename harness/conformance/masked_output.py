@@ -68,7 +68,7 @@ class MaskedOutput:
                 own.close()
 
     def give(self) -> None:
-        """Write what is held to the stream."""
+        """Write the held text to the stream."""
         self._give("".join(self._held), "")
 
     def _give(self, text: str, after: str) -> None:

@@ -311,7 +311,7 @@ def decode(data: bytes) -> list[CaseResult]:
 
 
 def decode_as(kind: type[Decoded], data: bytes, name: str, expected: str) -> Decoded:
-    """Read a JSON document. Raises `ResultsError` with its name, the fault and what is expected."""
+    """Read a JSON document. Raises `ResultsError` with its name, the fault and the expectation."""
     try:
         return msgspec.json.decode(data, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:  # a ValidationError is a DecodeError

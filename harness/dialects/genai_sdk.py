@@ -1,5 +1,5 @@
-"""Calls Gemini through google-genai for a dialect: requests as SDK objects, and payloads from what
-the SDK returns or raises.
+"""Calls Gemini through google-genai for a dialect: requests as SDK objects, and payloads from the
+SDK's return values or exceptions.
 
 A dump of an SDK object is one more spelling of the wire. So an answer is read as from the raw wire,
 with one frame for each object. An exception is translated back into the wire's form: the body of an

@@ -70,7 +70,7 @@ FIRST_WORDS: Final = 30
 
 
 class AspectFinding(Struct, frozen=True):
-    """The verdict of one aspect, and a sentence that says why."""
+    """The verdict of one aspect, and a sentence with the reason."""
 
     verdict: AspectVerdict
     note: str = ""
@@ -185,7 +185,7 @@ def merged_facts(transcript: Transcript) -> list[Fact]:
 
 
 def _carried(wire: WireAnswer | None, transcript: Transcript) -> _Carried:
-    """Put the facts of a transcript together. ``wire`` tells which ids it has more than once."""
+    """Put the facts of a transcript together. ``wire`` shows which ids occur more than once."""
     marks = wire.facts.marks if wire else ()
     ids = Counter(call_id for call_id, _ in marks) if marks else Counter[str | None]()
     pieces = bool(wire and wire.facts.pieces)

@@ -101,9 +101,9 @@ class Trace:
     """One replay of an exchange, with the output of every stage.
 
     ``steps``: each frame with the events it gave, then (None, the events of the end). ``reads``:
-    for each frame, the index of the read that completed it. ``fault``: a last raw frame that says
-    why the body could not be framed to its end, or None. ``payloads``: empty without a dialect.
-    ``made``: for each event, the number of payloads after it.
+    for each frame, the index of the read that completed it. ``fault``: a last raw frame with the
+    reason why the body could not be framed to its end, or None. ``payloads``: empty without a
+    dialect. ``made``: for each event, the number of payloads after it.
     """
 
     steps: list[Step] = field(default_factory=list)
@@ -175,7 +175,7 @@ def frames_of(
     provider: str | None = None,
 ) -> list[Frame]:
     """The frames of any exchange. A body that cannot be framed to its end gives a last raw frame
-    that says why.
+    with the reason.
     """
     chosen = PROVIDERS[choose_provider(exchange, provider)]
     return _Run(exchange, chosen, cuts, max_frame=max_frame).frames()
@@ -311,8 +311,8 @@ class _Run(Struct, frozen=True):
 class _Frames:
     """The frames of an exchange, a list for each read.
 
-    ``read`` is the index of the present read. ``fault`` says why the body could not be framed to
-    its end, or is empty.
+    ``read`` is the index of the present read. ``fault`` is the reason why the body could not be
+    framed to its end, or is empty.
     """
 
     def __init__(self, run: _Run, answer: Answer) -> None:

@@ -29,14 +29,14 @@ PROGRAM: Final = "x-program"
 provider knows is that of the first program in the table.
 """
 STDERR: Final = "x-stderr"
-"""The header beside it that holds what the program wrote to stderr, a line in each value."""
+"""The header beside it with the stderr of the program, one line in each value."""
 
 
 class Answer(Struct, frozen=True):
     """The facts about an answer that are not in its frames.
 
     ``status``: the HTTP status. ``headers``: the response's, names in lower case. ``model``: the
-    one that was asked for. ``tool_code``: whether ``<tool_code>`` in the answer's text is a call.
+    requested model. ``tool_code``: whether ``<tool_code>`` in the answer's text is a call.
     ``stderr``: the lines that a program wrote there. ``asked``: the body of the request.
     """
 

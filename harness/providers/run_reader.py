@@ -22,7 +22,7 @@ class RunReader(ABC):
         self._stderr = answer.stderr
         self._started = False
         self._rest: list[str] = []  # of the line that the output ended inside
-        self._ended = False  # the run has said how
+        self._ended = False  # the run has reported it
 
     @abstractmethod
     def _read(self, message: dict[str, Json], out: list[Event]) -> None:

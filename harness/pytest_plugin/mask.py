@@ -1,5 +1,5 @@
-"""Replaces secrets in the ids, the test reports and the warnings of our items, which are what the
-terminal, ``--junitxml`` and other plugins show.
+"""Replaces secrets in the ids, the test reports and the warnings of our items, because the
+terminal, ``--junitxml`` and other plugins show these.
 
 An item is ours if it is a cell or a law, or if it uses our fixtures or marker. All other tests stay
 as they are.
@@ -137,7 +137,7 @@ def masked(text: str) -> str:
 
 
 def mask_for(item: pytest.Item) -> Mask:
-    """The mask for what an item shows. A cell that runs only our own code sets no secret, so all
+    """The mask for the output of an item. A cell that runs only our own code sets no secret, so all
     such cells share one mask.
     """
     return _mask_of_run(item.config) if getattr(item, "quiet", None) else _mask()

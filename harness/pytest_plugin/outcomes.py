@@ -1,6 +1,6 @@
 """The outcomes of items, and the transfer of their results from a worker to the controller.
 
-Each result goes on its test report, so that a report has the same bytes with and without workers.
+Each result is attached to its test report, so a report has the same bytes with and without workers.
 """
 
 from __future__ import annotations

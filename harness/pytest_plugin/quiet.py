@@ -9,7 +9,7 @@ from typing import Any, Final
 import pytest
 
 _CAPTURES: Final = ("capturemanager", "logging-plugin", "threadexception", "unraisableexception")
-"""Plugins of pytest that capture what a test prints, logs or raises elsewhere."""
+"""Plugins of pytest that capture the output, the logs and the unhandled exceptions of a test."""
 _PHASES: Final = ("pytest_runtest_setup", "pytest_runtest_call", "pytest_runtest_teardown")
 
 

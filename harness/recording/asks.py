@@ -109,8 +109,8 @@ def _program_prompt(request: GenerateRequest) -> dict[str, object]:
 
 
 def ask_again(cassette: Cassette, name: str) -> list[GenerateAsk]:
-    """The recorded requests of a cassette. Raises `NotRecordable` for an exchange without a request
-    or with one that does not generate.
+    """The recorded requests of a cassette. Raises `NotRecordable` for an exchange without a
+    request, or with a request that does not generate.
     """
     asks: list[GenerateAsk] = []
     for number, exchange in enumerate(cassette.exchanges, 1):

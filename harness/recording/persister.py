@@ -149,8 +149,8 @@ def stamp_of(path: Path) -> Stamp:
 
 
 def refuse_changed(path: Path, before: Stamp) -> None:
-    """Raises `CassetteError` if the file is no longer the one that had this stamp: saving would
-    lose what another recording has saved.
+    """Raises `CassetteError` if the file no longer has this stamp, because saving would lose the
+    work of another recording.
     """
     if stamp_of(path) != before:
         raise CassetteError(

@@ -104,7 +104,8 @@ def record_requests(
     asked. The file changes only if the recording is complete.
     """
     settings, spent = settings or Settings(), spent or Spent()
-    # The saved file may hold what stands anywhere in the old one; `_Run` looks at each place.
+    # The saved file may have the statuses and ends that the old file has at any exchange; `_Run`
+    # looks at each place.
     statuses = {*allow_status, *map(status_of, before or ())}
     ends = {*allow_end, *(exchange.end for exchange in before or ())}
     keys = [settings.api_key] if settings.api_key else []

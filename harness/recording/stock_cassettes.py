@@ -71,7 +71,7 @@ def read_stock(data: bytes, name: str) -> tuple[list[VcrRequest], list[dict[str,
             requests.append(
                 VcrRequest(sent["method"], sent["uri"], body, sent.get("headers") or {})
             )
-            request_of(requests[-1])  # raises for what is no request
+            request_of(requests[-1])  # raises for a value that is no request
             bare = {"method": sent["method"], "uri": sent["uri"]}
             exchange = read_interaction(
                 {"request": bare, "response": item["response"]}, f"interaction {number}"

@@ -34,7 +34,8 @@ class Tape:
     network at all. ``whole``: answers are read to their end even if the client stops early.
     ``silence_s``: the maximum seconds without a byte, and for a connection (None: the client's
     limits). ``answer_bytes``, ``answer_s``: an answer that is longer or takes more seconds is given
-    up. ``origin``: fields of the `Origin` that no request tells, for example of a program's output.
+    up. ``origin``: fields of the `Origin` that are in no request, for example for a program's
+    output.
     """
 
     def __init__(
@@ -122,7 +123,7 @@ class InFlightExchange:
 
     @property
     def whole(self) -> bool:
-        """Whether the answer is read to its end; ``finish`` reads what the client left."""
+        """Whether the answer is read to its end; ``finish`` reads the rest that the client left."""
         return self._tape.whole
 
     def answered(self, status: int, headers: dict[str, list[str]], reason_phrase: str = "") -> None:

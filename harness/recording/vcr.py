@@ -39,7 +39,7 @@ LIBRARIES: Final = ("httpx2", "httpx")
 
 def register(recorder: VCR, guard: Callable[[], Guard] = secrets.guard) -> None:
     """Make a `vcr.VCR` keep its cassettes in our format, and record httpx2 and httpx read by read:
-    vcrpy alone would hand over a whole body at once.
+    vcrpy alone would return a whole body at once.
     """
     use_format(recorder, guard, notes=True)
     recorder._use_cassette = lambda **options: StreamingCassette.use_arg_getter(

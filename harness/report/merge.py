@@ -65,7 +65,7 @@ def _merge_headers(headers: Sequence[Header]) -> Header:
 
 
 def _union(lists: Iterable[Sequence[Named]]) -> tuple[Named, ...]:
-    """Each name once. If two entries of a name differ, the one that sorts first is kept."""
+    """Each name once. If two entries of a name differ, the first in sort order is kept."""
     kept: dict[tuple[str, str], Named] = {}
     for named in (named for names in lists for named in names):
         key = (named.of, named.name)

@@ -4,8 +4,8 @@ h11 speaks HTTP/1.1, asyncio moves the bytes, this module decides when. Except w
 ``instant``, a block is written only after the block before it has left this process and `GAP_S` has
 passed, and a client on this machine has up to `PATIENCE_S` more to read it. Thus a client gets the
 blocks one by one, and a client that parses HTTP by blocks (h11, undici) can tell them apart even if
-it reads late. asyncio sets TCP_NODELAY; TCP itself promises no boundaries. The size of what a client
-sends and the time it may take are limited, because clients are not trusted.
+it reads late. asyncio sets TCP_NODELAY; TCP itself promises no boundaries. The size of a request
+and the time for it are limited, because clients are not trusted.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The requests that a server got, and what it did with each of them."""
+"""The requests that a server got, and its reaction to each."""
 
 from __future__ import annotations
 

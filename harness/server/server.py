@@ -70,7 +70,7 @@ class Server(Listener):
 
     def add(self, *cassettes: Cassette | str | Path) -> None:
         """Serve these cassettes too; all exchanges count as unused again. Raises `CassetteError`
-        for one that can't be read.
+        for a cassette that can't be read.
         """
         added: list[PlacedExchange] = []
         for source in cassettes:

@@ -114,7 +114,7 @@ class Turn(_Closed):
     prompt: dict[str, Any] | None = Field(
         default=None, description="First turn only: for each dialect, its own prompt."
     )
-    say: str | None = Field(default=None, description="Later turns: what the user says.")
+    say: str | None = Field(default=None, description="Later turns: the user's next text.")
     results: Annotated[tuple[Outcome, ...] | None, Field(strict=False)] = Field(
         default=None,
         description="Later turns: the results of the previous answer's calls, in their order.",

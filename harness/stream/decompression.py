@@ -1,7 +1,8 @@
 """Decompresses gzip and deflate incrementally, and stops at decompression bombs.
 
 zlib copies the input that it has not used yet. Without small pieces of input, the cost of a body
-with very many members, or of one that expands very much, would grow with the square of its length.
+with very many members, or of a body that expands very much, would grow with the square of its
+length.
 """
 
 from __future__ import annotations
@@ -120,7 +121,7 @@ def unpack_before_fault(body: bytes, coding: str | None) -> tuple[bytes, str]:
     unpacker, pieces = Unpacker(coding), []
     try:
         for piece in unpacker.feed(body):
-            pieces.append(piece)  # what came before a fault is kept
+            pieces.append(piece)  # the output before a fault is kept
         unpacker.close()
     except zlib.error as error:
         return b"".join(pieces), str(error)

@@ -28,7 +28,7 @@ class Origin(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
 
     ``recorded`` (from a live provider), ``loopback`` (a real client, served upstream), ``imported``
     (someone else's recording: source, commit, licence) or ``written`` (by hand, from the documented
-    wire). ``date`` is ISO 8601; ``model`` the one that was asked for.
+    wire). ``date`` is ISO 8601; ``model`` is the requested model.
     """
 
     kind: OriginKind
@@ -70,8 +70,8 @@ class Exchange:
 
     ``reads`` are the network reads in order: milliseconds since the request was sent (None if not
     known) and the bytes as they came, with their content encoding. ``provider``, ``generates``,
-    ``streamed`` and ``model`` (the one that was asked for) are detected from URL and body when a
-    file is loaded; ``streamed`` is None until then.
+    ``streamed`` and ``model`` (the requested model) are detected from URL and body when a file is
+    loaded; ``streamed`` is None until then.
     """
 
     request: Request | None

@@ -125,8 +125,8 @@ def _add(entries: OrderedDict[str, _Value], key: str, value: _Value, limit: int)
 
 
 class CountedIds:
-    """Makes ids that are the same in every run: every prefix counts from 1. A copy goes on with a
-    count of its own.
+    """Makes ids that are the same in every run: every prefix counts from 1. A copy continues with
+    its own count.
     """
 
     def __init__(self) -> None:

@@ -246,7 +246,7 @@ def _literal(node: ast.expr) -> Json:
 
 def _add(pairs: dict[str, Json], key: Json, value: Json) -> None:
     if type(key) is not str or key in pairs:
-        raise ValueError("no name, or one that is there twice")
+        raise ValueError("no name, or a name that is there twice")
     pairs[key] = value
 
 

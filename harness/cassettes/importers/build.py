@@ -285,7 +285,7 @@ def _is_encoded(body: bytes, coding: str) -> bool:
 
 
 def _day(text: str | None) -> str | None:
-    """The day of an ISO or an HTTP date, ``YYYY-MM-DD``; None where there is none."""
+    """The day of an ISO or an HTTP date, ``YYYY-MM-DD``; None if there is no day."""
     if iso := _ISO_DAY.search(text or ""):
         return iso.group()
     if http := _HTTP_DAY.search(text or ""):

@@ -157,7 +157,7 @@ class Content:
             return []
 
     def _elements(self) -> Iterator[Any]:
-        """The elements of a JSON array. Raises `CassetteError` where it is none.
+        """The elements of a JSON array. Raises `CassetteError` if it is no array.
 
         The file is decoded in windows; an element that continues in the next window is read again
         there.

@@ -21,7 +21,7 @@ _LOOK: Final = 64 * 1024
 
 
 def _document(content: Content) -> dict[str, Any] | None:
-    """The document, also after other lines; None where there is none."""
+    """The document, also after other lines; None if there is no document."""
     if content.mapping:
         return content.mapping
     start = _OPENS.search(content.data, 0, _LOOK)

@@ -75,7 +75,7 @@ class Scanner:
     """Searches for known ``secrets`` (the name of each → its value) and for shapes.
 
     If a value has several lines, as a private key has, each line is searched for. ``redactor`` is
-    the one that redacts the files: the scanner also finds values that it would redact.
+    the redactor of the files: the scanner also finds values that it would redact.
     """
 
     def __init__(

@@ -88,7 +88,9 @@ def parse_located(text: str | bytes, depth: int = MAX_DEPTH) -> tuple[Any, dict[
 
 
 def _bounded(text: str | bytes, max_bytes: int) -> bytes:
-    """The text in UTF-8; raises `YamlError` for one that is too large or has another encoding."""
+    """The text in UTF-8; raises `YamlError` for a text that is too large or has another
+    encoding.
+    """
     if len(text) > max_bytes:
         raise YamlError(f"the text has {len(text)} bytes; at most {max_bytes} are read", 1)
     try:

@@ -232,7 +232,7 @@ class Adapter:
 
 def second_request(adapter: Adapter, exchange: Exchange) -> bytes | str:
     """The body of the request that an adapter sends after the answer of an exchange, with the
-    results of its calls. A text: the reason why there is none. Raises `AdapterError`.
+    results of its calls. A text: the reason why there is no request. Raises `AdapterError`.
     """
     if adapter.second_request is None:
         return f"{adapter.name} has no converse(at)"

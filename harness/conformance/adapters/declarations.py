@@ -1,4 +1,4 @@
-"""Reads what a project declares about its adapters: losses, and known failures.
+"""Reads the declarations of a project about its adapters: losses and known failures.
 
 harness_losses = litellm: media, code; ours: finish[call]
 harness_known_failing = litellm: finish = MAX_TOKENS becomes stop, https://example.org/issues/1
@@ -62,7 +62,7 @@ def with_declarations(
     losses: dict[str, tuple[DeclaredLoss, ...]],
     known: dict[str, tuple[KnownFailure, ...]],
 ) -> dict[str, Adapter]:
-    """The adapters with what is declared about them. Raises `AdapterError` for an unknown name."""
+    """The adapters with their declarations. Raises `AdapterError` for an unknown name."""
     unknown = (losses.keys() | known.keys()) - adapters.keys()
     if unknown:
         raise AdapterError(

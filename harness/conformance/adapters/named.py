@@ -236,8 +236,8 @@ def _asker(
 
 
 def _read_target(target: str) -> tuple[Kind, Any] | None:
-    """The kind of a target and what follows it: ``run: node "my shim.js"`` → ``("run", ["node",
-    "my shim.js"])``. None for a text that is no target. Raises `AdapterError`.
+    """The kind of a target and the rest of it: ``run: node "my shim.js"`` → ``("run", ["node", "my
+    shim.js"])``. None for a text that is no target. Raises `AdapterError`.
     """
     if _FUNCTION.fullmatch(target):
         return "function", target

@@ -88,7 +88,7 @@ class LineProcess:
 
     def ask(self, line: bytes, timeout: float, *, first: bool = False) -> Iterator[bytes]:
         """Write a line, and give the lines that come back, until the caller has enough. Raises
-        `Unusable` for a process that has ended, and for one that writes too little or too much.
+        `Unusable` if the process has ended, or writes too little or too much.
         """
         until, unwritten = time.monotonic() + timeout, bytearray(line)
         self._received = 0

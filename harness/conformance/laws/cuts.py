@@ -21,8 +21,8 @@ BYTEWISE = 256 * 1024
 """Bodies up to this size are cut at every place."""
 
 COMB = 32
-"""A larger body is cut at every place in at most so many replays: the cuts of one replay are this
-number of bytes apart.
+"""The maximum number of replays in which a larger body is cut at every place: the cuts of one
+replay are this number of bytes apart.
 """
 
 RANDOM_CUTS = 12

@@ -175,7 +175,7 @@ def _blank_result(cell: LawCell) -> CaseResult:
 def ready_made_case(cell: LawCell) -> str:
     """The smallest spec and cassette found that show a breach.
 
-    Where the law holds, they show the exchange itself. Where no cassette can hold the exchange, the
+    Where the law holds, they show the exchange itself. If no cassette can hold the exchange, the
     text says so.
     """
     law, adapter = cell.law, cell.adapter

@@ -23,8 +23,7 @@ class Breach:
     ``exchange`` is the variant of the answer that shows the breach, and ``got`` is the adapter's
     output for it. ``expected`` is an expectation as a spec spells it, where the law knows one.
     ``feature`` is the feature of the variant, where that is not the law's own. ``aspect`` is the
-    aspect that is lost, where the adapter is judged by aspects; ``exception`` the one that it
-    raised.
+    aspect that is lost, where the adapter is judged by aspects; ``exception`` its exception.
     """
 
     sentence: str

@@ -1,8 +1,9 @@
 """Law 9: no success without understanding.
 
-An answer in which nothing was understood, that has no reason to end, that failed or goes on, or
-whose call was malformed never ends like a good one. The oracle of the wire decides that. The law
-looks at the recorded answer, and at answers of other servers with the same status and headers.
+An answer in which nothing was understood, that has no finish reason, that failed or is to be
+continued, or whose call was malformed never ends like a good one. The oracle of the wire decides
+that. The law looks at the recorded answer, and at answers of other servers with the same status and
+headers.
 """
 
 from __future__ import annotations
@@ -104,7 +105,7 @@ def no_good_end(wire: Facts) -> str:
     if wire.finish is None:
         return "it gives no reason to end"
     if wire.finish in CONTINUATION:
-        return "it goes on in another answer"
+        return "it continues in another answer"
     return "" if wire.ended_well else f"its finish reason is {wire.finish}"
 
 
@@ -135,8 +136,8 @@ def states_good_end(transcript: Transcript) -> bool:
 SUCCESS = Law(
     9,
     "No success without understanding",
-    "An answer in which nothing was understood, that has no reason to end, that failed or goes on,"
-    " or whose call was malformed never ends like a good one.",
+    "An answer in which nothing was understood, that has no finish reason, that failed or is to be"
+    " continued, or whose call was malformed never ends like a good one.",
     success_findings,
     unasked=unknown_model,
     feature="finish.none",

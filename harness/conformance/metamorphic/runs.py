@@ -119,7 +119,7 @@ def fail_at_once(lines: Lines) -> None:
 
 
 def shift_indexes(lines: Lines) -> None:
-    """Number the steps as in a conversation that goes on."""
+    """Number the steps as in a later turn of a conversation."""
     for step in _steps(lines):
         step["step_index"] += 100
 

@@ -24,7 +24,8 @@ class MutationOperator:
     """One known fault: its name, and its description in ``fault``.
 
     ``make(mutations)`` returns the function that puts the fault into a dialect's output. That
-    function returns None if there is nothing to change. ``layer`` is what the function changes.
+    function returns None if there is nothing to change. ``layer`` is the layer that the function
+    changes.
     """
 
     name: str
@@ -176,7 +177,9 @@ def _on_calls(
 
 
 def _only_own(mutations: Mutations) -> None:
-    """No place is common to all dialects: one that can have the fault has a function for it."""
+    """No place is common to all dialects. A dialect that can have the fault has a
+    function for it.
+    """
 
 
 OPERATORS: Final = (

@@ -88,7 +88,7 @@ def _conclusion(proof: Proof) -> str:
     if not proof.controls:
         return (
             "nothing is proven: no case passes without a mutation; write a case that expects"
-            " payloads or requests of the dialect, and mend those that differ"
+            " payloads or requests of the dialect, and correct the cases that differ"
         )
     mutants = sum(len(result.applied) for result in proof.results)
     killed = sum(len(result.killed) for result in proof.results)

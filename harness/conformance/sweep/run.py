@@ -78,7 +78,7 @@ def run_sweep(
     sweep: Sweep, engine: Engine, done: Callable[[Part, bool], None] = lambda part, now: None
 ) -> Summary:
     """Judge every part that has no file yet, and give the summary of all. ``done(part, now)`` is
-    called for each part; ``now`` is False for one that was finished before.
+    called for each part; ``now`` is False for a part that was finished before.
     """
     names = set(sweep.folder.names())
     summary = Summary()
@@ -102,7 +102,7 @@ def run_sweep(
             losses = losses + 1 if len(waiting) == before else 0
             if losses == MAX_LOSSES:
                 raise SweepError(f"processes end again and again: {error}") from None
-            settings = replace(settings, isolated=True)  # the one that ended them may be an adapter
+            settings = replace(settings, isolated=True)  # perhaps an adapter has ended them
     for name in sweep.folder.names():
         if name.endswith(UNFINISHED):
             sweep.folder.delete(name)

@@ -17,11 +17,11 @@ from harness.stream.printable import shorten
 
 
 class SweepError(ValueError):
-    """An input, output or engine of a sweep that can't be used; the message says why."""
+    """An input, output or engine of a sweep can't be used; the message has the reason."""
 
 
 class RowError(ValueError):
-    """A row that is no exchange; the message says why."""
+    """A row is no exchange; the message has the reason."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,7 @@ COLUMNS: Final = {
     "adapter": "The name of the adapter.",
     "version": "Its version.",
     "provider": "The provider of the answer.",
-    "model": "The model that was asked, else the one that the answer names.",
+    "model": "The requested model, else the model that the answer names.",
     "status": "The HTTP status.",
     "end": "The end of the answer.",
     "verdict": "`passed`; `failed`: something is lost, wrong or raised; `error`: the row could not"

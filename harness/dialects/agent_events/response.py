@@ -270,8 +270,8 @@ _REACTIONS: Final[
 
 
 def _todo_item(todo: Any) -> Payload | None:
-    """The item as the event model has it; None for one that it has no place for. A call that leaked
-    into the text has ``content`` in place of ``description``.
+    """The item as the event model has it; None for a status for which it has no word. A call that
+    leaked into the text has ``content`` in place of ``description``.
     """
     if not isinstance(todo, dict):
         return None

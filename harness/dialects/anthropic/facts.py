@@ -26,7 +26,7 @@ from harness.stream.json_codec import Json
 from harness.stream.session import Session
 
 PAUSE = "pause_turn"
-"""The stop reason of an answer that goes on."""
+"""The stop reason of an answer that is to be continued."""
 _STOPS = {"stop": "end_turn", "length": "max_tokens", "filter": "refusal"}
 
 

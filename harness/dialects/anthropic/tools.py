@@ -3,8 +3,8 @@
 A name that Gemini accepts stays; in other names, each character that Gemini refuses becomes ``_``.
 The session keeps both names, so that the answer's calls have the caller's own names.
 
-Restrictions in a schema that Code Assist refuses or ignores are written into the description,
-where the model reads them. Keywords that tell a model nothing are removed without a warning.
+Restrictions in a schema that Code Assist refuses or ignores are written into the description, where
+the model reads them. Keywords that do not help a model are removed without a warning.
 `harness.dialects.gemini_schema` converts the rest.
 
 Sources: https://docs.anthropic.com/en/docs/agents-and-tools/tool-use/implement-tool-use and

@@ -1,6 +1,6 @@
 """Translates an ArtStandardPrompt and its CallOptions into a Gemini request.
 
-The table `ROLES` says how a message of each role is written; `GENERATION` maps options to fields of
+The table `ROLES` has the writer of messages for each role; `GENERATION` maps options to fields of
 ``generationConfig``. Each message is one content, in order. System messages are put before the text
 of the first user message.
 

@@ -1,9 +1,9 @@
 """Translates unified-llm messages into Gemini contents.
 
-The table `KINDS` says which kinds of parts a role may have, and which function reads each. A result
-names its call by id; Gemini wants the function's name, so the names of calls are kept while the
-history is read. Consecutive results go into one content, in the order of their calls, as the API
-requires (https://ai.google.dev/gemini-api/docs/function-calling).
+The table `KINDS` has the kinds of parts that a role may have, and the function that reads each. A
+result names its call by id; Gemini wants the function's name, so the names of calls are kept while
+the history is read. Consecutive results go into one content, in the order of their calls, as the
+API requires (https://ai.google.dev/gemini-api/docs/function-calling).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Reads the parts of an answer: text, thoughts, calls, media, code, results of tools.
 
-One field of a part says what it is; others stand beside it: ``thought``, ``thoughtSignature``,
+One field of a part determines its kind; others may be beside it: ``thought``, ``thoughtSignature``,
 settings of media (https://ai.google.dev/api/caching#Part). Every other field becomes an event with
 its name. If ``<tool_code>`` is searched for, text goes through a `Splitter`. The text that it holds
 back is released before another part, so the wire's order is kept.
@@ -131,8 +131,8 @@ class Parts:
             self.calls.end(out)
 
     def release_all(self, out: list[Event]) -> None:
-        """Emit what was held back: the text of every candidate, and the event with the number of
-        arguments' pieces beyond the limit.
+        """Emit everything that was held back: the text of every candidate, and the event with the
+        number of arguments' pieces beyond the limit.
         """
         for candidate in self._splitters or ():
             self.release(candidate, out)

@@ -29,7 +29,7 @@ _SPELLINGS: Final = {
 
 
 def read_usage(usage: dict[str, Json]) -> Usage:
-    """The counts of one ``usageMetadata``. Of several spellings of a count, camelCase is read."""
+    """The counts of one ``usageMetadata``. If a count has several spellings, camelCase is read."""
     counts: dict[str, int | None] = {}
     for key, value in usage.items():
         field = _SPELLINGS.get(key)

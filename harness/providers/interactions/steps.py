@@ -77,7 +77,7 @@ class Steps:
         self._latest = -1  # the index of the step that was started last
         self._open: dict[int, dict[str, Json]] = {}
         self._streamed = False
-        # what the end of a stream may repeat
+        # values that the end of a stream may repeat
         self.texts: list[str] = []
         self._thoughts: list[str] = []
         self._called: list[tuple[str, Json]] = []

@@ -30,7 +30,8 @@ def gather_agy(
 
     ``SUCCESS`` counts as a finish reason only if the turn has an answer. If stderr reports a
     time-out, ``print timeout`` is the reason. An ``exit_code`` other than 0 is an error if the
-    output does not tell how the run ended; ``AGY_ERROR`` on stderr is one if the output has none.
+    output does not report the end of the run; ``AGY_ERROR`` on stderr is one if the output has
+    none.
     """
     run = _Run([*stderr])
     for item in items_in_lines(
@@ -246,7 +247,7 @@ def _denied(action: Json) -> str:
 
 def count_usage(facts: Facts, usage: Object) -> None:
     """Note counts in the words of the wire, and in those of generateContent: on this wire, the
-    input excludes what was read from the cache, and the output includes the thoughts.
+    input excludes tokens that were read from the cache, and the output includes the thoughts.
     """
 
     def count(name: str) -> int:

@@ -265,7 +265,7 @@ class ChatReader(MessageReader):
         call.add(arguments)
 
     def _close_calls(self, ends_text: bool = True) -> None:
-        """Other content comes: no call goes on."""
+        """Other content comes, so no call continues."""
         if ends_text:
             self.end_text()
         for call in self.calls:

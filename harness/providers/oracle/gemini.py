@@ -280,7 +280,7 @@ class _Reader(MessageReader):
             self.facts.others.add("thoughtSignature")
 
     def _read_others(self, part: dict[str, Json]) -> None:
-        """Note what a part holds beside text and calls."""
+        """Note the content of a part other than text and calls."""
         self.facts.media += sum(pick(part, name) is not None for name in ("inlineData", "fileData"))
         self.facts.code += sum(
             pick(part, name) is not None for name in ("executableCode", "codeExecutionResult")

@@ -40,7 +40,7 @@ def gather_cli(body: bytes, exit_code: str = "0", stderr: str = "") -> Facts:
     """The facts in the output of one run. ``delta`` is no fact. Only the first of the lines' times
     is a fact.
 
-    An ``exit_code`` other than 0 is an error if the output does not tell how the run ended;
+    An ``exit_code`` other than 0 is an error if the output does not report the end of the run;
     ``stderr`` is its first line.
     """
     facts = Facts()

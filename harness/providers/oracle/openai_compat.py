@@ -42,9 +42,9 @@ def _extra(holder: dict[str, Json], vendor: str) -> dict[str, Json]:
 
 
 class _CompatReader(ChatReader):
-    """``_pending``: texts in which a tag could go on, each with its mark; ``_inside``: between two
-    tags; ``_tagged``: a tag came before; ``_last``: the kind of the last piece of the last delta;
-    ``_marked``: a delta was marked as a thought.
+    """``_pending``: texts in which a tag could continue, each with its mark; ``_inside``: between
+    two tags; ``_tagged``: a tag came before; ``_last``: the kind of the last piece of the last
+    delta; ``_marked``: a delta was marked as a thought.
     """
 
     live = False

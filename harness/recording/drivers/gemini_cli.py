@@ -39,7 +39,7 @@ Take = Callable[[bytes], object]
 class ProgramDriver:
     """Runs the program once for each request, with the prompt on its command line.
 
-    ``default_program`` runs if the settings name none; ``install`` says how to get it.
+    ``default_program`` runs if the settings name none; ``install`` is the way to install it.
     """
 
     default_program: tuple[str, ...] = ("gemini",)

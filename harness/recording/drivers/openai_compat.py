@@ -32,7 +32,7 @@ class OpenAiCompatDriver:
             raise MissingLibrary(MISSING) from None
         self._tape = tape
         self._model = settings.model
-        library = transports("httpx2")  # the only one that openai 3 uses
+        library = transports("httpx2")  # the only library that openai 3 uses
         path, key = _vertex(settings) if settings.project else _gemini(settings)
         endpoint = ENDPOINTS["openai-compat"]
         base = settings.base_url or os.environ.get(endpoint.variable)

@@ -1,6 +1,6 @@
 """Compares an expectation with a value and reports the differences in few findings.
 
-`compare` decides first, in one pass (`equality`, `operators`), and explains only what is not equal:
+`compare` decides first, in one pass (`equality`, `operators`), and explains only the differences:
 it walks down to the difference (`explain`), and compares lists by an alignment (`lists`) in which
 one lost block is one finding, though it shifts every number after it (`counters`), and a text that
 was cut differently is one finding, however many pieces it has (`fingerprint`).

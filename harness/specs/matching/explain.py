@@ -241,7 +241,7 @@ class Explainer:
 
 
 def _described(item: Json) -> Json:
-    """An item, also one that ``$contains`` describes in part."""
+    """An item, perhaps one of which ``$contains`` describes only a part."""
     if isinstance(item, dict) and operator_of(item) == "$contains":
         (item,) = item.values()
     return item

@@ -283,8 +283,9 @@ def _contains(argument: Json, actual: Json, bindings: Bindings) -> bool:
 class Operator(Struct, frozen=True):
     """One row of `OPERATORS`.
 
-    ``accepts`` decides about a value, for an argument that ``is_argument`` accepts; ``takes`` says
-    which these are. ``refusal`` makes the note if there is no inner expectation to compare.
+    ``accepts`` decides about a value, for an argument that ``is_argument`` accepts; ``takes``
+    describes these arguments. ``refusal`` makes the note if there is no inner expectation to
+    compare.
     """
 
     accepts: Callable[[Json, Json, Bindings], bool]

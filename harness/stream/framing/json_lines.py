@@ -34,9 +34,9 @@ def has_type_and_time(value: dict[str, Any]) -> bool:
 
 
 class JsonLinesFramer:
-    """One line, one message: see `harness.stream.framing.Framer`. ``is_message`` tells the messages
-    inside other text. A line that the strict decoder ``usual`` accepts is one message of the
-    provider; the reader of the frame decodes it.
+    """One line, one message: see `harness.stream.framing.Framer`. ``is_message`` recognizes
+    messages inside other text. A line that the strict decoder ``usual`` accepts is one message of
+    the provider; the reader of the frame decodes it.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class JsonLinesFramer:
         self.document: list[
             tuple[int, bytes]
         ] = []  # the lines of an open document, each with its place
-        self.before = b""  # what stands before it on its first line
+        self.before = b""  # the text before it on its first line
         self.brackets = Brackets()
 
     def feed(self, data: bytes, at_ms: float | None = None) -> list[Frame]:
@@ -108,7 +108,7 @@ class JsonLinesFramer:
         ):
             self.document.append(
                 (self.offset, rest)
-            )  # too little to tell whether the document goes on
+            )  # too little to decide whether the document continues
         elif self.document and rest:
             self._in_document(rest, self.offset, None, frames)
         elif self.offset == 0 and rest.startswith(_BOM):

@@ -167,7 +167,7 @@ SDK_LOSSES: Final[Mapping[str, Loss]] = {
     "list-in-an-event": Loss("an array of replies in one event", _list_is_unread),
     "no-json": Loss("an answer in one piece that is no JSON", _no_json_is_nothing),
     "event-end": Loss(
-        "when a message was whole: it waits for the blank line, or for what follows a CR",
+        "the time when a message was complete: it waits for the blank line, or for the byte after a CR",
         _event_is_later,
     ),
 }

@@ -176,7 +176,7 @@ class Reading:
                 self._fault = str(error)
 
     def close(self, end: End) -> Iterator[Payload]:
-        """The last stream events; ``end`` says how the answer ended."""
+        """The last stream events; ``end`` is the end of the answer."""
         if not self._fault:
             try:
                 yield from self._translate(self._framer.close())
