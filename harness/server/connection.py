@@ -32,7 +32,7 @@ IDLE_S: Final = 60.0
 GAP_S: Final = 0.001
 PATIENCE_S: Final = 0.02
 BREAK_S: Final = 0.01
-"""The time that a client has to process what it read before the connection breaks. Many clients drop
+"""The time that a client has to process its input before the connection breaks. Many clients drop
 what they have not processed by then, and their answers would vary if the connection broke at once.
 """
 GRACE_S: Final = 2.0

@@ -138,9 +138,9 @@ linux = pytest.mark.skipif(
 def left_in(folder: Path) -> list[str]:
     """The processes in a folder."""
     found = []
-    for one in Path("/proc").glob("[0-9]*/cwd"):
+    for link in Path("/proc").glob("[0-9]*/cwd"):
         with suppress(OSError):  # it has ended, or is somebody else's
-            found += [one.parent.name] if one.readlink() == folder.resolve() else []
+            found += [link.parent.name] if link.readlink() == folder.resolve() else []
     return [process for process in found if int(process) != os.getpid()]
 
 
