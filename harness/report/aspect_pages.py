@@ -54,7 +54,7 @@ class Row:
 
     adapter: AdapterResults
     anchor: str
-    words: str
+    words: list[str]
     squares: list[Square | None]
     errors: int
 
@@ -113,7 +113,7 @@ def page_values(results: JudgeResults) -> dict[str, Any]:
                 " 'NAME = TARGET'"
             )
     return {
-        "sentences": [_sentence(adapter) for adapter in adapters],
+        "headline": _headline(adapters),
         "tables": [table for block in BLOCKS if (table := _table(block, adapters)).rows],
         "details": [
             detail
@@ -146,7 +146,10 @@ def merge_results(documents: Sequence[JudgeResults]) -> JudgeResults:
     return JudgeResults(tuple(ordered), tuple(skipped))
 
 
-def _sentence(adapter: AdapterResults) -> str:
+def _headline(adapters: Sequence[AdapterResults]) -> str:
+    if len(adapters) != 1:
+        return f"{plural(len(adapters), 'adapter')}. A red number in a table leads to its findings."
+    (adapter,) = adapters
     sections = adapter.sections
     numbers = {
         block: number_of_findings(sections[block]) for block in ("documented", "second_turn")
@@ -175,7 +178,8 @@ def _row(block: str, adapter: AdapterResults, aspects: Sequence[str]) -> Row:
         for aspect in aspects
     ]
     errors = sum(len(cells) for cells in errors_of(cells).values())
-    return Row(adapter, _anchor(adapter, block), count_words(cells), squares, errors)
+    words = [*count_words(cells).split(", "), plural(number_of_findings(cells), "finding")]
+    return Row(adapter, _anchor(adapter, block), words, squares, errors)
 
 
 def _detail(adapter: AdapterResults, block: str) -> Detail:

@@ -196,6 +196,11 @@ def unpack(data: bytes, name: str = "results") -> Run:
     """Read a document that `pack` wrote. Raises `ResultsError`, whose message begins with
     ``name``.
     """
+    if data.startswith(b'{"adapters"'):
+        raise ResultsError(
+            f"{name}: these are results of harness judge; `harness judge FILE… --report DIR` writes"
+            " a page of them"
+        )
     way_out = "expected the whole document that a run writes; run the specs again to get one"
     document = decode_as(Document, data, name, way_out)
     footer = _footer(document.cases, document.streams, document.results)

@@ -58,10 +58,13 @@ def test_text_and_page_count_a_needless_error_once() -> None:
 
 def test_the_page_counts_the_findings_of_the_second_turn() -> None:
     text = Page(aspects_page(RESULTS)).text
+    assert "2 adapters. A red number in a table leads to its findings." in text
+    assert "1 of 4 cells passed 2 failed 1 error 3 findings" in text
+    assert "1 of 1 cell passed 0 findings" in text
+    alone = Page(aspects_page(JudgeResults((SHOP,)))).text
     assert (
-        "on the documented wire. It has 3 findings there and 1 finding in the second turn." in text
+        "on the documented wire. It has 3 findings there and 1 finding in the second turn." in alone
     )
-    assert "other, version unknown: 1 of 1 cell passed on the documented wire." in text
 
 
 def test_a_loss_of_streamed_answers_is_another_than_one_of_unary_answers() -> None:
@@ -253,7 +256,7 @@ def test_a_count_on_the_page_leads_to_its_cells_with_evidence() -> None:
     assert "shop.1.2.3.documented.finish" in page.ids
     for words in (
         "shop 1.2.3 · 2026-11-22",
-        "1 of 4 cells passed, 2 failed, 1 error on the documented wire.",
+        "1 of 4 cells passed 2 failed 1 error 3 findings",
         'wrong in 2 cells: of "1" nothing is left',
         "Cassette gemini-api/a, exchange 2.",
         "Wire frame 7 another 2 of 9 Native events frame 7 another Facts nothing",

@@ -110,6 +110,11 @@ def test_a_document_that_is_not_whole_is_refused(data: bytes, fact: str) -> None
     assert "run the specs again" in str(fault.value)
 
 
+def test_the_results_of_judge_are_named() -> None:
+    with pytest.raises(ResultsError, match=r"j\.json: these are results of harness judge; `harness"):
+        unpack(b'{"adapters":[]}', "j.json")
+
+
 def test_the_streams_of_earlier_turns_come_back_too() -> None:
     talk = result(
         evidence=Evidence(
