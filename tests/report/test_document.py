@@ -111,7 +111,7 @@ def test_a_document_that_is_not_whole_is_refused(data: bytes, fact: str) -> None
 
 
 def test_the_results_of_judge_are_named() -> None:
-    with pytest.raises(ResultsError, match=r"j\.json: these are results of harness judge; `harness"):
+    with pytest.raises(ResultsError, match=r"j\.json: these are results of harness judge"):
         unpack(b'{"adapters":[]}', "j.json")
 
 
