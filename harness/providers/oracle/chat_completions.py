@@ -142,17 +142,18 @@ class ChatReader(MessageReader):
         return None
 
     def _read_object(self, message: dict[str, Json]) -> None:
-        facts = self.facts
-        error = message.get("error")
+        kind, error = message.get("object"), message.get("error")
+        if isinstance(kind, str) and kind and kind not in _OBJECTS:  # of another API
+            self.facts.others |= names_in(message)
+        else:
+            self._read_answer(message)
         if error or isinstance(error, dict):
             self._read_error(error)
-        kind = message.get("object")
-        if isinstance(kind, str) and kind and kind not in _OBJECTS:  # of another API
-            facts.others |= names_in(message)
-            return
+
+    def _read_answer(self, message: dict[str, Json]) -> None:
+        facts = self.facts
         facts.others |= present(message, _READ)
-        if kind and kind not in _OBJECTS:
-            facts.others.add("object")
+        facts.others |= {"object"} if message.get("object") not in (None, "", *_OBJECTS) else set()
         facts.others |= {"modelVersion"} if message.get("model") else set()
         facts.others |= {"responseId"} if message.get("id") else set()
         if isinstance(message.get("usage"), dict):

@@ -146,18 +146,17 @@ class _Reader(MessageReader):
             self._read_response(message)
             return
         seldom = not _SELDOM.isdisjoint(message)
-        if seldom:
-            if message.get("error") is not None:
-                self._read_error(message["error"])
-            inner = message.get("response")
-            if isinstance(inner, dict) and message.get("candidates") is None:
-                self.facts.others |= present({name: message.get(name) for name in _ENVELOPE}, set())
-                self._read_object(inner)
-                return
-        others = present(message, _READ)
-        self.facts.others |= others
-        self._noted |= others
-        self._read_response(message, seldom)
+        inner, error = message.get("response"), message.get("error")
+        if isinstance(inner, dict) and message.get("candidates") is None:
+            self.facts.others |= present({name: message.get(name) for name in _ENVELOPE}, set())
+            self._read_object(inner)
+        else:
+            others = present(message, _READ)
+            self.facts.others |= others
+            self._noted |= others
+            self._read_response(message, seldom)
+        if error or isinstance(error, dict):
+            self._read_error(error)
 
     def settled(self) -> Facts:
         """The facts so far, with all pieces of text and all counts."""

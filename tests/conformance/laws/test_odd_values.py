@@ -161,6 +161,21 @@ def test_events_and_dialects_have_the_facts_of_the_oracle(wire: str) -> None:
             assert not breaches, (adapter.name, exchange.body[-1000:])
 
 
+ERRORS: tuple[object, ...] = (5, True, [5], [], "", 0, {}, False, "x", {"message": [5]})
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=json.dumps)
+@pytest.mark.parametrize("wire", ["gemini-api", "code-assist", "interactions", "openai-compat"])
+def test_an_error_beside_content_is_read_after_it(wire: str, error: object) -> None:
+    lines, messages = messages_of(GOOD[wire])
+    number, before, message = messages[-1]
+    body = with_line(lines, number, before, {**message, "error": error})
+    exchange = Exchange(None, 200, {}, ((None, body),), "complete", provider=wire)
+    for adapter in (EVENTS, *ADAPTERS.values()):
+        given = adapter.with_options(RunOptions(provider=wire))
+        assert [breach.sentence for breach in loss_findings(exchange, given)] == []
+
+
 ITEMS: tuple[object, ...] = (5, None, "x", [], [5, "x"], {"a": 1}, [[]], 1.5, True)
 
 
