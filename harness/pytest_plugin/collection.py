@@ -10,7 +10,7 @@ import pytest
 
 from harness.stream.garbage_collector import collect_seldom
 
-from .paths import below, cassette_folder, named_paths, spec_roots
+from .paths import below, cassette_folder, is_collected, named_paths, spec_roots
 
 _SUFFIXES = (".yaml", ".yml")
 
@@ -26,18 +26,27 @@ def pytest_configure(config: pytest.Config) -> None:
             )
         named = named_paths(config)
         inside = any(below(path, [folder]) is not None for path in named)
-        if not inside and not any(below(folder.resolve(), [path]) is not None for path in named):
+        if not inside and below(folder, named) is None:
             config.args.append(str(folder))
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Ignore a link to a folder that contains the link: pytest would follow it forever."""
+    """Ignore a link to a folder that contains the link, which pytest would follow forever, and one
+    to a folder whose files the run collects without the link.
+    """
     roots = (*spec_roots(config), cassette_folder(config))
     if not collection_path.is_symlink() or below(collection_path, roots) is None:
         return None
     from harness.conformance.project import leads_round
 
-    return True if leads_round(collection_path) else None
+    if leads_round(collection_path):
+        return True
+    if collection_path in roots or not collection_path.is_dir():
+        return None
+    target = collection_path.resolve()
+    named = [path.resolve() for path in named_paths(config)]
+    walked = below(target, roots) is not None and any(map(target.is_relative_to, named))
+    return True if walked else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -83,11 +92,12 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     if parent.config.getoption("--harness-laws"):
         from .laws import collect_cassette
 
-        if below(file_path, [cassette_folder(parent.config)]) is not None:
+        if is_collected(file_path, cassette_folder(parent.config), parent.config):
             return collect_cassette(file_path, parent)
     return None
 
 
 def _may_be_spec(path: Path, config: pytest.Config) -> bool:
     """Whether a file is below a folder of ``harness_specs``, or named on the command line."""
-    return below(path, spec_roots(config)) is not None or path in named_paths(config)
+    roots = spec_roots(config)
+    return any(is_collected(path, root, config) for root in roots) or path in named_paths(config)

@@ -23,19 +23,41 @@ def cassette_folder(config: pytest.Config) -> Path:
 
 
 def named_paths(config: pytest.Config) -> list[Path]:
-    """The files and folders of the arguments of a run, without ``..``."""
-    here = config.invocation_params.dir
-    return [
-        Path(os.path.normpath(here / str(argument).partition("::")[0])) for argument in config.args
-    ]
+    """The files and folders of the command line, without ``..``."""
+    arguments = (str(argument).partition("::")[0] for argument in config.args)
+    return [Path(os.path.normpath(config.invocation_params.dir / name)) for name in arguments]
 
 
 def below(path: Path, roots: Iterable[Path]) -> Path | None:
-    """The path from the root that it is below, or from the folder to which a root links; None for
-    another path.
+    """The path from the root that it is below: as it is written, else with the links in its first
+    parts followed; None for another path.
     """
-    places = (place for root in roots for place in (root, root.resolve()))
-    return next((path.relative_to(place) for place in places if path.is_relative_to(place)), None)
+    ways = [path]
+    for root in roots:
+        if path.is_relative_to(root):
+            return path.relative_to(root)
+        if len(ways) == 1:
+            ways += [part.resolve() / path.relative_to(part) for part in (path, *path.parents)]
+        real = root.resolve()
+        if way := next((way for way in ways if way.is_relative_to(real)), None):
+            return way.relative_to(real)
+    return None
+
+
+def is_collected(path: Path, root: Path, config: pytest.Config) -> bool:
+    """Whether a file is collected by this path as one below a root. A link to a folder with the
+    file is followed where the command line names it and nothing else that has the file.
+    """
+    if path.is_relative_to(root):
+        return True
+    named = named_paths(config)
+    if any(root.is_relative_to(argument) for argument in named):
+        return False
+    if not any(path.is_relative_to(argument) for argument in named):
+        return False
+    having = [argument for argument in named if below(path, [argument]) is not None]
+    having.sort(key=lambda argument: not argument.is_relative_to(root))
+    return below(path, [root]) is not None and path.is_relative_to(having[0])
 
 
 def relative_path(path: Path, here: Path) -> Path | None:

@@ -1,4 +1,4 @@
-"""Links to folders of specs and cassettes: their files are collected, by folder and by name."""
+"""Links to folders of specs and cassettes: their files are collected once, by folder and by name."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ def files_of_laws(project: pytest.Pytester, *arguments: str) -> list[str]:
 
 @pytest.fixture
 def linked(project: pytest.Pytester) -> Path:
-    """A project whose folders of specs and cassettes are links, with a link inside each."""
+    """A project whose folders of specs and cassettes are links, with a link inside each, and links
+    to both beside them.
+    """
     for name in ("specs", "cassettes"):
         (project.path / name).rename(project.path / f"real_{name}")
         (project.path / name).symlink_to(f"real_{name}")
@@ -40,6 +42,9 @@ def linked(project: pytest.Pytester) -> Path:
     (project.path / "cassettes/shared").symlink_to(outside)
     write(project, "more/deep/hello.yaml", CASE)
     (project.path / "specs/more").symlink_to("../more")
+    for name in ("specs", "cassettes"):
+        (project.path / f"a_{name}").symlink_to(name)
+    (project.path / "a_cassette.yaml").symlink_to(OWN)
     return project.path
 
 
@@ -53,12 +58,18 @@ def linked(project: pytest.Pytester) -> Path:
         ("specs/more/deep/hello.yaml", 2),
         ("real_specs", 4),
         ("real_specs/hello.yaml", 2),
+        ("a_specs", 4),
+        ("a_specs/more", 2),
+        ("a_specs/hello.yaml", 2),
+        ("a_specs specs", 4),
+        ("a_specs real_specs", 4),
+        (".", 4),
     ],
 )
 def test_specs_below_a_link_are_collected(
     linked: Path, project: pytest.Pytester, place: str, count: int
 ) -> None:
-    assert outcomes(project, place) == {"passed": count}
+    assert outcomes(project, *place.split()) == {"passed": count}
 
 
 @pytest.mark.slow
@@ -72,14 +83,19 @@ def test_specs_below_a_link_are_collected(
         (LINKED, [LINKED]),
         ("real_cassettes", [f"real_{OWN}", f"real_{LINKED}"]),
         (f"real_{OWN}", [f"real_{OWN}"]),
-        (".", [OWN, LINKED, f"real_{OWN}", f"real_{LINKED}"]),
+        (".", [OWN, LINKED]),
         ("specs", [OWN, LINKED]),
+        ("a_cassettes", [f"a_{OWN}", f"a_{LINKED}"]),
+        ("a_cassettes/gemini-api", [f"a_{OWN}"]),
+        (f"a_{OWN}", [f"a_{OWN}"]),
+        ("a_cassettes cassettes", [OWN, LINKED]),
+        ("a_cassette.yaml", ["a_cassette.yaml"]),
     ],
 )
 def test_the_laws_are_asked_of_cassettes_below_a_link(
     linked: Path, project: pytest.Pytester, place: str, files: list[str]
 ) -> None:
-    assert files_of_laws(project, place) == files
+    assert files_of_laws(project, *place.split()) == files
 
 
 @pytest.mark.slow
@@ -96,6 +112,17 @@ def test_a_link_of_cassettes_that_leads_round_is_not_walked(project: pytest.Pyte
     (project.path / "other/back").symlink_to(".")
     (project.path / "cassettes/other").symlink_to("../other")
     assert files_of_laws(project, "cassettes") == [OWN]
+
+
+@pytest.mark.slow
+def test_a_link_to_what_is_collected_anyway_is_not_walked(project: pytest.Pytester) -> None:
+    (project.path / "cassettes/again").symlink_to("gemini-api")
+    write(project, "specs/deep/hello.yaml", CASE)
+    (project.path / "specs/again").symlink_to("deep")
+    assert files_of_laws(project, "cassettes") == [OWN]
+    assert files_of_laws(project, "cassettes/again") == ["cassettes/again/hello.yaml"]
+    assert outcomes(project, "specs") == {"passed": 4}
+    assert outcomes(project, "specs/again") == {"passed": 2}
 
 
 def test_check_finds_the_files_below_links(
