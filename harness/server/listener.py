@@ -89,6 +89,7 @@ class Listener:
         self.base_url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
         started()
         await self._stopped.wait()
+        await asyncio.sleep(0)  # asyncio raises for a connection that it is accepting at the close
         server.close()
         for task in self._clients:
             task.cancel()

@@ -120,6 +120,17 @@ def test_what_is_served_and_how_can_change_while_it_runs() -> None:
         assert (Seen(server).status, len(server.misses)) == ("HTTP/1.1 404 Not Found", 1)
 
 
+def test_a_client_that_comes_at_the_end_is_left_in_silence(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    for _ in range(40):
+        with serve(tape(answered())) as server:
+            host, port = server.base_url.removeprefix("http://").split(":")
+            peer = socket.create_connection((host, int(port)), timeout=WAIT_S)
+        peer.close()
+    assert caplog.records == []
+
+
 def test_an_address_that_is_taken_is_an_error_of_the_caller() -> None:
     with (
         serve([]) as server,
