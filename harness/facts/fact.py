@@ -11,8 +11,12 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any, Final
 
-from harness.stream.json_codec import Json
+from harness.stream.json_codec import MAX_NESTING, Json, nests_deeply
 from harness.stream.printable import short_json, shorten
+
+MAX_VALUES: Final = 200_000
+MAX_BITS: Final = 13_000
+"""Of a whole number; Python prints no longer ones."""
 
 
 class NoFact(ValueError):
@@ -123,7 +127,36 @@ def check_fact(value: object) -> Fact:
                 f"{type(value).__name__}.{field.name} is {type(content).__name__}"
                 f" {shorten(repr(content), 80)}; expected {expected}"
             )
+        is_json = field.name == "arguments" or not isinstance(content, str)
+        if is_json and (fault := _json_fault(content)):
+            raise NoFact(f"{type(value).__name__}.{field.name} {fault}")
     return value  # type: ignore[return-value]  # its type is a key of _NAMES
+
+
+def _json_fault(content: Json) -> str:
+    """Why a value is no JSON data that can be compared, "" where it is; a text is a document."""
+    deep = f"nests deeper than {MAX_NESTING} levels"
+    if isinstance(content, str):
+        return deep if nests_deeply(content.encode("utf-8", "surrogatepass")) else ""
+    rest, values = [(content, 0)], 0
+    while rest:
+        (item, depth), values = rest.pop(), values + 1
+        if depth > MAX_NESTING or values > MAX_VALUES:
+            return deep if depth > MAX_NESTING else f"has more than {MAX_VALUES:,} values"
+        match item:
+            case dict() if all(isinstance(key, str) for key in item):
+                rest += [(inner, depth + 1) for inner in item.values()]
+            case list():
+                rest += [(inner, depth + 1) for inner in item]
+            case int() if item.bit_length() > MAX_BITS:
+                return f"has a number of more than {MAX_BITS:,} bits"
+            case str() | int() | float() | None:
+                pass
+            case dict():
+                return "has a key that is no string"
+            case _:
+                return f"has a {type(item).__name__}, which is no JSON data"
+    return ""
 
 
 def fact_of_json(value: Json) -> Fact:

@@ -41,6 +41,10 @@ def test_each_fact_has_a_json_form(fact: Fact, form: Any) -> None:
     assert fact_of_json(form) == fact
 
 
+CIRCLE: dict[str, Any] = {}
+CIRCLE["a"] = CIRCLE
+
+
 @pytest.mark.parametrize(
     ("value", "message"),
     [
@@ -48,6 +52,14 @@ def test_each_fact_has_a_json_form(fact: Fact, form: Any) -> None:
         (Text(3), "Text.text is int 3; expected a string"),  # type: ignore[arg-type]
         (Usage(input=True), "Usage.input is bool True; expected a whole number or None"),
         (Call("1", "f", []), "Call.arguments is list []; expected an object or its JSON text"),
+        (Call("1", "f", {"a": {1}}), "Call.arguments has a set, which is no JSON data"),
+        (Call("1", "f", {"a": {1: 2}}), "Call.arguments has a key that is no string"),
+        (Call("1", "f", CIRCLE), "Call.arguments nests deeper than 200 levels"),
+        (Call("1", "f", "[" * 900), "Call.arguments nests deeper than 200 levels"),
+        (Call("1", "f", {"a": [0] * 200_000}), "Call.arguments has more than 200,000 values"),
+        (Call("1", "f", {"a": 10**5000}), "Call.arguments has a number of more than 13,000 bits"),
+        (Usage(input=10**5000), "Usage.input has a number of more than 13,000 bits"),
+        (Raw(CIRCLE), "Raw.object nests deeper than 200 levels"),
     ],
 )
 def test_another_value_is_refused_with_its_place(value: Any, message: str) -> None:

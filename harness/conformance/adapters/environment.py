@@ -1,16 +1,17 @@
-"""The environment of adapters under test: no real key, no proxy before this machine, and no
-``os._exit``.
+"""The environment of adapters under test: no real key, no proxy before this machine, no
+``os._exit``, and streams that stay open.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import Any, Final, NoReturn, TextIO
 
 CERTIFICATE: Final = Path(__file__).with_name("no_server.pem")
 """A certificate of no server, instead of all certificates that the system trusts. Many clients load
@@ -39,6 +40,34 @@ def adapter_environment(environment: Mapping[str, str], *, served: bool) -> dict
     if served and not any(environment.get(name) for name in _TRUSTED):
         safe["SSL_CERT_FILE"] = str(CERTIFICATE)
     return {**safe, "GEMINI_API_KEY": NO_KEY}
+
+
+class _KeptOpen:
+    """A stream that code of a user cannot close."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def close(self) -> None:
+        self._stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+@contextmanager
+def kept_streams() -> Iterator[None]:
+    """Keeps stdout and stderr while a function of a user runs, which may close or replace them."""
+    streams = sys.stdout, sys.stderr
+    vars(sys).update(stdout=_kept(sys.stdout), stderr=_kept(sys.stderr))
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = streams
+
+
+def _kept(stream: TextIO | None) -> _KeptOpen | None:
+    return None if stream is None else _KeptOpen(stream)
 
 
 class ProcessExit(BaseException):

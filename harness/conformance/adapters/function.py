@@ -8,7 +8,8 @@ import inspect
 import sys
 import threading
 import time
-from collections.abc import AsyncIterable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterable, Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -20,7 +21,7 @@ from harness.providers import PROVIDERS
 
 from .adapter import UNKNOWN, AdapterError
 from .at import Question, at_of, with_streamed
-from .environment import without_exit, without_keys
+from .environment import kept_streams, without_exit, without_keys
 from .forks import Forks
 from .json_data import json_of_native
 from .raised import raised_by, trim
@@ -112,8 +113,9 @@ class Function:
         if isinstance(given, AsyncIterable):
             loop.run(_take_each(given, take))
         elif isinstance(given, Iterable) and not isinstance(given, str | bytes | Mapping):
-            for item in given:
-                take(item)
+            with _closed(given):
+                for item in given:
+                    take(item)
         else:
             raise AdapterError(
                 f"{_place(function)}: {self.target} returned {_called(given)}; expected a list or"
@@ -158,7 +160,10 @@ class InProcess:
             self._thread = self._thread or WorkerThread()
             reply = Reply()
             try:
-                self._thread.call(lambda loop: self._function.reply(question, reply, loop), timeout)
+                with kept_streams():
+                    self._thread.call(
+                        lambda loop: self._function.reply(question, reply, loop), timeout
+                    )
             except Overtime as over:
                 self._thread = None
                 if not over.ended:
@@ -212,6 +217,17 @@ async def _awaited(given: Any) -> Any:
 async def _take_each(given: AsyncIterable[Any], take: Callable[[Any], None]) -> None:
     async for item in given:
         take(item)
+
+
+@contextmanager
+def _closed(given: Iterable[Any]) -> Iterator[None]:
+    """Closes a generator now, and not when another exchange is asked for; it may raise then."""
+    try:
+        yield
+    finally:
+        if inspect.isgenerator(given):
+            with suppress(Exception):
+                given.close()
 
 
 def _called(value: Any) -> str:

@@ -285,6 +285,28 @@ def test_a_function_that_ends_the_process_is_an_error(tmp_path: Path) -> None:
     assert (raised.type, raised.message) == ("ProcessExit", "os._exit(3) ends the process")
 
 
+@pytest.mark.parametrize(
+    "act", ["sys.stdout.close(); sys.stderr.close()", "sys.stdout = sys.stderr = None"]
+)
+def test_a_function_does_not_take_the_streams(
+    act: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = IMPORTS + f"import sys\ndef replay(e):\n    {act}\n    yield {{}}, [Text('Hi')]\n"
+    assert facts_of(function_adapter(code, tmp_path)) == [Text("Hi")]
+    print("still here")
+    assert capsys.readouterr().out == "still here\n"
+
+
+def test_a_generator_is_closed_at_once_and_may_raise(tmp_path: Path) -> None:
+    code = IMPORTS + (
+        "import sys\ndef replay(e):\n    try:\n        yield {}, ['Hi']\n"
+        "    finally:\n        sys.closed = True\n        raise ValueError('late')\n"
+    )
+    with pytest.raises(AdapterError, match="str 'Hi' is no fact"):
+        function_adapter(code, tmp_path).output(EXCHANGE)
+    assert vars(sys).pop("closed")
+
+
 @pytest.mark.slow
 def test_an_isolated_function_is_stopped_whatever_it_does(tmp_path: Path) -> None:
     hang = "import re; re.match('(a+)+$', 'a' * 40 + '!')"  # holds the lock of the interpreter
