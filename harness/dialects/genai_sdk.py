@@ -37,7 +37,7 @@ ENDS: Final[dict[str, End]] = {
 
 
 def load_sdk() -> ModuleType:
-    """The module ``google.genai``; the ImportError without it says how to install it."""
+    """The module ``google.genai``; raises ImportError with the install command if it is missing."""
     try:
         return import_module("google.genai")
     except ImportError as error:

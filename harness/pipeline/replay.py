@@ -325,7 +325,7 @@ class _Frames:
         self.read = -1
 
     def last_frame(self) -> Frame | None:
-        """A raw frame with the fault, behind all bytes; None without a fault."""
+        """A raw frame with the fault, after all bytes; None without a fault."""
         if not self.fault:
             return None
         return Frame(sum(len(data) for _, data in self.exchange.reads), None, self.fault)

@@ -2,8 +2,8 @@
 
 The reader of the Gemini API reads the envelope of an answer; the envelope of a request is made here
 (https://github.com/google-gemini/gemini-cli/blob/main/packages/core/src/code_assist/converter.ts).
-Models behind Code Assist write calls as ``<tool_code>`` in their text, so its default is to read
-these as calls.
+The models of Code Assist write calls as ``<tool_code>`` in their text, so by default these are read
+as calls.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The page of adapters that were judged by aspects: a table of adapters × aspects, and the cells
-behind each count.
+"""The page of adapters that were judged by aspects: a table of adapters × aspects, and the cells of
+each count.
 """
 
 from __future__ import annotations

@@ -122,9 +122,9 @@ def _headers(exchange: Exchange, size: int, end: Ending) -> list[tuple[str, str]
 def moved(
     headers: Iterable[tuple[str, str]], base_url: str, origin: str | None = None
 ) -> list[tuple[str, str]]:
-    """The headers, with URLs that the client asks next at ``base_url``: those of ``origin``
-    (``https://host``), without it all that name a host. So a redirected client comes back. A URL
-    without a scheme has that of ``origin``.
+    """The headers, in which the URLs that the client requests next are moved to ``base_url``: the
+    URLs of ``origin`` (``https://host``), or all absolute URLs if it is None. So a redirected
+    client comes back. A URL without a scheme has that of ``origin``.
     """
     return [
         (name, _moved(value, base_url, origin) if name.lower() in URL_HEADERS else value)

@@ -109,8 +109,8 @@ class Server(Listener):
         the server runs.
 
         Its first request that generates is answered, with any model, version, provider path and
-        ``alt`` of the same method. A second one gets HTTP 409. More ``exchanges`` answer requests
-        with a longer history, one each. With ``final``, later ones get a short final answer, for
+        ``alt`` of the same method. A second one gets HTTP 409. Each further exchange answers one
+        request with a longer history. With ``final``, later ones get a short final answer, for
         Gemini's wires. Close the offer when the adapter has ended. Raises `ReplayError` for an
         exchange that can't be served.
         """

@@ -22,7 +22,7 @@ FORMAT: Final = 1
 """The number after ``harness:`` in the files that this version reads."""
 
 LAYERS: Final = ("frames", "events")
-"""The keys of an ``expect`` beside dialects."""
+"""The keys of ``expect`` that are no dialects."""
 
 PATTERNS: Final = {
     r"^[a-z0-9]+(-[a-z0-9]+)*$": "lower-case words joined by '-'",
@@ -343,8 +343,8 @@ def json_schema() -> dict[str, Any]:
                 del key["default"]  # an editor would offer null, which is refused
     definitions["Expectation"] = {
         "description": (
-            "Exact but for operators: a mapping with exactly one key, one of those listed. true is"
-            " not 1; 1 equals 1.0."
+            "Exact except for operators: an operator is a mapping with exactly one key, which is one"
+            " of those listed. true is not 1; 1 equals 1.0."
         ),
         "items": expectation,
         "properties": {name: {"description": meaning} for name, meaning in OPERATORS.items()},

@@ -1,8 +1,8 @@
 """Reads text into cases or features, or raises one `SpecError` with all faults.
 
 Two independent checks run over the same plain data: pydantic checks the shapes, `checks` checks
-names and dates. A fault has a path into the data, and the path gives the line. Only where the rest
-of a file cannot be judged (no YAML, not our format, a newer format), one problem is reported alone.
+names and dates. A fault has a path into the data, and the path gives the line. If the rest of a
+file cannot be judged (no YAML, not our format, a newer format), only one problem is reported.
 """
 
 from __future__ import annotations

@@ -185,7 +185,7 @@ def _parse_python(text: str) -> Body | None:
 
 
 def _scan_arguments(text: str, position: int) -> tuple[str, int]:
-    """The arguments of a call as far as they are tokens of literals, and the index behind them.
+    """The arguments of a call as far as they are tokens of literals, and the index after them.
 
     That is the index of the bracket that closes the call, unless the arguments have other tokens,
     too many tokens, or nest too deep.

@@ -66,9 +66,9 @@ _WORD: Final = re.compile(b" (" + b"[^ ]" * 11 + b"[^ ]*)")
 _TOGETHER: Final = 4096
 """The texts of a stream that are looked at together."""
 _ENDS: Final = (b"CgAK", b"AAACgAK", b"AACgAK", b"ACgAK")
-"""What is put behind a run of base64 before it is decoded, by the length of the run modulo 4. It
-fills the last group of four characters, and decodes to a zero byte between two line breaks, which
-ends a secret that was cut.
+"""The padding that is added to a run of base64 before it is decoded, by the length of the run
+modulo 4. It fills the last group of four characters, and decodes to a zero byte between two line
+breaks, which ends a secret that was cut.
 """
 _STANDARD: Final = bytes.maketrans(b"-_", b"+/")
 _WORDS: Final = bytes(

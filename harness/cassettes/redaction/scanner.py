@@ -203,8 +203,8 @@ class Scanner:
     def _search(self, data: bytes, *, is_part: bool = False) -> Iterator[tuple[int, str]]:
         """The offset and the name of each secret; in each reading only its first occurrence.
 
-        In a part of an exchange, a member that must be redacted is a secret also where the redactor
-        does not look for it: in base64, and in escapes that no JSON writer makes.
+        In a part of an exchange, a member that must be redacted is a secret even at places that the
+        redactor does not search: in base64, and in escapes that no JSON writer makes.
         """
         for reading in readings(data, self._window):
             seen: set[str] = set()

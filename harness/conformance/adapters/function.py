@@ -38,9 +38,9 @@ _EXPECTED: Final[Mapping[Level, str]] = {
 class Function:
     """A function that a user names as ``module:function``, and ``converse`` beside it.
 
-    ``PROVIDERS`` of its module names the wires that it reads, without it all.
-    ``served``: it gets an `At`, else the `Exchange`. Importing it may take any time. Raises
-    `AdapterError` where there is no such module or function.
+    ``PROVIDERS`` of its module names the wires that it reads; by default it reads all. ``served``:
+    it gets an `At`, else the `Exchange`. Importing it may take any time. Raises `AdapterError`
+    where there is no such module or function.
     """
 
     def __init__(self, target: str, level: Level, folder: Path, *, served: bool) -> None:

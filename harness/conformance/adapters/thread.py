@@ -24,7 +24,7 @@ class Expired(BaseException):
 
 
 class Overtime(Exception):
-    """A call did not return in time. ``ended``: it could be interrupted."""
+    """A call did not return in time. ``ended``: whether it could be interrupted."""
 
     def __init__(self, *, ended: bool) -> None:
         super().__init__()

@@ -58,8 +58,8 @@ class LawCell:
 
 @dataclass(frozen=True, slots=True)
 class LawJudgement:
-    """The result of one cell, without evidence, and the breaches behind it; ``exception``: the one
-    that the adapter raised for the recording itself.
+    """The result of one cell, without evidence, and the breaches behind it; ``exception``: the
+    adapter's exception for the recording itself.
     """
 
     result: CaseResult

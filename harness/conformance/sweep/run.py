@@ -102,7 +102,7 @@ def run_sweep(
             losses = losses + 1 if len(waiting) == before else 0
             if losses == MAX_LOSSES:
                 raise SweepError(f"processes end again and again: {error}") from None
-            settings = replace(settings, isolated=True)  # perhaps an adapter has ended them
+            settings = replace(settings, isolated=True)  # an adapter may have ended the process
     for name in sweep.folder.names():
         if name.endswith(UNFINISHED):
             sweep.folder.delete(name)

@@ -42,8 +42,8 @@ BARE_PAYLOADS: Final[Sequence[tuple[frozenset[str], str]]] = (
     (frozenset({"file_path", "content"}), "Write"),
     (frozenset({"command"}), "Bash"),
 )
-"""Keys of a payload without a tool name, and the tool that they mean. This table goes before a
-match of schemas.
+"""Keys of a payload without a tool name, and the tool that they mean. This table has priority over
+a match of schemas.
 """
 
 

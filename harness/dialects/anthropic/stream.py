@@ -28,7 +28,7 @@ LOSSES: Final[Mapping[str, str]] = {
     "url-context": "the pages that were fetched for the URL context",
     "logprobs": "log probabilities",
     "safety-ratings": "safety ratings",
-    "usage-details": "token counts but input, output, thoughts, cached and written to the cache",
+    "usage-details": "token counts except input, output, thoughts, cached and written to the cache",
     "failed-usage": "token counts of an answer that failed",
     "finish-class": (
         "the class of the finish reason where a call stands, and of other reasons with content"

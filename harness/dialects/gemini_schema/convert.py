@@ -72,9 +72,10 @@ def to_gemini_schema(schema: Any, *, place: str) -> tuple[Schema, list[str]]:
     """The schema as Gemini's ``Schema``, and a warning for each loss: ``place.path: 'keyword' …``.
 
     ``schema`` is a decoded JSON Schema of any draft, or a Gemini Schema, which stays as it is. It
-    is not changed. ``oneOf`` becomes ``anyOf``, several types an ``anyOf`` of one each, null among
-    them ``nullable``. An ``enum`` of numbers becomes ``minimum`` and ``maximum``, since Gemini's
-    holds strings only. A recursive reference ends in the type that it refers to. Never raises.
+    is not changed. ``oneOf`` becomes ``anyOf``. Several types become an ``anyOf`` with one type
+    each, and a null type becomes ``nullable``. An ``enum`` of numbers becomes ``minimum`` and
+    ``maximum``, since Gemini's holds strings only. A recursive reference ends in the type that it
+    refers to. Never raises.
     """
     losses: dict[str, None] = {}
     resolver = Resolver(schema, place, losses)
@@ -273,7 +274,7 @@ class _Node:
             if value and "example" not in self.flat:
                 self.written["example"] = value[0]
             if len(value) != 1 or "example" in self.flat:
-                reason = "is left out but for one; Gemini's Schema has one example"
+                reason = "is left out except for one; Gemini's Schema has one example"
                 self.warn(keyword, reason)
         else:
             self.written[keyword] = int(value) if expected == "a whole number" else value

@@ -50,9 +50,9 @@ def judge_second_turn(
 ) -> dict[SecondTurnAspect, AspectFinding]:
     """The verdict of each aspect of the request that follows an answer with these facts.
 
-    ``first`` is the request of the answer itself. Its contents are left out; without it, all that
-    is before the first content of the model. A request that names a stored interaction has only
-    the results to send, because the server has the answer.
+    ``first`` is the request of the answer itself. Its contents are left out; if it is not known,
+    everything before the first content of the model is. A request that names a stored interaction
+    has only the results to send, because the server has the answer.
     """
     if request.get("previous_interaction_id"):
         return _judge_stored(answer, request)

@@ -108,7 +108,7 @@ def return_losses(wire: Facts, returned: Returned, signed: Collection[str]) -> l
             f" {short_json(wanted)}, one each and in their order"
         )
     if not returned.in_order:
-        findings.append("a call stands behind the first result")
+        findings.append("a call comes after the first result")
     findings += [
         f"signature lost: {short_json(signature)} is not sent back"
         for kind, signature in wire.signatures

@@ -30,8 +30,8 @@ def sent_contents(body: Json) -> list[Content]:
 
 
 def names_calls_by_id(body: Json) -> bool:
-    """Whether every call and result of the request must have an id, also where the answer gave
-    none.
+    """Whether every call and result of the request must have an id, even if the answer
+    gave none.
     """
     return isinstance(body, dict) and bool(body.keys() & {"input", "messages"})
 

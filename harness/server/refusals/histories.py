@@ -103,7 +103,7 @@ def chat_request(sent: dict[str, Any]) -> dict[str, Any]:
 
 
 def chat_contents(messages: Iterable[dict[str, Any]]) -> list[Content]:
-    """The contents of the messages of a conversation, one each, without instructions."""
+    """The contents of a conversation, one for each message, without instructions."""
     contents: list[Content] = []
     names: dict[str, Any] = {}
     for message in messages:

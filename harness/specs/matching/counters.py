@@ -67,7 +67,7 @@ class Shift(Struct, frozen=True):
 def sightings(
     expected: Json, actual: Json, loose: Bindings, path: Path = (), step: int = 0
 ) -> tuple[list[Sighting], bool]:
-    """The counted numbers of two items, and whether the items are equal but for them."""
+    """The counted numbers of two items, and whether the items are equal apart from them."""
     seen: list[Sighting] = []
 
     def look(expected: Json, actual: Json, path: Path) -> bool:

@@ -88,6 +88,6 @@ def test_results_stand_behind_all_calls() -> None:
         two,
         {"role": "user", "parts": RESULTS[1:]},
     ]
-    assert "a call stands behind the first result" in return_losses(
+    assert "a call comes after the first result" in return_losses(
         SENT, gather_request({"contents": contents}), ()
     )
