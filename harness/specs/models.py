@@ -343,8 +343,8 @@ def json_schema() -> dict[str, Any]:
                 del key["default"]  # an editor would offer null, which is refused
     definitions["Expectation"] = {
         "description": (
-            "Exact except for operators: an operator is a mapping with exactly one key, which is one"
-            " of those listed. true is not 1; 1 equals 1.0."
+            "Exact except for operators: an operator is a mapping with exactly one key, which is"
+            " one of those listed. true is not 1; 1 equals 1.0."
         ),
         "items": expectation,
         "properties": {name: {"description": meaning} for name, meaning in OPERATORS.items()},
