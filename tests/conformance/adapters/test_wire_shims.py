@@ -70,9 +70,9 @@ def test_a_shim_of_each_wire_keeps_answers_and_sends_them_back(
         ),
         (
             "chat",
-            'answer["tool_calls"] += said.get("tool_calls", ())',
+            'answer["tool_calls"] += reply.get("tool_calls", ())',
             'answer["tool_calls"] += [{**call, "extra_content": None}'
-            ' for call in said.get("tool_calls", ())]',
+            ' for call in reply.get("tool_calls", ())]',
             "signatures lost",
         ),
     ],
