@@ -27,7 +27,7 @@ from .json_data import json_of_native
 from .raised import raised_by, trim
 from .reply import Level, Reply, checked_facts
 from .started import ended_with_this_process
-from .thread import Expired, Loop, Overtime, WorkerThread
+from .thread import LEFT_S, Expired, Loop, Overtime, WorkerThread
 
 _EXPECTED: Final[Mapping[Level, str]] = {
     "facts": "pairs (native, [facts])",
@@ -178,7 +178,7 @@ class InProcess:
         """End the thread and the process."""
         with self._lock:
             if self._thread is not None:
-                self._thread.end()
+                self._thread.end(wait_s=2 * LEFT_S)
                 self._thread = None
             if self._process is not None:
                 self._process.close()

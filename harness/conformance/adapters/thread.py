@@ -17,6 +17,8 @@ from typing import Any, Final
 
 _TRIES: Final = 20
 _TRY_S: Final = 0.05
+LEFT_S: Final = 1.0
+"""The time for tasks and generators that functions have left."""
 
 
 class Expired(BaseException):
@@ -50,9 +52,18 @@ class Loop:
                 self.loop.call_soon_threadsafe(lambda: None)
 
     def close(self) -> None:
-        """Close the loop, unless something still runs in it."""
-        if self.loop is not None and not self.loop.is_running():
-            self.loop.close()
+        """Close the loop, unless something still runs in it. Tasks and generators that functions
+        have left are ended.
+        """
+        loop = self.loop
+        if loop is None or loop.is_running():
+            return
+        left = asyncio.all_tasks(loop)
+        for task in left:
+            task.cancel()
+        left.add(loop.create_task(loop.shutdown_asyncgens()))
+        loop.run_until_complete(asyncio.wait(left, timeout=LEFT_S))
+        loop.close()
 
 
 @dataclass(slots=True)
@@ -86,9 +97,10 @@ class WorkerThread:
             raise job.error
         return job.result
 
-    def end(self) -> None:
+    def end(self, wait_s: float = 0.0) -> None:
         """End the thread after its present call."""
         self._jobs.put(None)
+        self._thread.join(wait_s)
 
     def _interrupt(self, job: _Job) -> bool:
         """Raise `Expired` in the thread until the call ends. Code that blocks outside Python does

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import ssl
@@ -330,6 +331,27 @@ def test_a_forked_child_ends_and_is_waited_for(tmp_path: Path) -> None:
         time.sleep(0.05)
         facts_of(adapter)
     raise AssertionError(f"process {child} is still there")
+
+
+LEFT = {
+    "a task": "asyncio.get_running_loop().create_task(asyncio.sleep(60))",
+    "a generator": "\n    async for i in numbers():\n        break",
+}
+
+
+@pytest.mark.parametrize("left", LEFT.values(), ids=list(LEFT))
+def test_what_an_async_function_leaves_ends_in_silence(
+    left: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    code = IMPORTS + (
+        "import asyncio\nasync def numbers():\n    while True:\n        await asyncio.sleep(0)\n        yield 1\n"
+        f"async def replay(e):\n    {left}\n    yield {{}}, [Text('Hi')]"
+    )
+    adapter = function_adapter(code, tmp_path)
+    assert facts_of(adapter) == [Text("Hi")]
+    adapter.close()
+    gc.collect()
+    assert caplog.messages == []
 
 
 def test_functions_and_programs_get_no_real_key(
