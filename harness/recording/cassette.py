@@ -7,7 +7,7 @@ is given one of our transports. A recording is saved only if everything succeede
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
@@ -29,7 +29,7 @@ from harness.stream.events import End
 from harness.stream.printable import printable
 
 from .journal_writer import JournalWriter
-from .persister import Persister, refuse_changed, stamp_of, use_format
+from .persister import Persister, stamp_of, unchanged, use_format
 from .policy import refuse_broken, refuse_errors, refuse_unread
 from .stock_cassettes import is_stock
 from .tape import Tape
@@ -177,7 +177,10 @@ def use_cassette(
     persister = _Rewriter if mode == "rewrite" else Persister
     journal: JournalWriter | None = None
     try:
-        with recorder.use_cassette(str(path), persister=persister) as cassette:
+        with (
+            ExitStack() as until_saved,
+            recorder.use_cassette(str(path), persister=persister) as cassette,
+        ):
             if cassette.rewound:
                 yield Playback(name or str(path), cassette, redactor, recorded_by)
                 return
@@ -197,7 +200,7 @@ def use_cassette(
             refuse_errors(tape.exchanges(), allow_status)
             refuse_broken(tape.answered(), allow_end)
             refuse_unread(tape.answered(), redactor.kept_headers)
-            refuse_changed(path, before)
+            until_saved.enter_context(unchanged(path, before))
             append(tape.exchanges(), cassette, tape.origin)
             journal.close()
     except BaseException as error:

@@ -2,7 +2,8 @@
 process that writes it, and kept when the disk is full.
 
 A second process that records the same name writes NAME.yaml.2.part. A lock ends with its process,
-so a file without a lock was left by an earlier recording.
+so a file without a lock was left by an earlier recording. Where there are no locks, every file
+counts as left.
 """
 
 from __future__ import annotations
@@ -15,10 +16,7 @@ from pathlib import Path
 from tempfile import mkstemp
 from typing import Final
 
-try:
-    import fcntl
-except ImportError:  # Windows has no such locks: there a file counts as left by an earlier run
-    fcntl = None  # type: ignore[assignment]
+from .locks import lock
 
 MAX_PARTS: Final = 100
 
@@ -66,7 +64,7 @@ class PartFile:
         folder.mkdir(parents=True, exist_ok=True)
         handle, temporary = mkstemp(dir=folder, prefix=f".{self._cassette.name}.")
         try:
-            _lock(handle)
+            lock(handle)
             for number in range(1, MAX_PARTS):
                 path = _part(self._cassette, number)
                 if not _delete_if_left(path):
@@ -139,7 +137,7 @@ def _is_in_use(path: Path) -> bool:
     if path.is_symlink() or not path.is_file():
         return False
     with path.open("rb") as file:
-        return not _lock(file.fileno(), shared=True)
+        return not lock(file.fileno(), shared=True)
 
 
 def _delete_if_left(path: Path) -> bool:
@@ -152,7 +150,7 @@ def _delete_if_left(path: Path) -> bool:
         path.unlink()
         return True
     try:
-        if not _lock(handle) or not os.path.samestat(os.fstat(handle), path.lstat()):
+        if not lock(handle) or not os.path.samestat(os.fstat(handle), path.lstat()):
             return False
         path.unlink()  # only the owner of its lock deletes a journal
         return True
@@ -160,17 +158,3 @@ def _delete_if_left(path: Path) -> bool:
         return True
     finally:
         os.close(handle)
-
-
-def _lock(handle: int, *, shared: bool = False) -> bool:
-    """Lock a file until it is closed; False if another process, or another recording of this one,
-    has locked it.
-    """
-    if fcntl is not None:
-        try:
-            fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        except OSError:  # a file system without locks
-            return True
-    return True

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import mkstemp
 from typing import Any, Final, NamedTuple
@@ -17,6 +17,7 @@ from vcr.serialize import deserialize, serialize
 from harness.cassettes import Cassette, CassetteError, Origin, is_cassette, loads
 from harness.cassettes.redaction.guard import Guard
 
+from .locks import folder_locked
 from .policy import refuse_unfollowed
 from .stock_cassettes import READ, WRITTEN, is_stock, note_once, read_stock
 from .vcr_values import from_vcr, origin_of, to_vcr
@@ -148,15 +149,18 @@ def stamp_of(path: Path) -> Stamp:
     return status.st_ino, status.st_mtime_ns, status.st_size
 
 
-def refuse_changed(path: Path, before: Stamp) -> None:
-    """Raises `CassetteError` if the file no longer has this stamp, because saving would lose the
-    work of another recording.
+@contextmanager
+def unchanged(path: Path, before: Stamp) -> Iterator[None]:
+    """A block that saves the file, while no other recording can save it. Raises `CassetteError` if
+    the file no longer has this stamp, because saving would lose the work of another recording.
     """
-    if stamp_of(path) != before:
-        raise CassetteError(
-            f"{path}: another recording has written this cassette meanwhile, and saving this one"
-            " would lose it; give each test a cassette of its own, then record again"
-        )
+    with folder_locked(path.parent):
+        if stamp_of(path) != before:
+            raise CassetteError(
+                f"{path}: another recording has written this cassette meanwhile, and saving this"
+                " one would lose it; give each test a cassette of its own, then record again"
+            )
+        yield
 
 
 def save(path: Path, pieces: Iterable[bytes]) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
@@ -28,7 +29,7 @@ from harness.cassettes.vcrpy import request_of
 
 from .journal_writer import JournalWriter
 from .part_file import left_behind
-from .persister import CassetteFormat, Stamp, refuse_changed, stamp_of, use_format
+from .persister import CassetteFormat, Stamp, stamp_of, unchanged, use_format
 from .policy import refuse_unread
 from .tape import Tape
 from .transport import patches
@@ -125,11 +126,12 @@ class StreamingCassette(VcrCassette):  # type: ignore[misc]  # vcrpy has no type
         answered, recorded = self.tape.answered(), self.tape.exchanges()
         self.tape.in_flight = []
         try:
-            if recorded and self.journal:
-                refuse_changed(Path(self._path), self._stamp)
-                refuse_unread(answered, self._serializer.guard().redactor.kept_headers)
-            append(recorded, self)
-            super()._save(force=force)
+            with ExitStack() as stack:
+                if recorded and self.journal:
+                    stack.enter_context(unchanged(Path(self._path), self._stamp))
+                    refuse_unread(answered, self._serializer.guard().redactor.kept_headers)
+                append(recorded, self)
+                super()._save(force=force)
         except Exception as error:  # noqa: BLE001  # `_Context` raises it
             self.failure = error
         if self.journal and self.failure:

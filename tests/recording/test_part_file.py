@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx2
@@ -98,6 +100,25 @@ def test_two_recordings_of_one_process_keep_both(tmp_path: Path) -> None:
         f" {tmp_path / 'NEW-a.yaml'}` makes a cassette of it"
     ]
     assert load(path).exchanges[0].body == b"".join(EVENTS[2:])
+
+
+def test_of_two_recordings_that_end_together_one_is_refused(tmp_path: Path) -> None:
+    ended = threading.Barrier(2)
+
+    def record(path: Path, url: str) -> bool:
+        try:
+            with use_cassette(path, mode="rewrite") as tape:
+                stream("httpx2", tape, url)
+                ended.wait(20)
+        except CassetteError:
+            return False
+        return True
+
+    with raw_server(streaming(*EVENTS)) as url, ThreadPoolExecutor(2) as threads:
+        for number in range(10):
+            path = tmp_path / f"{number}.yaml"
+            saved = [*threads.map(lambda _, path=path: record(path, url), range(2))]
+            assert sorted(saved) == [False, True]
 
 
 def test_a_suite_of_vcrpy_does_not_replace_what_another_wrote(tmp_path: Path) -> None:
