@@ -1,4 +1,4 @@
-"""Locks of files and folders between processes. A lock ends with its process, or when it is closed."""
+"""Locks of files and folders between processes; a lock ends with its process, or when closed."""
 
 from __future__ import annotations
 
