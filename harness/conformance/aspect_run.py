@@ -11,8 +11,9 @@ from typing import Final, Literal
 
 from msgspec.structs import replace
 
-from harness.facts import DeclaredLoss, Error, Transcript, WireAnswer, finish_class
+from harness.facts import DeclaredLoss, Error, Facts, Transcript, WireAnswer, finish_class
 from harness.pipeline.replay import cut_reads
+from harness.providers import declared_tools
 from harness.providers.oracle import judge_second_turn
 from harness.stream.exchange import Exchange
 from harness.stream.json_codec import decode_json
@@ -161,8 +162,19 @@ def _judge_second_turn(item: Item, adapter: Adapter) -> AspectCell:
         return replace(blank, error=f"the second request is no JSON: {error}")
     if not isinstance(request, dict):
         return replace(blank, error="the second request is no JSON object")
-    findings = judge_second_turn(_answer(item, adapter).facts, request)
+    facts = _answer(item, adapter).facts
+    findings = judge_second_turn(facts, request, given=_given(facts, item.exchange))
     return second_turn_cell(blank, findings, item.exchange, request)
+
+
+def _given(facts: Facts, exchange: Exchange) -> list[bool]:
+    """Whether the result of each call must be the given one: an adapter may answer the call of a
+    tool that is not declared itself.
+    """
+    if exchange.request is None:
+        return [True for _ in facts.calls]
+    declared = {tool.name for tool in declared_tools(exchange.request.body)}
+    return [name in declared for name, _ in facts.calls]
 
 
 def _first_turn(item: Item, adapter: Adapter) -> Transcript | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -43,6 +44,24 @@ def test_an_answer_with_a_nameless_call_has_no_second_turn(
     adapter = replace(facts_adapter(), second_request=ask_again)
     [cell] = judge_second_turns([Item("calls", 1, exchange(CALL % name))], [adapter])
     assert (cell.aspects["calls"], requests) == (verdict, asked)
+
+
+@pytest.mark.parametrize(("declared", "verdict"), [("f", "lost"), ("g", "kept")])
+def test_an_adapter_may_answer_the_call_of_an_unknown_tool(declared: str, verdict: str) -> None:
+    tools = [{"functionDeclarations": [{"name": declared}]}]
+    recorded = exchange(CALL % b'"name": "f", ')
+    assert recorded.request is not None
+    request = replace(recorded.request, body=json.dumps({"tools": tools}).encode())
+    parts = [
+        {"functionCall": {"name": "f", "args": {"a": 1}}},
+        {"functionResponse": {"name": "f", "response": {"error": "there is no such tool"}}},
+    ]
+    roles = zip(("model", "user"), parts, strict=True)
+    contents = [{"role": role, "parts": [part]} for role, part in roles]
+    second = json.dumps({"contents": contents}).encode()
+    adapter = replace(facts_adapter(), second_request=lambda answer, options: second)
+    [cell] = judge_second_turns([Item("calls", 1, replace(recorded, request=request))], [adapter])
+    assert cell.aspects["results"] == verdict
 
 
 def test_an_error_of_the_first_turn_is_no_error_of_the_second() -> None:

@@ -160,6 +160,41 @@ def test_a_result_of_the_provider_is_no_result_of_the_client() -> None:
     assert red(lambda model, results: model.append(own)) == {}
 
 
+RESULT_TEXTS: list[tuple[list[Any], str]] = [
+    ([{"output": "result 1"}, {"output": '{"content": "result 2"}'}], "kept"),
+    ([{"output": "result 1"}, {"output": "result 1"}], "wrong"),
+    ([{"output": "result 2"}, {"output": "result 1"}], "wrong"),
+    ([{"output": "result 1"}, {}], "lost"),
+    ([{"output": "result 1"}, {"output": "[object Object]"}], "lost"),
+]
+
+
+@pytest.mark.parametrize(("responses", "verdict"), RESULT_TEXTS)
+def test_each_result_has_the_text_that_was_given_for_it(responses: list[Any], verdict: str) -> None:
+    def change(model: list[Any], results: list[Any]) -> None:
+        for result, response in zip(results, responses, strict=True):
+            result["functionResponse"]["response"] = response
+
+    request = request_with(change)
+    findings = judge_second_turn(ANSWER, request, FIRST, given=[True, True])
+    assert findings["results"].verdict == verdict
+    first_alone = judge_second_turn(ANSWER, request, FIRST, given=[True, False])
+    assert first_alone["results"].verdict == "kept"
+    assert judge_second_turn(ANSWER, request, FIRST)["results"].verdict == "kept"
+
+
+def test_calls_with_one_id_may_share_a_text() -> None:
+    call = {"functionCall": {"id": "a", "name": "f", "args": {}}}
+    result = {"functionResponse": {"id": "a", "name": "f", "response": {"output": "result 1"}}}
+    contents = [
+        {"role": "model", "parts": [call, call]},
+        {"role": "user", "parts": [result, result]},
+    ]
+    answer = answer_of(call, call)
+    findings = judge_second_turn(answer, {"contents": contents}, given=[True, True])
+    assert findings["results"].verdict == "kept"
+
+
 def answer_of(*parts: dict[str, Any]) -> Facts:
     body = {"candidates": [{"content": {"parts": list(parts)}, "finishReason": "STOP"}]}
     return gather_body(json.dumps(body).encode(), tool_code=True)

@@ -12,6 +12,7 @@ from typing import Any, Final, NoReturn
 from harness.facts import Call, skip
 from harness.pipeline.replay import choose_provider
 from harness.providers import PROVIDERS, declared_tools, json_schema, user_prompt, with_provider
+from harness.providers.oracle import result_text
 from harness.stream.exchange import Exchange, Request
 from harness.stream.json_codec import Json
 from harness.stream.session import Tool
@@ -72,11 +73,6 @@ class At:
         """
         key = call.id if call.id is not None else f"{call.name} {call.arguments}"
         return self._results.setdefault(key, result_text(len(self._results) + 1))
-
-
-def result_text(number: int) -> str:
-    """The result of the call with this number in the first answer, from 1."""
-    return f"result {number}"
 
 
 def at_of(question: Question) -> At:

@@ -12,7 +12,7 @@ from .gemini_cli import gather_cli
 from .interactions import gather_interactions
 from .openai_compat import gather_compat
 from .raw import read_raw
-from .second_turn import SecondTurnAspect, judge_second_turn
+from .second_turn import SecondTurnAspect, judge_second_turn, result_text
 from .sent_back import Returned, gather_request, return_losses
 
 __all__ = [
@@ -29,5 +29,6 @@ __all__ = [
     "judge_second_turn",
     "read_messages",
     "read_raw",
+    "result_text",
     "return_losses",
 ]

@@ -8,7 +8,9 @@ that came before a call stands before it; the results stand in the order of the 
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -43,19 +45,27 @@ PLACEHOLDERS = frozenset(
     )
 )
 """Documented values in place of a signature, as text and as base64."""
+_RESULT = re.compile(r"\bresult (\d+)\b")
+
+
+def result_text(number: int) -> str:
+    """The result of the call with this number in the first answer, from 1."""
+    return f"result {number}"
 
 
 def judge_second_turn(
-    answer: Facts, request: Json, first: Json = None
+    answer: Facts, request: Json, first: Json = None, given: Sequence[bool] = ()
 ) -> dict[SecondTurnAspect, AspectFinding]:
     """The verdict of each aspect of the request that follows an answer with these facts.
 
     ``first`` is the request of the answer itself. Its contents are left out; if it is not known,
     everything before the first content of the model is. A request that names a stored interaction
-    has only the results to send, because the server has the answer.
+    has only the results to send, because the server has the answer. ``given``: for each call of the
+    answer, whether the adapter was given its `result_text`; without it, texts of results are not
+    compared.
     """
     if request.get("previous_interaction_id"):
-        return _judge_stored(answer, request)
+        return _judge_stored(answer, request, given)
     returned = _read(request, first)
     findings: dict[SecondTurnAspect, AspectFinding] = {}
 
@@ -74,7 +84,7 @@ def judge_second_turn(
     if aligned:
         put("ids", *_ids(answer, returned))
     if kept:
-        put("results", *_results(returned))
+        put("results", *_results(answer, returned, given if aligned else ()))
     wired = [signature for _, signature in answer.marks]
     if any(wired):
         put("signatures", *_signatures(wired, returned, aligned))
@@ -93,7 +103,9 @@ def judge_second_turn(
     return findings
 
 
-def _judge_stored(answer: Facts, request: Json) -> dict[SecondTurnAspect, AspectFinding]:
+def _judge_stored(
+    answer: Facts, request: Json, given: Sequence[bool]
+) -> dict[SecondTurnAspect, AspectFinding]:
     """The verdicts of a request whose answer is on the server: each call has its result."""
     returned = gather_contents(sent_contents(request))
     if not answer.calls:
@@ -104,7 +116,7 @@ def _judge_stored(answer: Facts, request: Json) -> dict[SecondTurnAspect, Aspect
     returned.calls, returned.ids = answer.calls, [call_id for call_id, _ in answer.marks]
     return {
         "ids": AspectFinding(*_ids(answer, returned)),
-        "results": AspectFinding(*_results(returned)),
+        "results": AspectFinding(*_results(answer, returned, given)),
     }
 
 
@@ -137,13 +149,35 @@ def _ids(answer: Facts, returned: Returned) -> tuple[AspectVerdict, str]:
     return "kept", ""
 
 
-def _results(returned: Returned) -> tuple[AspectVerdict, str]:
+def _results(answer: Facts, returned: Returned, given: Sequence[bool]) -> tuple[AspectVerdict, str]:
     names = [name for name, _ in returned.calls]
     answered = [name for name, _ in returned.results]
     if answered == names:
-        return "kept", ""
+        return _result_texts(answer, returned, given) if given else ("kept", "")
     verdict: AspectVerdict = "lost" if len(answered) < len(names) else "wrong"
     return verdict, f"the calls are {names}, the results are of {answered}"
+
+
+def _result_texts(
+    answer: Facts, returned: Returned, given: Sequence[bool]
+) -> tuple[AspectVerdict, str]:
+    """Each result that was given has its own text. Calls that an adapter can't tell apart share
+    one.
+    """
+    marked = zip(answer.marks, answer.calls, strict=True)
+    keys = [call_id or short_json(call) for (call_id, _), call in marked]
+    last = 0
+    for number, (key, own, output) in enumerate(zip(keys, given, returned.outputs, strict=True), 1):
+        if not own:
+            continue
+        there = _RESULT.search(output)
+        if there is None:
+            return "lost", f"the text of result {number} is not sent back"
+        if keys.count(key) == 1:
+            if int(there[1]) <= last:
+                return "wrong", f"result {number} has the text of another call's: {there[0]}"
+            last = int(there[1])
+    return "kept", ""
 
 
 def _signatures(

@@ -23,8 +23,8 @@ from .sent_contents import Content, names_calls_by_id, sent_contents
 class Returned:
     """The parts of an answer that a request sends back. ``calls``: (name, arguments), in order,
     with their ``ids`` and ``signatures``, and in ``places`` the characters of text before each.
-    ``results``: (name, id), in order. ``in_order``: every content with a call stands before those
-    with results.
+    ``results``: (name, id), in order, with their texts in ``outputs``. ``in_order``: every content
+    with a call stands before those with results.
 
     ``other_signatures``: the signatures of all other parts; ``signed_before``: the number of them
     before each call. ``by_id``: every call must have an id; a missing id is invented.
@@ -36,6 +36,7 @@ class Returned:
     signatures: list[str | None] = field(default_factory=list)
     places: list[int] = field(default_factory=list)
     results: list[tuple[str, str | None]] = field(default_factory=list)
+    outputs: list[str] = field(default_factory=list)
     other_signatures: list[str] = field(default_factory=list)
     signed_before: list[int] = field(default_factory=list)
     server_tools: list[str] = field(default_factory=list)
@@ -76,6 +77,7 @@ def _read_part(returned: Returned, part: Content, role: Json) -> None:
         returned.other_signatures.append(str(signature))
     if isinstance(result, dict) and role != "model":  # the provider's own stands in its content
         returned.results.append((str(result.get("name") or ""), result.get("id") or None))
+        returned.outputs.append("\n".join(strings(result)))
     if role == "model" and isinstance(part.get("text"), str) and part.get("thought") is not True:
         returned.text += part["text"]
     for name in ("toolCall", "toolResponse"):

@@ -45,7 +45,7 @@ def _of_step(step: Json) -> Content:
             call = {"id": step.get("id"), "name": step.get("name"), "args": step.get("arguments")}
             part = {"functionCall": call}
         case {"type": "function_result"}:
-            result = {"id": step.get("call_id"), "name": step.get("name")}
+            result = {"id": step.get("call_id"), "name": step.get("name"), "response": step}
             return {"role": "user", "parts": [{"functionResponse": result}]}
         case {"type": "model_output"}:
             parts = [{"text": _text(item)} for item in step.get("content") or []]
@@ -61,7 +61,7 @@ def _of_message(message: Content, names: dict[str, str]) -> Content:
     content, role = message.get("content"), message.get("role")
     if role == "tool":
         call_id = message.get("tool_call_id")
-        result = {"id": call_id, "name": names.get(str(call_id), "")}
+        result = {"id": call_id, "name": names.get(str(call_id), ""), "response": content}
         return {"role": "user", "parts": [{"functionResponse": result}]}
     if role != "assistant":
         return {"role": str(role), "parts": []}
