@@ -243,14 +243,15 @@ def wire_lines(exchange: Exchange) -> list[str]:
 
 
 def request_lines(request: Json) -> list[str]:
-    """The values of a request, one line each. Lists of objects, such as the contents, come last,
-    with one line for each object.
+    """The values of a request, one line each. Lists of objects come last, with one line for each
+    object: the contents, not the tools.
     """
     lines: list[str] = []
     items: list[str] = []
     for name, value in request.items() if isinstance(request, dict) else ():
         if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
-            items += [f"{name}[{index}] {line_of(item)}" for index, item in enumerate(value)]
+            shown = lines if name == "tools" else items
+            shown += [f"{name}[{index}] {line_of(item)}" for index, item in enumerate(value)]
         elif isinstance(value, dict) and any(isinstance(item, list) for item in value.values()):
             items += [f"{name}.{line}" for line in request_lines(value)]
         else:

@@ -354,8 +354,13 @@ def test_a_baseline_without_any_of_the_cells_is_refused() -> None:
 
 
 def test_a_request_has_a_line_for_each_content() -> None:
-    request = {"contents": [{"role": "user"}, {"role": "model"}], "model": "x"}
-    lines = ['model "x"', 'contents[0] {"role": "user"}', 'contents[1] {"role": "model"}']
+    request = {"contents": [{"role": "user"}, {"role": "model"}], "tools": [{}], "model": "x"}
+    lines = [
+        "tools[0] {}",
+        'model "x"',
+        'contents[0] {"role": "user"}',
+        'contents[1] {"role": "model"}',
+    ]
     assert request_lines(request) == lines
     assert request_lines({"request": request}) == [f"request.{line}" for line in lines]
 
