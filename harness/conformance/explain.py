@@ -30,7 +30,7 @@ def explain(result: CaseResult, place: str) -> str:
             f"cassette:    {printable(result.cassette)}, exchange {result.exchange}"
             f" ({result.provider}; {made}; end {result.end})"
         )
-    if result.reason:
+    if "\n" in result.reason:  # else the first line has it
         lines.append(f"{result.verdict}: {printable_lines(result.reason)}")
     if result.first_layer:
         lines.append(f"first layer that differs: {result.first_layer}")
@@ -53,7 +53,8 @@ def explain(result: CaseResult, place: str) -> str:
 
 def _gist(result: CaseResult) -> str:
     if result.reason or not result.findings:
-        return printable_lines(result.reason or result.verdict).partition("\n")[0]
+        verdict = "" if result.verdict == "failed" else f"{result.verdict}: "
+        return printable_lines(f"{verdict}{result.reason}").partition("\n")[0]
     first = result.findings[0]
     if first.kind.startswith("law "):  # its note is a whole sentence
         return printable(first.note or first.got or "").partition("\n")[0]

@@ -16,7 +16,7 @@ def test_what_would_command_a_terminal_is_escaped() -> None:
         result(verdict="failed", reason=text, findings=(finding,), findings_total=1),
         "specs/parallel.yaml:7",
     ).splitlines()
-    assert "failed: nothing of it \\u001b" in lines
+    assert lines[0] == "nothing of it \\u001b"
     assert lines[-3:] == [
         "[0].delta: changed (nothing of it \\u001b)",
         "  expected: nothing of it \\u001b",
@@ -51,3 +51,9 @@ def test_the_first_line_says_what_differs(finding: Finding | None, reason: str, 
         "specs/parallel.yaml:7",
     ).splitlines()
     assert lines[:2] == [gist, "requirement: Two calls stay two calls."]
+
+
+def test_a_reason_of_one_line_is_printed_once() -> None:
+    text = explain(result(verdict="error", reason="no cassette a"), "specs/parallel.yaml:7")
+    assert text.startswith("error: no cassette a\n")
+    assert text.count("no cassette a") == 1
