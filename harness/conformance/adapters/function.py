@@ -76,10 +76,12 @@ class Function:
             argument = at_of(question)
         else:
             argument = with_streamed(question.exchange)
-        provider = choose_provider(question.exchange, question.options.provider)
-        if provider not in self._providers:
-            reply.skipped = f"it reads {', '.join(self._providers)}; the wire is {provider}"
-            return
+        chosen = choose_provider(question.exchange, question.options.provider)
+        # a case may ask for an envelope of Code Assist as for an answer of the Gemini API
+        for wire in (chosen, question.exchange.provider or chosen):
+            if wire not in self._providers:
+                reply.skipped = f"it reads {', '.join(self._providers)}; the wire is {wire}"
+                return
         self._forks.reap()
         try:
             with ended_with_this_process(), without_keys(served=self._served), without_exit():

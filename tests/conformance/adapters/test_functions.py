@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.conformance.adapters import AdapterError, AdapterMissing
+from harness.conformance.adapters import AdapterError, AdapterMissing, RunOptions
 from harness.conformance.adapters.environment import CERTIFICATE
 from harness.facts import Call, Finish, Text
 from harness.providers import with_provider
@@ -462,6 +462,11 @@ def test_a_function_names_the_wires_that_it_reads(tmp_path: Path) -> None:
     assert transcript(other).skipped == "it reads vertex-ai; the wire is gemini-api"
     own = function_adapter(shim + "PROVIDERS = ('gemini-api', 'vertex-ai')", tmp_path)
     assert (transcript(own).skipped, len(transcript(own).entries)) == ("", 1)
+    envelope = replace(EXCHANGE, provider="code-assist")
+    as_gemini = own.with_options(RunOptions(provider="gemini-api"))
+    assert transcript(as_gemini, envelope).skipped == (
+        "it reads gemini-api, vertex-ai; the wire is code-assist"
+    )
     with pytest.raises(AdapterError, match="names claude; known are gemini-api"):
         function_adapter(shim + "PROVIDERS = ('claude',)", tmp_path)
 
