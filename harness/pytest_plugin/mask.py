@@ -8,6 +8,7 @@ as they are.
 from __future__ import annotations
 
 import linecache
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -19,7 +20,7 @@ from .markers import is_ours
 
 if TYPE_CHECKING:
     import warnings
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable, Generator, Iterator
 
     from harness.cassettes.redaction.mask import Mask
 
@@ -39,15 +40,23 @@ def pytest_runtest_makereport(
     return report
 
 
-@pytest.hookimpl(wrapper=True, trylast=True)  # while pytest's own capture is in place
-def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
-    """Masks what one of our items prints and pytest does not capture, or shows at once."""
-    shown = item.config.getoption("capture") in ("no", "tee-sys")
-    if not shown or not is_ours(item) or getattr(item, "quiet", None):
-        return (yield)
+@contextmanager
+def masked_prints(config: pytest.Config) -> Iterator[None]:
+    """Masks what is printed if pytest does not capture it, or shows it at once."""
+    if config.getoption("capture") not in ("no", "tee-sys"):
+        yield
+        return
     from harness.conformance.masked_output import masked_output
 
     with masked_output(by_line=True, until=BaseException):
+        yield
+
+
+@pytest.hookimpl(wrapper=True, trylast=True)  # while pytest's own capture is in place
+def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
+    if not is_ours(item) or getattr(item, "quiet", None):
+        return (yield)
+    with masked_prints(item.config):
         return (yield)
 
 

@@ -14,7 +14,7 @@ from harness.conformance.configuration import found_from
 from harness.conformance.project import Project
 
 from .kept_specs import kept_specs
-from .mask import usage_error
+from .mask import masked_prints, usage_error
 from .paths import relative_path, spec_roots
 
 _PROJECT: Final = pytest.StashKey[Project]()
@@ -25,14 +25,15 @@ def project_of(config: pytest.Config) -> Project:
     if _PROJECT not in config.stash:
         cassettes = config.rootpath / config.getini("harness_cassettes")
         try:
-            config.stash[_PROJECT] = Project(
-                spec_roots(config),
-                cassettes,
-                config.getini("harness_adapters"),
-                config.rootpath,
-                losses=config.getini("harness_losses"),
-                known_failing=config.getini("harness_known_failing"),
-            )
+            with masked_prints(config):  # of adapters that are imported
+                config.stash[_PROJECT] = Project(
+                    spec_roots(config),
+                    cassettes,
+                    config.getini("harness_adapters"),
+                    config.rootpath,
+                    losses=config.getini("harness_losses"),
+                    known_failing=config.getini("harness_known_failing"),
+                )
         except AdapterError as error:
             raise usage_error(f"configuration of adapters: {error}") from None
         config.stash[_PROJECT].kept = kept_specs(config)

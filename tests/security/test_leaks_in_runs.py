@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from harness.cassettes import Cassette, Origin, dumps
 from harness.cassettes.redaction.mask import Mask
 from tests.security.leak_places import ENVIRONMENT, KINDS, VARIABLE, shown
+from tests.security.samples import SPEC, exchange
+from tests.security.samples import TEXT as HELLO
 
 pytest_plugins = ["pytester"]
 
@@ -141,6 +144,28 @@ def test_what_is_not_captured_shows_no_secret(pytester: pytest.Pytester, capture
     assert not shown(printed)
     for place in "setup", "stdout", "stderr", "no line", "failed", "teardown", "after":
         assert f"{place}: it is REDACTED" in printed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("capture", ["no", "tee-sys"])
+def test_an_adapter_that_is_not_captured_shows_no_secret(
+    pytester: pytest.Pytester, capture: str
+) -> None:
+    pytester.makepyfile(
+        shop="from places import TEXT\nprint('import: ' + TEXT)\n"
+        "def replay(exchange):\n    print('run: ' + TEXT)\n    yield {}, []\n"
+    )
+    pytester.makeini("[pytest]\nharness_adapters =\n    shop: facts = shop:replay\n")
+    Path("cassettes/gemini-api").mkdir(parents=True)
+    Path("specs").mkdir()
+    text = dumps(Cassette((exchange(HELLO),), Origin("written", date="2026-11-21")))
+    Path("cassettes/gemini-api/hello.yaml").write_text(text, encoding="utf-8")
+    Path("specs/hello.yaml").write_text(SPEC, encoding="utf-8")
+    run = pytester.runpytest_subprocess(f"--capture={capture}", "specs")
+    printed = run.stdout.str() + run.stderr.str()
+    assert not shown(printed)
+    assert "import: it is REDACTED" in printed
+    assert "run: it is REDACTED" in printed
 
 
 KEY = "AIzaSyLEAK-456789-0123456789_0123456789"
