@@ -32,6 +32,7 @@ from harness.providers.oracle import read_messages
 from harness.stream.decompression import unpack, unpack_before_fault
 from harness.stream.events import INTERRUPTED
 from harness.stream.exchange import Exchange
+from harness.stream.session import Session
 
 from .adapters import Adapter, AdapterError, Output
 from .wire_variants import variants_in
@@ -118,7 +119,8 @@ def compare_output(
     facts of the wire if the caller has read them already.
 
     A loss counts as declared if the adapter declares it, or if the comparison function of its event
-    model has no finding; that function knows the model's declared losses.
+    model has no finding; that function knows the model's declared losses. A user's adapter keeps no
+    session, so it is not asked for the facts that our own payloads lack without theirs.
     """
     try:
         transcript = transcript_of(adapter, output)
@@ -137,6 +139,12 @@ def compare_output(
     if red and _is_as_declared(exchange, adapter, output):
         note = f"a declared loss of {adapter.model}"
         findings |= dict.fromkeys(red, AspectFinding("not_carried", note))
+    elif red and adapter.reference:
+        own = Output(adapter.reference.items(exchange), Session())
+        lacking = compare_output(exchange, adapter.reference, own).red
+        note = f"the payloads of {adapter.model} do not have it without their session"
+        unasked = [aspect for aspect in red if aspect in lacking]
+        findings |= dict.fromkeys(unasked, AspectFinding("not_asked", note))
     return ExchangeJudgement(
         cassette, number, aspects=findings, transcript=transcript, losses=declared
     )

@@ -13,6 +13,7 @@ import json
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from hashlib import sha256
 from itertools import pairwise
 from typing import Any, Final, Literal
@@ -112,7 +113,8 @@ def _aspects(judgement: Judgement) -> dict[str, AspectVerdict]:
     own = ADAPTERS.get(cell.key)
     if cell.layer != "payloads" or fixture is None or output is None or own is None:
         return {}
-    adapter = own.with_options(RunOptions.of(cell.case))
+    adapter = replace(own, reference=own if cell.column != cell.key else None)
+    adapter = adapter.with_options(RunOptions.of(cell.case))
     judged = judge_output(fixture.exchanges[0], adapter, output)
     return {aspect: finding.verdict for aspect, finding in judged.aspects.items()}
 
