@@ -28,7 +28,6 @@ from .tally import (
     in_part,
     streams,
     tally,
-    verdict_of,
     worst,
 )
 from .text import slug
@@ -200,19 +199,17 @@ def provider_page(name: str, cells: Sequence[Cell], names: Names) -> dict[str, A
 
 def checklist(name: str, cells: Sequence[Cell], names: Names) -> Checklist:
     """The checklist of one provider; ``cells`` are this provider's."""
-    verdicts_at: dict[tuple[str, str], list[Verdict]] = {}
-    for cell in cells:
-        for feature_id in dict.fromkeys(cell.result.features):
-            at = (feature_id, column(cell.result))
-            verdicts_at.setdefault(at, []).append(verdict_of(cell.result, feature_id))
     results = [cell.result for cell in cells]
-    used = {column(result) for result in results}
-    columns = [(key, title) for key, title in names.columns.items() if key in used]
+    of_column: dict[str, list[CaseResult]] = {}
+    for result in results:
+        of_column.setdefault(column(result), []).append(result)
+    verdicts = {key: by_feature(own) for key, own in of_column.items()}
+    columns = [(key, title) for key, title in names.columns.items() if key in verdicts]
     with_case = by_feature(results)
     groups: dict[str, list[tuple[Named, str, list[Mark | None]]]] = {}
     for feature in names.features:
         if feature.name in with_case:
-            marks = [_mark(verdicts_at.get((feature.name, key), ())) for key, _ in columns]
+            marks = [_mark(verdicts[key].get(feature.name, ())) for key, _ in columns]
             row = (feature, feature_anchor(feature.name), marks)
             groups.setdefault(group_title(feature), []).append(row)
     missing = [feature.title for feature in names.features if feature.name not in with_case]

@@ -45,7 +45,7 @@ class Tally:
 
     @property
     def passing(self) -> int:
-        """The number of features that passed in every cell."""
+        """The number of features that passed in every cell that was asked for."""
         return sum(verdict == "passed" for verdict in self.worst.values())
 
     @property
@@ -137,12 +137,17 @@ def verdict_of(result: CaseResult, feature: str) -> Verdict:
 
 
 def by_feature(results: Iterable[CaseResult]) -> dict[str, list[Verdict]]:
-    """The verdicts on each feature. A cell with several features has one verdict for each."""
+    """The verdicts on each feature. A cell with several features has one verdict for each. A cell
+    for which an adapter that states its facts could not be asked counts only beside no others.
+    """
     features: dict[str, list[Verdict]] = {}
+    unasked: dict[str, list[Verdict]] = {}
     for result in results:
+        is_asked = result.layer != "facts" or result.verdict != "not-run"
         for feature in dict.fromkeys(result.features):
-            features.setdefault(feature, []).append(verdict_of(result, feature))
-    return features
+            verdicts = (features if is_asked else unasked).setdefault(feature, [])
+            verdicts.append(verdict_of(result, feature))
+    return unasked | features
 
 
 def by_pair(results: Iterable[CaseResult]) -> dict[tuple[str, str], list[CaseResult]]:

@@ -36,6 +36,18 @@ from tests.support.report_samples import (
         ),
         (
             [
+                result(layer="facts"),
+                result("not-run", "x", layer="facts"),
+                result("not-run", "y", layer="facts", features=("b",)),
+            ],
+            [
+                "1 of 3 cells passed; 2 not run.",
+                "Nothing is red.",
+                "Most work remains at Gemini API → anthropic: 1 of 2 features, 1 not run.",
+            ],
+        ),
+        (
+            [
                 result(),
                 result("known-failing", "x", provider="code-assist", features=("a",)),
                 result(provider="code-assist", features=("b",)),
