@@ -104,6 +104,13 @@ def test_a_cell_shows_its_evidence() -> None:
     assert data["cases"] == [[0, 2, {"total": 12, "first": "events"}]]
 
 
+def test_a_lost_aspect_has_a_sentence_and_no_sides() -> None:
+    lost = Finding("signatures", "lost", note="1 of 1 values lost: abc")
+    found = result("failed", layer="facts", findings=(lost,), findings_total=1)
+    text = Page(pages(found)["gemini-api.html"]).text
+    assert "First difference: signatures lost 1 of 1 values lost: abc pytest" in text
+
+
 def test_what_is_not_passed_is_listed_with_a_link_to_its_cell() -> None:
     rendered = pages(*MIXED)
     index = rendered["index.html"]

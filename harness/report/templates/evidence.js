@@ -123,11 +123,11 @@ function findings(written, cell) {
   const first = written.cloneNode(true);
   first.firstChild.firstChild.data = "";
   first.querySelector("small")?.remove();
-  const side = (place) => find("dd", written)[place].querySelector("pre")?.textContent ?? null;
+  const side = (place) => find("dd", written)[place]?.querySelector("pre")?.textContent ?? null;
   first.querySelector("dl")?.replaceWith(sides(side(0), side(1)));
   const boxes = (cell.findings ?? []).map(([path, kind, note, expected, got]) => {
     const line = make("p", [make("code", path || "(the whole)"), " ", make("b", kind), note ? ` ${note}` : ""]);
-    return make("div", [line, sides(expected, got)], "finding");
+    return make("div", [line, expected === null && got === null ? "" : sides(expected, got)], "finding");
   });
   return part("Expected and got", `${number(boxes.length + 1)} of ${counted(cell.total, "finding")}`, first, ...boxes);
 }
