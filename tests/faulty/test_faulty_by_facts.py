@@ -38,6 +38,7 @@ from harness.facts import (
     finish_class,
 )
 from harness.pipeline.request import ask
+from harness.providers.oracle import result_text
 from harness.stream.generation import ToolOutcome, TranslationError
 from tests.faulty.pipeline import Fault
 from tests.faulty.test_faulty import FAULTS, cells, differing_cells, recorded
@@ -168,7 +169,8 @@ def with_shim(fault: Fault, shim: str = "") -> Adapter:
             for fact in transcript_of_payloads(fault.dialect, output.items).facts()
             if isinstance(fact, Call)
         ]
-        outcomes = [ToolOutcome({"done": True}) for _ in calls] if calls else "Go on."
+        results = [{"output": result_text(number)} for number, _ in enumerate(calls, 1)]
+        outcomes = [ToolOutcome(result) for result in results] if results else "Go on."
         translator = adapter.request
         prompt = translator.follow_up(translator.opening_prompt, output.items, outcomes)
         return json.dumps(ask(translator, prompt, provider.name, {}, output.session).body).encode()
