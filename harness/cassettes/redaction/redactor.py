@@ -82,6 +82,8 @@ headers for a server of remote tools, those that an environment adds to requests
 (https://ai.google.dev/api/interactions-api).
 """
 REDACTED: Final = "REDACTED"
+MAX_SEARCHED: Final = 8 << 20
+"""The size in bytes of a body whose search is remembered."""
 
 Reads = tuple[tuple[float | None, bytes], ...]
 Span = tuple[int, int, bytes]
@@ -175,6 +177,7 @@ class Redactor:
         self._printed_in_json: Final = _printed(names | own, rb"\\++\"", rb"\"")
         self._parts: Final = _parts(self._parameters)
         self._streamed: Final = _streamed(names | own)
+        self._searched = b"", False
 
     def cassette(self, cassette: Cassette) -> Cassette:
         """The redacted cassette, without the exchanges that ``before_record`` drops."""
@@ -285,7 +288,13 @@ class Redactor:
         """Whether a body may have one of the names, also with escapes. For a short body the answer
         is yes without a search.
         """
-        return len(body) <= LONG or bool(finder(self._anything, any_case=True).search(body))
+        if len(body) <= LONG:
+            return True
+        searched, is_named = self._searched
+        if body != searched:  # a body is asked about several times, and a comparison is much faster
+            is_named = bool(finder(self._anything, any_case=True).search(body))
+            self._searched = body if len(body) <= MAX_SEARCHED else b"", is_named
+        return is_named
 
     def _members_in(self, body: bytes) -> Iterator[Members]:
         """The members to search for in a body; most bodies have none of the names."""
