@@ -90,8 +90,9 @@ class Persister:
         try:
             save(path, pieces)
         except OSError as error:
+            kept = "; the old file is as it was" if old else ""
             raise CassetteError(
-                f"{path}: can't be written: {error.strerror or error}; the old file is as it was"
+                f"{path}: can't be written: {error.strerror or error}{kept}"
             ) from None
         if is_stock(old) or (serializer.notes and not is_cassette(old)):
             note_once(WRITTEN, str(path))
