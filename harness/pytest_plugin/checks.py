@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 
 import pytest
 
+from harness.cassettes.validation import unknown
 from harness.conformance.adapters.clients import CLIENTS
 from harness.conformance.facts_cells import matches
 from harness.conformance.project import Project
@@ -43,11 +43,9 @@ def _check_patterns(project: Project) -> None:
     names = project.cassette_names or [""]
     for failure in known:
         if not any(matches(failure, name, subject) for name in names for subject in subjects):
-            near = difflib.get_close_matches(failure.pattern, [*subjects, *names], 1)
-            raise usage_error(
-                f"harness_known_failing: {failure.pattern!r} matches no aspect, law or cassette"
-                + (f"; did you mean {near[0]}?" if near else f"; aspects are {', '.join(ASPECTS)}")
-            )
+            known_names = [*subjects, *project.cassette_names]
+            fact = unknown("pattern", failure.pattern, known_names, "aspects, laws and cassettes")
+            raise usage_error(f"harness_known_failing: {fact}")
 
 
 def _check_names(config: pytest.Config) -> None:

@@ -45,19 +45,18 @@ def below(path: Path, roots: Iterable[Path]) -> Path | None:
 
 
 def is_collected(path: Path, root: Path, config: pytest.Config) -> bool:
-    """Whether a file is collected by this path as one below a root. A link to a folder with the
-    file is followed where the command line names it and nothing else that has the file.
+    """Whether a file is collected by this path as one below a root. Several arguments of the
+    command line may lead to the same file through links: one below the root comes first, then the
+    first one.
     """
     if path.is_relative_to(root):
         return True
     named = named_paths(config)
     if any(root.is_relative_to(argument) for argument in named):
-        return False
-    if not any(path.is_relative_to(argument) for argument in named):
-        return False
-    having = [argument for argument in named if below(path, [argument]) is not None]
-    having.sort(key=lambda argument: not argument.is_relative_to(root))
-    return below(path, [root]) is not None and path.is_relative_to(having[0])
+        return False  # the file is collected by its path below the root
+    leading = [argument for argument in named if below(path, [argument]) is not None]
+    first = min(leading, key=lambda argument: not argument.is_relative_to(root), default=root)
+    return path.is_relative_to(first) and below(path, [root]) is not None
 
 
 def relative_path(path: Path, here: Path) -> Path | None:

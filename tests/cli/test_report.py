@@ -15,8 +15,6 @@ from harness.report import Named, Run, pack, render, schema
 from harness.report.files import write_files
 from tests.support.report_samples import HEADER, MIXED, result
 
-pytest_plugins = ["pytester"]
-
 RUN = Run(HEADER, MIXED)
 
 

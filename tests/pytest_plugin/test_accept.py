@@ -6,8 +6,6 @@ import pytest
 
 from tests.pytest_plugin.project import CASE, SHOP, run, write
 
-pytest_plugins = ["pytester"]
-
 
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [[], ["-n", "1"]], ids=["alone", "with a worker"])

@@ -6,8 +6,6 @@ import sys
 
 import pytest
 
-pytest_plugins = ["pytester"]
-
 SPEC = """\
 harness: 1
 cases:

@@ -12,8 +12,6 @@ from harness.conformance.adapters import clients
 from harness.pytest_plugin import ahead
 from tests.pytest_plugin.project import CASE, run, write
 
-pytest_plugins = ["pytester"]
-
 PROGRAM = """\
 - case: {name}
   requirement: The program ends with its code.

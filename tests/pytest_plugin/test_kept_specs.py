@@ -10,8 +10,6 @@ from harness.cassettes.yaml import parse_located
 from harness.specs import reader
 from tests.pytest_plugin.project import CASE, write
 
-pytest_plugins = ["pytester"]
-
 
 def outcomes(project: pytest.Pytester, *arguments: str) -> tuple[int, int]:
     given = project.runpytest_inprocess("specs", *arguments).parseoutcomes()

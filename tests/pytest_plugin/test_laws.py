@@ -15,8 +15,6 @@ from tests.support.grammars import draw, grammars
 from tests.support.law_outcomes import outcomes
 from tests.support.signed_call import EXCHANGE
 
-pytest_plugins = ["pytester"]
-
 ROOT = Path(__file__).parents[2]
 Items = list[dict[str, Any]]
 OUTCOMES = outcomes(EXCHANGE, EVENTS, *ADAPTERS.values())

@@ -9,8 +9,6 @@ import pytest
 from harness.cli.main import main
 from tests.pytest_plugin.project import CASE, write
 
-pytest_plugins = ["pytester"]
-
 LINKED = "cassettes/shared/gemini-api/hello.yaml"
 OWN = "cassettes/gemini-api/hello.yaml"
 

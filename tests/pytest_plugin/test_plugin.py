@@ -14,8 +14,6 @@ import pytest
 from harness.cassettes import Cassette, Exchange, Origin, dumps
 from tests.pytest_plugin.project import CASE, HELLO, run, write
 
-pytest_plugins = ["pytester"]
-
 
 @pytest.mark.slow
 def test_a_cell_is_an_item_and_a_pass(project: pytest.Pytester) -> None:

@@ -10,8 +10,6 @@ import pytest
 from harness.stream.garbage_collector import YOUNG_OBJECTS
 from tests.pytest_plugin.project import run, write
 
-pytest_plugins = ["pytester"]
-
 LOUD = """\
 import logging
 import sys

@@ -23,7 +23,6 @@ from harness.cassettes.vcrpy import export
 from harness.recording.network_guard import NetworkRefused, refuse_network
 from tests.support.raw_server import Connection, plain, raw_server, streaming
 
-pytest_plugins = ["pytester"]
 pytestmark = pytest.mark.slow
 
 with suppress(ImportError):

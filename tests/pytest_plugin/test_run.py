@@ -12,8 +12,6 @@ from harness.cassettes import Cassette, Exchange, dumps
 from harness.cassettes.load import read_recording
 from tests.pytest_plugin.project import CASE, HELLO, run, write
 
-pytest_plugins = ["pytester"]
-
 
 def test_summary_and_report_list_an_unreadable_spec(project: pytest.Pytester) -> None:
     write(project, "specs/typo.yaml", CASE.replace("  cassette:", "  casette:"))

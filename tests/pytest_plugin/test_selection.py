@@ -9,8 +9,6 @@ import pytest
 
 from tests.pytest_plugin.project import CASE, SHOP, run, write
 
-pytest_plugins = ["pytester"]
-
 
 @pytest.mark.slow
 def test_an_adapter_without_an_expectation_is_reported(

@@ -9,7 +9,6 @@ import pytest
 from harness import load
 from tests.support.raw_server import raw_server, streaming
 
-pytest_plugins = ["pytester"]
 pytestmark = pytest.mark.slow
 
 EVENT = b'data: {"candidates": [{"content": {"parts": [{"text": "t"}]},"finishReason": "STOP"}]}\r\n\r\n'

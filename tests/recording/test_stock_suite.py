@@ -19,7 +19,6 @@ from harness.cassettes.load import load
 from harness.cli.main import main
 from harness.recording.stock_cassettes import is_stock
 
-pytest_plugins = ["pytester"]
 pytestmark = pytest.mark.slow
 
 CONFTEST = """

@@ -26,8 +26,6 @@ from tests.server.test_stored_interactions import CASSETTE as INTERACTIONS
 from tests.server.test_stored_interactions import RESULT, asked
 from tests.support.need import need
 
-pytest_plugins = ["pytester"]
-
 Tape = Recording | Playback
 NOWHERE = "http://127.0.0.1:9"
 

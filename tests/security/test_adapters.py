@@ -16,8 +16,6 @@ from harness.conformance.adapters import AdapterError
 from harness.conformance.adapters.named import make_adapter, read_line
 from tests.security.samples import TEXT, exchange
 
-pytest_plugins = ["pytester"]
-
 SWALLOWS = """
 def run(exchange):
     while True:

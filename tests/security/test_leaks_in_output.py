@@ -43,8 +43,6 @@ from tests.security.leak_places import (
 from tests.security.samples import exchange
 from tests.support.report_samples import HEADER, result
 
-pytest_plugins = ["pytester"]
-
 
 @pytest.fixture(autouse=True)
 def environment(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,8 +12,6 @@ from tests.security.leak_places import ENVIRONMENT, KINDS, VARIABLE, shown
 from tests.security.samples import SPEC, exchange
 from tests.security.samples import TEXT as HELLO
 
-pytest_plugins = ["pytester"]
-
 PLACES = (
     "failure",
     "cause",

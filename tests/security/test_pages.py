@@ -16,8 +16,6 @@ from harness.specs import SpecError
 from tests.security.samples import COMMANDING, SPEC, exchange, spec
 from tests.support.report_samples import HEADER, HOSTILE, HOSTILE_HEADER, hostile, result
 
-pytest_plugins = ["pytester"]
-
 MARKUP = "</script><img src=x onerror=alert(1)>`'\"&amp;{{7*7}}{% x %}"
 
 

@@ -20,8 +20,6 @@ from harness.specs import SpecError
 from tests.security.samples import SPEC, spec
 from tests.support.report_samples import HEADER, result
 
-pytest_plugins = ["pytester"]
-
 NOWHERE = [
     "../outside",
     "gemini-api/../../outside",

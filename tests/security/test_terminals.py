@@ -14,8 +14,6 @@ from harness.cli.main import main
 from harness.dialects import DIALECTS
 from tests.security.samples import COMMANDING, URL
 
-pytest_plugins = ["pytester"]
-
 ODD = "\x1b[2J\x1b]0;own\x07\x9b31m\x7f\x85\u2028\u202egnp\u2066\u200f\u061c"
 QUOTED = json.dumps(ODD)  # as YAML reads it, too
 

@@ -7,7 +7,6 @@ import pytest
 from harness.cassettes import dumps
 from tests.server.socket_client import PATH, answered, tape
 
-pytest_plugins = ["pytester"]
 pytestmark = pytest.mark.slow
 
 USES = """\

@@ -9,8 +9,6 @@ import pytest
 from harness.conformance.adapters import ADAPTERS, AdapterError
 from harness.conformance.adapters.named import adapter_of_target, make_adapter, read_line
 
-pytest_plugins = ["pytester"]
-
 
 @pytest.mark.parametrize(
     ("line", "expected"),

@@ -31,8 +31,6 @@ from harness.pipeline.replay import replay
 from harness.pytest_plugin import report
 from tests.support.law_outcomes import outcomes
 
-pytest_plugins = ["pytester"]
-
 Items = list[dict[str, Any]]
 URL = (
     "https://generativelanguage.googleapis.com/v1beta/models/gemini-x:streamGenerateContent?alt=sse"
