@@ -88,7 +88,7 @@ def _run(arguments: Sequence[str]) -> int:
         sys.stdout.flush()
         return status
     except BrokenPipeError:  # the reader of stdout has closed it
-        sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115  # for the last flush
+        sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115  # the interpreter flushes it at its end
         return status or UNREAD
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""

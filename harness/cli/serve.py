@@ -152,6 +152,6 @@ async def _run(server: Server) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         try:
             asyncio.get_running_loop().add_signal_handler(number, server.stop)
-        except NotImplementedError:  # on Windows
+        except NotImplementedError:  # Windows has no signal handlers of a loop
             signal.signal(number, lambda *_: server.stop())
     await server.run(lambda: print(server.base_url, flush=True))

@@ -102,7 +102,7 @@ def _own(stream: TextIO | None) -> TextIO:
         place = os.dup(stream.fileno())
     except (OSError, ValueError):
         return stream
-    return open(place, "w", 1, stream.encoding, stream.errors)  # noqa: PTH123  # as above
+    return open(place, "w", 1, stream.encoding, stream.errors)  # noqa: PTH123  # closed in `end`
 
 
 @contextmanager

@@ -138,8 +138,7 @@ class JournalWriter:
                     lines.add([fact for fact in facts if fact is not None])
                     if facts[-1] is None:
                         lines.close()
-            # A user's hook may raise anything. Saving the recording raises the error again.
-            except Exception:  # noqa: BLE001
+            except Exception:  # noqa: BLE001  # of a user's hook; saving the recording raises it again
                 file.delete()
             if facts[-1] is None:
                 return

@@ -10,7 +10,7 @@ from pathlib import Path
 try:
     import fcntl
 except ImportError:  # Windows has no such locks: there nothing is locked
-    fcntl = None  # type: ignore[assignment]
+    fcntl = None  # type: ignore[assignment]  # elsewhere it is a module
 
 
 def lock(handle: int, *, shared: bool = False) -> bool:

@@ -66,8 +66,7 @@ _METHODS: Final = ("connect", "connect_ex", "sendto")
 def _is_here(host: str) -> bool:
     if _is_address(host):
         address = ipaddress.ip_address(host.partition("%")[0])
-        # connecting to 0.0.0.0 or :: reaches this machine
-        return address.is_loopback or host in ("0.0.0.0", "::")  # noqa: S104
+        return address.is_loopback or host in ("0.0.0.0", "::")  # noqa: S104  # connecting to them reaches this machine
     return host.lower().rstrip(".") in (
         "localhost",
         "localhost.localdomain",

@@ -353,22 +353,22 @@ class _WatchedHeaders:
 
     def __getitem__(self, name: str) -> str:
         self._exchange.asked_headers.add(name.lower())
-        value: str = super().__getitem__(name)  # type: ignore[misc]
+        value: str = super().__getitem__(name)  # type: ignore[misc]  # of the library's class
         return value
 
     def get(self, name: str, default: Any = None) -> Any:
         self._note(name)
-        has = super().__contains__(name)  # type: ignore[misc]
-        return super().__getitem__(name) if has else default  # type: ignore[misc]
+        has = super().__contains__(name)  # type: ignore[misc]  # of the library's class
+        return super().__getitem__(name) if has else default  # type: ignore[misc]  # of the library's class
 
     def get_list(self, name: str, split_commas: bool = False) -> list[str]:
         self._note(name)
-        values: list[str] = super().get_list(name, split_commas)  # type: ignore[misc]
+        values: list[str] = super().get_list(name, split_commas)  # type: ignore[misc]  # of the library's class
         return values
 
     def __contains__(self, name: str) -> bool:
         self._note(name)
-        return bool(super().__contains__(name))  # type: ignore[misc]
+        return bool(super().__contains__(name))  # type: ignore[misc]  # of the library's class
 
     def _note(self, name: str) -> None:
         if name.lower() in _ON_DEMAND or _is_users(sys._getframe(2).f_code.co_filename):

@@ -153,8 +153,7 @@ class Connection:
             async with asyncio.timeout(self.idle_s):
                 data = await self.reader.read(_READ)
             self.wire.receive_data(data)
-        # mypy does not narrow a comparison with NEED_DATA by identity
-        return event  # type: ignore[return-value]
+        return event  # type: ignore[return-value]  # the loop ends only without NEED_DATA
 
     async def send(self, answer: Answer, options: Options, began: float) -> None:
         """Send an answer whose request came at ``began``, in seconds of the loop's clock."""

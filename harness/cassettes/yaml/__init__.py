@@ -255,7 +255,7 @@ class _Builder:
 
 
 def _line(event: yaml.Event) -> int:
-    return event.start_mark.line + 1  # type: ignore[union-attr]  # libyaml marks every event
+    return event.start_mark.line + 1  # type: ignore[union-attr]  # every event of libyaml has a mark
 
 
 def _word(value: Any) -> str:

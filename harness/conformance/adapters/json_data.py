@@ -51,7 +51,7 @@ class _Converter:
         self._around.add(id(value))
         try:
             return self._convert(value)
-        except Exception as error:  # noqa: BLE001  # a property or method of a foreign object
+        except Exception as error:  # noqa: BLE001  # a property of a foreign object may raise anything
             return f"… ({type(value).__name__} can't be read: {type(error).__name__})"
         finally:
             self._around.discard(id(value))

@@ -60,7 +60,7 @@ class LineProcess:
         environment = adapter_environment(os.environ, served=served)
         environment |= {MARK: mark, OUT: str(write_end)}
         try:
-            self._process = subprocess.Popen(  # noqa: S603  # named by the user
+            self._process = subprocess.Popen(  # noqa: S603  # the user names the program
                 command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,

@@ -44,7 +44,7 @@ def message_of(error: BaseException) -> str:
     """The text of an exception."""
     try:
         return str(error)
-    except Exception as other:  # noqa: BLE001  # a foreign __str__
+    except Exception as other:  # noqa: BLE001  # a foreign __str__ may raise anything
         return f"its text can't be read: {type(other).__name__}"
 
 

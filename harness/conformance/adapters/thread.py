@@ -98,7 +98,7 @@ class WorkerThread:
         return job.result
 
     def end(self, wait_s: float = 0.0) -> None:
-        """End the thread after its present call."""
+        """End the thread after its present call, and wait up to ``wait_s`` seconds for that."""
         self._jobs.put(None)
         self._thread.join(wait_s)
 
@@ -121,7 +121,7 @@ def _work(jobs: SimpleQueue[_Job | None], loop: Loop) -> None:
         while (job := jobs.get()) is not None:
             try:
                 job.result = job.work(loop)
-            except BaseException as error:  # noqa: BLE001  # the caller raises it again
+            except BaseException as error:  # noqa: BLE001  # `call` raises it in its own thread
                 job.error = error
             job.done.set()
             del job

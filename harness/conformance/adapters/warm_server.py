@@ -42,7 +42,7 @@ def _run(
             status = program(arguments)
         except SystemExit as end:
             status = end.code if isinstance(end.code, int) else int(end.code is not None)
-        except BaseException:  # noqa: BLE001  # the interpreter prints any exception of a program
+        except BaseException:  # noqa: BLE001  # any exception is printed, as the interpreter does
             traceback.print_exc()
             status = 1
         stdout.flush()

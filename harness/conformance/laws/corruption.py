@@ -7,7 +7,7 @@ counts as an answer there, and may leave out data that is no event. It must not 
 
 from __future__ import annotations
 
-import random  # noqa: TID251  # only the type; the seeded generator is an argument
+import random  # noqa: TID251  # only for the type of an argument
 import re
 from collections.abc import Iterator
 from typing import Any

@@ -191,7 +191,7 @@ def ready_made_case(cell: LawCell) -> str:
     def breaches(exchange: Exchange, adapter: Adapter) -> list[Breach]:
         try:
             return law.findings(exchange, adapter)
-        except Exception:  # noqa: BLE001 # also an oracle's, which may not read a smaller message
+        except Exception:  # noqa: BLE001  # an adapter or an oracle may not read the smaller exchange
             return []
 
     small = shrink(

@@ -4,7 +4,7 @@ bytes.
 
 from __future__ import annotations
 
-import random  # noqa: TID251  # only `random_places` uses it, with the body as its seed
+import random  # noqa: TID251  # `random_places` seeds it with the body
 import re
 import zlib
 from collections.abc import Callable
@@ -56,7 +56,7 @@ def inside_tags(body: bytes) -> list[int]:
 
 def random_places(body: bytes) -> list[int]:
     """Offsets that look random and are the same every time."""
-    chance = random.Random(zlib.crc32(body))  # noqa: S311  # it protects no secret
+    chance = random.Random(zlib.crc32(body))  # noqa: S311  # it chooses tests and protects no secret
     return [chance.randrange(1, len(body)) for _ in range(RANDOM_PLACES)] if len(body) > 1 else []
 
 

@@ -104,7 +104,7 @@ def dask_engine(jobs: int) -> Engine:
                         chunksize=1,
                         optimize_graph=False,
                     )
-            except BaseException as error:  # noqa: BLE001  # raised below, in the caller's thread
+            except BaseException as error:  # noqa: BLE001  # the caller's thread raises it
                 done.put(error)
             else:
                 done.put(None)

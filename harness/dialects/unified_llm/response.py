@@ -72,7 +72,7 @@ class UnifiedLlmTranslator:
         if kind in _SCOPED and (
             event.call in self.other_calls  # type: ignore[attr-defined]  # all kinds of this set have it
             if kind in _OF_A_CALL
-            else event.candidate > 0  # type: ignore[attr-defined]  # as above
+            else event.candidate > 0  # type: ignore[attr-defined]  # all other kinds of `_SCOPED` have it
         ):
             return self._other_candidate(event)
         return _HANDLERS[kind](self, event)

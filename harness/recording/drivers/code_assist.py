@@ -26,8 +26,7 @@ TOKENS: Final = ("CODE_ASSIST_ACCESS_TOKEN", "GOOGLE_CLOUD_ACCESS_TOKEN")
 CLIENT: Final = ("CODE_ASSIST_CLIENT_ID", "CODE_ASSIST_CLIENT_SECRET")
 """The variables that name the OAuth client of a login, if the login does not name it."""
 TOKEN_URI: Final = "CODE_ASSIST_TOKEN_URI"  # noqa: S105  # the name of a variable
-# the address of the token server, not a token
-TOKEN_ENDPOINT: Final = "https://oauth2.googleapis.com/token"  # noqa: S105
+TOKEN_ENDPOINT: Final = "https://oauth2.googleapis.com/token"  # noqa: S105  # an address, not a token
 FILE: Final = Path(".gemini", "oauth_creds.json")
 """The login file of the Gemini CLI, below the home folder."""
 VERSION: Final = "v1internal"
@@ -171,8 +170,7 @@ def _renew(saved: dict[str, Any], file: Path) -> str:
     except ImportError:
         raise MissingLibrary(MISSING) from None
     address = os.environ.get(TOKEN_URI) or saved.get("token_uri") or TOKEN_ENDPOINT
-    # google-auth has no types
-    login = Credentials(None, token_uri=address, **client)  # type: ignore[no-untyped-call]
+    login = Credentials(None, token_uri=address, **client)  # type: ignore[no-untyped-call]  # google-auth has no types
     try:
         login.refresh(Request())  # type: ignore[no-untyped-call]  # google-auth has no types
     except GoogleAuthError as error:

@@ -86,7 +86,7 @@ def _fetch(url: str) -> str:
     headers = {"User-Agent": "gemini-conformance"}
     request = Request(url, headers=headers)  # noqa: S310  # the scheme is checked above
     try:
-        with urlopen(request, timeout=WEB_SECONDS) as answer:  # noqa: S310  # as above
+        with urlopen(request, timeout=WEB_SECONDS) as answer:  # noqa: S310  # the scheme is checked above
             return _text(answer.read(MAX_OUTPUT))
     except HTTPException as error:
         raise ToolError(f"{url}: {type(error).__name__} {error}") from None
