@@ -59,7 +59,7 @@ def tape(*exchanges: Exchange) -> Cassette:
 
 class Seen:
     """The data that came over a socket: status line, headers as sent, the transfer-coding blocks with their
-    times, and how it ended. ``late_s``: how long the client waits before each read.
+    times, and how and when it ended. ``late_s``: how long the client waits before each read.
     """
 
     def __init__(
@@ -91,6 +91,7 @@ class Seen:
                 self.end = "reset"
             except TimeoutError:
                 self.end = "silent"
+            self.ended = time.monotonic() - began
         self.head, _, self.rest = self.raw.partition(b"\r\n\r\n")
         self.status = self.head.split(b"\r\n")[0].decode()
         self.headers = [line.decode() for line in self.head.split(b"\r\n")[1:]]

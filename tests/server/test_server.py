@@ -85,6 +85,22 @@ def test_a_client_that_reads_late_gets_the_reads_one_by_one(
     assert (seen.blocks, seen.end) == ([data for _, data in reads], end)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("end", "seen_end"), [("cut", "closed"), ("reset", "reset")])
+def test_a_connection_breaks_after_the_client_has_read_and_a_pause(
+    end: str, seen_end: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unread = iter([1] * 5)
+    monkeypatch.setattr(serving_connection, "unread_by_client", lambda _: next(unread, 0))
+    monkeypatch.setattr(serving_connection, "GAP_S", 0.05)
+    monkeypatch.setattr(serving_connection, "PATIENCE_S", 30.0)
+    monkeypatch.setattr(serving_connection, "BREAK_S", 0.2)
+    with serve(tape(answered(READS, end=end)), pace="instant") as server:
+        seen = Seen(server)
+    assert seen.end == seen_end
+    assert seen.ended >= 0.44  # five gaps, and the pause
+
+
 def test_a_large_read_is_still_one_block() -> None:
     reads = ((None, b"a" * 32768), (None, b"b" * 200_000), (None, b"c"))
     with serve(tape(answered(reads)), pace="step") as server:
