@@ -32,29 +32,34 @@ class SseFramer:
         self.bare = BareJson(max_frame, strict)
         # the pieces of the unfinished line and of the open document
         self.line_held, self.bare_held = self.line.held, self.bare.pieces.held
+        self.between = True  # no event, document or line is open
         # the usual event begins and ends like the one before
         self.opening, self.end, self.name_size, self.around = b"data: ", b"\n\n", 0, 8
 
     def feed(self, data: bytes, at_ms: float | None = None) -> list[Frame]:
-        if not (self.line_held or self.data or self.bare_held):  # no event or document is open
+        if self.between:
             # Nearly every read is one event, and begins and ends like the one before: this is the
             # hot path.
-            opened = data.removeprefix(self.opening)
-            message = opened.removesuffix(self.end)
+            message = data.removeprefix(self.opening).removesuffix(self.end)
             size = len(data)
             if (
                 len(message) == size - self.around
-                and size <= self.usual_size
                 and 10 not in message
                 and 13 not in message
+                and size <= self.usual_size
             ):
-                frame = Frame(self.offset + self.name_size, message, None, at_ms)
-                self.offset += size
-                self.after_cr = False
-                return [frame]
+                offset = self.offset
+                self.offset = offset + size
+                return [Frame(offset + self.name_size, message, None, at_ms)]
         frames: list[Frame] = []
-        if self._take_usual(data, at_ms, frames):
-            return frames
+        if not (self.between and self._take_usual(data, at_ms, frames)):
+            self.between = False
+            self._take_any(data, at_ms, frames)
+            self.between = not (self.line_held or self.data or self.bare_held or self.after_cr)
+        return frames
+
+    def _take_any(self, data: bytes, at_ms: float | None, frames: list[Frame]) -> None:
+        """Read any piece, line by line."""
         if self.after_cr and data:
             self.after_cr = False
             if data[0] == 10:
@@ -63,7 +68,7 @@ class SseFramer:
                 data = data[1:]
                 self.offset += 1
         if not data:
-            return frames
+            return
         self.after_cr = data[-1] == 13
         lines = data.splitlines(keepends=True)
         rest = b"" if lines[-1][-1] in b"\r\n" else lines.pop()
@@ -82,7 +87,6 @@ class SseFramer:
         self.offset = offset
         if rest:
             self.line.add(rest, offset + self.line.size)
-        return frames
 
     def close(self) -> list[Frame]:
         frames: list[Frame] = []
@@ -103,8 +107,6 @@ class SseFramer:
         """Read the usual piece: whole events, or one document. Returns False for any other piece.
         The reader of the frames decodes the messages.
         """
-        if self.line_held or self.data or self.bare_held:
-            return False
         head = data[:6]
         if head == b"data: ":
             return self._take_whole(data, at_ms, frames)
@@ -127,7 +129,6 @@ class SseFramer:
             offset += size + around
         frames += taken
         self.opening, self.end, self.name_size, self.around = b"data: ", end, 0, around
-        self.after_cr = False
         self.offset = offset
         return True
 
@@ -151,7 +152,6 @@ class SseFramer:
         frames += taken
         self.opening, self.end = latest + b"data: ", b"\n\n"
         self.name_size, self.around = len(latest), len(latest) + 8
-        self.after_cr = False
         self.offset = offset
         return True
 
@@ -164,7 +164,6 @@ class SseFramer:
             or not whole_document(data, at_ms, self.offset, frames, self.bare.strict)
         ):
             return False
-        self.after_cr = False
         self.offset += len(data)
         return True
 
