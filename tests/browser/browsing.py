@@ -1,5 +1,5 @@
-"""Pages in a real browser: Debian's Chromium under Playwright, with the network off; whatever a
-page says or asks for is noted.
+"""Opens pages in a real browser: Debian's Chromium under Playwright, with the network off. Console
+messages and requests of a page are noted.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from playwright.sync_api import Browser, BrowserContext, Page
 
 @dataclass
 class Visit:
-    """A page that is open, and all that it said and asked for."""
+    """An open page, with all its console messages and requests."""
 
     page: Page
     said: list[str] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
 
     def cells(self) -> int:
-        """How many cells the page shows."""
+        """The number of cells that the page shows."""
         cells = self.page.locator("article > ul a")
         shown = cells.evaluate_all("all => all.filter(one => !one.closest('[hidden]')).length")
         return int(shown)
@@ -29,12 +29,12 @@ class Visit:
         return self.page.locator(".tools output").inner_text()
 
     def choose(self, by: str, label: str) -> None:
-        """Choose in one of the tools' lists."""
+        """Choose an option in one of the tools' lists."""
         self.page.locator(f"[data-by={by}]").select_option(label=label)
 
 
 class Reader:
-    """Opens files of a report, each in a context of its own."""
+    """Opens files of a report, each in its own browser context."""
 
     def __init__(self, browser: Browser) -> None:
         self.browser = browser
@@ -71,6 +71,6 @@ class Reader:
         return context
 
     def close(self) -> None:
-        """Close whatever was opened."""
+        """Close everything that was opened."""
         for context in self.contexts:
             context.close()

@@ -23,7 +23,7 @@ from tests.support.report_samples import (
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Every test of this folder opens a browser, so it is slow."""
+    """Mark every test of this folder as slow, since it opens a browser."""
     item.add_marker(pytest.mark.slow)
 
 
@@ -48,7 +48,7 @@ def reader(chromium: Browser) -> Iterator[Reader]:
 
 @pytest.fixture(scope="session")
 def specs(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The report of the golden specs, made as a user makes it."""
+    """The report of the golden specs, made with the same options as a user's."""
     target = tmp_path_factory.mktemp("specs")
     command = [
         sys.executable,
@@ -72,7 +72,7 @@ def specs(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def mixed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A report with every verdict, and what changed since a baseline."""
+    """A report with every verdict, and the changes since a baseline."""
     target = tmp_path_factory.mktemp("mixed")
     before = [
         replace(result, verdict="passed" if result.verdict == "failed" else result.verdict)

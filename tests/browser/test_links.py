@@ -67,7 +67,7 @@ def test_every_link_of_the_index_leads_somewhere(reader: Reader, specs: Path, mi
             )
 
 
-def test_the_checklist_that_a_page_reckons_is_that_of_the_index(
+def test_the_checklist_of_a_page_equals_that_of_the_index(
     reader: Reader, specs: Path, mixed: Path
 ) -> None:
     words = "all => all.map(row => [...row.children].map(one => one.innerText.replace(/ docs$/, '').trim()))"
@@ -105,7 +105,7 @@ def test_links_lead_to_documentation_and_to_other_features(reader: Reader, mixed
 
 
 @pytest.mark.parametrize("width", [700, 1200, 1600])
-def test_what_a_link_leads_to_is_not_under_the_tools(
+def test_the_target_of_a_link_is_not_under_the_tools(
     reader: Reader, specs: Path, width: int
 ) -> None:
     page = reader.open(specs / "gemini-api.html", "#feature:usage.totals", width=width).page

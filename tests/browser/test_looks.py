@@ -67,13 +67,13 @@ def test_axe_finds_no_violation(
     reader: Reader, specs: Path, mixed: Path, dark: bool, width: int
 ) -> None:
     files = [(mixed / "index.html", ""), (mixed / "gemini-api.html", "#tool-calls.lost.anthropic")]
-    if dark == (width == 360):  # a large one on a dark phone and on a light desk
+    if dark == (width == 360):  # a large page on a dark phone and on a light desktop
         files.append((specs / ("vertex-ai.html" if dark else "index.html"), ""))
     for file, anchor in files:
         page = reader.open(file, anchor, dark=dark, width=width).page
         page.add_style_tag(
             content="article{content-visibility:visible!important}"
-        )  # axe does not look at what is not drawn yet
+        )  # axe ignores content that is not rendered yet
         options = {
             "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
         }

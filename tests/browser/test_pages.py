@@ -1,4 +1,4 @@
-"""Pages open without a network, with and without scripts, whatever texts they show."""
+"""Pages open without a network, with and without scripts, and with any text in them."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ import pytest
 from tests.browser.browsing import Reader
 
 
-def test_search_leaves_what_has_all_the_words(reader: Reader, mixed: Path) -> None:
+def test_search_shows_the_cells_that_have_all_the_words(reader: Reader, mixed: Path) -> None:
     visit = reader.open(mixed / "gemini-api.html")
     assert (visit.cells(), visit.found()) == (11, "11 cells")
     search = visit.page.get_by_label("Search")
@@ -45,7 +45,7 @@ def test_search_finds_a_thread_that_a_case_guards_against(reader: Reader, mixed:
         ("feature", "Parallel calls", 11),
     ],
 )
-def test_a_filter_leaves_what_fits(
+def test_a_filter_shows_the_cells_that_match(
     reader: Reader, mixed: Path, by: str, label: str, cells: int
 ) -> None:
     visit = reader.open(mixed / "gemini-api.html")
@@ -56,7 +56,7 @@ def test_a_filter_leaves_what_fits(
     )
 
 
-def test_filters_work_together_and_are_taken_back_together(reader: Reader, mixed: Path) -> None:
+def test_filters_combine_and_are_reset_together(reader: Reader, mixed: Path) -> None:
     visit = reader.open(mixed / "gemini-api.html")
     visit.choose("level", "should")
     visit.choose("verdict", "failed")
