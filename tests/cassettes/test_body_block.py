@@ -1,4 +1,4 @@
-"""The text of a body: line ends are named, and the bytes come back."""
+"""The text of a body names its line ends and can be read back to the same bytes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from harness.cassettes.body_block import BodyTextError, Layout, layout, text_to_
 
 
 def body_to_text(body: bytes) -> tuple[bytes, Layout]:
-    """The text of a body, and how it is written."""
+    """The text of a body, and the form in which it is written."""
     how = layout(body)
     return b"".join(text for text, _ in texts(body, how)), how
 
@@ -58,7 +58,7 @@ def test_a_line_that_yaml_can_not_hold_is_escaped(end: str) -> None:
 
 @pytest.mark.slow
 def test_a_long_body_is_written_in_windows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As it is written in one."""
+    """The text is the same as that of the body written at once."""
     some = random.Random(3)
     pieces = ["\n", "\n\n", " ", "        ", "a", "é", "🙂", "# |2+", "data: {}", "\t"]
     others = ["\r", "\r\n", "\u2028", "\x00", "\ufeff", "\\"]

@@ -159,13 +159,13 @@ def test_a_cassette_is_recognised_in_any_yaml_style(text: str) -> None:
         (
             "version: 1\nmetadata: {harness: 1, origin: written}\ninteractions: [\n",
             True,
-        ),  # damaged, and ours to report
+        ),  # a damaged cassette, so the fault is reported
         ("version: 1\ninteractions: []\nmetadata: {about: harness}\n", False),
         ("version: 1\ninteractions: []\nmetadata: {harness: {kind: recorded}}\n", False),
         ("metadata: [harness\n", False),
     ],
 )
-def test_damaged_cassettes_are_told_from_other_files(text: str, ours: bool) -> None:
+def test_damaged_cassettes_are_distinguished_from_other_files(text: str, ours: bool) -> None:
     assert is_cassette(text.encode()) is ours
 
 

@@ -1,4 +1,6 @@
-"""SSE text that begins like an answer of Gemini is read without asking every format, and alike."""
+"""SSE text that begins like a Gemini answer is loaded without trying every format, with the same
+result.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The shipped recordings agree with the documented wire where an error was once found in them."""
+"""The shipped recordings agree with the documented wire, at the places of earlier errors."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ UNSIGNED = {
 
 @cache
 def answers() -> dict[str, tuple[Exchange, Facts]]:
-    """Every shipped answer of a model and its facts, by cassette and number."""
+    """Every shipped model answer and its facts, by cassette and number."""
     shipped = {}
     for path in sorted(CASSETTES.rglob("*.yaml")):
         name = path.relative_to(CASSETTES).with_suffix("").as_posix()

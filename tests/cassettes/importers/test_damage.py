@@ -1,4 +1,4 @@
-"""Importers: a damaged or hostile file is a `CassetteError` that says where and why."""
+"""Importers: a damaged or hostile file is a `CassetteError` with its place and reason."""
 
 from __future__ import annotations
 
@@ -212,7 +212,7 @@ def test_every_prefix_gives_a_cassette_or_an_error(name: str) -> None:
 
 @pytest.mark.slow
 def test_deeply_nested_aliases_are_refused() -> None:
-    """Each line is flat; only the value of the last alias is deep."""
+    """Each line is flat. Only the value of the last alias is deep."""
     chain = ["x:", "- &a0 [y]"] + [f"- &a{n} [*a{n - 1}]" for n in range(1, 10_000)]
     lines = [
         "interactions:",

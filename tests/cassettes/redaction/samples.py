@@ -1,4 +1,4 @@
-"""Secrets, the encodings and the places in which the tests put them."""
+"""Secrets of the tests, with the encodings and places in which the tests put them."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ SHAPES = {
     "-----BEGIN RSA PRIVATE KEY-----\r\nMIIEvQIBADANBgkqhkiG9w0B\r\n": "a private key",
 }
 
-# How a secret is written
+# The encodings of a secret
 
 
 def every(text: str) -> str:
-    """Every character as an escape of JSON's."""
+    """Every character as a JSON escape."""
     return "".join(f"\\u{unit:04X}" for unit in map(ord, text))
 
 
 def in_base64(offset: int, encode: Callable[[bytes], bytes]) -> Callable[[str], str]:
-    """In the base64 of something longer, after so many bytes more than a multiple of three."""
+    """The base64 of a longer text that has the text ``offset`` bytes after a multiple of three."""
     return lambda text: encode(
         b"ab:" + b"(\xfe\xff"[:offset] + text.encode() + b"\xff\xfe)"
     ).decode()
@@ -73,7 +73,7 @@ WRITTEN: dict[str, Callable[[str], str]] = {
     "base64 in lines": lambda text: base64.encodebytes(b"\xff" * 70 + text.encode()).decode(),
 }
 
-# Where it stands
+# The places of a secret
 
 URL = "https://generativelanguage.googleapis.com/v1beta/models/m:streamGenerateContent?alt=sse"
 PLAIN = Exchange(

@@ -1,4 +1,4 @@
-"""A long text is first searched for all words at once, which changes nothing of what is found."""
+"""A long text is first searched for all words at once. The findings stay the same."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_the_first_search_changes_nothing(
         masked = masked_with(sys.maxsize, text, monkeypatch)
         assert masked_with(0, text, monkeypatch) == masked, text
         changed += masked != text
-    assert changed > 2 or divided not in ("whole", "in payloads")  # others cut an escape
+    assert changed > 2 or divided not in ("whole", "in payloads")  # others cut an escape in two
 
 
 @pytest.mark.parametrize("value", [*SHAPES, "'api_\u212aey': 'own'", '{"id_token": "own"}'])
@@ -72,11 +72,11 @@ def test_a_secret_in_a_long_text_is_replaced(value: str) -> None:
     assert "REDACTED" in masked[len(around) : -len(around)]
 
 
-def test_every_shape_has_one_of_the_beginnings() -> None:
+def test_every_shape_of_a_secret_contains_a_search_word() -> None:
     assert all(any(word.decode() in value for word in BEGINNINGS) for value in SHAPES)
 
 
-def test_what_is_left_of_a_cut_secret_is_replaced_in_base64() -> None:
+def test_the_rest_of_a_cut_secret_is_replaced_in_base64() -> None:
     key = base64.b64encode(f"key {next(iter(SHAPES))[:20]}".encode()).decode()
     assert Mask().text(f"a long_word_before, {key} and more") == (
         "a long_word_before, REDACTED and more"

@@ -1,4 +1,4 @@
-"""A mask replaces secrets, and what is left of them, and keeps all other text."""
+"""A mask replaces secrets and the parts of cut secrets, and keeps all other text."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_a_mask_ignores_credentials_that_it_cannot_read(
 @pytest.mark.parametrize(
     "beginning", ["AIza", "AQ.", "ya29.", "1//0", "GOCSPX-", "Bearer ", "bearer "]
 )
-def test_what_is_left_of_each_cut_credential_is_replaced(beginning: str) -> None:
+def test_the_rest_of_each_cut_credential_is_replaced(beginning: str) -> None:
     assert Mask().text(f"the key {beginning}ab3defgh… is refused") == "the key REDACTED is refused"
 
 

@@ -1,4 +1,4 @@
-"""The redactor replaces secret values by their place and keeps every other byte."""
+"""The redactor replaces secret values with their place and keeps every other byte."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ def test_other_values_stay(body: bytes) -> None:
 )
 @pytest.mark.parametrize("ascii_only", [True, False])
 def test_a_value_is_redacted_whole_at_every_depth(value: str, ascii_only: bool) -> None:
-    """As `json.loads` reads it, which knows nothing of depths."""
+    """Compares with `json.loads`, which has no limit of depth of its own."""
     inner: object = {"a": "before", "api_key": value, "b": {"access_token": [value]}, "c": "after"}
     for _ in range(6):
         body = json.dumps(inner, ensure_ascii=ascii_only)

@@ -1,4 +1,4 @@
-"""The scanner finds a secret in every place and encoding, and leaves other text alone."""
+"""The scanner finds a secret in every place and encoding, and reports nothing in other text."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ WRAPPED = {
 
 
 def pieces(name: str, text: str) -> str:
-    """A stream that gives a text in pieces of seven characters."""
+    """A stream whose pieces have seven characters of the text each."""
     return "".join(
         f"data: {json.dumps({'parts': [{name: piece}]})}\r\n\r\n"
         for piece in textwrap.wrap(
@@ -174,7 +174,7 @@ def pieces(name: str, text: str) -> str:
 @pytest.mark.parametrize("secret", [SECRET, KEY])
 @pytest.mark.parametrize("wrapped", WRAPPED)
 def test_a_wrapped_or_divided_secret_is_found_and_masked(wrapped: str, secret: str) -> None:
-    """As a value with the parts of the secret at their places, which is still JSON."""
+    """The parts of the secret are put into a value in their places. The value is still JSON."""
     text = WRAPPED[wrapped](secret)
     other = WRAPPED[wrapped](secret.replace("va~l", "vall").replace("AIza", "AIzz"))
     assert SCANNER.scan(text.encode())
@@ -321,7 +321,7 @@ def test_unredacted_values_are_findings(exchange: Exchange, finding: str | None)
     )
 
 
-# What is no secret
+# Texts without a secret
 
 INNOCENT = [
     "AIzaSyD-short",

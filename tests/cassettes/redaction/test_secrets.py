@@ -1,4 +1,4 @@
-"""The secrets of a machine and the rules of a project are read where they are kept."""
+"""The secrets of a machine and the rules of a project are read from their usual places."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A long file is read in windows, and what is found in it does not depend on their edges."""
+"""A long file is read in windows. The findings do not depend on the edges of the windows."""
 
 from __future__ import annotations
 
@@ -75,8 +75,8 @@ def test_a_secret_in_long_texts_is_found_at_their_ends() -> None:
 
 
 @pytest.mark.slow
-def test_an_edge_makes_no_secret() -> None:
-    longer = b"xAIza" + b"Sy0_-" * 9  # no key, but its beginning would be one
+def test_the_edge_of_a_window_causes_no_false_finding() -> None:
+    longer = b"xAIza" + b"Sy0_-" * 9  # not a key, but its beginning alone would be one
     inside = b"x" * 80 + b"AIza" + b"0" * 30 + b" "
     for pad in range(0, WINDOW, 37):
         for text in (longer, inside):

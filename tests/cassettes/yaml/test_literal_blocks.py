@@ -1,4 +1,4 @@
-"""A lifted literal block is what the YAML parser would read; a doubtful block is not lifted."""
+"""A lifted literal block equals the YAML parser's reading; an ambiguous block is not lifted."""
 
 from __future__ import annotations
 

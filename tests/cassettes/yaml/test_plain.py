@@ -1,4 +1,4 @@
-"""The fast way into a cassette reads what the YAML parser reads, or leaves the text to it."""
+"""The fast reader of a cassette gives the same data as the YAML parser, or leaves the text to it."""
 
 from __future__ import annotations
 

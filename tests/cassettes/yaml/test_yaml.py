@@ -1,4 +1,4 @@
-"""YAML as plain data: YAML 1.2 scalars, nothing that runs, nothing that nests without bound."""
+"""YAML as plain data: YAML 1.2 scalars, no code, and limited nesting."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ NESTED += [
 @pytest.mark.parametrize("foreign", [False, True])
 @pytest.mark.parametrize("text", NESTED, ids=range(len(NESTED)))
 def test_deep_nesting_is_refused(text: str, foreign: bool) -> None:
-    """Far beyond the depth at which libyaml's composer takes the process with it."""
+    """The text is far deeper than the depth at which libyaml's composer crashes the process."""
     with pytest.raises(YamlError, match=f"nested deeper than {MAX_DEPTH} levels"):
         parse(text, foreign=foreign)
 
@@ -195,7 +195,7 @@ def test_brackets_in_scalars_are_not_nesting() -> None:
 
 @pytest.mark.parametrize("line_end", ["\n", "\r", "\r\n", "\x85", "\u2028"])
 def test_many_tag_lines_are_refused_before_parsing(line_end: str) -> None:
-    """Of a hundred times as many it would be busy for hours, and nothing could interrupt it."""
+    """The parser would need hours for a hundred times as many lines, and could not be interrupted."""
     text = "".join(f"%TAG !{number}! a{line_end}" for number in range(5000)) + "--- a"
     with pytest.raises(YamlError, match="more than 100 lines begin with `%TAG`"):
         parse(text, foreign=True)
