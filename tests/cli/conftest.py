@@ -1,4 +1,4 @@
-"""Each test of a command runs in a folder of its own."""
+"""Runs each test of a command in a folder of its own."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from tests.cli.project import COUNT, EXCHANGE, write
 
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty project with two recordings: ``two.yaml`` (one exchange generates) and ``none.yaml``
-    (none does).
+    """An empty project with two recordings: in ``two.yaml`` one exchange generates, in
+    ``none.yaml`` none does.
     """
     monkeypatch.chdir(tmp_path)
     write("two.yaml", dumps(Cassette((COUNT, EXCHANGE), Origin("imported", date="2026-01-02"))))

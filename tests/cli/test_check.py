@@ -1,4 +1,4 @@
-"""harness check"""
+"""The command ``harness check``."""
 
 from __future__ import annotations
 

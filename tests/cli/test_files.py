@@ -1,4 +1,4 @@
-"""harness replay, request and show"""
+"""The commands ``harness replay``, ``harness request`` and ``harness show``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from harness.cli.main import main
 from tests.cli.project import BODY
 
 
-def test_replay_prints_compact_json_lines_of_what_generates(
+def test_replay_prints_json_lines_of_exchanges_that_generate(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert main(["replay", "two.yaml"]) == 0
@@ -60,7 +60,7 @@ def test_replay_takes_dialect_layer_cuts_provider_and_exchange(
     assert json.loads(capsys.readouterr().out)["offset"] == 0
 
 
-def test_a_provider_that_nothing_tells_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_assumed_provider_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     Path("bare.txt").write_bytes(BODY)
     assert main(["replay", "bare.txt"]) == 0
     assert (
@@ -97,7 +97,7 @@ def test_show_gives_one_line_a_frame_and_list_one_an_exchange(
     assert f"gemini-api  200  1 read, {len(BODY)} bytes  complete  POST https" in second
 
 
-def test_list_says_that_a_date_is_not_known(capsys: pytest.CaptureFixture[str]) -> None:
+def test_list_shows_that_a_date_is_unknown(capsys: pytest.CaptureFixture[str]) -> None:
     Path("bare.sse").write_bytes(BODY)
     assert main(["show", "bare.sse", "--list"]) == 0
     assert capsys.readouterr().out.startswith("imported, date unknown\n")

@@ -1,4 +1,4 @@
-"""harness import and export"""
+"""The commands ``harness import`` and ``harness export``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_import_does_not_write_through_a_link(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("command", ["import", "export"])
-def test_the_target_is_looked_at_before_the_recording(
+def test_import_checks_the_target_before_the_recording(
     command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("there.yaml").write_text("precious", encoding="utf-8")
@@ -41,7 +41,7 @@ def test_a_file_above_the_target_is_found_before_the_recording(
     )
 
 
-def test_import_keeps_no_secret_and_says_where_it_is_from(
+def test_import_redacts_secrets_and_states_the_source(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert (

@@ -1,4 +1,4 @@
-"""harness import --in-place"""
+"""The option ``harness import --in-place``."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ DICT_BODY = STOCK.replace("body: '{\"contents\": []}'", "body: {contents: []}")
 
 @pytest.fixture
 def folder(here: Path) -> Path:
-    """A suite's folder with three cassettes of vcrpy and files that are none."""
+    """A suite's folder with three vcrpy cassettes and with files of other kinds."""
     write("suite/a.yaml", STOCK)
     write("suite/deep/b.yaml", DICT_BODY)
     write("suite/deep/c.yml", STOCK)

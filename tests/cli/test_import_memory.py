@@ -1,4 +1,4 @@
-"""Importing a long recording takes less than three times its size in memory, all in all."""
+"""The import of a long recording needs less than three times its size in memory."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def har(size: int) -> str:
 
 
 def google(size: int) -> str:
-    """An array as Google writes it: lines end in two ways."""
+    """An array as Google writes it, with two kinds of line ends."""
     indented = (json.dumps(json.loads(message), indent=2) for message in messages(size * 2 // 3))
     return "[" + "\n,\r\n".join(indented) + "\n]\n"
 

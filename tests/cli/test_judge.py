@@ -1,4 +1,4 @@
-"""``harness judge``: what it prints, writes and returns, and which recordings it leaves out."""
+"""``harness judge``: its output, files, exit status, and the recordings that it skips."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ NUMBERS = count()
 
 
 def shim(finish: str, name: str = "") -> str:
-    """The target of an adapter that gives this reason."""
+    """The target of an adapter that states this finish reason."""
     name = name or f"judged_{next(NUMBERS)}"
     write(f"{name}.py", SHIM.format(finish=finish))
     return f"{name}:replay"
@@ -160,7 +160,7 @@ def test_a_cassette_of_the_suite_is_found_by_its_name(here: Path) -> None:
     ("losses", "status"),
     [("finish", 0), ("says-less: finish[length]", 0), ("finish[stop]", 1), ("finish, text", 1)],
 )
-def test_a_declared_loss_is_green_and_one_that_never_shows_is_red(
+def test_a_declared_loss_is_green_and_an_unobserved_one_is_red(
     answers: Path, losses: str, status: int
 ) -> None:
     target = f"says-less = {shim('None')}"
@@ -168,9 +168,7 @@ def test_a_declared_loss_is_green_and_one_that_never_shows_is_red(
     assert main(["judge", target, *arguments]) == status
 
 
-def test_a_loss_that_never_shows_is_named(
-    answers: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_unobserved_loss_is_named(answers: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["--cassettes", "answers.yaml:1", "--losses", "text"]
     assert main(["judge", shim('"MAX_TOKENS"'), *arguments]) == 1
     assert "declared loss text: no cell shows it; delete the declaration" in capsys.readouterr().out
@@ -303,7 +301,7 @@ def test_a_run_that_is_killed_keeps_its_cells(answers: Path) -> None:
     assert [cell.exchange for cell in results.adapters[0].cells] == [1]
 
 
-def test_an_event_model_that_nobody_knows_states_no_facts(
+def test_an_unknown_event_model_states_no_facts(
     answers: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("own.py").write_text("def payloads(exchange):\n    return [{'say': 'Oslo'}]\n")

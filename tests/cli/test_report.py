@@ -1,5 +1,5 @@
-"""``harness report`` and ``harness compare``, and the report options of pytest: files in, files
-out, and what is refused.
+"""``harness report`` and ``harness compare``, and the report options of pytest: input files, output
+files and errors.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ def test_an_epoch_that_is_not_a_day_is_refused(
         "-1",
     ],
 )
-def test_a_day_that_is_none_is_refused(
+def test_an_invalid_day_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], day: str
 ) -> None:
     assert (
@@ -220,7 +220,7 @@ OWN = (
 
 
 def fill(folder: Path) -> None:
-    """An earlier report, of a run that had more, and files of somebody else beside it."""
+    """Put the files of a larger earlier report, and files of other origin, into the folder."""
     write_files(render(EARLIER), folder)
     assert {
         "unknown-provider.html",
@@ -245,7 +245,7 @@ def test_a_report_deletes_only_files_of_an_earlier_report(tmp_path: Path) -> Non
     assert render(EARLIER).items() <= files(out).items()
 
 
-def test_what_is_there_under_such_a_name_and_is_no_file_stays(tmp_path: Path) -> None:
+def test_a_folder_with_the_name_of_a_report_file_is_kept(tmp_path: Path) -> None:
     (tmp_path / "unknown-provider.html").mkdir()
     (tmp_path / "badges" / "old.svg").mkdir(parents=True)
     write_files(render(RUN), tmp_path)
@@ -332,7 +332,7 @@ def test_pytest_writes_results_and_compares_with_a_baseline(
         (["--harness-date", "99999999999999"], "*--harness-date: *not a date*"),
     ],
 )
-def test_report_options_are_judged_before_anything_runs(
+def test_report_options_are_checked_before_anything_runs(
     project: pytest.Pytester, options: list[str], words: str
 ) -> None:
     ran = project.runpytest_inprocess("specs", "--harness-report", "out", *options)
@@ -342,7 +342,7 @@ def test_report_options_are_judged_before_anything_runs(
 
 
 @pytest.mark.parametrize("epoch", ["²", "99999999999999"])
-def test_an_epoch_that_is_none_is_told_before_anything_runs(
+def test_an_invalid_epoch_is_reported_before_anything_runs(
     project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, epoch: str
 ) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", epoch)

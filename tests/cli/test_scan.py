@@ -1,4 +1,4 @@
-"""The command `harness scan`, and the scan of the other commands that write cassettes."""
+"""The command ``harness scan``, and the scan in other commands that write cassettes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tests.cassettes.redaction.samples import (
 
 @pytest.fixture
 def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """An empty project on a machine without secrets but one."""
+    """An empty project on a machine with a single secret."""
     for name in os.environ:
         if name not in ("PATH", "SYSTEMROOT"):
             monkeypatch.delenv(name)
@@ -65,7 +65,7 @@ def test_a_secret_gives_status_1_and_is_not_shown(capsys: pytest.CaptureFixture[
         f"cassettes/a.txt: line 2 shows {NAME}",
         "cassettes/old.yaml: exchange 2, URL shows a parameter that must be redacted",
         f"a file: the file's name shows {NAME}",
-        # the comment over the body shows what is packed
+        # the comment above the body shows the unpacked content
         f"cassettes/b/leaky.yaml: line 40 shows {NAME}",
         f"cassettes/b/leaky.yaml: exchange 2, response body, unpacked shows {NAME}",
     ]

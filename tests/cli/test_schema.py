@@ -1,4 +1,4 @@
-"""harness schema"""
+"""The command ``harness schema``."""
 
 from __future__ import annotations
 

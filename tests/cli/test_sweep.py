@@ -1,4 +1,4 @@
-"""``harness sweep`` and ``harness sweep-diff``: what they write, print and return."""
+"""``harness sweep`` and ``harness sweep-diff``: their files, output and exit status."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def day(here: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def bare(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An installation without the extra."""
+    """An installation without the extra ``scale``."""
     for module in ("output", "engines"):
         name = f"harness.conformance.sweep.{module}.find_spec"
         monkeypatch.setattr(name, lambda package: None)
@@ -41,7 +41,9 @@ def losing(here: Path, name: str) -> str:
 
 
 @pytest.mark.slow
-def test_a_kept_sweep_is_0_and_writes_rows_and_a_page(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_green_sweep_exits_0_and_writes_rows_and_a_page(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert sweep() == 0
     captured = capsys.readouterr()
     assert captured.out == "unified-llm 0.1.0: 3 streams: 3 passed\n"
@@ -60,7 +62,7 @@ def test_without_the_extra_verdicts_are_json_lines() -> None:
     assert list(rows[0])[:4] == ["id", "source", "adapter", "version"]
 
 
-def test_a_loss_is_1_with_its_place(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_loss_exits_1_and_names_its_place(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert sweep("--adapter", losing(here, "cut_one")) == 1
     printed = capsys.readouterr().out
     assert "3 streams: 3 failed" in printed
@@ -71,7 +73,7 @@ def test_a_loss_is_1_with_its_place(here: Path, capsys: pytest.CaptureFixture[st
     assert "harness show day.jsonl:2" in page
 
 
-def test_a_row_that_is_no_exchange_is_1(day: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_row_that_is_no_exchange_exits_1(day: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_lines(day, row("a"), {"id": "b", "body": 7})
     assert sweep() == 1
     assert "1 error: body is 7; expected bytes or text" in capsys.readouterr().out
@@ -108,7 +110,7 @@ def test_laws_are_asked_by_number(capsys: pytest.CaptureFixture[str]) -> None:
         (["day.jsonl", "--losses", "smell"], "--losses: 'smell' is no declared loss"),
     ],
 )
-def test_bad_usage_is_2(
+def test_bad_usage_exits_2(
     arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["sweep", "-o", "out", *arguments]) == 2
@@ -170,7 +172,7 @@ def test_the_default_engine_runs_in_processes() -> None:
     assert any(name.endswith(f".{output.default_format()}") for name in names)
 
 
-def test_an_interrupted_sweep_says_how_it_goes_on(
+def test_an_interrupted_sweep_says_how_to_continue(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def interrupt(*_: object) -> None:
@@ -189,4 +191,4 @@ def test_a_terminal_shows_rate_and_time_left(
     shown = capsys.readouterr().err
     assert re.search(r"3/3 \[\d\d:\d\d<\d\d:\d\d,.* streams/s\]", shown)
     assert sweep() == 0
-    assert "3/3" not in capsys.readouterr().err  # no work, so no rate
+    assert "3/3" not in capsys.readouterr().err  # no rate, since no work was done

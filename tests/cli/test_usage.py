@@ -1,4 +1,4 @@
-"""Usage, help and faults of all commands."""
+"""Usage, help and errors of all commands."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_a_pipe_or_device_is_not_read(tmp_path: Path, capsys: pytest.CaptureFixt
         (["judge", "--help"], 141),
     ],
 )
-def test_a_reader_that_left_makes_no_success(arguments: list[str], status: int) -> None:
+def test_a_closed_output_pipe_gives_a_failure_status(arguments: list[str], status: int) -> None:
     write("deaf.py", "def replay(exchange):\n    return []\n")
     write("specs/s.yaml", SPEC.replace("feature", "fature"))
     code = "import sys; from harness.cli.main import main; sys.exit(main(sys.argv[1:]))"
@@ -196,7 +196,7 @@ def test_serving_on_a_used_port_names_the_port(
     )
 
 
-@pytest.mark.parametrize("host", ["no host", "192.0.2.1"])  # the second is of nobody's: RFC 5737
+@pytest.mark.parametrize("host", ["no host", "192.0.2.1"])  # the second is reserved: RFC 5737
 def test_serving_on_a_foreign_address_names_the_address(
     host: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
