@@ -1,10 +1,9 @@
 """Records the Gemini CLI again: ``python -m tests.clients.record_cli [CASSETTE…]`` writes
 ``cassettes/gemini-cli/recorded-*.yaml``.
 
-The real program runs as a process of the project's own recorder (``harness record``), in a home and
-a working folder that are made for it, and is answered by ``harness serve`` from the written
-cassettes beside this module. Its folders are renamed in what it printed: where they were on the
-machine says nothing of the CLI.
+The project's own recorder (``harness record``) runs the real program as a process, in a home and a
+working folder made for it. ``harness serve`` answers it from the written cassettes beside this
+module. The names of its folders are replaced in the output, since they depend on the machine.
 """
 
 from __future__ import annotations
@@ -38,8 +37,9 @@ LIMIT_S: Final = 240.0
 
 @dataclass(frozen=True)
 class Run:
-    """One run of the CLI: ``answers`` names the cassette that it is answered from; ``ends`` is the
-    status of the error that it is to end with, `status_of`; ``settings`` join its settings.json."""
+    """One run of the CLI. ``answers`` names the cassette with the answers. ``ends`` is the status
+    of the expected error, see `status_of`. ``settings`` are added to settings.json.
+    """
 
     answers: str
     prompt: str
@@ -95,7 +95,7 @@ def main(names: list[str]) -> int:
 
 
 def record(name: str) -> Cassette:
-    """The cassette, recorded now; raises CalledProcessError where the recorder refuses a run."""
+    """The new recording of a cassette; raises CalledProcessError if the recorder refuses a run."""
     runs = CASSETTES[name]
     version = json.loads((CLI / "package.json").read_text(encoding="utf-8"))["version"]
     served = ", ".join(dict.fromkeys(f"{run.answers}.yaml" for run in runs))
@@ -156,7 +156,9 @@ def record_run(run: Run) -> Exchange:
 
 
 def _prepare(folder: Path, run: Run, base_url: str) -> dict[str, str]:
-    """A home with settings and a working folder with a file; returns the environment of the run."""
+    """Make a home with settings and a working folder with a file; returns the environment of the
+    run.
+    """
     settings = {
         "privacy": {"usageStatisticsEnabled": False},
         "telemetry": {"enabled": False},
@@ -171,7 +173,7 @@ def _prepare(folder: Path, run: Run, base_url: str) -> dict[str, str]:
     return {
         "PATH": os.environ["PATH"],
         "HOME": str(folder),
-        "TMPDIR": str(folder / "tmp"),  # it leaves a report of every error there
+        "TMPDIR": str(folder / "tmp"),  # it writes a report of every error there
         "TERM": "xterm-256color",
         "COLORTERM": "truecolor",
         "NO_COLOR": "1",
@@ -182,8 +184,8 @@ def _prepare(folder: Path, run: Run, base_url: str) -> dict[str, str]:
 
 
 def _rename(exchange: Exchange, names: dict[str, str]) -> Exchange:
-    """The exchange with other names for folders; raises ValueError if one is left, for a read may
-    end inside it.
+    """The exchange with other names for folders. Raises ValueError if an old name is left, since a
+    read may end inside a name.
     """
 
     def renamed(text: str) -> str:

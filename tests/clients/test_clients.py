@@ -1,8 +1,8 @@
-"""Real clients stream from `harness serve`: Google's library for Python and for Node, and the
-Gemini CLI.
+"""Real clients stream from `harness serve`: Google's libraries for Python and Node, and the Gemini
+CLI.
 
-``make test-clients`` installs the Node ones first. A client that cannot be run is a skip with the
-reason, and a failure where HARNESS_REQUIRE names ``clients``.
+``make test-clients`` installs the Node clients. A test whose client is not installed skips with the
+reason, and fails if HARNESS_REQUIRE names ``clients``.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ def run_node(base_url: str, prompt: str) -> Seen:
         case {
             "error": "TypeError",
             "message": "terminated",
-        }:  # what fetch() of Node says about a connection that was closed too early
+        }:  # Node's fetch() has this message for a connection that was closed too early
             return parts, "cut"
         case {"status": status}:
             return parts, status
@@ -203,8 +203,8 @@ def test_a_library_streams_what_was_recorded(
 
 
 class Cli:
-    """The Gemini CLI with a home and a working folder of its own, its statistics off, pointed at a
-    server.
+    """The Gemini CLI with its own home and working folder, without statistics, and with a server as
+    its API.
     """
 
     def __init__(self, folder: Path, server: Server, auth: str = "gemini-api-key") -> None:
@@ -228,7 +228,7 @@ class Cli:
             "GEMINI_CLI_TRUST_WORKSPACE": "true",
             "GOOGLE_GEMINI_BASE_URL": server.base_url,
             "NO_COLOR": "1",
-            "TMPDIR": str(folder),  # it leaves a report of every error there
+            "TMPDIR": str(folder),  # it writes a report of every error there
         }
 
     def run(self, prompt: str, *arguments: str) -> tuple[int, list[dict[str, Any]], str]:
@@ -259,8 +259,8 @@ class Cli:
 
 @pytest.fixture
 def cli_server() -> Iterator[Server]:
-    """By path: the CLI sends the date and the folder along, so that no request of it is ever the
-    recorded one.
+    """A server that matches by path: the CLI sends the date and the folder, so none of its requests
+    equals the recorded one.
     """
     with serve([], match="path") as server:
         yield server
@@ -301,7 +301,7 @@ def test_the_gemini_cli_streams_text_and_leaves_out_thoughts(
 def test_the_gemini_cli_sends_tool_results_with_the_signature(
     content: str | None, result: str, tmp_path: Path, cli_server: Server
 ) -> None:
-    """Had the second request lacked the signature, the server would have refused it."""
+    """The server would have refused the second request without the signature."""
     cli_server.add(tape(PROMPTS["call"], PROMPTS["text"]))
     cli = Cli(tmp_path, cli_server)
     if content is not None:
@@ -366,7 +366,7 @@ def code_assist(prompt: str, *reads: bytes) -> Exchange:
     return replace(answered(prompt, *wrapped), request=request)
 
 
-def test_the_gemini_cli_is_told_of_an_error(tmp_path: Path, cli_server: Server) -> None:
+def test_the_gemini_cli_reports_an_error_of_the_api(tmp_path: Path, cli_server: Server) -> None:
     cli_server.add(tape(PROMPTS["no key"]))
     status, lines, errors = Cli(tmp_path, cli_server).run("Say hello.")
     assert status != 0
@@ -389,9 +389,7 @@ def test_the_gemini_cli_retries_a_broken_stream(tmp_path: Path, cli_server: Serv
 
 
 def test_the_lock_of_the_node_clients_holds_everywhere() -> None:
-    """Every package has its hash, and none says where it is fetched from: that is for the machine
-    to know.
-    """
+    """Every package has its hash and no address: the machine chooses where to download from."""
     packages = json.loads((HERE / "package-lock.json").read_text(encoding="utf-8"))["packages"]
     fetched = {name: package for name, package in packages.items() if name}
     assert len(fetched) > 40

@@ -1,5 +1,5 @@
-"""``harness drift`` runs the real Gemini CLI again: what it is answered has changed, and its output
-tells.
+"""``harness drift`` runs the real Gemini CLI again with changed answers and finds the drift in its
+output.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ PROMPT: Final = "What is in this folder?"
 
 
 def run(folder: Path, answers: str, *words: str) -> subprocess.CompletedProcess[str]:
-    """A command of ours in a home of its own, the CLI answered from a cassette beside this
+    """Run a harness command in a home of its own; the CLI is answered from a cassette beside this
     module.
     """
     made = folder / answers / words[0]
@@ -49,7 +49,7 @@ def run(folder: Path, answers: str, *words: str) -> subprocess.CompletedProcess[
         )
 
 
-def test_what_the_cli_is_answered_otherwise_is_told_by_its_output(tmp_path: Path) -> None:
+def test_changed_answers_to_the_cli_are_drift_of_its_output(tmp_path: Path) -> None:
     need("clients", CLI.is_dir(), "the Gemini CLI is not installed; run `make test-clients`")
     (tmp_path / "cassettes").mkdir()
     recorded = run(

@@ -36,7 +36,7 @@ def test_a_run_of_the_cli_is_as_it_was_recorded(cassette: str, place: int) -> No
 
 
 @pytest.mark.parametrize("cassette", CASSETTES)
-def test_a_shipped_run_says_how_it_was_made_and_not_where(cassette: str) -> None:
+def test_a_shipped_run_names_its_answers_and_no_local_path(cassette: str) -> None:
     shipped = load(SHIPPED / f"{cassette}.yaml")
     runs: list[Run] = CASSETTES[cassette]
     assert shipped.origin.kind == "loopback"
@@ -52,8 +52,8 @@ def test_a_shipped_run_says_how_it_was_made_and_not_where(cassette: str) -> None
 
 
 def test_the_runs_end_as_documented() -> None:
-    """https://geminicli.com/docs/cli/headless/#exit-codes; an error of the API is its status modulo
-    256.
+    """https://geminicli.com/docs/cli/headless/#exit-codes; the exit code of an API error is its
+    status modulo 256.
     """
 
     def code(exchange: Exchange) -> str:

@@ -1,4 +1,4 @@
-"""Clients in other languages are recorded over the relay and answered by the cassette: Google's
+"""Clients in other languages are recorded over the relay and answered from the cassette: Google's
 library for Node, and the Gemini CLI.
 """
 
@@ -38,11 +38,11 @@ def test_the_library_for_node_is_recorded_and_answered(prompt: str, tmp_path: Pa
     parts, end = live
     assert played == live or (prompt == "broken" and played == (parts, None)), (
         end
-    )  # a cassette answers at once: see READ_MS
+    )  # a cassette answers without delay: see READ_MS
 
 
 def test_the_gemini_cli_is_recorded_over_the_relay_as_well(tmp_path: Path) -> None:
-    """Its requests, that is; what it prints is recorded by `harness record`."""
+    """The relay records its requests; `harness record` records its output."""
     path = tmp_path / "a.yaml"
     with serve([], match="path") as server:
         server.add(tape(PROMPTS["call"], PROMPTS["text"]))

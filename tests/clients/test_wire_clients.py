@@ -71,7 +71,7 @@ CALL: Final = {"type": "function_call", "id": "61nzpsv4", "name": "get_weather",
 @pytest.mark.parametrize(
     ("request_body", "text", "end"),
     [
-        # The library passes over a document without `data:`.
+        # The library ignores a document without `data:`.
         (asked("broken"), "Grüße", COMPLETE),
         (asked("cut"), "Grüße", {"name": "APIConnectionError", "status": None}),
         (asked("what nobody recorded"), "", {"name": "NotFoundError", "status": 404}),
