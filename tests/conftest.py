@@ -10,7 +10,7 @@ from hypothesis import settings
 settings.register_profile("no deadline", deadline=None)  # a test must not depend on time
 settings.load_profile("no deadline")
 
-# A run of pytest inside a test forgets the modules that it was the first to import, and would
+# A run of pytest inside a test drops the modules that it was the first to import, and would
 # import these again each time.
 for _name in ("cassette_use", "checks", "laws", "replay_use", "specs", "summary"):
     import_module(f"harness.pytest_plugin.{_name}")
@@ -22,7 +22,7 @@ NO_HYPOTHESIS = "no:hypothesispytest"
 
 @pytest.fixture
 def pytester(pytester: pytest.Pytester) -> pytest.Pytester:
-    """A pytester whose runs leave out a plugin that they do not need."""
+    """A pytester whose runs do not load a plugin that they do not need."""
     pytester.plugins.append(NO_HYPOTHESIS)
     return pytester
 

@@ -1,4 +1,6 @@
-"""A case with a question says which aspects and counts its wire has, and what the adapter keeps."""
+"""A case with a question states the aspects and counts of its wire, and those that the adapter
+keeps.
+"""
 
 from __future__ import annotations
 

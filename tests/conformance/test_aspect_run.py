@@ -1,4 +1,4 @@
-"""Judging many exchanges: with which cuts, and which of them have a second turn."""
+"""Judges many exchanges: the cuts of each, and whether it has a second turn."""
 
 from __future__ import annotations
 

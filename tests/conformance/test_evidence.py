@@ -1,4 +1,4 @@
-"""Evidence: how a stream came, where a layer first differs and what that was made of, and the laws
+"""Evidence: the reads of a stream, the first difference of each layer and its source, and the laws
 that an exchange breaks.
 """
 
@@ -104,7 +104,9 @@ def test_the_beginning_of_a_stream_is_shown() -> None:
         ((20, 40, len(FIRST), len(FIRST) + 1), ["message", "message", "", "message", ""]),
     ],
 )
-def test_a_read_says_what_it_ends_inside_of(cuts: tuple[int, ...], inside: list[str]) -> None:
+def test_a_read_names_the_unit_inside_which_it_ends(
+    cuts: tuple[int, ...], inside: list[str]
+) -> None:
     places = [0, *cuts, len(FIRST + LAST)]
     reads = tuple((None, (FIRST + LAST)[start:stop]) for start, stop in pairwise(places))
     assert [
@@ -112,7 +114,7 @@ def test_a_read_says_what_it_ends_inside_of(cuts: tuple[int, ...], inside: list[
     ] == inside
 
 
-def test_many_reads_are_put_together_and_none_is_lost() -> None:
+def test_many_reads_are_merged_and_none_is_lost() -> None:
     reads = tuple((float(at), bytes([byte])) for at, byte in enumerate(FIRST + LAST))
     stream = describe(replace(WHOLE, reads=reads), "gemini-api")
     assert len(stream.reads) <= MOST_READS
@@ -245,14 +247,14 @@ def test_a_cassette_that_is_not_there_gives_no_evidence() -> None:
     assert judged([], cassette="z").evidence is None
 
 
-def test_a_long_line_says_how_long_it_is() -> None:
+def test_a_shortened_line_states_its_length() -> None:
     long = replace(WHOLE, reads=((1.0, LAST.replace(b"llo", b"o" * 3000)),))
     lines = [line for view in evidence(judged([], exchange=long)).layers for line in view.lines]
     assert max(map(len, lines)) <= MAX_LINE + 40
     assert any("characters)" in line for line in lines)
 
 
-def test_a_broken_law_is_told_with_its_counterexample() -> None:
+def test_a_broken_law_has_its_counterexample() -> None:
     def load(name: str) -> Cassette:
         return Cassette((WHOLE,), Origin("written"))
 

@@ -1,4 +1,4 @@
-"""A red cell in words shows what differs."""
+"""The explanation of a red cell shows the difference."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from harness.conformance.results import Finding
 from tests.support.report_samples import result
 
 
-def test_what_would_command_a_terminal_is_escaped() -> None:
+def test_control_characters_of_terminals_are_escaped() -> None:
     text = "nothing of it \x1b"
     finding = Finding("[0].delta", "changed", text, text, text)
     lines = explain(
@@ -45,7 +45,9 @@ def test_what_would_command_a_terminal_is_escaped() -> None:
         ),
     ],
 )
-def test_the_first_line_says_what_differs(finding: Finding | None, reason: str, gist: str) -> None:
+def test_the_first_line_names_the_difference(
+    finding: Finding | None, reason: str, gist: str
+) -> None:
     lines = explain(
         result(verdict="failed", reason=reason, findings=(finding,) if finding else ()),
         "specs/parallel.yaml:7",

@@ -1,4 +1,4 @@
-"""Cells of adapters that state their facts: nothing is expected in the spec."""
+"""Cells of adapters that state their facts: the spec needs no expectation."""
 
 from __future__ import annotations
 

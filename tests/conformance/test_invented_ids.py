@@ -1,4 +1,4 @@
-"""Ids that an adapter invents are compared by reference, never by their spelling."""
+"""Ids that an adapter invents are compared by reference, not by their text."""
 
 from __future__ import annotations
 

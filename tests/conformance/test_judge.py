@@ -1,4 +1,4 @@
-"""The judge: what makes a verdict, and that green comes only from a comparison that ran."""
+"""The judge: how a verdict is reached, and that green needs a comparison that ran."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_verdicts(expected: Any, keys: dict[str, Any], word: str) -> None:
     assert judgement.result.verdict == word
 
 
-def test_a_result_says_what_it_rests_on() -> None:
+def test_a_result_names_its_origin_and_its_threads() -> None:
     result = verdict(WRONG, regression_of=("vercel/ai#10660",))
     assert result.regression_of == ("vercel/ai#10660",)
     assert (result.provider, result.adapter, result.layer, result.end) == (
@@ -183,7 +183,7 @@ def test_a_cell_of_an_unknown_adapter_is_an_error() -> None:
     assert result.reason.startswith("no adapter mine is given; ours are events, frames, ")
 
 
-def test_an_adapter_is_told_what_its_case_says() -> None:
+def test_an_adapter_gets_the_options_of_its_case() -> None:
     calls: list[RunOptions] = []
 
     def run(exchange: Exchange, options: RunOptions) -> Output:
@@ -194,7 +194,7 @@ def test_an_adapter_is_told_what_its_case_says() -> None:
     assert calls == [RunOptions("c", "x/y", "vertex-ai", True, {"a": 1})]
 
 
-def test_values_and_excerpts_are_shortened_and_say_so() -> None:
+def test_shortened_values_and_excerpts_are_marked() -> None:
     result = verdict([{"text": "x" * 5000}])
     assert any("characters)" in (finding.expected or "") for finding in result.findings)
     assert all(len(finding.expected or "") < 1300 for finding in result.findings)

@@ -1,5 +1,5 @@
-"""Wire variants: each changes what it says, every relation holds for our event models, and each
-relation can be broken.
+"""Wire variants: each changes the answer as described, every relation holds for our event models,
+and each relation can be broken.
 """
 
 from __future__ import annotations
@@ -137,12 +137,12 @@ FAULTS: dict[str, Callable[[Items, Exchange], Items]] = {
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_an_adapter_that_minds_is_told_of(name: str) -> None:
+def test_an_adapter_that_breaks_a_relation_is_reported(name: str) -> None:
     found = breaches(EXCHANGE, reader("unified-llm", faulty(FAULTS[name])))
     assert any(finding.startswith(f"{name} (") for finding in found), found
 
 
-def test_the_mutated_wire_says_what_the_mutation_says() -> None:
+def test_the_mutated_wire_has_the_described_change() -> None:
     by_name = {variant.name: changed for variant, changed in variants_of(EXCHANGE)}
     assert gather_body(by_name["parallel-split"].body).calls == gather_body(ANSWER).calls
     assert gather_body(by_name["arguments-streamed"].body).calls == gather_body(ANSWER).calls
@@ -203,7 +203,7 @@ def test_the_command_lists_the_catalogue_and_writes_cassettes(
     assert main(["mutate", recording, "--only", "cut-inside-tags"]) == 1
 
 
-def test_a_truncation_ends_where_it_says() -> None:
+def test_a_truncation_ends_at_its_stated_place() -> None:
     by_name = {
         variant.name: changed
         for variant, changed in variants_of(EXCHANGE)
@@ -258,7 +258,7 @@ NAMED = {
 
 
 @pytest.mark.parametrize("kind", NAMED)
-def test_the_catalogue_has_what_a_wire_is_known_to_do(kind: str) -> None:
+def test_the_catalogue_has_the_known_behaviour_of_each_wire(kind: str) -> None:
     assert NAMED[kind] <= {variant.name for variant in VARIANTS}
 
 

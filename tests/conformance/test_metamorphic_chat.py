@@ -1,5 +1,5 @@
-"""The wire variants of Chat Completions: each finds something in a stream that has everything,
-every relation holds for our event models, and faulty readers break them.
+"""The wire variants of Chat Completions: each changes a stream that has every feature, every
+relation holds for our event models, and faulty readers break the relations.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The wire variants of the Antigravity CLI: each finds something in a run that has everything, every
-relation holds for our event models, and faulty readers break them.
+"""The wire variants of the Antigravity CLI: each changes a run that has every feature, every
+relation holds for our event models, and faulty readers break the relations.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The wire variants of the Interactions API: each finds something in a stream that has everything,
-every relation holds for our event models, and faulty readers break them.
+"""The wire variants of the Interactions API: each changes a stream that has every feature, every
+relation holds for our event models, and faulty readers break the relations.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``harness prove`` fails where specs do not notice known faults, and passes the shipped specs."""
+"""``harness prove`` fails if specs do not notice known faults, and passes the shipped specs."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ EXCHANGES = (
     ],
     ids=lambda value: value if isinstance(value, str) else value.name,
 )
-def test_every_operator_on_payloads_changes_them_or_says_no(
+def test_an_operator_reports_whether_it_changed_the_payloads(
     dialect: str, operator: MutationOperator
 ) -> None:
     change = operator.change_for(DIALECTS[dialect])
@@ -69,7 +69,7 @@ def test_every_operator_on_payloads_changes_them_or_says_no(
     assert any(changed)
 
 
-def test_names_are_unique() -> None:
+def test_names_of_operators_are_unique() -> None:
     names = [operator.name for operator in ALL]
     assert len(set(names)) == len(names)
 
@@ -127,7 +127,7 @@ cases:
 
 
 def project(folder: Path, *expectations: str) -> Path:
-    """A project whose cases are all on the same answer, with these expectations."""
+    """A project whose cases all have the same answer, with these expectations."""
     (folder / "cassettes").mkdir()
     (folder / "specs").mkdir()
     (folder / "cassettes" / "hello.yaml").write_text(
@@ -207,7 +207,7 @@ def test_the_facts_of_an_adapter_are_mutated(
         assert re.search(rf"^{name} +3/3$", by_laws, re.MULTILINE), name
         assert f"- 0.yaml: c-0[shop]: {name} (noticed by facts)" in out
     assert "mind" not in out
-    assert status == 1  # the case's features name only the text
+    assert status == 1  # the features of the case name only text
     assert "! shop: call-lost: survives" in out
 
 
@@ -217,7 +217,7 @@ def test_an_adapter_may_give_no_event_at_all(operator: FactsOperator) -> None:
     assert bool(changed.entries) == (operator.name == "error-invented")
 
 
-def test_what_notices_kills_and_what_was_never_applied_is_summed_up(
+def test_kills_are_counted_and_unapplied_operators_summarized(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     status, out = run(project(tmp_path, SEEING, BLIND, BLIND), capsys)
@@ -237,7 +237,7 @@ def test_what_notices_kills_and_what_was_never_applied_is_summed_up(
     assert summed_up == f"! {len(named)}"
 
 
-def test_an_operator_that_finds_too_few_cases_shows_too_little(
+def test_an_operator_that_applies_to_too_few_cases_fails(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     status, out = run(project(tmp_path, SEEING), capsys)
@@ -287,7 +287,7 @@ NO_NEED = (
 
 
 @pytest.mark.slow
-def test_it_needs_no_development_package(
+def test_prove_needs_no_development_package(
     tmp_path: Path,
 ) -> None:
     script = f"import sys; sys.modules.update(dict.fromkeys({NO_NEED!r})); from harness.cli.main import main; sys.exit(main(['prove']))"
@@ -353,17 +353,17 @@ WITHOUT: Mapping[str, set[str]] = {
     "call-lost": {"art"},  # declares calls as lost
     "call-renamed": {"art"},
     "argument-lost": {"art"},
-    "id-wrong": {"art", "mind"},  # mind's calls have no id
-    "index-wrong": {"agent-events", "art", "mind"},  # number no block
-    "usage-wrong": {"agent-events", "mind"},  # count nothing
+    "id-wrong": {"art", "mind"},  # calls of mind have no id
+    "index-wrong": {"agent-events", "art", "mind"},  # number no blocks
+    "usage-wrong": {"agent-events", "mind"},  # have no counts
     "thought-as-answer": {
         "agent-events",
         "mind",
-    },  # show no thought that could be taken for the answer
+    },  # have no thoughts that could be mistaken for the answer
 }
 
 
-def test_every_dialect_has_every_operator_that_it_has_a_place_for() -> None:
+def test_every_dialect_has_every_operator_that_applies_to_it() -> None:
     for operator in OPERATORS:
         without = {name for name, dialect in DIALECTS.items() if not operator.change_for(dialect)}
         assert without == WITHOUT.get(operator.name, set()), operator.name

@@ -1,4 +1,4 @@
-"""The mutation operators on requests, on every wire that requests are sent over."""
+"""The mutation operators on requests, for every wire that has requests."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def mutated(name: str, body: Mapping[str, Any]) -> Any:
     return case["request"]
 
 
-def test_the_faults_of_steps() -> None:
+def test_the_operators_on_steps() -> None:
     steps = mutated("sent-signature-moved", STEPS)["input"]
     assert [step.get("signature") for step in steps] == ["QQ==", None, None, None, None]
     assert mutated("sent-result-id-wrong", STEPS)["input"][3]["call_id"] == "i_"
@@ -137,7 +137,7 @@ def test_the_faults_of_steps() -> None:
     assert [len(step.get("content", ())) for step in merged] == [2, 0, 0, 0]
 
 
-def test_the_faults_of_messages() -> None:
+def test_the_operators_on_messages() -> None:
     calls = mutated("sent-signature-moved", MESSAGES)["messages"][2]["tool_calls"]
     assert ["extra_content" in call for call in calls] == [False, True]
     calls = mutated("sent-argument-lost", MESSAGES)["messages"][2]["tool_calls"]
@@ -148,7 +148,7 @@ def test_the_faults_of_messages() -> None:
     assert "content" in mutated("sent-text-lost", MESSAGES)["messages"][0]
 
 
-def test_a_wire_that_is_sent_says_where_to_change_its_requests() -> None:
+def test_a_wire_with_requests_declares_its_places_to_change() -> None:
     paths = dict.fromkeys([*(NOUNS - {"signature"}), "signatur"], ("a",))
     with pytest.raises(TypeError, match=r"missing or unknown: \['signatur', 'signature'\]"):
         RequestPlaces("a", ("b", "c"), paths)

@@ -1,4 +1,4 @@
-"""The strategies give what they promise, and our own pipeline keeps the laws on it."""
+"""The strategies generate their documented values, and our own pipeline keeps the laws on them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,9 @@ def test_whole_answers_keep_the_laws(exchange: Exchange, dialect: str) -> None:
 @pytest.mark.slow
 @FEW
 @given(wild_exchanges(), st.sampled_from(sorted(DIALECTS)))
-def test_wild_answers_give_legal_order_and_the_same_twice(exchange: Exchange, dialect: str) -> None:
+def test_wild_answers_replay_in_legal_order_and_reproducibly(
+    exchange: Exchange, dialect: str
+) -> None:
     assert findings(exchange, dialect, 2, 5) == []
 
 
@@ -84,7 +86,7 @@ QUICK = settings(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("word", [b"functionCall", b"thoughtSignature", b": ping"])
-def test_whole_answers_have_all_that_they_promise(word: bytes) -> None:
+def test_whole_answers_have_every_documented_feature(word: bytes) -> None:
     assert word in find(exchanges(), lambda exchange: word in exchange.body, settings=QUICK).body
 
 
@@ -104,7 +106,7 @@ PROMISED: dict[str, Callable[[Exchange], bool]] = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("promise", PROMISED)
-def test_cassettes_have_all_that_they_promise(promise: str) -> None:
+def test_cassettes_have_every_documented_feature(promise: str) -> None:
     assert find(
         cassettes(),
         lambda cassette: any(map(PROMISED[promise], cassette.exchanges)),

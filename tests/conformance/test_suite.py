@@ -1,4 +1,4 @@
-"""The suite is in the wheel, and in a checkout it is the repository's own folders."""
+"""The suite is part of the wheel; in a checkout it is the repository's own folders."""
 
 from __future__ import annotations
 

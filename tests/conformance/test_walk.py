@@ -1,4 +1,6 @@
-"""The walk of one green cell is the one that docs/architecture.md lists, and every stage runs once."""
+"""Judging one green cell takes the steps that docs/architecture.md lists, and runs every stage
+once.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +69,7 @@ def trace(tmp_path: Path) -> tuple[Judgement, list[Call]]:
         (tmp_path / name).write_text(text, encoding="utf-8")
     project = Project([tmp_path / "specs"], tmp_path / "cassettes")
     (cell,) = project.cells(tmp_path / "specs" / "hello.yaml")
-    judge(cell, Project([], tmp_path / "cassettes").cassette)  # imports what is imported late
+    judge(cell, Project([], tmp_path / "cassettes").cassette)  # does the late imports
     calls: list[Call] = []
 
     def note(frame: FrameType, event: str, argument: Any) -> None:

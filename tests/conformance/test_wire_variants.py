@@ -1,4 +1,4 @@
-"""The documented wire has no variants, and each variant is named."""
+"""The documented wire has no variants, and each variant has a name."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ ERROR = {"error": {"code": 503, "message": "m", "status": "UNAVAILABLE"}}
         "",
     ],
 )
-def test_the_documented_wire_has_none(body: str) -> None:
+def test_the_documented_wire_has_no_variants(body: str) -> None:
     assert variants(body) == []
 
 
@@ -79,7 +79,7 @@ def test_a_refusal_as_an_array_is_a_variant() -> None:
     assert variants(json.dumps([ERROR]), status=503) == ["an error inside an array"]
 
 
-def test_a_document_where_events_were_asked_for_is_a_variant() -> None:
+def test_a_document_instead_of_events_is_a_variant() -> None:
     body = json.dumps(reply(TEXT, finishReason="STOP")).encode()
     asked = Exchange(None, 200, {}, ((None, body),), "complete", streamed=True)
     assert variants_in(asked, body) == ["one document in place of events"]

@@ -1,4 +1,4 @@
-"""One exchange, and adapters of small modules and programs that tests write."""
+"""One exchange, and adapters made from small modules and programs of the tests."""
 
 from __future__ import annotations
 

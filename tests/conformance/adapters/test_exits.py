@@ -17,8 +17,8 @@ REAL_END = os._exit
 def test_functions_that_overlap_leave_os_exit_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     ended: list[int] = []
     monkeypatch.setattr(environment, "_end", ended.append)
-    monkeypatch.setattr(environment, "_guarded", set())  # a function that hung is in it for ever
-    monkeypatch.setattr(os, "_exit", REAL_END)  # and puts it back afterwards
+    monkeypatch.setattr(environment, "_guarded", set())  # it keeps hung functions
+    monkeypatch.setattr(os, "_exit", REAL_END)  # and restores it afterwards
     inside, leave = threading.Event(), threading.Event()
     refused: list[str] = []
 
@@ -40,7 +40,7 @@ def test_functions_that_overlap_leave_os_exit_as_it_was(monkeypatch: pytest.Monk
         with pytest.raises(ProcessExit, match=r"os\._exit\(1\)"):
             os._exit(1)
     end: Callable[[int], object] = os._exit
-    end(3)  # the other function still runs, and this thread may end
+    end(3)  # the other function still runs, and this thread can end
     leave.set()
     thread.join()
     assert (ended, refused) == ([3], ["os._exit(2) ends the process"])

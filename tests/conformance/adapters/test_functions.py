@@ -1,4 +1,6 @@
-"""Functions as adapters: what they may be and give, what they raise, and how they are stopped."""
+"""Functions as adapters: their allowed forms and results, their exceptions, and how they are
+stopped.
+"""
 
 from __future__ import annotations
 
@@ -210,7 +212,7 @@ BAD = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", BAD)
-def test_a_function_that_gives_no_facts_is_told_the_place(case: str, tmp_path: Path) -> None:
+def test_a_function_without_facts_is_an_error_with_the_place(case: str, tmp_path: Path) -> None:
     body, words = BAD[case]
     adapter = function_adapter(f"{IMPORTS}def replay(e):\n    {body}\n", tmp_path)
     with pytest.raises(AdapterError, match=f"^adapter mine: .*{words}"):
@@ -310,7 +312,7 @@ def test_a_generator_is_closed_at_once_and_may_raise(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_an_isolated_function_is_stopped_whatever_it_does(tmp_path: Path) -> None:
-    hang = "import re; re.match('(a+)+$', 'a' * 40 + '!')"  # holds the lock of the interpreter
+    hang = "import re; re.match('(a+)+$', 'a' * 40 + '!')"  # holds the GIL
     adapter = function_adapter(SLOW.replace("{hang}", hang), tmp_path, timeout=1.0, isolated=True)
     with pytest.raises(AdapterError, match=r"replay did not return within 1 s"):
         adapter.output(EXCHANGE)
@@ -340,7 +342,7 @@ LEFT = {
 
 
 @pytest.mark.parametrize("left", LEFT.values(), ids=list(LEFT))
-def test_what_an_async_function_leaves_ends_in_silence(
+def test_what_an_async_function_leaves_open_is_closed_silently(
     left: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     code = IMPORTS + (

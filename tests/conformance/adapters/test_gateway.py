@@ -1,4 +1,4 @@
-"""A gateway as an adapter: the harness serves its upstream and reads what it answers."""
+"""A gateway as an adapter: the harness serves its upstream and reads its answers."""
 
 from __future__ import annotations
 
@@ -37,7 +37,9 @@ def _upstream(monkeypatch: pytest.MonkeyPatch) -> str:
 
 @contextmanager
 def gateway(answer: Answer) -> Iterator[tuple[str, list[Any]]]:
-    """A gateway that answers with these bytes, and what it was asked: path, headers, body."""
+    """A gateway that answers with these bytes; gives the path, headers and body of each of its
+    requests.
+    """
     asked: list[Any] = []
 
     class Handler(BaseHTTPRequestHandler):

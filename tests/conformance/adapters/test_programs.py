@@ -1,4 +1,4 @@
-"""Programs as adapters: one process for all exchanges, and every way of misbehaving."""
+"""Programs as adapters: one process for all exchanges, and every kind of misbehavior."""
 
 from __future__ import annotations
 
@@ -178,14 +178,14 @@ def test_everything_that_a_program_started_ends_with_it(tmp_path: Path) -> None:
     processes = [entry.native for entry in transcript(adapter).entries]
     assert all(is_running(process) for process in processes)
     adapter.close()
-    assert not Path(f"/proc/{processes[0]}").exists()  # not even a zombie
+    assert not Path(f"/proc/{processes[0]}").exists()  # not even as a zombie
     until = time.monotonic() + 5
     while any(is_running(process) for process in processes) and time.monotonic() < until:
         time.sleep(0.05)
     assert not any(is_running(process) for process in processes)
 
 
-def test_a_program_that_nobody_needs_ends(tmp_path: Path) -> None:
+def test_a_program_ends_with_the_last_reference_to_its_adapter(tmp_path: Path) -> None:
     adapter = program_adapter(LOOP + ANSWERS, tmp_path)
     process = transcript(adapter).entries[0].native
     del adapter

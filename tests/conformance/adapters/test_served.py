@@ -1,4 +1,4 @@
-"""Adapters that ask a served address: what they get, how they asked, and the second turn."""
+"""Adapters that ask a served address: their answers, their requests, and the second turn."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ SHOWS = """
 """
 
 
-def test_at_has_what_the_recorded_request_asked_for(tmp_path: Path) -> None:
+def test_at_describes_the_recorded_request(tmp_path: Path) -> None:
     native = transcript(function_adapter(ASKS + SHOWS, tmp_path, SERVED)).entries[-1].native
     schema = {"type": "object", "properties": {"a": {"type": ["integer", "null"]}}}
     assert native[:5] == ["gemini-x", True, "Hi?", [["add", "Adds.", schema]], 200]
@@ -144,9 +144,7 @@ def test_the_output_of_a_program_is_not_asked(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("isolated", [False, True])
-def test_a_second_request_is_counted_and_what_came_before_it_too(
-    isolated: bool, tmp_path: Path
-) -> None:
+def test_the_events_before_a_second_request_are_counted(isolated: bool, tmp_path: Path) -> None:
     again = ASKS + "    yield from replay(at)\n"
     adapter = function_adapter(again, tmp_path, SERVED, isolated=isolated)
     found = transcript(adapter)
@@ -157,7 +155,7 @@ def test_a_second_request_is_counted_and_what_came_before_it_too(
     assert found.notes == ("this turn was asked before",)
 
 
-def test_an_address_that_was_let_through_is_noted(tmp_path: Path) -> None:
+def test_a_request_for_another_model_is_noted(tmp_path: Path) -> None:
     other = ASKS.replace('model="gemini-x"', 'model="mine"')
     found = transcript(function_adapter(other, tmp_path, SERVED))
     assert found.notes == ("model mine, recorded gemini-x",)

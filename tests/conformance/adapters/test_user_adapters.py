@@ -1,4 +1,4 @@
-"""Adapters of a user's own: lines of configuration, targets of commands, and cells in a project."""
+"""A user's own adapters: configuration lines, targets of commands, and cells in a project."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_a_command_takes_dialects_configured_names_and_targets(tmp_path: Path) -
         ("json:__doc__", "no function"),
     ],
 )
-def test_a_function_that_is_not_there_is_told_before_anything_runs(
+def test_a_missing_function_is_reported_before_anything_runs(
     target: str, words: str, tmp_path: Path
 ) -> None:
     with pytest.raises(AdapterError, match=words):

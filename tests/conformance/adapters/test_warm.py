@@ -1,4 +1,4 @@
-"""A program that runs in a warm process runs as in a process of its own."""
+"""A program in a warm process runs as it does in a process of its own."""
 
 import os
 from collections.abc import Iterator
@@ -53,7 +53,7 @@ def test_after_a_run_that_hangs_the_next_one_works(tmp_path: Path) -> None:
     assert run(tmp_path, "exit", "3") == ("", 3)
 
 
-def test_a_program_that_cannot_begin_says_why(
+def test_a_program_that_fails_at_its_start_gives_the_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SMALL_PROGRAM", "broken")

@@ -31,13 +31,13 @@ NUMBERS = count()
 def judged(
     name: str, capsys: pytest.CaptureFixture[str], line: str = "", fault: str = ""
 ) -> tuple[list[str], str]:
-    """The counts of passed cells, of answers and of second turns, and the whole output; for the
-    shim with ``fault`` in the place of ``line``.
+    """The counts of passed cells by answer and by second turn, and the whole output, for the shim
+    with ``line`` replaced by ``fault``.
     """
     need("clients", find_spec("openai"), "openai is not installed")
     text = (SHIMS / f"{name}.py").read_text(encoding="utf-8")
     assert line in text
-    module = f"{name}_shim_{next(NUMBERS)}"  # a module is imported once in a process
+    module = f"{name}_shim_{next(NUMBERS)}"  # a process imports a module only once
     Path(f"{module}.py").write_text(text.replace(line, fault, 1), encoding="utf-8")
     main(["judge", f"serve: {module}:replay", "--cassettes", *ANSWERS[name]])
     out = capsys.readouterr().out

@@ -1,5 +1,5 @@
-"""The laws are asked of users' adapters: ours pass as such, each fault goes red, and a law that can't
-be asked says why.
+"""The laws are asked of users' adapters. Our event models pass as users' adapters, each fault is
+found, and a law that can't be asked gives the reason.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ EXCHANGE = Exchange(
 
 
 def ours(dialect: str) -> Callable[[Exchange], Items]:
-    """Our own event model, of which nothing but its payloads is seen."""
+    """One of our event models, of which only the payloads are visible."""
     return lambda exchange: replay(exchange, provider="gemini-api", dialect=dialect)
 
 
@@ -94,7 +94,7 @@ counted = count()
 
 
 def bad(exchange: Exchange) -> bool:
-    """Whether some of the answer is not as it was."""
+    """Whether part of the answer was damaged."""
     return (
         exchange.body.replace(b"\r\n", b"\n") != ANSWER.replace(b"\r\n", b"\n")
         and b'"i"' not in exchange.body
@@ -106,7 +106,7 @@ def loses(kind: str) -> Callable[[Items, Exchange], Items]:
 
 
 def no_signature(items: Items, _: Exchange) -> Items:
-    # as it was
+    # unchanged
     return json.loads(json.dumps(items).replace('"Qg=="', '""'))  # type: ignore[no-any-return]
 
 
@@ -387,7 +387,7 @@ def test_a_report_has_the_cases_of_the_first_broken_laws(
     assert sorted(len(breach["counterexamples"]) for breach in breaches) == [0, 1]
 
 
-def test_what_an_adapter_raises_is_its_result(project: pytest.Pytester) -> None:
+def test_an_exception_of_an_adapter_is_a_result(project: pytest.Pytester) -> None:
     result = run(project, "lines", "-k", "law-7 or law-2")
     result.assert_outcomes(failed=1, skipped=1)
     result.stdout.fnmatch_lines(["*the adapter raised KeyError at *.py:*: *"])
@@ -480,7 +480,7 @@ def test_the_printed_case_is_red_until_the_fault_is_fixed(
     output.assert_outcomes(failed=1)
     printed = output.stdout.str().partition("# specs/shrunk.yaml\n")[2]
     spec, _, rest = printed.partition("\n# cassettes/gemini-api/shrunk.yaml\n")
-    # pytest's next section
+    # the next section of pytest's output
     cassette = rest[: re.search("^(=|_)", rest, re.MULTILINE).start()]  # type: ignore[union-attr]
     for path, text in (("specs/shrunk.yaml", spec), ("cassettes/gemini-api/shrunk.yaml", cassette)):
         (project.path / path).parent.mkdir(exist_ok=True)

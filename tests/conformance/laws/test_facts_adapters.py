@@ -1,4 +1,4 @@
-"""The laws about adapters that state their facts: no false alarm, and each planted bug is found."""
+"""The laws about adapters that state their facts: no false alarm, and every planted bug is found."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def asks_again(transcript: Transcript) -> Transcript:
     return replace(always_stop(transcript), asked_again=1)
 
 
-def test_an_adapter_may_ask_for_the_rest_of_an_answer_that_goes_on() -> None:
+def test_an_adapter_may_request_the_rest_of_a_continued_answer() -> None:
     (paused, _) = exchanges("continuation")
     adapter = facts_adapter(asks_again).with_options(RunOptions(provider="gemini-api"))
     breaches = SUCCESS.findings(paused, adapter)
@@ -226,7 +226,7 @@ def test_only_the_documented_wire_is_asked_for_losses() -> None:
 
 
 def test_a_variant_that_an_adapter_refuses_breaks_no_law() -> None:
-    """The documented spelling of the same answer is not compared with it."""
+    """The refused variant is not compared with the documented form of the same answer."""
     events = b'data: {"candidates": [{"content": {"parts": [{"text": "One"}]}}]}\r\n'
     last = b'data: {"candidates": [{"finishReason": "STOP"}]}\r\n\r\n'
     joined = replace(exchanges("text")[0], reads=((1, events), (2, last)))

@@ -85,7 +85,7 @@ TOOL_CODES = ("{}", "print(f(a=1))", '{"todos":[]}', "no call", '<tool_code>{"na
 
 
 def leaking(inside: str, end: str = "</tool_code>z") -> bytes:
-    """A stream whose text has a block, cut inside its tag."""
+    """A stream whose text has a block with a cut inside its tag."""
     texts = ("a<tool_co", f"de>{inside}", end)
     messages = (
         {"response": {"candidates": [{"content": {"parts": [{"text": text}]}}]}} for text in texts
@@ -136,7 +136,7 @@ Fault = Callable[[Items, Exchange], Items]
 
 
 def faulty(fault: Fault) -> tuple[Adapter, Adapter]:
-    """Events and payloads like ours, each of which goes through one fault."""
+    """Our events and payloads, each changed by one fault."""
 
     def replay(recorded: Exchange, **options: Any) -> Items:
         return fault(our_replay(recorded, **options), recorded)
@@ -159,25 +159,25 @@ def without(items: Items, kind: str) -> Items:
 
 
 def otherwise_signed(items: Items) -> Items:
-    # as it was
+    # unchanged
     return json.loads(json.dumps(items).replace("QQ==", "Qw=="))  # type: ignore[no-any-return]
 
 
 def signed_texts(items: Items) -> Items:
-    """The payloads with the signature of the call at the text too."""
+    """The payloads with the signature of the call copied to the text."""
     text = '{"kind": "text", '
-    # as it was
+    # unchanged
     return json.loads(json.dumps(items).replace(text, f'{text}"signature": "QQ==", '))  # type: ignore[no-any-return]
 
 
 def stopped(items: Items) -> Items:
-    """The payloads with a natural stop as their end."""
+    """The payloads with a natural stop at their end."""
     end = {"type": "FINISH", "finish_reason": {"reason": "stop", "raw": "STOP"}}
     return [*without(without(items, "FINISH"), "ERROR"), end]
 
 
 def renamed(items: Items) -> Items:
-    # as it was
+    # unchanged
     return json.loads(json.dumps(items).replace('"name": "f"', '"name": "g"'))  # type: ignore[no-any-return]
 
 
@@ -332,7 +332,7 @@ def test_the_findings_of_a_fault_are_the_same_every_time() -> None:
 
 
 @pytest.mark.parametrize("variant", SPELLINGS, ids=lambda variant: variant.name)
-def test_every_spelling_says_the_same_to_the_oracle(variant: WireVariant) -> None:
+def test_the_oracle_reads_every_spelling_the_same(variant: WireVariant) -> None:
     body = THOUGHT + ANSWER
     original = gather_body(body)
     respelled = variant.change(exchange(body))

@@ -1,5 +1,5 @@
-"""A value of an odd type anywhere in an answer: no reader raises, an answer that is no good end
-for the oracle is none for a dialect, and events and dialects have the facts of the oracle.
+"""With a value of an odd type anywhere in an answer, no reader raises, a dialect has a good end
+only if the oracle has one, and events and dialects have the oracle's facts.
 """
 
 from __future__ import annotations
@@ -63,12 +63,12 @@ def with_value(message: Any, place: tuple[Any, ...], value: object) -> Any:
 
 
 def messages_of(body: bytes) -> tuple[list[bytes], list[tuple[int, bytes, Any]]]:
-    """The lines of a body, and its messages: the number of the line, what stands before the
-    message, and the message. A message is a line, or an event of one line.
+    """The lines of a body, and its messages: line number, the text before the message, and the
+    message. A message is a line, or an event of one line.
     """
     lines = body.splitlines(keepends=True)
     if not body.startswith((b"data:", b"event:")):
-        with suppress(ValueError):  # it is lines of JSON
+        with suppress(ValueError):  # the body is JSON lines
             lines = [json.dumps(json.loads(body)).encode()]
     messages = []
     for number, line in enumerate(lines):
@@ -84,7 +84,7 @@ def with_line(lines: list[bytes], number: int, before: bytes, message: object) -
 
 
 def odd_bodies(body: bytes) -> Iterator[bytes]:
-    """The body with each value of the first and the last two messages replaced."""
+    """Bodies in which one value of the first or the last two messages is replaced."""
     lines, messages = messages_of(body)
     for number, before, message in [*messages[:1], *messages[1:][-2:]]:
         for place in places(message):
@@ -118,7 +118,7 @@ NAMES_OF_PARTS = {"id", "tool_id", "tool_use_id", "call_id", "role"}
 
 
 def spelled(message: Any, place: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The names on the way to a place, each with the type of the object that has it."""
+    """The names on the path to a place, each with the type of the object that has it."""
     names: list[Any] = []
     for key in place:
         if isinstance(key, str):
@@ -129,8 +129,8 @@ def spelled(message: Any, place: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def odd_exchanges(wire: str) -> Iterator[Exchange]:
-    """Answers of a wire with each kind of value replaced once. Counts that several messages have
-    are left out: the earlier ones stay.
+    """Answers of a wire in which one value of each kind is replaced. Counts that several messages
+    have are skipped, since the earlier ones stay.
     """
     seen = set()
     for name in ANSWERS[wire]:

@@ -1,4 +1,4 @@
-"""A broken law gives a result and a small case; the search for the small case ends."""
+"""A broken law gives a result and a small case, and the search for the small case is bounded."""
 
 from __future__ import annotations
 

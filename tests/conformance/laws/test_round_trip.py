@@ -1,4 +1,4 @@
-"""Law 8 over the wires that are not generateContent's."""
+"""Law 8 on the wires other than generateContent."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""A known fault is shrunk to the smallest thing that shows it, a cut, a prefix, a field, and comes
-as a case; laws cost few replays.
+"""A known fault is shrunk to the smallest cut, prefix or field that shows it, and becomes a case;
+laws need few replays.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def exchange(body: bytes) -> Exchange:
 
 
 def shrunk(number: int, body: bytes, fault: Fault) -> tuple[AnyExchange, str]:
-    """The exchange that a fault is shrunk to, and its spec."""
+    """The exchange to which a fault is shrunk, and its spec."""
 
     def replay(recorded: AnyExchange, **options: Any) -> Items:
         return fault(our_replay(recorded, **options), recorded)
@@ -66,7 +66,7 @@ def shrunk(number: int, body: bytes, fault: Fault) -> tuple[AnyExchange, str]:
 
 
 def cut_inside(sign: bytes) -> Fault:
-    """Loses its last event where a read ends behind the first byte of a sign."""
+    """Loses its last event if a read ends after the first byte of a character."""
 
     def fault(items: Items, recorded: AnyExchange) -> Items:
         at = recorded.body.find(sign) + 1
@@ -171,6 +171,6 @@ def test_a_larger_body_needs_no_more_replays() -> None:
 
     small, large = passes(1, LARGE), passes(1, LARGE * 10)
     assert len(small) == len(large) == 2 + COMB + RANDOM_CUTS
-    assert set(large) == {len(LARGE) * 10}  # each is fed the body once
+    assert set(large) == {len(LARGE) * 10}  # the body is fed to each once
     assert len(passes(4, LARGE * 10)) <= 1 + LINES + PREFIXES
     assert len(passes(1, BODY[:200])) <= 3 + 200

@@ -1,5 +1,5 @@
-"""Law 9 body by body: one that is no answer of the wire, or has no good reason, is no good end in
-any dialect, and the oracle says so too.
+"""Law 9 on single bodies: a body that is no answer of the wire, or has no good reason, has no good
+end in any dialect or in the oracle.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ NO_GOOD_END = {
 
 
 def good_ends(wire: str, body: bytes) -> list[str]:
-    """The dialects that take a body for a good answer of a wire, and the oracle if it does."""
+    """The dialects, and the oracle, for which a body is an answer of a wire with a good end."""
     exchange = Exchange(None, 200, {}, ((None, body),), "complete", provider=wire)
     found = [] if no_good_end(PROVIDERS[wire].facts(exchange)) else ["oracle"]
     for name in DIALECTS:
@@ -141,13 +141,13 @@ def good_ends(wire: str, body: bytes) -> list[str]:
 
 
 @pytest.mark.parametrize("wire", PROVIDERS)
-def test_the_own_stream_of_a_wire_ends_well(wire: str) -> None:
+def test_a_good_stream_of_each_wire_ends_well(wire: str) -> None:
     assert good_ends(wire, GOOD[wire]) == ["oracle", *DIALECTS]
 
 
 @pytest.mark.parametrize("body", NOTHING)
 @pytest.mark.parametrize("wire", PROVIDERS)
-def test_a_body_that_says_nothing_is_no_good_end(wire: str, body: str) -> None:
+def test_a_body_without_content_is_no_good_end(wire: str, body: str) -> None:
     assert good_ends(wire, NOTHING[body]) == []
 
 

@@ -1,4 +1,4 @@
-"""Law 9 on streams of the Interactions API: changed ends that an adapter must not take for good."""
+"""Law 9 on streams of the Interactions API: an adapter must not treat the changed ends as good."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TEXT = harness.load(ROOT / "cassettes" / "interactions" / "text.yaml").exchanges
 
 
 def always_done(exchange: Any, **options: Any) -> list[dict[str, Any]]:
-    """An adapter that takes every end for a good one."""
+    """An adapter that treats every end as good."""
     payloads = [item for item in replay(exchange, **options) if item["type"] != "error"]
     done = {"type": "result", "result": "", "timestamp": "1970-01-01T00:00:00.000Z"}
     return [*(item for item in payloads if item["type"] != "result"), done]

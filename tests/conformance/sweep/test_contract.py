@@ -1,4 +1,4 @@
-"""A batch of streams becomes a batch of verdicts, whatever is in the batch."""
+"""A batch of streams gives a batch of verdicts, whatever the batch contains."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_against_a_baseline_only_what_it_kept_is_red(folder: Path) -> None:
 
 
 @pytest.mark.slow
-def test_laws_are_asked_where_they_are_named(folder: Path) -> None:
+def test_laws_are_asked_if_they_are_named(folder: Path) -> None:
     verdict = verdict_of(replace(OWN, laws=(2, 5)))
     assert verdict.laws == {"2": "passed", "5": "passed"}
     late = " + 'x' * (ASKED.append(1) or len(ASKED) % 2 == 0)"

@@ -1,4 +1,4 @@
-"""Two sweeps of the same streams are compared: what B loses that A kept."""
+"""Two sweeps of the same streams are compared: the aspects that B loses and A kept."""
 
 from __future__ import annotations
 
@@ -70,12 +70,12 @@ def test_each_lost_aspect_is_a_group_with_examples(output: Format) -> None:
     assert (found.both, found.only_a, found.only_b, found.new_errors) == (6, 0, 0, 0)
 
 
-def test_an_aspect_that_is_compared_no_more_is_lost() -> None:
+def test_an_aspect_that_is_no_longer_compared_is_lost() -> None:
     found = compared([verdict("s", text="kept")], [verdict("s", "skipped", finish="kept")])
     assert [(loss.aspect, loss.verdict) for loss in found.losses] == [("text", "not compared")]
 
 
-def test_equal_sweeps_differ_in_nothing() -> None:
+def test_equal_sweeps_have_no_differences() -> None:
     rows = [verdict(f"s{n}", "failed", text="lost") for n in range(3)]
     found = compared(rows, list(reversed(rows)))
     assert (found.worse, found.losses, found.both) == (False, (), 3)

@@ -1,4 +1,4 @@
-"""The input of a sweep becomes parts, and each part its streams."""
+"""The input of a sweep is divided into parts, and each part into its streams."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_globs_and_several_arguments_name_files_once(here: Path) -> None:
     assert sources("*.yaml", "*.yaml") == ["a.yaml:1", "b.yaml:1"]
 
 
-def test_a_file_of_no_known_format_is_a_fault_where_it_is_named(here: Path) -> None:
+def test_a_file_of_an_unknown_format_is_a_fault_if_it_is_named(here: Path) -> None:
     (here / "in").mkdir()
     (here / "in" / "readme.md").write_text("Hello, reader.", encoding="utf-8")
     (in_folder,) = read(*plan(["in"], OUT))

@@ -1,4 +1,6 @@
-"""A sweep writes one file for each part, goes on where it was, and bears the end of its workers."""
+"""A sweep writes one file for each part, resumes after an interruption, and survives the loss of
+its workers.
+"""
 
 from __future__ import annotations
 
@@ -93,14 +95,14 @@ def test_the_output_of_parquet_has_a_struct_of_aspects(day: Path) -> None:
     write_parquet(day.with_suffix(".parquet"), *(row(f"s{n}") for n in range(3)), group=3)
     sweep = planned(output="parquet", source="day.parquet")
     run_sweep(sweep, HERE)
-    table = parquet.read_table(OUT.path)  # a folder of Parquet, whatever else is in it
+    table = parquet.read_table(OUT.path)  # a folder of Parquet files that may have other files too
     assert table.column_names[:4] == ["id", "source", "adapter", "version"]
     aspects = table["aspects"].to_pylist()[0]
     assert (aspects["text"], aspects["media"]) == ("kept", None)
 
 
 def stopped_after(number: int) -> object:
-    """An engine that ends like a killed sweep after that many parts."""
+    """An engine that stops after this number of parts, like a killed sweep."""
 
     def run(run_part: RunPart, waiting: Sequence[Part]) -> Iterator[tuple[Part, Summary]]:
         for part in waiting[:number]:
@@ -110,7 +112,7 @@ def stopped_after(number: int) -> object:
     return run
 
 
-def test_a_stopped_sweep_goes_on_where_it_was() -> None:
+def test_a_stopped_sweep_resumes_with_the_next_part() -> None:
     sweep, seen = planned(), list[tuple[str, bool]]()
     with pytest.raises(KeyboardInterrupt):
         run_sweep(sweep, stopped_after(2))  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Each column of an input row, and each row that is no exchange."""
+"""Each column of an input row, and each kind of row that is no exchange."""
 
 from __future__ import annotations
 

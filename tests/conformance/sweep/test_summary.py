@@ -1,4 +1,4 @@
-"""The summary counts rows, keeps examples of each reason, and can be merged."""
+"""The summary counts rows and keeps examples of each reason, and summaries can be merged."""
 
 from __future__ import annotations
 

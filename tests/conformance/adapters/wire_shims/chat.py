@@ -1,4 +1,4 @@
-"""A shim of `openai` at Gemini's compatible endpoint: the calls go back as they came."""
+"""A shim of `openai` at Gemini's compatible endpoint; it sends the calls back unchanged."""
 
 import openai
 

@@ -1,4 +1,4 @@
-"""A shim of google-genai's ``client.interactions``: stateless, all steps go back."""
+"""A shim of google-genai's ``client.interactions``, without stored state: it sends all steps back."""
 
 import json
 
@@ -100,7 +100,7 @@ def _facts_of_end(interaction):
 
 
 def _gather(steps, item):
-    """Put the steps of an answer together."""
+    """Join the pieces of each step of an answer."""
     for index, step in enumerate(item.get("steps") or ()):
         steps[index] = step
     match item:
