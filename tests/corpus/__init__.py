@@ -1,3 +1,3 @@
-"""Walks a folder of third-party recordings: each is loaded, replayed and compared with two
-independent readers.
+"""Loads and replays each recording of a third-party folder, and compares it with two independent
+readers.
 """

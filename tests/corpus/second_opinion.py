@@ -1,9 +1,9 @@
-"""Google's own SDK as a second reader: google-genai parses the recorded bytes, and what it sees our
-events must have.
+"""Google's own SDK as a second reader: google-genai parses the recorded bytes, and our events must
+have every fact that it sees.
 
-Its client gets a transport that answers every call with one recorded body, so that its stream
-parser and its models do the reading. Content that it cannot read is reported by name, and the walk counts it:
-then there is no second opinion, and the first one stands alone.
+Its client gets a transport that answers every call with one recorded body, so the SDK's own stream
+parser and models read the body. Content that the SDK cannot read is reported by name, and the walk
+counts it. There is no second opinion on such content.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _ALONE = types.GenerateContentConfig(
 
 
 class _Answers(httpx2.BaseTransport):
-    """Answers every request with the exchange that was put in last."""
+    """Answers every request with the current exchange."""
 
     exchange: Exchange
 
@@ -57,7 +57,9 @@ class _Answers(httpx2.BaseTransport):
 
 
 class SecondOpinion:
-    """google-genai, speaking the Gemini API or Vertex AI to a recording instead of a server."""
+    """A google-genai client for the Gemini API or Vertex AI, connected to a recording instead of a
+    server.
+    """
 
     def __init__(self) -> None:
         self._answers = _Answers()
@@ -170,7 +172,7 @@ def unseen(theirs: Facts, ours: Facts) -> list[str]:
 
 
 def _signature_bytes(facts: Facts) -> list[bytes]:
-    """Either alphabet, with or without padding: the same bytes are the same signature."""
+    """Accepts both base64 alphabets, with or without padding: equal bytes are equal signatures."""
     plain_alphabet = (
         signature.replace("-", "+").replace("_", "/").rstrip("=")
         for _, signature in facts.signatures

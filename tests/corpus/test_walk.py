@@ -1,5 +1,5 @@
-"""The walk over a corpus goes red for what it is there to see; with HARNESS_CORPORA set to a folder
-it also samples that corpus.
+"""The walk over a corpus goes red for each fault that it checks. If HARNESS_CORPORA names a folder,
+a sample of that corpus is walked too.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def crashing(exchange: harness.Exchange, **options: Any) -> list[dict[str, Any]]
     raise IndexError("pop from an empty list")
 
 
-def test_a_crash_is_red_and_the_walk_goes_on(tmp_path: Path) -> None:
+def test_a_crash_is_red_and_the_walk_continues(tmp_path: Path) -> None:
     result = walked(corpus(tmp_path), replay=crashing)
     assert result.crashes == 1
     assert any("IndexError" in line for line in result.red)
@@ -184,7 +184,7 @@ NO_READER = {
 
 
 @pytest.mark.parametrize(("url", "why"), NO_READER.items())
-def test_what_is_not_replayed_is_named(tmp_path: Path, url: str, why: str) -> None:
+def test_an_exchange_that_is_not_replayed_has_a_reason(tmp_path: Path, url: str, why: str) -> None:
     folder = corpus(tmp_path, {"n_generate": 0, "n_streamed": 0}, text=cassette(url, "{}"))
     result = walked(folder)
     assert result.not_replayed == {why: 1}
@@ -250,9 +250,7 @@ def test_unknown_kinds_are_listed_by_name(tmp_path: Path) -> None:
     assert result.red == []
 
 
-def test_no_folder_is_a_mistake_of_the_caller(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_missing_folder_is_bad_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([str(tmp_path / "nowhere")]) == 2
     assert "MANIFEST.jsonl" in capsys.readouterr().err
 
@@ -290,7 +288,7 @@ def test_exceptions_excuse_only_what_is_red_and_are_few() -> None:
         ('data: {"promptFeedback": {"blockReason": "SAFETY"}}\n\n', "block_reason"),
     ],
 )
-def test_google_genai_sees_what_our_events_would_lack(body: str, lacking: str) -> None:
+def test_google_genai_finds_facts_that_our_events_lack(body: str, lacking: str) -> None:
     found = second_findings(body, STREAM)
     assert any(lacking in line for line in found), found
 
@@ -302,7 +300,7 @@ def test_google_genai_finds_nothing_lacking_in_a_faithful_replay(body: str) -> N
 
 
 def second_findings(theirs: str, ours: str) -> list[str]:
-    """The facts that google-genai sees in one body and the events of another lack."""
+    """The facts that google-genai sees in one body and the events of another body lack."""
 
     def exchange(text: str) -> harness.Exchange:
         return harness.Exchange(
@@ -325,7 +323,7 @@ def second_findings(theirs: str, ours: str) -> list[str]:
         (STREAM.replace('"STOP"', "1"), "AttributeError in the SDK"),
     ],
 )
-def test_what_google_genai_cannot_read_has_a_name(body: str, why: str) -> None:
+def test_content_that_google_genai_cannot_read_has_a_name(body: str, why: str) -> None:
     exchange = harness.Exchange(
         None, 200, {}, ((None, body.encode()),), provider="gemini-api", generates=True
     )

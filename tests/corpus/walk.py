@@ -78,7 +78,7 @@ Replay = Callable[..., list[dict[str, Any]]]
 
 @dataclass
 class FileResult:
-    """The findings in one file; ``red`` are sentences."""
+    """The findings in one file; ``red`` contains sentences."""
 
     path: str
     format: str
@@ -98,8 +98,8 @@ class FileResult:
 
 @dataclass(frozen=True)
 class Walk:
-    """How every file is walked. ``replay`` is `harness.replay`, or a faulty one that the walk must
-    see.
+    """The settings for every file. ``replay`` is `harness.replay`, or a faulty one that the walk
+    must find.
     """
 
     folder: Path
@@ -206,7 +206,7 @@ class Walk:
 
 
 def _why_not(exchange: harness.Exchange) -> str:
-    """The name of the wire that is not read, or that the exchange is no answer of a model."""
+    """The name of the wire without a reader, or a note that the exchange does not generate."""
     path = urlsplit(exchange.request.url).path if exchange.request else ""
     if exchange.request is None or exchange.request.method != "POST":
         return "does not generate"
@@ -214,8 +214,8 @@ def _why_not(exchange: harness.Exchange) -> str:
 
 
 def _read_twice(exchange: harness.Exchange, result: FileResult) -> Iterator[str]:
-    """Count the frames that a strict decoder takes, and compare its events with those of the plain
-    reader, which reads every frame whose JSON was looked at before.
+    """Count the frames that a strict decoder accepts, and compare its events with those of the
+    plain reader, which reads every frame whose JSON is already decoded.
     """
     provider = PROVIDERS[choose_provider(exchange, None)]
     frames, answer = frames_of(exchange), provider.answer(exchange, exchange.model, None)
@@ -224,7 +224,7 @@ def _read_twice(exchange: harness.Exchange, result: FileResult) -> Iterator[str]
     for number, frame in enumerate(frames, 1):
         events = usual.feed(frame)
         result.strict += type(frame.message) is bytes
-        assert frame.json == frame.message  # decoded, so that the plain reader takes it
+        assert frame.json == frame.message  # decoded, so that the plain reader reads it
         if to_builtins(events) != to_builtins(plain.feed(frame)):
             yield f"frame {number}: the strict decoder and the plain reader differ"
 
@@ -240,7 +240,7 @@ def _refused_though_answered(exchange: harness.Exchange) -> Iterator[str]:
 
 
 def without_times(exchange: harness.Exchange) -> harness.Exchange:
-    """The exchange without the times of its reads, which other cuts do not have."""
+    """The exchange without the times of its reads, since other cuts have no times."""
     return replace(exchange, reads=tuple((None, data) for _, data in exchange.reads))
 
 
@@ -248,14 +248,14 @@ _second: list[SecondOpinion] = []
 
 
 def second_opinion() -> SecondOpinion:
-    """The SDK's client of this process, made when it is first asked."""
+    """The SDK client of this process, made at the first call."""
     if not _second:
         _second.append(SecondOpinion())
     return _second[0]
 
 
 def is_streamed(exchange: harness.Exchange) -> bool:
-    """Told by the URL; without one, by the body: only a stream is SSE or an array."""
+    """Decided by the URL; without one, by the body: only a stream is SSE or an array."""
     if exchange.request is not None:
         return "streamGenerateContent" in exchange.request.url
     return exchange.body.lstrip()[:1] not in (b"{", b"") and not exchange.body.lstrip().startswith(
@@ -269,7 +269,9 @@ def walk_all(
     jobs: int,
     progress: Callable[[int], None] = lambda done: None,
 ) -> list[FileResult]:
-    """Every file of the manifest, in its order. ``told`` is called with the number done so far."""
+    """Walk every file of the manifest, in order. ``told`` is called with the number of finished
+    files.
+    """
     results = []
     if jobs <= 1:
         for row in rows:
@@ -284,7 +286,9 @@ def walk_all(
 
 
 def read_manifest(folder: Path) -> list[dict[str, Any]]:
-    """The lines of MANIFEST.jsonl, and a line for each script of a run, which it does not list."""
+    """The lines of MANIFEST.jsonl, and a line for each script of a run, which the manifest does not
+    list.
+    """
     rows = [
         json.loads(line)
         for line in (folder / "MANIFEST.jsonl").read_text(encoding="utf-8").splitlines()
@@ -296,8 +300,8 @@ def read_manifest(folder: Path) -> list[dict[str, Any]]:
 
 
 def excuse(results: list[FileResult], exceptions: dict[str, str]) -> tuple[list[str], list[str]]:
-    """The findings that stay red, and those that an exception excuses. Only faults of loading and
-    of counting can be excused. An exception that excuses nothing is red itself.
+    """The findings that stay red, and those that an exception excuses. An exception can excuse only
+    faults of loading and counting. An exception that excuses nothing is red itself.
     """
     red, excused = [], []
     for result in results:
@@ -319,7 +323,7 @@ def excuse(results: list[FileResult], exceptions: dict[str, str]) -> tuple[list[
 
 
 def summary(results: list[FileResult], red: list[str], excused: list[str]) -> str:
-    """The walk in words, the bad news last."""
+    """The summary of the walk as text, with the failures last."""
     lines = [
         f"files {len(results)}, generate calls {sum(r.generate for r in results)}, streamed {sum(r.streamed for r in results)}"
     ]
@@ -386,7 +390,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def read_exceptions() -> dict[str, str]:
-    """Path → reason of the files that may be red."""
+    """Path → reason, for the files that may be red."""
     data = parse((Path(__file__).parent / "exceptions.yaml").read_text(encoding="utf-8"))
     return dict(data or {})
 
