@@ -1,4 +1,4 @@
-"""The value of a dialect: complete, or an error that says what is missing."""
+"""The value of a dialect is complete, or an error names the missing field."""
 
 from __future__ import annotations
 

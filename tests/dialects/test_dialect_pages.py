@@ -1,5 +1,5 @@
-"""The pages about art, mind and agent-events say what the code does: tables are held against
-tables, what becomes of an event is tried.
+"""The pages about art, mind and agent-events agree with the code: tables are compared with tables,
+and the effect of each event is tried.
 """
 
 from __future__ import annotations
@@ -133,10 +133,10 @@ def payloads(
 
 
 def effect(name: str, kind: str) -> set[str]:
-    """The types of the payloads that are there, or differ, because of an event of this kind."""
+    """The types of the payloads that an event of this kind adds or changes."""
     before: list[ev.Event] = [] if kind == "start" else [ev.Start("m"), ev.Text("a")]
     if kind in ("error", "blocked", "incomplete") and name == "agent-events":
-        before.append(ev.Finish("stop", "STOP"))  # so that the end would have been a good one
+        before.append(ev.Finish("stop", "STOP"))  # without the event, the end is good
     after, base = (
         Counter(json.dumps(payload, sort_keys=True) for payload in payloads(name, events))
         for events in ([*before, *SAMPLES[kind]], before)
@@ -146,13 +146,13 @@ def effect(name: str, kind: str) -> set[str]:
 
 @pytest.mark.parametrize("kind", ev.KINDS)
 @pytest.mark.parametrize("name", NAMES)
-def test_what_becomes_of_an_event(name: str, kind: str) -> None:
+def test_the_effect_of_each_event_is_as_documented(name: str, kind: str) -> None:
     (row,) = [row for row in TABLES[name]["event"] if kind in words(row[0])]
     assert set(words(row[1])) == effect(name, kind)
     assert words(row[1]) or row[1] == "nothing"
 
 
-def test_every_event_of_the_tables_is_one() -> None:
+def test_every_table_lists_each_event_once() -> None:
     for name in NAMES:
         assert Counter(word for row in TABLES[name]["event"] for word in words(row[0])) == Counter(
             list(ev.KINDS)
@@ -190,8 +190,8 @@ def strings(value: Any) -> set[str]:
 
 
 def is_shown(word: str, shown: set[str]) -> bool:
-    """Whether a word of a table stands in what the code gave: ``{a, b}`` are keys, ``<…>`` is any
-    text, a type may be told by its end.
+    """Whether the output of the code contains a word of a table. ``{a, b}`` stands for keys and
+    ``<…>`` for any text; a type may be given by its last part.
     """
     if word.startswith("{"):
         return {name.strip(" :…") for name in word.strip("{}").split(",")} <= shown
@@ -201,7 +201,7 @@ def is_shown(word: str, shown: set[str]) -> bool:
 
 @pytest.mark.parametrize("kind", ev.KINDS)
 @pytest.mark.parametrize("name", NAMES)
-def test_every_word_about_an_event_is_one_of_the_code(name: str, kind: str) -> None:
+def test_every_word_about_an_event_occurs_in_the_code(name: str, kind: str) -> None:
     (row,) = [row for row in TABLES[name]["event"] if kind in words(row[0])]
     examples = [
         sample
@@ -215,7 +215,7 @@ def test_every_word_about_an_event_is_one_of_the_code(name: str, kind: str) -> N
     ]
     shown = strings(
         [*tried, "write_todos", "todos", *RATE_LIMITED]
-    )  # what the wire says, and not the payloads
+    )  # words of the wire that the payloads lack
     assert [word for word in words(row[2]) if not is_shown(word, shown)] == []
 
 
@@ -236,7 +236,7 @@ ASKED: Mapping[str, Any] = {
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_every_word_about_a_role_is_one_of_the_code(role: str) -> None:
+def test_every_word_about_a_role_occurs_in_the_code(role: str) -> None:
     (row,) = [row for row in TABLES["art"]["role"] if words(row[0]) == [role]]
     asked = request_translator("art").translate(ASKED[role], {}, Session())
     assert [
@@ -251,7 +251,7 @@ def test_every_word_about_a_role_is_one_of_the_code(role: str) -> None:
         assert asked.body["contents"][-1]["role"] == words(row[1])[0]
 
 
-def test_every_word_about_a_record_is_one_of_the_code() -> None:
+def test_every_word_about_a_record_occurs_in_the_code() -> None:
     call = {"type": "tool_code", "name": "f", "args": {}}
     history = [call, {**call, "type": "tool_result", "result": 1}]
     shown = strings(
@@ -298,7 +298,7 @@ def test_mind() -> None:
 
 
 def listed(todo: Any) -> list[Any]:
-    """The items of a to-do list of this one."""
+    """The items of the to-do list that has this item."""
     (made,) = (
         payload
         for payload in payloads(

@@ -1,5 +1,5 @@
-"""The facts of the dialects that carry a part of an answer: every fault in what they must carry is
-found.
+"""The facts of the dialects that carry part of an answer: every fault in the facts that they must
+carry is found.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ def test_every_dropped_payload_with_a_fact_is_missed(dialect: str, index: int) -
         ("mind", 2, {"args": {"a": True}}, "argument lost: f"),
     ],
 )
-def test_each_difference_is_said_in_a_sentence(
+def test_each_difference_has_its_sentence(
     dialect: str, index: int, change: dict[str, Any], sentence: str
 ) -> None:
     wire, payloads = FAITHFUL[dialect]
@@ -249,7 +249,7 @@ def test_every_way_to_end_is_known_and_missed(name: str) -> None:
     assert losses(wire, gather(dialect, payloads), dialect, interrupted=interrupted) == []
     errors = [payload for payload in payloads if payload["type"] in ("error", "ERROR")]
     without = [payload for payload in payloads if payload not in errors]
-    if name != "agent-events, cut":  # its turn.completed says as much
+    if name != "agent-events, cut":  # its turn.completed has the same content
         assert losses(
             wire,
             gather(dialect, [*without, *([] if "nothing" not in name else ART)]),
@@ -275,7 +275,7 @@ def test_an_answer_that_holds_something_is_not_called_invalid() -> None:
     ]
 
 
-def test_what_follows_a_refusal_is_no_loss_where_nothing_follows_it() -> None:
+def test_text_after_a_refusal_is_no_loss_in_art() -> None:
     text = b'data: {"candidates":[{"content":{"parts":[{"text":"late"}]}}]}\n\n'
     wire = gather_body(b'data: {"promptFeedback":{"blockReason":"SAFETY"}}\n\n' + text)
     assert (

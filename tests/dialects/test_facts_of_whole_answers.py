@@ -195,7 +195,7 @@ def test_every_dropped_item_with_a_fact_is_missed(dialect: str, index: int) -> N
         ("errors", [(503, "overloaded")], "error lost"),
     ],
 )
-def test_each_difference_is_said_in_a_sentence(
+def test_each_difference_has_its_sentence(
     dialect: str, attribute: str, value: Any, sentence: str
 ) -> None:
     wire = copy.deepcopy(WIRE)
@@ -217,7 +217,7 @@ def test_each_difference_is_said_in_a_sentence(
     ],
 )
 @pytest.mark.parametrize("dialect", ["events", "unified-llm"])
-def test_what_the_richer_layers_must_carry_is_missed_there(
+def test_facts_that_the_richer_layers_must_carry_are_missed(
     dialect: str, attribute: str, value: Any, sentence: str
 ) -> None:
     wire = copy.deepcopy(WIRE)
@@ -315,7 +315,7 @@ def test_a_cut_is_an_error_that_the_wire_does_not_have() -> None:
     ]
     carried = gather("anthropic", payloads, {})
     assert losses(wire, carried, "anthropic", interrupted=True) == []
-    assert losses(wire, carried, "anthropic") == []  # it gives no reason to end
+    assert losses(wire, carried, "anthropic") == []  # it has no finish reason
     wire.finish, wire.ended_well = "STOP", True
     assert losses(wire, carried, "anthropic") == ['error invented: None "cut"']
 

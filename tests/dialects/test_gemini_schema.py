@@ -1,5 +1,5 @@
-"""JSON Schema → Gemini's Schema: every keyword, references, joins, and the bounds that hold
-whatever comes.
+"""JSON Schema → Gemini's Schema: every keyword, references, joins, and limits that hold for any
+input.
 """
 
 from __future__ import annotations

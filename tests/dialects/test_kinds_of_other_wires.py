@@ -48,7 +48,7 @@ def test_unified_llm_passes_on_the_pieces_of_arguments() -> None:
 
 
 @pytest.mark.parametrize("name", DIALECTS)
-def test_a_call_whose_arguments_are_no_object_is_no_good_end(name: str) -> None:
+def test_a_call_whose_arguments_are_no_object_has_no_good_end(name: str) -> None:
     dialect = DIALECTS[name]
     payloads = replay(name, [START, *WHOLE, *INVALID, STOP])
     facts = dialect.facts(payloads, Session())

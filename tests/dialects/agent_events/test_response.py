@@ -1,5 +1,5 @@
-"""The agent-events dialect, and the parser that its own system has; what a whole stream gives
-stands in specs/agent-events.
+"""The agent-events dialect, and the parser of its own system. Whole streams are in
+specs/agent-events.
 """
 
 from __future__ import annotations
@@ -252,7 +252,7 @@ def test_the_parser_agrees_with_a_replay_at_every_cut(cuts: set[int]) -> None:
         ([ev.Notice("error", "m", {}), ev.Finish("stop", "STOP")], DONE),
     ],
 )
-def test_the_turn_ends_once_and_says_how(events: list[ev.Event], end: Payload) -> None:
+def test_the_turn_ends_once_with_its_kind_of_end(events: list[ev.Event], end: Payload) -> None:
     payloads = translate(ev.Start("m"), *events)
     assert payloads[-1] == end
     assert [payload["type"] for payload in payloads].count("turn.completed") == 1
@@ -273,7 +273,7 @@ def test_an_error_has_the_code_that_the_wire_gives(error: ev.Event, code: str | 
     assert translate(error)[0].get("code") == code
 
 
-def test_a_call_that_never_ended_is_told_with_what_came_of_it() -> None:
+def test_an_unfinished_call_starts_with_the_arguments_so_far() -> None:
     payloads = translate(
         ev.Start(), ev.CallStart(1, "f"), ev.CallPiece(1, "$.a", "x"), ev.Incomplete("cut")
     )
@@ -286,7 +286,7 @@ def test_a_call_that_never_ended_is_told_with_what_came_of_it() -> None:
     assert [payload["type"] for payload in payloads[2:]] == ["error", "turn.completed"]
 
 
-def test_results_of_calls_that_share_an_id_go_to_them_in_turn() -> None:
+def test_results_of_calls_with_the_same_id_are_assigned_in_order() -> None:
     calls = [
         event
         for number in (1, 2)

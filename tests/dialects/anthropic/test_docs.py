@@ -1,4 +1,4 @@
-"""The page about the anthropic dialect says what the code does: each of its tables is held against
+"""The page about the anthropic dialect agrees with the code: each of its tables is compared with
 the table in the code.
 """
 
@@ -28,7 +28,7 @@ ERROR = "error"
 
 
 def tables() -> dict[str, list[Row]]:
-    """Each table of the page by the first cell of its head."""
+    """Each table of the page, by the first cell of its head."""
     found: dict[str, list[Row]] = {}
     for table in re.findall(r"(?:^\|.*\n)+", PAGE.read_text(encoding="utf-8"), re.MULTILINE):
         head, _, *rows = [
@@ -78,7 +78,7 @@ def test_order() -> None:
     }
 
 
-def test_every_kind_of_event_has_a_row_and_a_reaction() -> None:
+def test_every_kind_of_event_has_a_row_and_is_tried() -> None:
     kinds = [word for row in TABLES["canonical event"] for word in words(row[0])]
     assert sorted(kinds) == sorted(ev.KINDS)
     assert {ev.KINDS[kind] for kind in kinds} == set(OPENED)
@@ -133,7 +133,7 @@ BODY: dict[str, Any] = {
 
 @pytest.mark.filterwarnings("ignore:tool_choice.type. left out")
 @pytest.mark.parametrize("row", TABLES["field of the body"], ids=lambda row: words(row[0])[0])
-def test_another_value_of_a_field_changes_what_the_page_names(row: Row) -> None:
+def test_a_changed_field_changes_the_places_that_the_page_names(row: Row) -> None:
     [field], whole = words(row[0]), places(BODY)
     changed = (
         {**BODY, field: [{"role": "user", "content": "b"}]}
@@ -154,7 +154,7 @@ def test_every_field_that_is_read_is_on_the_page() -> None:
 
 
 def places(body: dict[str, Any]) -> dict[str, Any]:
-    """The fields of the request, those of its two configurations one by one."""
+    """The fields of the request; the fields of its two configurations are listed one by one."""
     found: dict[str, Any] = {}
     for key, value in harness.request(body, dialect="anthropic").items():
         found |= (

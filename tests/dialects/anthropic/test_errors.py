@@ -1,4 +1,4 @@
-"""The Messages stream of answers that fail or are interrupted: golden streams, a row a rule."""
+"""The Messages stream of answers that fail or are interrupted: golden streams, one rule a row."""
 
 from __future__ import annotations
 

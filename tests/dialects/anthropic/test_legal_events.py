@@ -1,4 +1,4 @@
-"""The Messages stream of any legal events: its order, and what it carries."""
+"""The Messages stream of any legal events: its order and its content."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_everything_of_legal_events_is_carried(
             case ev.CallStart(name=name) if all(event is not call for call in invalid):
                 names.append(name)
         if not isinstance(event, ev.ToolResult) and getattr(event, "signature", None):
-            # the line above asked for it
+            # the line above requested it
             signatures.append(event.signature)  # type: ignore[attr-defined]
     assert "".join(deltas(payloads, "text_delta", "text")) == "".join(texts)
     thoughts = [event.text for event in answer if isinstance(event, ev.Reasoning)]

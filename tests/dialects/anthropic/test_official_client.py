@@ -1,4 +1,5 @@
-"""The official anthropic client repeats recorded conversations, in a proxy and with ``harness serve``.
+"""The official anthropic client repeats recorded conversations, with a proxy and with ``harness
+serve``.
 
 It reads our streams, and its next request is translated into the recorded Gemini request.
 """
@@ -164,8 +165,8 @@ def served(cassette: Path) -> Iterator[str]:
 @pytest.mark.slow
 @pytest.mark.parametrize("case", SERVED.values(), ids=SERVED)
 def test_the_official_client_repeats_the_conversation_when_served(case: Json) -> None:
-    """The server answers a turn only if its Gemini request is the recorded one, each signature at
-    its part.
+    """The server answers a turn only if its Gemini request equals the recorded one, with each
+    signature at its part.
     """
     need("anthropic", importlib.util.find_spec("anthropic"), "anthropic is not installed")
     anthropic = import_module("anthropic")
@@ -180,7 +181,7 @@ def test_the_official_client_repeats_the_conversation_when_served(case: Json) ->
         for exchange, turn in zip(harness.load(cassette).exchanges, [*later, None], strict=True):
             with client.messages.stream(**prompt) as stream:
                 message = stream.get_final_message()
-            # gives names and ids as the server does
+            # gives the same names and ids as the server
             harness.request(prompt, dialect="anthropic", session=session)
             payloads = harness.replay(exchange, dialect="anthropic", session=session)
             (delta,) = [payload for payload in payloads if payload["type"] == "message_delta"]

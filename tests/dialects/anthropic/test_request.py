@@ -1,4 +1,4 @@
-"""Messages requests: what stands in no golden case — round trips of every recording with calls,
+"""Messages requests, beyond the golden cases: round trips of every recording with calls,
 accumulation, names, hostile prompts.
 """
 
@@ -49,8 +49,8 @@ def answers_with_calls() -> Iterator[Any]:
 
 
 def said_by(events: list[Json], texts: str) -> tuple[list[Json], list[Json]]:
-    """The calls of the wire as (id, name, arguments), and every signature with the call it is on;
-    ``texts``: what stayed text.
+    """The calls of the wire as (id, name, arguments), and every signature with its call; ``texts``:
+    blocks that stayed text.
     """
     calls, signatures, open_calls = [], [], {}
     for event in events:
@@ -117,7 +117,7 @@ def test_every_recorded_call_goes_back_complete(
     ]
 
 
-# ---------------------------------------------------------------- how an application goes on
+# ---------------------------------------------------------------- how an application continues
 
 
 def start(index: int, **block: Any) -> Json:
@@ -191,7 +191,7 @@ def not_run(call_id: str) -> Json:
     return {"type": "tool_result", "tool_use_id": call_id, "content": content, "is_error": True}
 
 
-def test_the_user_may_go_on_and_an_empty_answer_is_none() -> None:
+def test_the_user_may_continue_after_any_answer() -> None:
     assert follow_up(PROMPT, ANSWER, "Thanks.")["messages"][1:] == [
         {"role": "assistant", "content": CONTENT},
         {
@@ -207,7 +207,7 @@ def test_the_user_may_go_on_and_an_empty_answer_is_none() -> None:
     ]
 
 
-def test_a_block_that_an_error_breaks_off_is_left_out() -> None:
+def test_a_block_that_an_error_interrupts_is_dropped() -> None:
     broken = [*ANSWER[:9], {"type": "error", "error": {"type": "api_error", "message": "cut"}}]
     assert follow_up(PROMPT, broken, "Again.")["messages"][1]["content"] == CONTENT[:1]
 
@@ -235,7 +235,7 @@ def test_outcomes_that_fit_no_answer_are_refused(
         follow_up(PROMPT, payloads, [ToolOutcome("r")] * count)
 
 
-# ---------------------------------------------------------------- what the session knows
+# ---------------------------------------------------------------- the memory of the session
 
 
 def asked_again(session: Session, **call: Any) -> Json:
@@ -452,11 +452,11 @@ def test_a_schema_that_nests_without_end_is_cut_with_a_warning() -> None:
     "prompt",
     [None, [], "x", {"messages": {}}, {"messages": [1]}, {"messages": [{"role": "user"}]}, {}],
 )
-def test_what_is_no_request_at_all_is_refused(prompt: Any) -> None:
+def test_a_value_that_is_no_request_is_refused(prompt: Any) -> None:
     with pytest.raises(TranslationError):
         harness.request(prompt, dialect="anthropic")
 
 
-def test_options_are_none_of_this_dialect() -> None:
+def test_this_dialect_has_no_options() -> None:
     with pytest.raises(TranslationError, match=r"^options: a Messages request has none"):
         harness.request(PROMPT, dialect="anthropic", options={"temperature": 1})

@@ -1,5 +1,5 @@
-"""The Anthropic Messages stream: golden streams, a row a rule, and legal order and content for any
-legal events.
+"""The Anthropic Messages stream: golden streams, one rule a row, and legal order and content for
+any legal events.
 """
 
 from __future__ import annotations
@@ -296,7 +296,7 @@ def test_calls(events: list[ev.Event], expected: list[Payload]) -> None:
         (ev.Text("x", role="system"), [stop(0), unknown(to_builtins(ev.Text("x", role="system")))]),
     ],
 )
-def test_unusual_text_inside_a_block_is_no_plain_piece(
+def test_unusual_text_inside_a_block_is_no_plain_delta(
     event: ev.Event, between: list[Payload]
 ) -> None:
     payloads = translate(ev.Start("gemini-3-pro"), ev.Text("a"), event, ev.Text("b"))

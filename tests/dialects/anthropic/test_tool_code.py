@@ -1,5 +1,5 @@
-"""Calls written as ``<tool_code>``, in every form, split at every position; signatures of calls,
-kept within bounds.
+"""Calls written as ``<tool_code>``, in every form and split at every position; the bounded memory
+of signatures of calls.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ FORMS: dict[str, tuple[str, Said]] = {
 
 
 @pytest.mark.parametrize(("text", "expected"), FORMS.values(), ids=FORMS)
-def test_every_form_split_at_every_position_says_the_same(text: str, expected: Said) -> None:
+def test_every_form_split_at_every_position_reads_the_same(text: str, expected: Said) -> None:
     assert said([{"text": text}]) == expected
     assert said(*([{"text": character}] for character in text)) == expected
     assert said([{"text": character} for character in text]) == expected
@@ -150,7 +150,7 @@ def test_every_form_split_at_every_position_says_the_same(text: str, expected: S
 
 
 @pytest.mark.parametrize(("text", "expected"), FORMS.values(), ids=FORMS)
-def test_bytes_that_come_one_by_one_say_the_same(text: str, expected: Said) -> None:
+def test_single_bytes_read_the_same(text: str, expected: Said) -> None:
     cut = answer([{"text": text}])
     assert harness.replay(cut, dialect="anthropic", cuts="bytes", tools=TOOLS) == harness.replay(
         cut, dialect="anthropic", tools=TOOLS

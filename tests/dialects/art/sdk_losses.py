@@ -1,9 +1,9 @@
-"""The losses of the official SDK: how the StreamEvents of ART's adapter differ from those of the raw
-wire, and the input that the SDK refuses.
+"""The losses of the official SDK: the differences between the StreamEvents of ART's adapter and
+those of the raw wire, and the input that the SDK refuses.
 
 Both tables are checked against every shipped cassette: a difference without an entry fails, and so
-does an entry that no cassette shows. Fields that the SDK drops, but StreamEvents have no place for,
-are not here.
+does an entry that no cassette shows. Fields that the SDK drops, but StreamEvents cannot carry, are
+not listed here.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ SPELLED: Final = frozenset({"promptFeedback", "usageMetadata", "finishReason"})
 
 
 class Answer(NamedTuple):
-    """One answer: its raw ``body``, and the names of the fields that the SDK's objects of it have
-    (``kept``), which are no losses.
+    """One answer: its raw ``body``, and ``kept``, the names of the fields of the SDK's objects.
+    These fields are no losses.
     """
 
     body: bytes
@@ -30,7 +30,7 @@ class Answer(NamedTuple):
 
 
 class Loss(NamedTuple):
-    """``explains(wire, sdk, answer)`` says whether this loss makes one StreamEvent (or None) of the
+    """``explains(wire, sdk, answer)``: whether this loss turns one StreamEvent (or None) of the
     wire into that of the SDK.
     """
 
@@ -228,7 +228,7 @@ def _without(payload: Payload | None, *fields: str) -> Payload:
 
 
 def _holds_less(whole: Any, part: Any) -> bool:
-    """Whether ``part`` is ``whole`` without some of its keys, at any depth."""
+    """Whether ``part`` is ``whole`` with some of its keys missing, at any depth."""
     if isinstance(whole, dict) and isinstance(part, dict):
         inside = all(
             key in whole and (whole[key] == value or _holds_less(whole[key], value))

@@ -1,5 +1,5 @@
-"""ART's adapter on the official SDK: what it sends, what it says when it can't, and that it reads
-each cassette as the wire path does.
+"""ART's adapter on the official SDK: its requests, its errors, and that it reads each cassette like
+the wire path.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ pytestmark = pytest.mark.filterwarnings(
 
 
 class Wire(httpx2.AsyncBaseTransport):
-    """Answers each request with the exchange, read by read, and is the clock of the recording."""
+    """Answers each request with the exchange, read by read, and simulates the clock of the
+    recording.
+    """
 
     def __init__(self, exchange: Exchange) -> None:
         self.exchange = exchange
@@ -81,7 +83,7 @@ def adapter(wire: Wire, timed: bool = False, **how: Any) -> Listening:
 
 
 class Listening(GeminiAdapter):
-    """The adapter, with the names of all fields that the SDK's objects had."""
+    """The adapter, which notes the names of all fields of the SDK's objects."""
 
     kept: set[str]
 
@@ -104,7 +106,7 @@ def names_in(value: Any) -> set[str]:
 def call(
     exchange: Exchange, prompt: Any, options: Payload | None = None, **how: Any
 ) -> tuple[list[Payload], Wire]:
-    """The adapter's StreamEvents for this answer, and the wire with what was asked."""
+    """The adapter's StreamEvents for this answer, and the wire with the requests."""
     wire = Wire(exchange)
     client = adapter(wire, **how)
 
@@ -129,7 +131,7 @@ def shipped() -> list[Any]:
         for number, exchange in enumerate(load(path).exchanges, 1):
             if (
                 exchange.generates and exchange.provider in READ and exchange.end != "aborted"
-            ):  # where the client left, it raised nothing
+            ):  # nothing was raised if the client left
                 found.append(pytest.param(exchange, id=f"{path.parent.name}/{path.stem}-{number}"))
     return found
 
@@ -141,7 +143,9 @@ Read = dict[str, tuple[Answer, list[Payload], list[Payload]]]
 
 @pytest.fixture(scope="module")
 def both_ways() -> Read:
-    """Each shipped exchange by its id. One client a surface reads them all."""
+    """Each shipped exchange by its id, read in both ways. Each surface uses one client for all of
+    them.
+    """
     return asyncio.run(read_all())
 
 
@@ -177,8 +181,8 @@ async def read_all() -> Read:
 def differences(
     wire: list[Payload], sdk: list[Payload]
 ) -> list[tuple[Payload | None, Payload | None]]:
-    """The StreamEvents that only one side has, or that differ: each with its twin on the other
-    side, if it has one.
+    """The StreamEvents that differ or that only one side has, each with its counterpart on the
+    other side, if there is one.
     """
     one, other = (
         [json.dumps(payload, sort_keys=True) for payload in plain(side)] for side in (wire, sdk)
@@ -204,7 +208,7 @@ def kind(payload: Payload) -> tuple[str, frozenset[str]]:
 
 
 def plain(payloads: list[Payload]) -> list[Payload]:
-    """With numbers in one form."""
+    """The value with its numbers in one form."""
     loaded: list[Payload] = json.loads(json.dumps(payloads), parse_int=float)
     return loaded
 

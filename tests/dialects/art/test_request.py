@@ -279,7 +279,9 @@ LEFT_OUT: dict[str, tuple[list[Message], Message, str]] = {
 
 
 @pytest.mark.parametrize(("prompt", "options", "message"), LEFT_OUT.values(), ids=LEFT_OUT)
-def test_what_is_left_out_is_told(prompt: list[Message], options: Message, message: str) -> None:
+def test_a_dropped_field_is_a_warning(
+    prompt: list[Message], options: Message, message: str
+) -> None:
     warnings = request_translator("art").translate(prompt, options, Session()).warnings
     assert [warning[: len(message)] for warning in warnings] == [message]
     with pytest.warns(TranslationWarning):
@@ -316,7 +318,7 @@ def test_the_model(options: Message, model: str) -> None:
     )
 
 
-def test_what_follows_an_answer() -> None:
+def test_the_prompt_after_an_answer() -> None:
     assert ART.request
     payloads: list[Message] = [
         {"type": "TOKEN", "data": "hm", "tokenType": "LLM_THINKING"},

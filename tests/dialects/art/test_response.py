@@ -1,4 +1,4 @@
-"""ART StreamEvents: whose they are, the two modes, what ends them, the clock; and legal order and
+"""ART StreamEvents: the ids of the caller, the two modes, the end, the clock; and legal order and
 content for any legal events.
 """
 
@@ -207,7 +207,7 @@ def test_the_call_context_chooses_the_token_types_in_both_modes(
     ]
 
 
-def test_every_event_is_the_callers() -> None:
+def test_every_event_has_the_ids_of_the_caller() -> None:
     events = [START, ev.Text("a"), ev.Unknown("frame", 1), STOP]
     payloads = translate(*events, threadId="t1", traceId="x1", sessionId="s1")
     assert {(p["threadId"], p["traceId"], p["sessionId"]) for p in payloads} == {("t1", "x1", "s1")}
@@ -224,7 +224,7 @@ def test_a_unary_answer_is_one_token_of_thoughts_and_one_of_text() -> None:
     ]
 
 
-def test_a_unary_answer_that_fails_is_told_before_the_error() -> None:
+def test_the_tokens_of_a_failed_unary_answer_precede_the_error() -> None:
     events = [START, ev.Text("a"), ev.Text("b"), ev.Error("x", 500)]
     assert translate(*events, streamed=False) == [token("ab"), *failed("ApiError", "x", code=500)]
 
@@ -249,12 +249,12 @@ CLOCKS: list[tuple[list[Clocked], Payload]] = [
 
 
 @pytest.mark.parametrize(("events", "times"), CLOCKS)
-def test_times_are_the_recordings(events: list[Clocked], times: Payload) -> None:
+def test_times_are_those_of_the_recording(events: list[Clocked], times: Payload) -> None:
     data = translate(*events)[-2]["data"]
     assert {name: value for name, value in data.items() if name.endswith("Ms")} == times
 
 
-def test_replay_tells_the_mode_and_the_clock() -> None:
+def test_replay_passes_on_the_mode_and_the_clock() -> None:
     body = b'{"candidates": [{"content": {"parts": [{"text": "a"}, {"text": "b"}]}, "finishReason": "STOP"}]}'
     url = "https://generativelanguage.googleapis.com/v1beta/models/m:"
     for method, data, tokens in (

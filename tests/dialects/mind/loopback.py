@@ -19,7 +19,7 @@ CASSETTES = Path(__file__).parents[3] / "cassettes"
 
 
 class Reply(NamedTuple):
-    """``missing``: so many bytes more are promised than come."""
+    """``missing``: the number of promised bytes that are not sent."""
 
     body: str
     status: int = 200
@@ -27,8 +27,8 @@ class Reply(NamedTuple):
 
 
 class Gemini:
-    """Answers generate requests one after the other, and keeps what was asked; other requests are
-    refused, as by a gateway.
+    """Answers generate requests one after the other, and keeps them; refuses other requests, like a
+    gateway.
     """
 
     def __init__(self, replies: Sequence[Reply]) -> None:
@@ -42,9 +42,7 @@ class Gemini:
 
 @contextmanager
 def gemini(*replies: Reply | Json | list[Json]) -> Iterator[Gemini]:
-    """A loopback endpoint with these replies: frames of a stream, a unary answer, or a reply as it
-    is.
-    """
+    """A loopback endpoint with these replies: frames of a stream, a unary answer, or a `Reply`."""
     known = Gemini(
         [reply if isinstance(reply, Reply) else Reply(body_of(reply)) for reply in replies]
     )
@@ -73,7 +71,7 @@ def gemini(*replies: Reply | Json | list[Json]) -> Iterator[Gemini]:
             self.wfile.write(data)
 
         def log_message(self, *_: Any) -> None:
-            """Keep quiet."""
+            """Print nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     known.base_url = f"http://127.0.0.1:{server.server_port}"
@@ -116,8 +114,8 @@ class Finished(NamedTuple):
 
     @property
     def records(self) -> list[Json]:
-        """The lines of stdout, each a JSON object with a type and a time of today, without that
-        time.
+        """The lines of stdout, without their times. Each is a JSON object with a type and a time of
+        today.
         """
         records = [json.loads(line) for line in self.out.splitlines()]
         for record in records:

@@ -1,5 +1,5 @@
-"""Cases of the mind program at work: what a context may say, what is told of a run, and what a case
-can't make the program do.
+"""Cases that run the mind program: the allowed context, the reported output, and what a case can't
+make the program do.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def mind_program(run: Run, **context: Any) -> Adapter:
 
 
 def told(printed: bytes, **context: Any) -> list[Any]:
-    """The payloads of a program that prints this, and exits with 3."""
+    """The payloads of a program with this output and the exit code 3."""
 
     def run(
         arguments: Sequence[str], environment: Mapping[str, str], folder: str
@@ -48,7 +48,7 @@ def told(printed: bytes, **context: Any) -> list[Any]:
     return mind_program(run, **context).items(EXCHANGE)
 
 
-def test_files_and_environment_are_the_programs() -> None:
+def test_the_program_gets_the_files_and_the_environment() -> None:
     seen: list[Any] = []
 
     def run(
@@ -84,7 +84,7 @@ def test_files_and_environment_are_the_programs() -> None:
         (b"\xff\n", [{"stdout": "\\xff\n"}]),
     ],
 )
-def test_a_record_loses_its_time_and_nothing_else(printed: bytes, payloads: list[Any]) -> None:
+def test_only_the_time_of_a_record_is_dropped(printed: bytes, payloads: list[Any]) -> None:
     assert told(printed) == [*payloads, {"exit": 3, "asked": 0}]
 
 

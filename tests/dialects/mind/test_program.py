@@ -48,7 +48,7 @@ def inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatc
     return monkeypatch
 
 
-# Against a recorded conversation: the program's requests are the recorded ones, or the server
+# Against a recorded conversation: the program's requests equal the recorded ones, or the server
 # refuses them
 
 
@@ -84,7 +84,7 @@ def test_a_recorded_conversation_is_repeated(tmp_path: Path) -> None:
     ]
 
 
-# The documented behaviours, by their names
+# The documented behaviours, by name
 
 
 @pytest.mark.parametrize("output_format", ["stream-json", "text"])
@@ -115,7 +115,7 @@ def test_each_piece_is_a_record_and_the_whole_text_the_last(tmp_path: Path) -> N
     assert (ran.code, ran.records) == (
         0,
         [text("Hel"), text("lo"), whole("Hello")],
-    )  # E1, A3: no empty record; thoughts never
+    )  # E1, A3: no empty record, and never a thought
     ((path, body),) = server.asked
     options = {"allowed_tools": list(READERS)}
     assert path.endswith(f"/models/{DEFAULT_MODEL}:streamGenerateContent?alt=sse")
@@ -319,7 +319,7 @@ def test_an_error_is_the_last_record_and_the_exit_code_is_1(
     assert (code, Finished(code, *capsys.readouterr()).records) == (1, records)
 
 
-def test_an_incomplete_answer_in_text_mode_is_told_on_stderr(tmp_path: Path) -> None:
+def test_an_incomplete_answer_in_text_mode_is_a_warning_on_stderr(tmp_path: Path) -> None:
     with gemini(frame("Hel", finish=None), frame("Hello")) as server:
         half, whole_one = (
             run(server.base_url, tmp_path, "-p", "hi", "--output-format", "text") for _ in range(2)

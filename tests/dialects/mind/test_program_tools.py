@@ -17,7 +17,7 @@ from tests.dialects.mind.loopback import Json, Reply, gemini
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A project with a secret beside it, and symlinks that lead to it."""
+    """A project with a secret beside it, and symlinks that lead to the secret."""
     folder = tmp_path / "project"
     (folder / "src").mkdir(parents=True)
     (folder / "src" / "main.py").write_text("import os\nprint('Moss')\n")

@@ -1,5 +1,5 @@
-"""mind's prompts as requests: the pair of the system prompt, the history of records, ids and
-signatures from the session.
+"""mind's prompts as requests: the two turns of the system prompt, the history of records, and ids
+and signatures from the session.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def test_the_system_prompt_is_a_pair_of_turns() -> None:
 
 def test_ids_and_signatures_come_from_the_session() -> None:
     session = Session()
-    session.remember("old", "glob", "S0", "old")  # of a history that was cut off
+    session.remember("old", "glob", "S0", "old")  # of an earlier, dropped part of the history
     session.remember("c1", "read_file", "S1", "c1")
     session.remember("call_1", "read_file", None)
     history = [A, B, answered(A, {}), answered(B, {})]
@@ -139,7 +139,7 @@ def test_ids_and_signatures_come_from_the_session() -> None:
     ]
 
 
-def test_a_call_of_another_name_is_not_this_one() -> None:
+def test_a_call_with_another_name_is_another_call() -> None:
     session = Session()
     session.remember("c1", "glob", "S1", "c1")
     assert request({"prompt": "p", "history": [A]}, dialect="mind", session=session)["contents"][
@@ -175,7 +175,7 @@ def test_tools_are_declared_where_options_allow_them() -> None:
     ]
 
 
-def test_tools_that_do_more_than_read_are_none_of_the_readers() -> None:
+def test_the_readers_are_the_tools_that_only_read() -> None:
     assert set(DECLARATIONS) - set(READERS) == {
         "run_shell_command",
         "write_file",
@@ -270,7 +270,7 @@ def test_the_model() -> None:
     )
 
 
-def test_what_follows_an_answer() -> None:
+def test_the_prompt_after_an_answer() -> None:
     assert MIND.request
     prompt = {"prompt": "p", "history": [text("x")]}
     follow_up = MIND.request.follow_up
@@ -297,7 +297,7 @@ def test_what_follows_an_answer() -> None:
         follow_up(prompt, [A, B], outcomes[:1])
 
 
-def test_a_call_answered_on_the_other_side_waits_for_nothing() -> None:
+def test_a_call_that_already_has_a_result_gets_no_second_one() -> None:
     assert MIND.request
     records = [A, B, answered(A, {})]
     assert MIND.request.follow_up({"prompt": "p"}, records, [ToolOutcome(1)])["history"] == [

@@ -1,5 +1,5 @@
-"""The mind program's records: calls and results, what ends them, the clock; and legal order and
-content for any legal events.
+"""The mind program's records: calls and results, the end, the clock; and legal order and content
+for any legal events.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ def test_a_stream(name: str) -> None:
         (ev.Error("4290 tokens are too many"), "AGENT_ERROR"),
     ],
 )
-def test_the_code_is_told_by_the_status_never_by_the_message(fault: ev.Error, code: str) -> None:
+def test_the_error_code_depends_on_the_status_not_the_message(fault: ev.Error, code: str) -> None:
     assert translate(fault) == [error(fault.message, code)]
 
 

@@ -1,4 +1,4 @@
-"""Keeps the keys of the environment away from the tests of the unified-llm client."""
+"""Hides the API keys of the environment from the tests of the unified-llm client."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Answers, servers on loopback and clients for the tests of the unified-llm client."""
+"""Answers, loopback servers and clients for the tests of the unified-llm client."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def answer(
     headers: dict[str, str] | None = None,
     end: Any = "complete",
 ) -> Exchange:
-    """One exchange; a stream has one read per message. ``messages`` may be the body itself."""
+    """One exchange; a stream has one read per message. ``messages`` may also be the body itself."""
     if isinstance(messages, bytes):
         reads = [messages]
     elif stream and status == 200:
@@ -85,7 +85,7 @@ RETRY_IN_12_S = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDela
 class Loopback:
     """A server that answers with the exchanges in order, and a client of it.
 
-    ``waits`` collects the seconds that the client would wait; it does not wait.
+    ``waits`` collects the waiting times in seconds; the client does not really wait.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class Loopback:
 
     def __enter__(self) -> Client:
         self.server.__enter__()
-        # loopback has no certificates, and reading those of the system takes long
+        # loopback needs no certificates, and reading those of the system takes long
         plain = httpx2.HTTPTransport(verify=False)
         self.client = Client(
             KEY,
@@ -119,7 +119,7 @@ def called(*calls: tuple[str, dict[str, Any]]) -> Exchange:
     parts: list[dict[str, Any]] = [
         {"functionCall": {"name": name, "args": args}} for name, args in calls
     ]
-    parts[0]["thoughtSignature"] = "U0lH"  # the server asks for it back
+    parts[0]["thoughtSignature"] = "U0lH"  # the server requires it back
     return answer(
         {"candidates": [{"content": {"parts": parts, "role": "model"}, "finishReason": "STOP"}]},
         stream=False,

@@ -18,7 +18,7 @@ ASKED = {"model": "gemini:m", "messages": [{"role": "user", "content": "Hi"}]}
 
 
 def told(context: dict[str, Any]) -> list[Any]:
-    """The payloads of a call; the server refuses it for a quarter of an hour."""
+    """The payloads of a call that the server refuses for a quarter of an hour."""
     exchange = with_provider(
         Exchange(
             Request("POST", URL, {}, BODY),
@@ -33,7 +33,7 @@ def told(context: dict[str, Any]) -> list[Any]:
     return adapter.with_options(RunOptions(cassette="x", context=context)).items(exchange)
 
 
-def test_a_call_that_fails_tells_what_was_sent_and_what_was_raised() -> None:
+def test_a_failed_call_gives_its_request_and_its_exception() -> None:
     raised = {
         "type": "RateLimitError",
         "message": "Later.",

@@ -42,7 +42,7 @@ def test_the_accumulator_rebuilds_every_recorded_response(exchange: Exchange) ->
     )
 
 
-def test_the_accumulator_tells_unknown_parts_from_unknown_facts() -> None:
+def test_the_accumulator_separates_unknown_parts_from_other_facts() -> None:
     parts = [{"text": "a", "newThing": 1}, {"newThing": 1}, {"text": "b"}]
     exchange = answer(
         [{"candidates": [{"content": {"role": "model", "parts": parts}, "finishReason": "STOP"}]}],

@@ -162,7 +162,7 @@ def test_local_files_are_read_here(tmp_path: Path) -> None:
         "inlineData": {"mimeType": "image/gif", "data": base64.b64encode(b"GIF89a").decode()},
         "mediaResolution": {"level": "MEDIA_RESOLUTION_LOW"},
     }
-    # the request itself is not touched
+    # the request itself is not changed
     assert picture["image"]["url"] == str(tmp_path / "cat.gif")  # type: ignore[index]
     missing = {"kind": "image", "image": {"url": str(tmp_path / "dog.gif")}}
     with pytest.raises(
@@ -173,8 +173,8 @@ def test_local_files_are_read_here(tmp_path: Path) -> None:
 
 
 def test_a_conversation_is_sent_as_it_was_recorded() -> None:
-    """Use case 3: two rounds of calls, and what the user says then; each request finds its exchange
-    by what it asks.
+    """Use case 3: two rounds of calls, and then a message of the user. Each request finds its
+    exchange by its content.
     """
     tool = {
         "name": "search_file",

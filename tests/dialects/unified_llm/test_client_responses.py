@@ -63,7 +63,7 @@ def test_stream_gives_the_events_as_they_come() -> None:
 
 
 def test_losses_of_the_request_are_warnings_of_the_response() -> None:
-    """A Response has the specification's warnings; the errors of a call have no place for them."""
+    """A Response has the warnings of the specification; the errors of a call cannot carry them."""
     message = [{"message": "metadata: is left out; Gemini has no place for it"}]
     request = {**HELLO, "metadata": {"user": "me"}}
     with Loopback(answer(reply("Hi")[0], stream=False), answer(reply("Hi"), stream=True)) as client:
@@ -97,9 +97,7 @@ UNARY = "generateContent"
 
 
 def asked_by(method: str) -> list[Any]:
-    """The answers to this method over HTTP, of all three wires; where the client left, nobody can
-    leave again.
-    """
+    """The answers to this method over HTTP, on all three wires, except those whose client left."""
     return [
         pytest.param(exchange, id=name)
         for name, exchange in RECORDED
@@ -120,8 +118,8 @@ def test_every_wire_has_answers_of_both_methods() -> None:
 
 
 def asked_again(exchange: Exchange) -> dict[str, Any]:
-    """A Request for the recorded model, with the recorded tools: they name what a model wrote as
-    text.
+    """A Request for the recorded model, with the recorded tools, since they decide the names of
+    calls that a model wrote as text.
     """
     assert exchange.request
     body = json.loads(exchange.request.body or b"{}")

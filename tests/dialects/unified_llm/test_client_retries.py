@@ -1,4 +1,4 @@
-"""The unified-llm client: failed calls that are tried again."""
+"""The unified-llm client: retries of failed calls."""
 
 from __future__ import annotations
 
@@ -135,12 +135,12 @@ def test_a_cut_answer_is_tried_again_unless_an_event_was_given() -> None:
 def test_waits_are_stretched_by_chance_and_bounded() -> None:
     failure = ServerError("x")
     for chance, seconds in ((0.0, [0.5, 1.0, 2.0, 60.0]), (1.0, [1.5, 3.0, 6.0, 60.0])):
-        # a loop's own value
+        # binds the value of this iteration
         policy = RetryPolicy(max_retries=99, chance=lambda chance=chance: chance)  # type: ignore[misc]
         assert [policy.wait(failure, retries) for retries in (0, 1, 2, 7)] == seconds
 
 
-def test_each_retry_is_told_before_its_wait() -> None:
+def test_each_retry_is_reported_before_its_wait() -> None:
     calls: list[Any] = []
     retry = RetryPolicy(
         chance=lambda: 0.5,

@@ -1,4 +1,4 @@
-"""The unified-llm client: tools that it runs, and their results."""
+"""The unified-llm client: the tools that it runs, and their results."""
 
 from __future__ import annotations
 
@@ -104,8 +104,8 @@ def test_generate_leaves_tools_without_execute_to_the_caller() -> None:
 
 
 def of_tools() -> list[dict[str, Any]]:
-    """Tools of every kind: a function, a coroutine function, one that gives something to await, and
-    one of each that fails.
+    """Tools of every kind: a function, a coroutine function, one that returns an awaitable, and one
+    of each that fails.
     """
 
     async def slow(arguments: dict[str, Any]) -> Any:
@@ -156,7 +156,7 @@ def test_the_async_client_runs_both_kinds_of_tools() -> None:
 
 
 def test_the_async_client_runs_calls_at_the_same_time() -> None:
-    """Each tool waits for the other: run one after the other, neither would end."""
+    """Each tool waits for the other; run one after the other, neither would end."""
     there: list[asyncio.Event] = []
     met: list[int] = []
 
@@ -200,7 +200,7 @@ def test_the_async_client_stops_after_its_rounds() -> None:
 
 
 def test_both_clients_offer_the_same() -> None:
-    """Alike but for ``await``, and ``aclose``, which asyncio's objects are closed with."""
+    """They differ only in ``await`` and in ``aclose``, which closes asyncio's objects."""
     offered = [
         {name for name in dir(kind) if not name.startswith("_")} for kind in (Client, AsyncClient)
     ]

@@ -244,7 +244,7 @@ def test_losses_of_the_wire_are_warnings_of_the_response() -> None:
     ]
 
 
-def test_an_agent_needs_no_model() -> None:
+def test_a_request_to_an_agent_needs_no_model() -> None:
     opened, requests = client("interactions", SAID["interactions"])
     request = {"messages": HELLO["messages"]}
     with opened:

@@ -1,5 +1,5 @@
-"""The page about the unified-llm dialect says what the code does: each of its tables is held
-against the table in the code.
+"""The page about the unified-llm dialect agrees with the code: each of its tables is compared with
+the table in the code.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _CODE = re.compile(r"`([^`]+)`")
 
 
 def tables() -> dict[str, list[list[str]]]:
-    """Each table of the page by the first cell of its head."""
+    """Each table of the page, by the first cell of its head."""
     found: dict[str, list[list[str]]] = {}
     for table in re.findall(r"(?:^\|.*\n)+", TEXT, re.MULTILINE):
         head, _, *rows = [
@@ -87,8 +87,8 @@ def test_every_canonical_event_has_a_row() -> None:
 
 @pytest.mark.slow
 def test_the_keys_of_every_event() -> None:
-    """Each type has the keys of its row in some recording or in the events of a wire without one,
-    and none has another one.
+    """Each type has the keys of its row in some recording, or in the events of a wire without
+    recordings, and no type has another key.
     """
     seen: dict[str, set[str]] = {}
     stage = DIALECTS["unified-llm"].translator((), Session())
@@ -183,7 +183,7 @@ def test_every_keyword_that_is_converted_has_a_row() -> None:
     assert f"At most {MAX_DEPTH} levels and {MAX_SIZE} values" in TEXT
 
 
-def test_what_is_not_mended_by_another_try() -> None:
+def test_the_errors_that_a_retry_does_not_help() -> None:
     sentence = re.search(r"A retry does not help after (.*?); every other", TEXT, re.DOTALL)
     assert sentence
     assert set(_CODE.findall(sentence[1])) == FINAL_ERRORS

@@ -1,4 +1,4 @@
-"""The pipelines of examples/ run as programs, against a cassette that is served on loopback."""
+"""The pipelines of examples/ run as programs, against a cassette served on loopback."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ REVERSE = "Write a function that reverses a string, in Go."
 
 
 def attractor(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Runs the program, without any key of the environment."""
+    """Runs the program without any key in its environment."""
     clean = {name: value for name, value in os.environ.items() if name not in KEYS}
     command = [sys.executable, str(ROOT / "examples" / "attractor.py"), *arguments]
     return subprocess.run(

@@ -1,4 +1,4 @@
-"""The request that follows an answer: what goes back of every answer in the cassettes."""
+"""The request after an answer: the parts that go back, for every answer in the cassettes."""
 
 from __future__ import annotations
 
@@ -23,9 +23,7 @@ INVALID = {"gemini-api/odd-calls#2", "vertex-ai/stray-pieces#4"}
 
 
 def generating() -> Iterator[tuple[str, Exchange]]:
-    """The answers of generateContent that are not invalid; law 8 is about what goes back over the
-    other wires.
-    """
+    """The valid answers of generateContent; law 8 covers the other wires."""
     for path in sorted(CASSETTES.glob("*/*.yaml")):
         for number, exchange in enumerate(harness.load(path).exchanges, 1):
             provider = PROVIDERS.get(exchange.provider or "gemini-api")
@@ -37,7 +35,7 @@ def generating() -> Iterator[tuple[str, Exchange]]:
 def next_request(
     exchange: Exchange, session: Session | None
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """The answer's payloads and the request after it, whose calls have all been run."""
+    """The answer's payloads and the next request, in which every call has a result."""
     payloads = harness.replay(exchange, session=session)
     calls = (
         sum(payload["type"] == "TOOL_CALL_END" for payload in payloads)
@@ -164,7 +162,7 @@ def test_every_signature_goes_back_also_without_a_session(
     ] == signed
 
 
-def test_what_the_user_says_follows_the_answer() -> None:
+def test_the_message_of_the_user_follows_the_answer() -> None:
     payloads = [{"type": "FINISH", "response": {"message": turn({"kind": "text", "text": "Hi"})}}]
     after = follow_up({"messages": [HELLO], "temperature": 1}, payloads, "And now?")
     assert after == {

@@ -1,4 +1,4 @@
-"""unified-llm's way to Gemini: what a Request becomes, what is refused and where."""
+"""unified-llm's way to Gemini: the translation of a Request, and the refusals with their places."""
 
 from __future__ import annotations
 
@@ -219,7 +219,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_is_wrong_is_refused_with_message_and_field(name: str) -> None:
+def test_an_invalid_request_is_refused_with_message_and_field(name: str) -> None:
     prompt, message = REFUSED[name]
     with pytest.raises(TranslationError) as raised:
         ask(prompt)
@@ -288,7 +288,7 @@ REQUESTS = st.fixed_dictionaries(
 @pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(REQUESTS | ANYTHING)
-def test_whatever_is_asked_it_is_translated_or_refused(prompt: Any) -> None:
+def test_any_prompt_is_translated_or_refused(prompt: Any) -> None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", TranslationWarning)

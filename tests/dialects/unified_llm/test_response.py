@@ -1,4 +1,4 @@
-"""The unified-llm dialect: one rule a row, events in, payloads out."""
+"""The unified-llm dialect: one rule a row, from events to payloads."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_text_is_one_block_with_start_deltas_and_end() -> None:
     }
 
 
-def test_unusual_text_inside_a_block_is_no_plain_piece() -> None:
+def test_unusual_text_inside_a_block_is_no_plain_delta() -> None:
     others = [ev.Text("b", None, 1), ev.Text("c", role="system")]
     payloads = translate(START, ev.Text("a"), others[0], ev.Text("", "s"), others[1], STOP)
     assert types(payloads)[2:-1] == [
@@ -122,7 +122,7 @@ def test_a_signature_on_empty_text_has_a_block_even_after_a_call() -> None:
     ]
 
 
-def test_calls_stand_between_the_texts_around_them() -> None:
+def test_calls_are_between_the_texts_around_them() -> None:
     events = [
         ev.Text("a"),
         ev.CallStart(1, "f", "c9", "S"),
@@ -189,7 +189,7 @@ def test_finish_reasons(finish_class: ev.FinishClass, reason: str) -> None:
     assert payloads[-1]["finish_reason"] == {"reason": reason, "raw": "RAW", "message": "why"}
 
 
-def test_the_last_finish_reason_counts_and_none_is_other() -> None:
+def test_the_last_finish_reason_is_used_and_a_missing_one_is_other() -> None:
     assert (
         translate(START, STOP, ev.Finish("length", "MAX_TOKENS"))[-1]["finish_reason"]["raw"]
         == "MAX_TOKENS"
@@ -247,7 +247,7 @@ WITHOUT_A_FIELD: list[tuple[ev.Event, Any]] = [
 
 
 @pytest.mark.parametrize(("event", "raw"), WITHOUT_A_FIELD)
-def test_what_has_no_field_is_a_provider_event(event: ev.Event, raw: Any) -> None:
+def test_an_event_without_a_field_is_a_provider_event(event: ev.Event, raw: Any) -> None:
     assert translate(START, event)[1] == {"type": "PROVIDER_EVENT", "raw": raw}
 
 
@@ -330,7 +330,7 @@ def test_errors_have_the_type_of_the_specification(event: ev.Error, kind: str) -
     assert classify(event) == kind
 
 
-def test_an_error_ends_the_stream_with_what_came_before_it() -> None:
+def test_an_error_ends_the_stream_and_keeps_earlier_content() -> None:
     error = ev.Error("busy", 503, "UNAVAILABLE", retry_after=2.5, raw={"error": {}})
     usage = ev.Usage({"p": 1}, input=1)
     payloads = translate(
@@ -406,7 +406,7 @@ CALL = [ev.CallStart(7, "f"), ev.CallPiece(7, "$.a", 1), ev.CallEnd(7, {"a": 1})
         max_size=12,
     )
 )
-def test_whatever_comes_the_payloads_walk_the_grammar(groups: list[list[ev.Event]]) -> None:
+def test_the_payloads_of_any_events_follow_the_grammar(groups: list[list[ev.Event]]) -> None:
     events = [
         event
         for group in groups

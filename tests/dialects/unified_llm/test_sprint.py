@@ -1,4 +1,5 @@
-"""The sprint's definition of done: each line is a golden case or a test; the rest is tested here.
+"""The sprint's definition of done: most lines are golden cases or tests elsewhere; the rest is
+tested here.
 
 Source: https://github.com/ravi-strongdm/attractor/blob/main/docs/sprints/SPRINT-005.md.
 """
@@ -91,7 +92,7 @@ def test_the_integration_test_skips_cleanly_without_a_key() -> None:
 
 @pytest.mark.slow
 def test_no_hardcoded_api_keys(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Not in the package, in the examples or in the live tests."""
+    """Neither in the package, nor in the examples, nor in the live tests."""
     places = [ROOT / "harness" / "dialects", ROOT / "examples", LIVE]
     assert main(["scan", *map(str, places)]) == 0, capsys.readouterr()
     planted = tmp_path / "planted.py"
