@@ -1,4 +1,4 @@
-"""A guide that changes the package is followed to the letter, in a copy of the package."""
+"""Each guide to extend the package is followed literally, in a copy of the package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The documentation is true: files are written, commands run and Python executed as each page
+"""The documentation is correct: files are written, commands run and Python executed as each page
 shows, in an empty project.
 """
 
@@ -39,7 +39,7 @@ def blocks(page: Path) -> list[re.Match[str]]:
 
 
 def surroundings() -> dict[str, str]:
-    """The environment of somebody at a terminal, with this Python's commands."""
+    """The environment of a user at a terminal, with the commands of this Python."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     return {
         **{name: value for name, value in os.environ.items() if name != "CI"},
@@ -50,7 +50,7 @@ def surroundings() -> dict[str, str]:
 
 
 def run_page(page: Path, folder: Path, environment: dict[str, str]) -> int:
-    """Write, execute and run what the page shows; returns how many blocks that were."""
+    """Write, execute and run the blocks of a page; returns the number of blocks."""
     done = 0
     for block in blocks(page):
         if block["file"]:
@@ -73,8 +73,8 @@ def run_page(page: Path, folder: Path, environment: dict[str, str]) -> int:
 
 
 def run_console(text: str, folder: Path, environment: dict[str, str]) -> None:
-    """Each ``$ command``, and the output shown below it: ``…`` stands for anything, over lines
-    where it is a line of its own.
+    """Run each ``$ command`` and compare its output with the output shown below it. ``…`` stands
+    for any text, and on a line of its own for any lines.
     """
     for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
         command, *shown = part.splitlines()
@@ -113,7 +113,7 @@ def fits(shown: list[str], lines: list[str]) -> bool:
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if page not in GUIDES + GENERATED], ids=lambda page: page.name
 )
-def test_what_a_page_shows_is_so(page: Path, tmp_path: Path) -> None:
+def test_each_page_works_as_shown(page: Path, tmp_path: Path) -> None:
     environment = surroundings()
     for needed in NEEDS.get(page.name, []):
         run_page(page.parent / needed, tmp_path, environment)
@@ -129,7 +129,7 @@ def test_what_a_page_shows_is_so(page: Path, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_commands_of_the_workflow_run(tmp_path: Path) -> None:
-    """In the project of the README, as CI runs them: all but the installation of the package."""
+    """In the project of the README, as CI runs them, without the installation of the package."""
     environment = surroundings()
     run_page(ROOT / "README.md", tmp_path, environment)
     (workflow,) = (

@@ -1,4 +1,4 @@
-"""The page about requests has every field that the wires are sent."""
+"""The page about requests has every request field of the wires."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CODE = re.compile(r"`([^`]+)`")
 
 
 def told(column: int) -> dict[str, str]:
-    """Field of generateContent → the first word in code of a column."""
+    """Field of generateContent → the first code word of a column."""
     return {
         field: words[0]
         for row in ROWS

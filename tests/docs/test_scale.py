@@ -17,7 +17,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "scale.md").read_text(encoding="utf
     [("## Input", stream.COLUMNS), ("## Output", verdict.COLUMNS)],
     ids=["input", "output"],
 )
-def test_every_column_stands_in_its_table(title: str, columns: dict[str, str]) -> None:
+def test_every_column_is_in_its_table(title: str, columns: dict[str, str]) -> None:
     section = PAGE.split(title)[1].split("\n## ")[0]
     shown = dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", section, re.MULTILINE))
     expected = {name: meaning.replace("``", "`") for name, meaning in columns.items()}

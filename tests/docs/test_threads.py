@@ -1,4 +1,6 @@
-"""Public bug threads: each is guarded by a case or has a reason, and the page of them is current."""
+"""Public bug threads: each is guarded by a case or has a reason, and the page about them is
+current.
+"""
 
 from __future__ import annotations
 

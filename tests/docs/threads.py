@@ -36,7 +36,7 @@ class _Closed(BaseModel):
 
 
 class Situation(_Closed):
-    """The situation that some threads report. ``no_case``: the reason why no case guards them."""
+    """A situation that some threads report. ``no_case``: the reason why no case guards them."""
 
     situation: str = Field(pattern=r"^\S.*\.$")
     threads: list[str] = Field(min_length=1)
