@@ -1,4 +1,4 @@
-"""Each aspect of an answer: a faithful transcript is kept, and each planted fault is seen."""
+"""Each aspect of an answer: a faithful transcript is kept, and each planted fault is found."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ def test_a_call_stated_again_with_more_arguments_is_one_call() -> None:
     assert not red(WIRE, transcript)
 
 
-def test_a_call_whose_id_a_later_call_has_is_lost_and_the_note_says_so() -> None:
+def test_a_call_whose_id_a_later_call_reuses_is_lost_with_a_note() -> None:
     wire = answer(frame(call_part("f", None, x=1), call_part("f", "call_1", x=2)))
     facts = (Call("call_1", "f", {"x": 1}), Call("call_1", "f", {"x": 2}))
     finding = judge_answer(wire, Transcript((Entry(None, facts),)))["calls"]
@@ -186,7 +186,7 @@ def test_a_call_whose_id_a_later_call_has_is_lost_and_the_note_says_so() -> None
     )
 
 
-def test_an_id_may_stand_inside_the_adapters_own() -> None:
+def test_an_id_may_be_part_of_the_adapters_own_id() -> None:
     transcript = changed(Call, Call("a1__thought__SIG", "f", {"x": 1, "on": True}))
     assert not red(WIRE, transcript)
 
@@ -226,7 +226,7 @@ def test_pieces_under_one_key_are_joined_over_consecutive_events() -> None:
     assert verdicts(wire, Transcript(entries))["finish_message"] == "kept"
 
 
-def test_a_value_below_a_raw_key_counts_and_the_note_says_so() -> None:
+def test_a_value_below_a_raw_key_counts_and_has_a_note() -> None:
     wire = answer(frame({"inlineData": {"data": MEDIUM}}, finishReason="STOP"))
     transcript = Transcript((Entry({"raw_response": MEDIUM}, (Finish("STOP"),)),))
     finding = judge_answer(wire, transcript)["media"]
@@ -250,7 +250,7 @@ def test_equal_media_are_counted_in_leaves_and_in_joined_pieces() -> None:
     assert verdicts(wire, Transcript((whole, *pieces[:1])))["media"] == "lost"
 
 
-def test_arguments_handed_on_in_pieces_are_a_loss() -> None:
+def test_arguments_passed_on_in_pieces_are_a_loss() -> None:
     piece = {"jsonPath": "$.path", "stringValue": "notes.txt", "willContinue": False}
     wire = answer(
         frame({"functionCall": {"name": "read", "willContinue": True}}),
@@ -337,7 +337,7 @@ def test_the_output_of_a_tool_that_agy_ran_is_looked_for() -> None:
         ("Gr\ufffd\ufffde", "", {"text": "wrong"}),
     ],
 )
-def test_text_that_the_wire_has_intact_too_is_mended_or_handed_on(
+def test_damaged_text_is_repaired_or_passed_on_with_the_intact_one(
     text: str, native: str, expected: dict[Aspect, AspectVerdict]
 ) -> None:
     steps = [
@@ -357,7 +357,7 @@ def test_counts_where_the_wire_has_none_are_wrong() -> None:
     assert red(wire, Transcript((Entry(None, facts),))) == {"usage": "wrong"}
 
 
-def test_counts_beside_an_error_are_wrong_only_where_the_wire_has_none() -> None:
+def test_counts_beside_an_error_are_wrong_if_the_wire_has_none() -> None:
     malformed = frame({"text": "a"}, finishReason="MALFORMED_FUNCTION_CALL")
     raised = Raised("InvalidCall", "MALFORMED_FUNCTION_CALL")
     stated = Transcript((Entry(None, (Text("a"), Usage(output=1))),), raised)

@@ -53,7 +53,7 @@ def test_the_end_is_judged_by_its_class(
     assert red(wire, Transcript((Entry(None, facts),))) == expected
 
 
-def test_the_wires_own_word_is_enough_where_the_class_is_other() -> None:
+def test_the_raw_reason_is_enough_if_its_class_is_other() -> None:
     wire = answer(frame({"text": "a"}, finishReason="SAFETY"))
     facts = (Text("a"), Finish("unknown"))
     assert not red(wire, Transcript((Entry({"reason": "SAFETY"}, facts),)))
@@ -62,7 +62,7 @@ def test_the_wires_own_word_is_enough_where_the_class_is_other() -> None:
     }
 
 
-def test_an_error_that_names_the_reason_is_not_needless() -> None:
+def test_an_error_that_names_the_finish_reason_is_not_needless() -> None:
     wire = answer(frame(finishReason="MALFORMED_FUNCTION_CALL"))
     named = Transcript(raised=Raised("ModelError", "ended with MALFORMED_FUNCTION_CALL"))
     assert not red(wire, named)
@@ -79,7 +79,9 @@ def test_an_error_that_names_the_reason_is_not_needless() -> None:
         (Transcript((Entry(None, (Text("a"), Finish("error"))),)), {}),
     ],
 )
-def test_a_cut_must_be_told(transcript: Transcript, expected: dict[Aspect, AspectVerdict]) -> None:
+def test_an_answer_that_was_cut_must_be_reported_as_unfinished(
+    transcript: Transcript, expected: dict[Aspect, AspectVerdict]
+) -> None:
     wire = answer(frame({"text": "a"}), end="cut", interrupted=True)
     assert red(wire, transcript) == expected
 
@@ -99,7 +101,7 @@ ERROR = {"error": {"code": 503, "status": "UNAVAILABLE", "message": "The model i
         ((Text("a"), Error(None, "The model is overloaded. Try later.")), {}),
     ],
 )
-def test_an_error_in_the_stream_must_be_told(
+def test_an_error_in_the_stream_must_be_reported(
     facts: tuple[Fact, ...], expected: dict[Aspect, AspectVerdict]
 ) -> None:
     wire = answer(frame({"text": "a"}), ERROR)
@@ -143,7 +145,7 @@ def test_nothing_is_asked_after_the_first_error() -> None:
         ((Finish("stop"),), {"blocked": "lost"}),
     ],
 )
-def test_a_refusal_must_be_told(
+def test_a_refused_prompt_must_be_reported(
     facts: tuple[Fact, ...], expected: dict[Aspect, AspectVerdict]
 ) -> None:
     wire = answer({"promptFeedback": {"blockReason": "SAFETY"}})

@@ -1,4 +1,4 @@
-"""Facts as an adapter states them: their types and their JSON form."""
+"""The facts that an adapter states: their types and their JSON form."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ CIRCLE["a"] = CIRCLE
         (Raw(CIRCLE), "Raw.object nests deeper than 200 levels"),
     ],
 )
-def test_another_value_is_refused_with_its_place(value: Any, message: str) -> None:
+def test_a_value_of_another_type_is_refused_with_its_place(value: Any, message: str) -> None:
     with pytest.raises(NoFact) as raised:
         check_fact(value)
     assert message in str(raised.value)
@@ -72,6 +72,6 @@ def test_another_value_is_refused_with_its_place(value: Any, message: str) -> No
     "form",
     [{}, {"words": "a"}, {"text": "a", "thought": "b"}, {"call": "f"}, {"usage": {"in": 1}}, []],
 )
-def test_other_json_is_no_fact(form: Any) -> None:
+def test_json_of_another_form_is_not_a_fact(form: Any) -> None:
     with pytest.raises(NoFact, match="is no fact"):
         fact_of_json(form)
