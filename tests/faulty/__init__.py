@@ -1,1 +1,1 @@
-"""Adapters with one fault each: the cases and the laws must go red on every one of them."""
+"""Adapters with one fault each. The cases and the laws must find every fault."""

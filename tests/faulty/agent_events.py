@@ -1,6 +1,7 @@
 """Faults of agent-events adapters.
 
-The parser that the event model comes from had them, in one of its states, or a similar parser.
+The parser from which the event model comes had them in one of its states, or a similar parser had
+them.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class TodoLists(Wrapper):
 
 
 def as_tool(todo_list: dict[str, Any], arguments: dict[str, Any]) -> dict[str, Any]:
-    """A ``tool.started`` in place of a ``todo_list``."""
+    """A ``tool.started`` instead of a ``todo_list``."""
     base = {key: value for key, value in todo_list.items() if key not in ("items", "todoId")}
     tool = {"toolName": LIST_TOOL, "toolId": todo_list["todoId"], "input": arguments}
     return base | {"type": "tool.started"} | tool
@@ -56,7 +57,7 @@ def as_tool(todo_list: dict[str, Any], arguments: dict[str, Any]) -> dict[str, A
 
 @AGENT_EVENTS.events
 def last_line_leaks(events: Iterator[ev.Event]) -> Iterator[ev.Event]:
-    """A last line that maps to nothing, such as the prompt, is shown as text, raw (the parser's
+    """A last line that maps to no event, such as the prompt, is shown as raw text (the parser's
     flush).
     """
     last: ev.Event | None = None
@@ -85,7 +86,7 @@ class NoResultNoEnd(Wrapper):
 
 @AGENT_EVENTS.events
 def ended_well_without_a_result(events: Iterator[ev.Event]) -> Iterator[ev.Event]:
-    """A process that exits without a result has done its work (the caller of the parser)."""
+    """A process that exits without a result counts as done (the caller of the parser)."""
     ended = False
     for event in events:
         ended = ended or isinstance(event, ENDS)
@@ -96,9 +97,7 @@ def ended_well_without_a_result(events: Iterator[ev.Event]) -> Iterator[ev.Event
 
 @AGENT_EVENTS.payloads
 def failure_without_an_error(payloads: Items) -> Items:
-    """A turn in which nothing was understood, or whose call was malformed, has no error that says
-    so.
-    """
+    """A turn in which nothing was understood, or whose call was malformed, has no error event."""
     messages = (NOTHING, EMPTY, "MALFORMED")
     return [
         payload
@@ -109,8 +108,8 @@ def failure_without_an_error(payloads: Items) -> Items:
 
 @AGENT_EVENTS.event
 def no_status_is_done(event: ev.Event) -> ev.Event:
-    """A result without a status, or with another one than error, is done (what the parser's table
-    guards against).
+    """A result without a status, or with a status other than error, counts as done (what the
+    parser's table guards against).
     """
     if isinstance(event, ev.Finish) and event.reason == "failed" and event.raw != "error":
         event.reason = "stop"
@@ -119,7 +118,7 @@ def no_status_is_done(event: ev.Event) -> ev.Event:
 
 @AGENT_EVENTS.event
 def the_rest_is_dropped(event: ev.Event) -> ev.Event | None:
-    """Text at the end of the output that is no JSON vanishes (the parser of a sibling agent)."""
+    """Text at the end of the output that is not JSON is lost (the parser of a sibling agent)."""
     return None if isinstance(event, ev.Unknown) and event.where == "rest" else event
 
 
@@ -128,7 +127,7 @@ def the_rest_is_dropped(event: ev.Event) -> ev.Event | None:
 
 @AGENT_EVENTS.read
 def a_character_over_two_reads(data: bytes) -> bytes:
-    """Each read is decoded by itself: a character that is split over two of them becomes two
+    """Each read is decoded separately: a character that is split over two reads becomes two
     question marks (the parser).
     """
     return data.decode("utf-8", "replace").encode()
@@ -136,8 +135,8 @@ def a_character_over_two_reads(data: bytes) -> bytes:
 
 @AGENT_EVENTS.event
 def prompt_is_an_answer(event: ev.Event) -> ev.Event:
-    """The prompt that the CLI prints once more is shown as a message of the agent (the parser's
-    first state).
+    """The prompt that the CLI repeats is shown as a message of the agent (the parser's first
+    state).
     """
     if isinstance(event, ev.Metadata) and event.name == "echo":
         return ev.Text(str(event.raw.get("content")))
@@ -146,28 +145,26 @@ def prompt_is_an_answer(event: ev.Event) -> ev.Event:
 
 @AGENT_EVENTS.event
 def errors_of_the_cli_dropped(event: ev.Event) -> ev.Event | None:
-    """A line of the type error maps to nothing (the parser)."""
+    """A line of the type error maps to no event (the parser)."""
     return None if isinstance(event, ev.Notice) else event
 
 
 @AGENT_EVENTS.event
 def every_line_is_json(event: ev.Event) -> ev.Event | None:
-    """A line that is no JSON is passed over, and nobody learns of it (what the parser's error code
-    guards against).
-    """
+    """A line that is not JSON is silently ignored (what the parser's error code guards against)."""
     return None if isinstance(event, ev.Unknown) and event.where == "frame" else event
 
 
 @AGENT_EVENTS.event
 def noise_is_text(event: ev.Event) -> ev.Event:
-    """A line that is no JSON is shown as text of the agent (the parsers of the sibling agents)."""
+    """A line that is not JSON is shown as text of the agent (the parsers of the sibling agents)."""
     noise = isinstance(event, ev.Unknown) and event.where == "frame" and isinstance(event.raw, str)
     return ev.Text(event.raw) if isinstance(event, ev.Unknown) and noise else event
 
 
 @AGENT_EVENTS.event
 def unknown_types_are_errors(event: ev.Event) -> ev.Event:
-    """A type of line that is new is an error (what users of the CLI ask of its consumers)."""
+    """A line of a new type is an error (what users of the CLI ask of its consumers)."""
     if isinstance(event, ev.Unknown) and event.where.startswith("type "):
         return ev.Unknown("frame", json.dumps(event.raw))
     return event
@@ -175,7 +172,7 @@ def unknown_types_are_errors(event: ev.Event) -> ev.Event:
 
 @AGENT_EVENTS.event
 def empty_text_dropped(event: ev.Event) -> ev.Event | None:
-    """A message with empty text is no event (what the parser's table guards against)."""
+    """A message with empty text gives no event (what the parser's table guards against)."""
     return None if isinstance(event, ev.Text) and not event.text else event
 
 
@@ -192,8 +189,8 @@ def every_role_is_the_assistant(event: ev.Event) -> ev.Event:
 
 @AGENT_EVENTS.payloads
 def result_of_a_todo_list_is_an_orphan(payloads: Items) -> Items:
-    """The id of a to-do list is not remembered: its result belongs to the tool "unknown" (the
-    parser).
+    """The id of a to-do list is not remembered, so its result is assigned to the tool "unknown"
+    (the parser).
     """
     for payload in payloads:
         if payload["type"] == "tool.completed" and payload.get("toolName") == LIST_TOOL:
@@ -203,7 +200,7 @@ def result_of_a_todo_list_is_an_orphan(payloads: Items) -> Items:
 
 @AGENT_EVENTS.payloads
 def unseen_tools_are_unknown(payloads: Items) -> Items:
-    """A result of a call that was never seen belongs to a tool of the name "unknown" (the
+    """A result of a call that was never seen is assigned to a tool with the name "unknown" (the
     parser).
     """
     for payload in payloads:
@@ -214,7 +211,7 @@ def unseen_tools_are_unknown(payloads: Items) -> Items:
 
 @AGENT_EVENTS.payloads
 def results_without_a_name(payloads: Items) -> Items:
-    """tool.completed does not say which tool (the parser's state in the design document)."""
+    """tool.completed does not name the tool (the parser's state in the design document)."""
     for payload in payloads:
         if payload["type"] == "tool.completed":
             payload.pop("toolName", None)
@@ -223,7 +220,7 @@ def results_without_a_name(payloads: Items) -> Items:
 
 @AGENT_EVENTS.event
 def error_is_the_status(event: ev.Event) -> ev.Event:
-    """A failed tool is reported with the word "error"; its message is lost (the parser)."""
+    """A failed tool is reported with the word "error", and its message is lost (the parser)."""
     if isinstance(event, ev.ToolResult) and event.status not in (None, "", "success"):
         event.error = event.status
     return event
@@ -265,7 +262,7 @@ class TodoListIsAlsoATool(TodoLists):
 
 @AGENT_EVENTS.wrapper
 class TodoListIsOnlyATool(TodoLists):
-    """A to-do list is a tool like any other (the parser before the design document)."""
+    """A to-do list is an ordinary tool (the parser before the design document)."""
 
     def change(self, todo_list: dict[str, Any]) -> Items:
         return [as_tool(todo_list, self.arguments)]
@@ -273,7 +270,7 @@ class TodoListIsOnlyATool(TodoLists):
 
 @AGENT_EVENTS.wrapper
 class BadItemIsABrokenLine(TodoLists):
-    """An item that is null makes the whole list a line that cannot be parsed (the parser)."""
+    """A null item makes the whole list a line that cannot be parsed (the parser)."""
 
     def change(self, todo_list: dict[str, Any]) -> Items:
         if None not in self.arguments["todos"]:
@@ -285,7 +282,7 @@ class BadItemIsABrokenLine(TodoLists):
 
 @AGENT_EVENTS.wrapper
 class AnyStatus(TodoLists):
-    """The status of an item is passed on unseen, also one that the event model has no word for
+    """The status of an item is passed on unchecked, even if the event model has no word for it
     (what the parser's check guards against).
     """
 
@@ -299,7 +296,7 @@ class AnyStatus(TodoLists):
 
 @AGENT_EVENTS.wrapper
 class BlankItems(TodoLists):
-    """An item of blanks is an item (what the parser's check guards against)."""
+    """An item that contains only blanks is kept (what the parser's check guards against)."""
 
     def change(self, todo_list: dict[str, Any]) -> Items:
         for todo in self.todos():
@@ -311,15 +308,15 @@ class BlankItems(TodoLists):
 
 @AGENT_EVENTS.payloads
 def empty_list_dropped(payloads: Items) -> Items:
-    """A list without items is no event, though it says that all is cleared (what the parser's table
-    guards against).
+    """A list without items gives no event, though it means that the list was cleared (what the
+    parser's table guards against).
     """
     return [payload for payload in payloads if payload.get("items") != []]
 
 
 @AGENT_EVENTS.frame
 def parameters_hide_the_input(frame: Any) -> Any:
-    """Empty ``parameters`` hide an ``input`` that has the list (the parser)."""
+    """Empty ``parameters`` hide an ``input`` that contains the list (the parser)."""
     line = frame.json
     if (
         isinstance(line, dict)
@@ -332,7 +329,7 @@ def parameters_hide_the_input(frame: Any) -> Any:
 
 @AGENT_EVENTS.payloads
 def ids_of_lists_are_counted(payloads: Items) -> Items:
-    """A to-do list gets an id of its own although the wire has one (what the parser's table guards
+    """A to-do list gets a counted id although the wire has one (what the parser's table guards
     against).
     """
     lists = [payload for payload in payloads if payload["type"] == "todo_list"]
@@ -343,6 +340,6 @@ def ids_of_lists_are_counted(payloads: Items) -> Items:
 
 @AGENT_EVENTS.events
 def invalid_call_without_arguments(events: Iterator[ev.Event]) -> Iterator[ev.Event]:
-    """A call whose arguments are no JSON object is a call without arguments."""
+    """A call whose arguments are not a JSON object becomes a call without arguments."""
     for event in events:
         yield ev.CallEnd(event.call, {}) if isinstance(event, ev.CallInvalid) else event

@@ -1,6 +1,4 @@
-"""Faults of public readers of the Antigravity CLI's output, with their threads where there are
-any.
-"""
+"""Faults of public readers of the Antigravity CLI's output, with their threads if there are any."""
 
 from __future__ import annotations
 
@@ -19,8 +17,8 @@ AGY_EVENTS = Table("agent-events")
 
 @AGY.events
 def response_after_its_pieces(events: Iterator[ev.Event]) -> Iterator[ev.Event]:
-    """A response that is not letter by letter the pieces before it is shown after them, so the
-    answer stands there twice (tiann/hapi#1629).
+    """A response that differs from its pieces in any letter is shown after them, so the answer
+    appears twice (tiann/hapi#1629).
     """
     for event in events:
         yield event
@@ -30,7 +28,7 @@ def response_after_its_pieces(events: Iterator[ev.Event]) -> Iterator[ev.Event]:
 
 @AGY.event
 def damaged_characters_dropped(event: ev.Event) -> ev.Event:
-    """Replacement characters are removed, and nobody sees that characters are missing
+    """Replacement characters are removed, so the user cannot see that characters are missing
     (iOfficeAI/AionUi#4099).
     """
     if isinstance(event, ev.Text):
@@ -40,7 +38,7 @@ def damaged_characters_dropped(event: ev.Event) -> ev.Event:
 
 @AGY.event
 def intact_response_ignored(event: ev.Event) -> ev.Event | None:
-    """The response of the result is never read, so damaged characters cannot be mended
+    """The response of the result is never read, so damaged characters cannot be repaired
     (google-antigravity/antigravity-cli#837).
     """
     return None if _is(event, "snapshot", "response") else event
@@ -48,21 +46,19 @@ def intact_response_ignored(event: ev.Event) -> ev.Event | None:
 
 @AGY.event
 def pieces_of_the_state_active_alone(event: ev.Event) -> ev.Event | None:
-    """The line that ends a step is read for its state alone, and its piece of text is lost."""
+    """From the line that ends a step only the state is read, and its piece of text is lost."""
     return None if isinstance(event, ev.Text) and event.text == "\n" else event
 
 
 @AGY.event
 def success_is_a_good_end(event: ev.Event) -> ev.Event:
-    """SUCCESS is a good end, whether there is an answer or not
-    (google-antigravity/antigravity-cli#902).
-    """
+    """SUCCESS is a good end, with or without an answer (google-antigravity/antigravity-cli#902)."""
     return _stop() if _is(event, "status", "status", "SUCCESS") else event
 
 
 @AGY.event
 def exit_code_alone(event: ev.Event) -> ev.Event:
-    """A run that ended with the exit code 0 ended well, also one that was canceled
+    """A run with the exit code 0 ended well, even if it was canceled
     (google-antigravity/antigravity-cli#902).
     """
     canceled = isinstance(event, ev.Finish) and event.raw in ("CANCELED", "INTERRUPTED")
@@ -71,7 +67,7 @@ def exit_code_alone(event: ev.Event) -> ev.Event:
 
 @AGY.event
 def end_of_time_not_seen(event: ev.Event) -> ev.Event:
-    """Nobody reads stderr, so a run whose time was over has a whole answer
+    """stderr is not read, so a run that reached its time limit appears to have a whole answer
     (google-antigravity/antigravity-cli#1012).
     """
     limited = isinstance(event, ev.Finish) and event.raw == "print timeout"
@@ -80,7 +76,7 @@ def end_of_time_not_seen(event: ev.Event) -> ev.Event:
 
 @AGY.message
 def no_counts_and_no_session(message: Json) -> None:
-    """The reader knows the plain text of the CLI only: no counts, no id
+    """The reader supports only the plain text of the CLI: no counts, no id
     (multica-ai/multica#6569, RunMaestro/Maestro#1382).
     """
     message.pop("conversation_id", None)
@@ -92,9 +88,7 @@ def no_counts_and_no_session(message: Json) -> None:
 
 @AGY.event
 def totals_of_the_conversation(event: ev.Event) -> ev.Event:
-    """The counts of the result are taken for those of the turn, also in a conversation that was
-    resumed.
-    """
+    """The counts of the result are used as those of the turn, even in a resumed conversation."""
     if _is(event, "usage", "usage") and event.raw["usage"].get("input_tokens"):
         return ev.Usage(event.raw["usage"], input=event.raw["usage"]["input_tokens"])
     return event
@@ -115,7 +109,7 @@ def canceled_is_done(event: ev.Event) -> ev.Event:
 
 
 def _is(event: ev.Event, name: str, field: str, value: Json = None) -> TypeGuard[ev.Metadata]:
-    """Whether an event is metadata of this name with this field, or with this value of it."""
+    """Whether an event is metadata with this name and this field, or with this value of the field."""
     return (
         isinstance(event, ev.Metadata)
         and event.name == name

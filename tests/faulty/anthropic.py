@@ -1,6 +1,6 @@
 """Faults of anthropic adapters, except those about ``<tool_code>``.
 
-The proxy that the event model comes from had them. It has two states: the first and the later one.
+The proxy from which the event model comes had them. It has two states: the first and the later one.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ class StopReason(Wrapper):
 
 @ANTHROPIC.wrapper
 class StopWithCallsIsEndTurn(StopReason):
-    """STOP is end_turn although there is a call, here one without an id, so that nobody runs the
-    tool (the proxy's first state).
+    """STOP is end_turn although there is a call, here one without an id, so the tool is never run
+    (the proxy's first state).
     """
 
     called = False
@@ -110,8 +110,8 @@ def other_is_refusal(event: ev.Event) -> ev.Event:
 
 @ANTHROPIC.event
 def other_without_content_is_end_turn(event: ev.Event) -> ev.Event:
-    """An answer without content that ended for another reason than a stop is an empty answer that
-    ended well (both states).
+    """An answer without content and with another reason than a stop is an empty answer that ended
+    well (both states).
     """
     if isinstance(event, ev.Finish) and event.reason == "other":
         event.reason = "stop"
@@ -120,15 +120,15 @@ def other_without_content_is_end_turn(event: ev.Event) -> ev.Event:
 
 @ANTHROPIC.message
 def feedback_ignored(message: Json) -> None:
-    """A message without candidates is passed over: a blocked prompt is an empty answer that ended
-    well (both states).
+    """A message without candidates is ignored: a blocked prompt is an empty answer that ended well
+    (both states).
     """
     message.pop("promptFeedback", None)
 
 
 @ANTHROPIC.wrapper
 class TailTwice(Wrapper):
-    """The second finish reason tells the end of the message once more (both states)."""
+    """A second finish reason ends the message a second time (both states)."""
 
     finishes = 0
 
@@ -145,8 +145,8 @@ class TailTwice(Wrapper):
 
 @ANTHROPIC.payloads
 def errors_swallowed(payloads: Items) -> Items:
-    """An error in the answer, here of a server that has too much to do, drops the connection
-    without a word (the later state).
+    """An error in the answer, here of an overloaded server, silently drops the connection (the
+    later state).
     """
     return [
         payload
@@ -166,7 +166,7 @@ def every_error_is_an_api_error(payloads: Items) -> Items:
 
 @ANTHROPIC.frame
 def broken_json_skipped(frame: Frame) -> Frame | None:
-    """A message that is no JSON is skipped without an error (both states)."""
+    """A message that is not JSON is skipped without an error (both states)."""
     return frame if frame.raw is None or frame.partial else None
 
 
@@ -175,7 +175,7 @@ def broken_json_skipped(frame: Frame) -> Frame | None:
 
 @ANTHROPIC.message
 def counts_without_candidates_ignored(message: Json) -> None:
-    """A message without candidates is passed over, with the counts in it (both states)."""
+    """A message without candidates is ignored, and its counts are lost (both states)."""
     if not message.get("candidates"):
         message.pop("usageMetadata", None)
 
@@ -194,7 +194,7 @@ def counts_after_the_reason_ignored(events: Iterator[ev.Event]) -> Iterator[ev.E
 
 @ANTHROPIC.event
 def thoughts_not_counted(event: ev.Event) -> ev.Event:
-    """Output is candidatesTokenCount alone: the tokens of thoughts are missing (both states)."""
+    """Output is candidatesTokenCount alone, without the tokens of thoughts (both states)."""
     if isinstance(event, ev.Usage):
         event.reasoning = None
     return event
@@ -202,7 +202,7 @@ def thoughts_not_counted(event: ev.Event) -> ev.Event:
 
 @ANTHROPIC.event
 def cached_not_counted(event: ev.Event) -> ev.Event:
-    """Cached tokens have no place of their own and count as input (both states)."""
+    """Cached tokens have no field of their own and count as input (both states)."""
     if isinstance(event, ev.Usage):
         event.cached = None
     return event
@@ -210,9 +210,7 @@ def cached_not_counted(event: ev.Event) -> ev.Event:
 
 @ANTHROPIC.payloads
 def counts_invented_at_the_start(payloads: Items) -> Items:
-    """message_start claims one token of output where the server has counted none yet (both
-    states).
-    """
+    """message_start claims one output token when the server has not counted any yet (both states)."""
     for payload in payloads:
         if payload["type"] == "message_start" and payload["message"]["usage"]["output_tokens"] == 0:
             payload["message"]["usage"]["output_tokens"] = 1
@@ -224,7 +222,7 @@ def counts_invented_at_the_start(payloads: Items) -> Items:
 
 @ANTHROPIC.event
 def signed_text_is_a_thought(event: ev.Event) -> ev.Event:
-    """Text with a signature is taken for a thought: the answer vanishes from the text (both
+    """Text with a signature is treated as a thought, so the answer is missing in the text (both
     states).
     """
     signed = isinstance(event, ev.Text) and event.signature
@@ -237,7 +235,7 @@ def signed_text_is_a_thought(event: ev.Event) -> ev.Event:
 
 @ANTHROPIC.payloads
 def signature_before_the_thought(payloads: Items) -> Items:
-    """A thinking block begins with its signature, which clients expect at its end (both states)."""
+    """A thinking block begins with its signature, but clients expect it at the end (both states)."""
     for at in range(1, len(payloads)):
         before, now = payloads[at - 1].get("delta", {}), payloads[at].get("delta", {})
         if (before.get("type"), now.get("type")) == ("thinking_delta", "signature_delta"):
@@ -247,7 +245,7 @@ def signature_before_the_thought(payloads: Items) -> Items:
 
 @ANTHROPIC.events
 def later_signature_of_thoughts_lost(events: Iterator[ev.Event]) -> Iterator[ev.Event]:
-    """In a run of thoughts only a signature of its first part is passed on (both states)."""
+    """In a run of thoughts only the signature of the first part is passed on (both states)."""
     inside = False
     for event in events:
         if isinstance(event, ev.Reasoning):
@@ -269,7 +267,7 @@ def thinking_block_without_its_fields(payloads: Items) -> Items:
 
 @ANTHROPIC.events
 def signature_inherited(events: Iterator[ev.Event]) -> Iterator[ev.Event]:
-    """A call without a signature is remembered with that of an earlier part (both states)."""
+    """A call without a signature is remembered with the signature of an earlier part (both states)."""
     last = None
     for event in events:
         last = getattr(event, "signature", None) or last
@@ -283,7 +281,7 @@ def signature_inherited(events: Iterator[ev.Event]) -> Iterator[ev.Event]:
 
 @ANTHROPIC.wrapper
 class RepeatedIds(Wrapper):
-    """Two calls with one id keep it both, and their results cannot be told apart (the later
+    """Two calls with the same id both keep it, and their results cannot be distinguished (the later
     state).
     """
 
@@ -324,14 +322,14 @@ def empty_arguments_dropped(events: Iterator[ev.Event]) -> Iterator[ev.Event]:
 
 @ANTHROPIC.message
 def calls_beside_the_candidates_ignored(message: Json) -> None:
-    """``functionCalls`` at the top of a response are not looked at (the later state)."""
+    """``functionCalls`` at the top level of a response is ignored (the later state)."""
     message.pop("functionCalls", None)
     message.pop("function_calls", None)
 
 
 @ANTHROPIC.message
 def text_beside_a_call_ignored(message: Json) -> None:
-    """A part that has a call and text gives the call alone (both states)."""
+    """A part with a call and text gives only the call (both states)."""
     for part in parts_of(message):
         if "functionCall" in part:
             part.pop("text", None)
@@ -339,7 +337,7 @@ def text_beside_a_call_ignored(message: Json) -> None:
 
 @ANTHROPIC.message
 def broken_arguments_are_empty(message: Json) -> None:
-    """Arguments in a string that is no JSON object become an empty object (the first state)."""
+    """Arguments in a string that is not a JSON object become an empty object (the first state)."""
     for part in parts_of(message):
         call = part.get("functionCall")
         if (
@@ -352,7 +350,7 @@ def broken_arguments_are_empty(message: Json) -> None:
 
 @ANTHROPIC.message
 def snake_case_calls_ignored(message: Json) -> None:
-    """``function_call`` and ``thought_signature`` are not known (the later state)."""
+    """``function_call`` and ``thought_signature`` are not read (the later state)."""
     for part in parts_of(message):
         part.pop("function_call", None)
         part.pop("thought_signature", None)
@@ -360,7 +358,7 @@ def snake_case_calls_ignored(message: Json) -> None:
 
 @ANTHROPIC.message
 def snake_case_ends_ignored(message: Json) -> None:
-    """``finish_reason`` and ``usage_metadata`` are not known (the later state)."""
+    """``finish_reason`` and ``usage_metadata`` are not read (the later state)."""
     message.pop("usage_metadata", None)
     for candidate in message.get("candidates") or []:
         candidate.pop("finish_reason", None)
@@ -368,8 +366,8 @@ def snake_case_ends_ignored(message: Json) -> None:
 
 @ANTHROPIC.message
 def some_snake_case_counts_ignored(message: Json) -> None:
-    """``thoughts_token_count`` and ``cached_content_token_count`` are not known, though other
-    counts are (the first state).
+    """``thoughts_token_count`` and ``cached_content_token_count`` are not read, though other counts
+    are (the first state).
     """
     for name in ("thoughts_token_count", "cached_content_token_count"):
         (message.get("usage_metadata") or {}).pop(name, None)
@@ -377,14 +375,12 @@ def some_snake_case_counts_ignored(message: Json) -> None:
 
 @ANTHROPIC.message
 def snake_case_feedback_ignored(message: Json) -> None:
-    """``prompt_feedback`` is not known (the first state)."""
+    """``prompt_feedback`` is not read (the first state)."""
     message.pop("prompt_feedback", None)
 
 
 def reassembled(events: Iterator[ev.Event], path_of: Any) -> Iterator[ev.Event]:
-    """Streamed calls with their arguments put together from the pieces that ``path_of`` gives a
-    path for.
-    """
+    """Streamed calls whose arguments are joined from the pieces for which ``path_of`` gives a path."""
     assembly, streamed = Assembly(), False
     for event in events:
         if isinstance(event, ev.CallStart):
@@ -402,14 +398,16 @@ def reassembled(events: Iterator[ev.Event], path_of: Any) -> Iterator[ev.Event]:
 
 @ANTHROPIC.events
 def only_strings_in_pieces(events: Iterator[ev.Event]) -> Iterator[ev.Event]:
-    """Of streamed arguments only strings arrive: no number, boolean or null (the later state)."""
+    """Of streamed arguments only strings arrive, without numbers, booleans or null (the later
+    state).
+    """
     return reassembled(events, lambda piece: piece.path if isinstance(piece.value, str) else None)
 
 
 @ANTHROPIC.events
 def paths_split_at_dots(events: Iterator[ev.Event]) -> Iterator[ev.Event]:
-    """A path of streamed arguments is split at its dots: an index or a quoted name becomes part of
-    a key (the later state).
+    """A path of streamed arguments is split at its dots, so an index or a quoted name becomes part
+    of a key (the later state).
     """
 
     def path_of(piece: ev.CallPiece) -> str:
@@ -421,6 +419,6 @@ def paths_split_at_dots(events: Iterator[ev.Event]) -> Iterator[ev.Event]:
 
 @ANTHROPIC.events
 def invalid_call_without_arguments(events: Iterator[ev.Event]) -> Iterator[ev.Event]:
-    """A call whose arguments are no JSON object is a call without arguments."""
+    """A call whose arguments are not a JSON object becomes a call without arguments."""
     for event in events:
         yield ev.CallEnd(event.call, {}) if isinstance(event, ev.CallInvalid) else event

@@ -1,6 +1,7 @@
-"""Faults of art adapters when they read answers.
+"""Faults of art adapters in reading answers.
 
-The adapter that the event model comes from had them. It has two states: the first and the later one.
+The adapter from which the event model comes had them. It has two states: the first and the later
+one.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ OF_AN_ANSWER = (ev.Text, ev.Reasoning, ev.CallStart, ev.Usage)
 
 
 def metadata_of(payloads: Items) -> Iterator[dict[str, Any]]:
-    """The data of every METADATA, of which there is one at most."""
+    """The data of every METADATA, of which there is at most one."""
     return (payload["data"] for payload in payloads if payload["type"] == "METADATA")
 
 
@@ -30,7 +31,7 @@ def tokens_of(payloads: Items) -> Iterator[dict[str, Any]]:
 
 
 def without_error(payloads: Items, begins: str) -> Items:
-    """METADATA in place of an ERROR whose message begins so."""
+    """METADATA instead of an ERROR whose message begins with these words."""
     for payload in payloads:
         if payload["type"] == "ERROR" and payload["data"]["message"].startswith(begins):
             payload |= {"type": "METADATA", "data": {"traceId": payload["traceId"]}}
@@ -54,8 +55,8 @@ class BlockedOnlyIfUnary(Wrapper):
 
 @ART.payloads
 def no_end_after_blocked(payloads: Items) -> Items:
-    """ERROR of a blocked prompt is the last event: whoever waits for END waits forever (both
-    states).
+    """The ERROR of a blocked prompt is the last event: a client that waits for END waits forever
+    (both states).
     """
     blocked = (
         len(payloads) > 1
@@ -67,7 +68,7 @@ def no_end_after_blocked(payloads: Items) -> Items:
 
 @ART.payloads
 def no_end_after_an_invalid_answer(payloads: Items) -> Items:
-    """ERROR of an answer that holds nothing is the last event (both states)."""
+    """The ERROR of an answer without content is the last event (both states)."""
     invalid = (
         len(payloads) > 1
         and payloads[-2]["type"] == "ERROR"
@@ -78,17 +79,13 @@ def no_end_after_an_invalid_answer(payloads: Items) -> Items:
 
 @ART.payloads
 def nothing_is_an_answer(payloads: Items) -> Items:
-    """A stream without any candidate has METADATA and END, as if that were an answer (both
-    states).
-    """
+    """A stream without any candidate has METADATA and END, like an answer (both states)."""
     return without_error(payloads, "Invalid response structure")
 
 
 @ART.payloads
 def calls_alone_are_invalid(payloads: Items) -> Items:
-    """An answer that only calls tools, and says why it ended, is an invalid response (the first
-    state).
-    """
+    """An answer with only tool calls and a finish reason is an invalid response (the first state)."""
     types = [payload["type"] for payload in payloads]
     if types == ["METADATA", "END"] and payloads[0]["data"].get("stopReason") == "STOP":
         data = {
@@ -101,9 +98,7 @@ def calls_alone_are_invalid(payloads: Items) -> Items:
 
 @ART.payloads
 def metadata_before_an_error(payloads: Items) -> Items:
-    """METADATA stands before an ERROR that comes after text (what the tests of the adapter guard
-    against).
-    """
+    """METADATA is before an ERROR that follows text (what the tests of the adapter guard against)."""
     changed: Items = []
     for payload in payloads:
         changed += (
@@ -117,15 +112,13 @@ def metadata_before_an_error(payloads: Items) -> Items:
 
 @ART.event
 def cut_is_an_end(event: ev.Event) -> ev.Event | None:
-    """A stream that breaks off has ended well (where the SDK raises nothing)."""
+    """A stream that is cut has ended well (if the SDK raises nothing)."""
     return None if isinstance(event, ev.Incomplete) else event
 
 
 @ART.event
 def error_in_the_stream_swallowed(event: ev.Event) -> ev.Event | None:
-    """An error inside a stream that is open already is passed over (where the SDK raises
-    nothing).
-    """
+    """An error inside an open stream is ignored (if the SDK raises nothing)."""
     return (
         None
         if isinstance(event, ev.Error)
@@ -154,9 +147,7 @@ def counts_of_the_last_frame(events: Iterator[ev.Event]) -> Iterator[ev.Event]:
 
 @ART.events
 def reason_of_the_last_frame(events: Iterator[ev.Event]) -> Iterator[ev.Event]:
-    """A reason that an earlier message than the last one gives is lost (both states, in streaming
-    mode).
-    """
+    """A reason in an earlier message than the last one is lost (both states, in streaming mode)."""
     reason: ev.Finish | None = None
     for event in events:
         if isinstance(event, ev.Finish) and event.candidate <= 0:
@@ -170,7 +161,7 @@ def reason_of_the_last_frame(events: Iterator[ev.Event]) -> Iterator[ev.Event]:
 
 @ART.payloads
 def thoughts_never_counted(payloads: Items) -> Items:
-    """``thinkingTokens`` is read from names that the wire does not have (the later state)."""
+    """``thinkingTokens`` is read from fields that the wire does not have (the later state)."""
     for data in metadata_of(payloads):
         data.pop("thinkingTokens", None)
     return payloads
@@ -178,7 +169,7 @@ def thoughts_never_counted(payloads: Items) -> Items:
 
 @ART.payloads
 def counts_invented(payloads: Items) -> Items:
-    """An answer that gives a reason, but no counts, has empty ones (both states, in streaming
+    """An answer with a finish reason but no counts has empty counts (both states, in streaming
     mode).
     """
     for data in metadata_of(payloads):
@@ -189,8 +180,8 @@ def counts_invented(payloads: Items) -> Items:
 
 @ART.payloads
 def counts_in_our_words_alone(payloads: Items) -> Items:
-    """``providerRawUsage`` has only what has a name of its own, of Gemini's counts (what the document
-    forbids).
+    """``providerRawUsage`` has only those of Gemini's counts that have a field of their own (what
+    the document forbids).
     """
     known = {"promptTokenCount", "candidatesTokenCount", "thoughtsTokenCount", "totalTokenCount"}
     for data in metadata_of(payloads):
@@ -203,7 +194,7 @@ def counts_in_our_words_alone(payloads: Items) -> Items:
 
 @ART.wrapper
 class FirstTokenAtTheFirstFrame(Wrapper):
-    """The time of the first token is that of the first message, also of one without text (both
+    """The time of the first token is that of the first message, even of one without text (both
     states).
     """
 
@@ -227,7 +218,7 @@ class FirstTokenAtTheFirstFrame(Wrapper):
 
 
 class Unary(Wrapper):
-    """Gives each TOKEN of an answer that is not streamed to `change`."""
+    """Gives each TOKEN of a unary answer to `change`."""
 
     def feed(self, event: ev.Event) -> Items:
         return self.changed(super().feed(event))
@@ -247,7 +238,7 @@ class Unary(Wrapper):
 
 @ART.wrapper
 class UnaryTextTrimmed(Unary):
-    """The text of an answer that is not streamed loses the blanks around it (both states)."""
+    """The text of a unary answer loses the blanks around it (both states)."""
 
     def change(self, token: dict[str, Any]) -> None:
         token["data"] = token["data"].strip()
@@ -255,8 +246,8 @@ class UnaryTextTrimmed(Unary):
 
 @ART.payloads
 def streamed_text_trimmed(payloads: Items) -> Items:
-    """Each piece of text loses the ends of lines around it (what the contract of the event model
-    forbids).
+    """Each piece of text loses its leading and trailing line ends (what the contract of the event
+    model forbids).
     """
     for payload in tokens_of(payloads):
         payload["data"] = payload["data"].strip("\n")
@@ -265,7 +256,7 @@ def streamed_text_trimmed(payloads: Items) -> Items:
 
 @ART.wrapper
 class ATokenForEachPart(Wrapper):
-    """Each part of an answer that is not streamed is a token of its own (the later state)."""
+    """Each part of a unary answer is a token of its own (the later state)."""
 
     def feed(self, event: ev.Event) -> Items:
         self.session.streamed = True
@@ -274,9 +265,7 @@ class ATokenForEachPart(Wrapper):
 
 @ART.wrapper
 class OtherKindsIfUnary(Unary):
-    """The tokens of one mode have other types than those of the other, for the same context (both
-    states).
-    """
+    """The tokens of the two modes have different types for the same context (both states)."""
 
     def change(self, token: dict[str, Any]) -> None:
         token["tokenType"] = f"FINAL_SYNTHESIS_{token['tokenType']}"
@@ -294,7 +283,7 @@ def thoughts_are_the_answer(event: ev.Event) -> ev.Event:
 
 @ART.event
 def thoughts_dropped(event: ev.Event) -> ev.Event | None:
-    """A thought is no token at all (the first state, by the SDK's accessor for text)."""
+    """A thought gives no token (the first state, by the SDK's accessor for text)."""
     return None if isinstance(event, ev.Reasoning) else event
 
 
@@ -308,9 +297,7 @@ def empty_tokens(payloads: Items) -> Items:
 
 @ART.message
 def text_of_one_part(message: Json) -> None:
-    """Of the parts of a message only the first that has text is read (what the later state
-    mends).
-    """
+    """Of the parts of a message only the first with text is read (what the later state fixes)."""
     for candidate in message.get("candidates") or []:
         texts = [
             part
@@ -323,7 +310,7 @@ def text_of_one_part(message: Json) -> None:
 
 @ART.payloads
 def reasons_in_other_words(payloads: Items) -> Items:
-    """A reason is no word of the wire, here that of a full answer (what the contract of the event
+    """A reason is not the word of the wire, here for a full answer (what the contract of the event
     model forbids).
     """
     for data in metadata_of(payloads):
@@ -334,7 +321,7 @@ def reasons_in_other_words(payloads: Items) -> Items:
 
 @ART.payloads
 def error_without_its_number(payloads: Items) -> Items:
-    """An error of the API has its message alone (where the SDK's error is wrapped)."""
+    """An error of the API has only its message (where the SDK's error is wrapped)."""
     for payload in payloads:
         if payload["type"] == "ERROR":
             payload["data"].pop("code", None)

@@ -1,6 +1,6 @@
 """Faults of unified-llm clients that only a running client shows.
 
-The Go code and its siblings had them. Each is our client with a changed piece. The cases under
+The Go code and its siblings had them. Each is our client with one changed piece. The cases under
 ``specs/unified-llm`` with an expectation for ``unified-llm-client`` judge its requests, its waits
 and its results.
 """
@@ -30,7 +30,7 @@ MakeClient = Callable[..., Client]
 
 @dataclass(frozen=True, slots=True)
 class ClientFault:
-    """A client with one fault; ``make`` takes what ours takes."""
+    """A client with one fault; ``make`` has the parameters of our client."""
 
     name: str
     says: str
@@ -74,7 +74,7 @@ def key_in_the_url(*arguments: Any, **named: Any) -> Client:
 
 @faulty
 class NoStreamAtAll(Client):
-    """A stream waits for the whole answer, and then tells it in one piece (the Go code)."""
+    """A stream waits for the whole answer, and then gives it in one piece (the Go code)."""
 
     def stream(self, request: Mapping[str, Any]) -> Generator[Payload]:
         response = self.complete(request)
@@ -102,7 +102,9 @@ class ErrorsOfStreamsSwallowed(Client):
 
 @faulty
 class NothingUnderstoodIsEmpty(Client):
-    """A whole answer in which nothing was understood is an empty one (this client until law 9)."""
+    """A whole answer in which nothing was understood becomes an empty one (this client before law
+    9).
+    """
 
     def complete(self, request: Mapping[str, Any]) -> Any:
         try:
@@ -112,7 +114,7 @@ class NothingUnderstoodIsEmpty(Client):
 
 
 class Policy(RetryPolicy):
-    """A policy that takes the place of the one that is given."""
+    """A policy that replaces the given one."""
 
     def __init__(self, given: RetryPolicy, **changed: Any) -> None:
         fields = {
@@ -131,15 +133,13 @@ def with_policy(
 
 @faulty
 def four_tries(*arguments: Any, **named: Any) -> Client:
-    """A call is tried four times in all, and nobody can say otherwise (the Go code)."""
+    """A call is tried four times in all, and the caller cannot change this (the Go code)."""
     return with_policy(lambda given: Policy(given, max_retries=3), arguments, named)
 
 
 @faulty
 def own_wait(*arguments: Any, **named: Any) -> Client:
-    """How long the API asks to wait is not looked at: the next try comes too early (the Go
-    code).
-    """
+    """The wait that the API requests is ignored, so the next try is too early (the Go code)."""
 
     class Deaf(Policy):
         def wait(self, error: SDKError, retries: int) -> float | None:
@@ -152,7 +152,7 @@ def own_wait(*arguments: Any, **named: Any) -> Client:
 
 @faulty
 def timeouts_are_tried_again(*arguments: Any, **named: Any) -> Client:
-    """The status 408 is tried again (siblings in Python)."""
+    """The status 408 is retried (siblings in Python)."""
 
     class Patient(Policy):
         def wait(self, error: SDKError, retries: int) -> float | None:

@@ -1,6 +1,6 @@
-"""Faults of adapters of every dialect that take a bad end for a good one.
+"""Faults of adapters of every dialect that treat a bad end as a good one.
 
-Our own dialects had most of them until law 9.
+Our own dialects had most of them before law 9.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ STOP = ev.Finish("stop", "STOP")
 
 
 def ending_well(events: Iterator[ev.Event], *, with_content: bool) -> Iterator[ev.Event]:
-    """The events, and a natural stop where no end came, with content or without."""
+    """The events, with a natural stop if there is no end, with or without content."""
     content = ended = False
     for event in events:
         content = content or isinstance(event, CONTENT)
@@ -49,7 +49,7 @@ def malformed_ends_well(event: ev.Event) -> ev.Event:
 
 
 def continuation_ends_well(event: ev.Event) -> ev.Event:
-    """An answer that goes on in another one ended well."""
+    """An answer that is continued in another one ended well."""
     return STOP if isinstance(event, ev.Finish) and event.reason == "continuation" else event
 
 

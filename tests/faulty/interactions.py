@@ -29,7 +29,7 @@ def signature_of_the_start_alone(message: Json) -> None:
 
 @INTERACTIONS.message
 def empty_signature_is_made_up(message: Json) -> None:
-    """A thought with an empty signature gets another one, with which the next turn is refused
+    """A thought with an empty signature gets another one, so the next turn is refused
     (googleapis/js-genai#1735).
     """
     for delta in deltas(message, "thought_signature"):
@@ -46,14 +46,14 @@ def summary_is_text(message: Json) -> None:
 
 @INTERACTIONS.message
 def arguments_of_the_start(message: Json) -> None:
-    """The placeholder of a call's start is taken for its arguments (DEEIX-AI/DEEIX-Chat#607)."""
+    """The placeholder in a call's start is used as its arguments (DEEIX-AI/DEEIX-Chat#607)."""
     for delta in deltas(message, "arguments_delta"):
         delta["arguments"] = ""
 
 
 @INTERACTIONS.read
 def names_of_event_lines_alone(data: bytes) -> bytes:
-    """The type of an event is taken from its ``event:`` line, and never from its data
+    """The type of an event is read only from its ``event:`` line, and never from its data
     (DEEIX-AI/DEEIX-Chat#607).
     """
     return data if b"event:" in data or b'"event_type"' not in data else b""
@@ -61,7 +61,7 @@ def names_of_event_lines_alone(data: bytes) -> bytes:
 
 @INTERACTIONS.frame
 def text_of_the_last_event(frame: Frame) -> Frame | None:
-    """The answer is taken from the steps of the last event, which has none
+    """The answer is read from the steps of the last event, which has none
     (mozilla-ai/any-llm#1383).
     """
     message = frame.json if isinstance(frame.json, dict) else {}
@@ -79,7 +79,7 @@ def unknown_event_ends_the_stream(events: Iterator[ev.Event]) -> Iterator[ev.Eve
 
 @INTERACTIONS.frame
 def bare_line_is_passed_over(frame: Frame) -> Frame | None:
-    """A bare error line in the stream is no event, so nobody reads it (googleapis/js-genai#1973)."""
+    """A bare error line in the stream is no event, so it is never read (googleapis/js-genai#1973)."""
     bare = isinstance(frame.json, dict) and frame.json.keys() == {"error"}
     return None if bare and frame.offset else frame
 

@@ -1,6 +1,6 @@
-"""Faults of mind programs that one answer shows.
+"""Faults of mind programs that a single answer shows.
 
-The agent that the records come from had them, in one of its four states.
+The agent from which the records come had them in one of its four states.
 """
 
 from __future__ import annotations
@@ -21,9 +21,7 @@ RATE_LIMIT_WORDS = ("429", "ResourceExhausted", "Rate limit", "quota", "Quota")
 
 @MIND.payloads
 def text_after_a_call_lost(payloads: Items) -> Items:
-    """The parts after a call are never looked at: the next answer takes their place (the last
-    state).
-    """
+    """The parts after a call are not read, and the next answer replaces them (the last state)."""
     called = next(
         (at for at, payload in enumerate(payloads) if payload["type"] == "tool_code"), len(payloads)
     )
@@ -36,14 +34,14 @@ def text_after_a_call_lost(payloads: Items) -> Items:
 
 @MIND.payloads
 def only_the_first_call(payloads: Items) -> Items:
-    """Of parallel calls only the first is run (the last state)."""
+    """Of parallel calls only the first one is run (the last state)."""
     calls = [at for at, payload in enumerate(payloads) if payload["type"] == "tool_code"]
     return [payload for at, payload in enumerate(payloads) if at not in calls[1:]]
 
 
 @MIND.payloads
 def call_printed_twice(payloads: Items) -> Items:
-    """A call after text is printed by the loop and by the tool (the second state)."""
+    """A call after text is printed both by the loop and by the tool (the second state)."""
     changed: Items = []
     for payload in payloads:
         changed += [payload] * (2 if changed and payload["type"] == "tool_code" else 1)
@@ -65,8 +63,8 @@ class UndeclaredToolIgnored(Wrapper):
 
 @MIND.wrapper
 class ResultBesideACall(Wrapper):
-    """A result is printed although a call of the answer still waits for its own (the first state
-    knows no tools).
+    """A result is printed although a call of the answer has no result yet (the first state has no
+    tools).
     """
 
     text = ""
@@ -90,7 +88,9 @@ class ResultBesideACall(Wrapper):
 
 @MIND.events
 def arguments_in_pieces_lost(events: Iterator[ev.Event]) -> Iterator[ev.Event]:
-    """A call whose arguments are streamed is run with none (all states know whole calls only)."""
+    """A call whose arguments are streamed is run without arguments (all states read only whole
+    calls).
+    """
     streamed = False
     for event in events:
         streamed = (streamed or isinstance(event, ev.CallPiece)) and not isinstance(
@@ -106,7 +106,7 @@ def arguments_in_pieces_lost(events: Iterator[ev.Event]) -> Iterator[ev.Event]:
 
 @MIND.payloads
 def no_content_is_an_error(payloads: Items) -> Items:
-    """An answer without candidates or content breaks the program (the last state)."""
+    """An answer without candidates or content crashes the program (the last state)."""
     if [payload["type"] for payload in payloads] == ["result"] and not payloads[0]["result"]:
         words = {"code": "AGENT_ERROR", "message": "'NoneType' object is not subscriptable"}
         return [{"type": "error", **words, "timestamp": payloads[0]["timestamp"]}]
@@ -114,8 +114,10 @@ def no_content_is_an_error(payloads: Items) -> Items:
 
 
 @MIND.event
-def reason_of_the_block_not_told(event: ev.Event) -> ev.Event:
-    """A blocked prompt breaks the program, whose message says nothing of it (the last state)."""
+def block_reason_dropped(event: ev.Event) -> ev.Event:
+    """A blocked prompt crashes the program, and the message does not mention the block (the last
+    state).
+    """
     return (
         ev.Error("'NoneType' object is not subscriptable")
         if isinstance(event, ev.Blocked)
@@ -130,8 +132,8 @@ def blocked_is_an_empty_answer(event: ev.Event) -> ev.Event | None:
 
 
 @MIND.payloads
-def incomplete_not_told(payloads: Items) -> Items:
-    """A result does not say that it is incomplete (all states)."""
+def incomplete_not_marked(payloads: Items) -> Items:
+    """A result is not marked as incomplete (all states)."""
     for payload in payloads:
         payload.pop("incomplete", None)
     return payloads
@@ -139,9 +141,7 @@ def incomplete_not_told(payloads: Items) -> Items:
 
 @MIND.payloads
 def no_result_without_text(payloads: Items) -> Items:
-    """An answer without text has no result, so that its reader waits (the later states print none
-    at all).
-    """
+    """An answer without text has no result, so its reader waits (the later states never print one)."""
     return [payload for payload in payloads if payload["type"] != "result" or payload["result"]]
 
 
@@ -192,7 +192,7 @@ def thoughts_are_printed(event: ev.Event) -> ev.Event:
 
 @MIND.payloads
 def rate_limit_by_its_words(payloads: Items) -> Items:
-    """Whether an error is a rate limit is changed by words of its message (the last state)."""
+    """Whether an error is a rate limit depends on words of its message (the last state)."""
     for payload in payloads:
         if payload["type"] == "error":
             limited = any(word in payload["message"] for word in RATE_LIMIT_WORDS)
@@ -202,7 +202,7 @@ def rate_limit_by_its_words(payloads: Items) -> Items:
 
 @MIND.payloads
 def every_error_is_the_agents(payloads: Items) -> Items:
-    """No error is a rate limit, so that nobody tries again with another model (the third state)."""
+    """No error is a rate limit, so no other model is tried (the third state)."""
     for payload in payloads:
         if payload["type"] == "error":
             payload["code"] = "AGENT_ERROR"
@@ -211,7 +211,7 @@ def every_error_is_the_agents(payloads: Items) -> Items:
 
 @MIND.wrapper
 class ErrorWithoutAType(Wrapper):
-    """An error of the API is a record without a type, which its readers hide (the first three
+    """An error of the API is a record without a type, and its readers hide it (the first three
     states).
     """
 
@@ -224,13 +224,13 @@ class ErrorWithoutAType(Wrapper):
 
 @MIND.event
 def cut_is_an_end(event: ev.Event) -> ev.Event | None:
-    """An answer that is cut short has ended well (all states read whole answers)."""
+    """An answer that is cut has ended well (all states read whole answers)."""
     return None if isinstance(event, ev.Incomplete) else event
 
 
 @MIND.message
 def only_one_spelling(message: Json) -> None:
-    """A call in snake_case is no call (all states read one spelling)."""
+    """A call in snake_case is not read as a call (all states read one spelling)."""
     for candidate in message.get("candidates") or []:
         for part in (candidate.get("content") or {}).get("parts") or []:
             if isinstance(part, dict):
@@ -239,6 +239,6 @@ def only_one_spelling(message: Json) -> None:
 
 @MIND.events
 def invalid_call_without_arguments(events: Iterator[ev.Event]) -> Iterator[ev.Event]:
-    """A call whose arguments are no JSON object is a call without arguments."""
+    """A call whose arguments are not a JSON object becomes a call without arguments."""
     for event in events:
         yield ev.CallEnd(event.call, {}) if isinstance(event, ev.CallInvalid) else event

@@ -40,16 +40,14 @@ def known_fields_of_a_call_alone(message: Json) -> None:
 
 @OPENAI_COMPAT.message
 def one_vendor_alone(message: Json) -> None:
-    """Signatures are looked for under the key google, and never under vertex
-    (earendil-works/pi#6733).
-    """
+    """Signatures are read under the key google, but not under vertex (earendil-works/pi#6733)."""
     for call in calls(message):
         call.get("extra_content", {}).pop("vertex", None)
 
 
 @OPENAI_COMPAT.message
 def fragment_without_an_index_is_dropped(message: Json) -> None:
-    """A fragment of a call without index and id is no fragment of any (open-webui/computer#224)."""
+    """A fragment of a call without index and id is assigned to no call (open-webui/computer#224)."""
     for delta in deltas(message):
         items = delta.get("tool_calls")
         if items:
@@ -58,7 +56,7 @@ def fragment_without_an_index_is_dropped(message: Json) -> None:
 
 @OPENAI_COMPAT.frame
 def chunk_without_content_is_passed_over(frame: Frame) -> Frame | None:
-    """A delta that holds a signature and nothing else is passed over (open-webui/computer#224)."""
+    """A delta that contains only a signature is ignored (open-webui/computer#224)."""
     message = frame.json if isinstance(frame.json, dict) else {}
     return (
         None
@@ -78,7 +76,7 @@ def chunk_breaks_the_schema(frame: Frame) -> Frame | None:
 
 @OPENAI_COMPAT.events
 def calls_without_an_index_are_one(events: Iterator[ev.Event]) -> Iterator[ev.Event]:
-    """A missing index is 0, so that the last of parallel calls replaces the others
+    """A missing index counts as 0, so the last of parallel calls replaces the others
     (open-webui/computer#224).
     """
     of_call = ev.CallStart | ev.CallText | ev.CallEnd
@@ -109,7 +107,7 @@ def stop_is_no_call(payloads: Items) -> Items:
 
 @OPENAI_COMPAT.message
 def filter_lets_text_through_alone(message: Json) -> None:
-    """A filter on the way passes text on, and neither calls nor their reason
+    """A filter between server and client passes on text, but no calls and no finish reason
     (FootprintAI/Containarium#819).
     """
     for delta in deltas(message):
@@ -119,13 +117,13 @@ def filter_lets_text_through_alone(message: Json) -> None:
 
 @OPENAI_COMPAT.read
 def thoughts_are_text(data: bytes) -> bytes:
-    """The tags around thoughts are not known, so the thoughts are shown as the answer."""
+    """The tags around thoughts are not recognized, so the thoughts are shown as the answer."""
     return data.replace(b"<thought>", b"<thinks>").replace(b"</thought>", b"</thinks>")
 
 
 @OPENAI_COMPAT.events
 def marked_text_is_a_thought(events: Iterator[ev.Event]) -> Iterator[ev.Event]:
-    """The mark of a thought beside a signature hides the answer."""
+    """The thought mark beside a signature hides the answer."""
     held: list[ev.Text] = []
     for event in events:
         marked = isinstance(event, ev.Annotation) and "extra_content" in event.raw
@@ -139,6 +137,6 @@ def marked_text_is_a_thought(events: Iterator[ev.Event]) -> Iterator[ev.Event]:
 
 @OPENAI_COMPAT.frame
 def error_in_an_array_is_no_error(frame: Frame) -> Frame | None:
-    """The client looks for an error at the top of an object, and finds an array."""
+    """The client reads an error at the top level of an object, but the body is an array."""
     wrapped = isinstance(frame.json, list) and frame.offset
     return None if wrapped and "error" in str(frame.json) else frame

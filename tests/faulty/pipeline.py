@@ -1,9 +1,9 @@
 """Our pipeline with a fault in one of its stages.
 
 A fault is a short function or class that changes the input or the output of a stage. The `Table` of
-its dialect files it by that stage; its docstring says what is wrong and where that was seen.
-Everything else is ours, so a red adapter is red for its fault alone. Only public interfaces are
-used: reads, frames, canonical events, `Translator.feed` and ``close``, payloads, the session.
+its dialect registers it under that stage. Its docstring describes the fault and its source. All
+other stages are ours, so an adapter is red only for its fault. The faults use only public
+interfaces: reads, frames, canonical events, `Translator.feed` and ``close``, payloads, the session.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ MakeTranslator = Callable[[Sequence[Tool], Session], Translator]
 class Fault:
     """An adapter of ``dialect`` with one fault; a stage that is None is ours.
 
-    ``says`` describes the fault in one line. ``tool_code`` finds ``<tool_code>`` in the events in
-    place of our provider, which then looks for none.
+    ``says`` describes the fault in one line. ``tool_code`` finds ``<tool_code>`` in the events
+    instead of our provider.
     """
 
     dialect: str
@@ -56,12 +56,12 @@ class Fault:
 
     @property
     def spoils_events(self) -> bool:
-        """Whether canonical events are not ours either."""
+        """Whether the canonical events differ from ours too."""
         return bool(self.read or self.frame or self.tool_code or self.events)
 
     @property
     def adapter(self) -> Adapter:
-        """As an adapter under test."""
+        """The fault as an adapter under test."""
         return payloads_of(self.replay, self.dialect)
 
     def replay(
@@ -75,7 +75,7 @@ class Fault:
         session: Session | None = None,
         tool_code: bool | None = None,
     ) -> Items:
-        """As a replay, for the laws."""
+        """The fault as a replay, for the laws."""
         session = session or Session()
         events = self._events(exchange, provider, cuts, tool_code, session)
         if layer == "events":
@@ -111,7 +111,7 @@ class Fault:
         normalizer: Normalizer,
         session: Session,
     ) -> Iterator[Event]:
-        """Lazy, so that the session's clock is that of the frame of the present event."""
+        """Lazy, so that the session's clock is at the frame of the current event."""
         session.streamed, session.at_ms = _asked(exchange).streamed, None
         for frame in self._frames(exchange, provider, cuts):
             session.at_ms = session.at_ms if frame.at_ms is None else frame.at_ms
@@ -162,9 +162,7 @@ F = TypeVar("F")
 
 
 class Table:
-    """The faults of one dialect by name; each decorator files a fault under the stage that it
-    spoils.
-    """
+    """The faults of one dialect by name; each decorator registers a fault under its stage."""
 
     def __init__(self, dialect: str) -> None:
         self.dialect = dialect
@@ -179,11 +177,11 @@ class Table:
         return fault
 
     def read(self, fault: OfRead) -> OfRead:
-        """The bytes of one read become others."""
+        """The bytes of a read are changed."""
         return self._file(fault, "read")
 
     def frame(self, fault: OfFrame) -> OfFrame:
-        """A frame goes through the fault; None: it is passed over."""
+        """The fault changes a frame; None drops it."""
         return self._file(fault, "frame")
 
     def message(self, fault: Callable[[Json], None]) -> Callable[[Json], None]:
@@ -194,21 +192,21 @@ class Table:
                 inner = frame.json.get("response")
                 fault(
                     inner if isinstance(inner, dict) else frame.json
-                )  # the response of the Gemini CLI's document is a text
+                )  # in the document of the Gemini CLI, the response is a string
             return frame
 
         return self._file(fault, "frame", of_frame)
 
     def tool_code(self, fault: Callable[[], ToolCodeReader]) -> Callable[[], ToolCodeReader]:
-        """``<tool_code>`` is found by the fault instead of our provider."""
+        """The fault finds ``<tool_code>`` instead of our provider."""
         return self._file(fault, "tool_code", lambda events: fault().read(events))
 
     def events(self, fault: OfEvents) -> OfEvents:
-        """Events go through the fault."""
+        """The fault changes the events."""
         return self._file(fault, "events")
 
     def event(self, fault: Callable[[Event], Event | None]) -> Callable[[Event], Event | None]:
-        """Each event goes through the fault; None: it is lost."""
+        """The fault changes each event; None drops it."""
         return self._file(
             fault,
             "events",
@@ -224,5 +222,5 @@ class Table:
         return self._file(fault, "translator", translator)
 
     def payloads(self, fault: OfPayloads) -> OfPayloads:
-        """Payloads go through the fault."""
+        """The fault changes the payloads."""
         return self._file(fault, "payloads")

@@ -1,6 +1,6 @@
 """Faults of mind programs that only a running program shows.
 
-The agent that the records come from had them. Each is our program with a replaced piece, run in a
+The agent from which the records come had them. Each is our program with a replaced piece, run in a
 folder and an environment of its own. The cases under ``specs/mind`` with an expectation for
 ``mind-program`` judge its output, its requests and its exit code.
 """
@@ -34,8 +34,8 @@ ROUNDS_OF_THE_SDK = 10
 
 @dataclass(frozen=True, slots=True)
 class ProgramFault:
-    """The mind program with one fault. ``pieces`` gives the names of the program's module to
-    replace and their new values. It is called for every run.
+    """The mind program with one fault. ``pieces`` gives the names in the program's module to
+    replace, and their new values. It is called for every run.
     """
 
     name: str
@@ -85,7 +85,7 @@ def faulty(pieces: Callable[[], Pieces]) -> Callable[[], Pieces]:
 
 
 def only_answering(calls: Callable[[Sequence[Payload]], list[Payload]]) -> Pieces:
-    """The program runs these calls of an answer, tells their results, and sends them alone."""
+    """The program runs only these calls of an answer, prints their results, and sends only them."""
 
     def follow(prompt: Any, records: Sequence[Payload], then: Sequence[ToolOutcome] | str) -> Any:
         dropped = [
@@ -104,8 +104,8 @@ def only_answering(calls: Callable[[Sequence[Payload]], list[Payload]]) -> Piece
 
 @faulty
 def unknown_tools_are_passed_over() -> Pieces:
-    """A call of a tool that is not there has no result, and the program ends as if the answer had
-    asked for nothing (the last state).
+    """A call of an unknown tool has no result, and the program ends as if the answer had no call
+    (the last state).
     """
     return only_answering(
         lambda records: [call for call in waiting_calls(records) if call["name"] in DECLARATIONS]
@@ -114,16 +114,16 @@ def unknown_tools_are_passed_over() -> Pieces:
 
 @faulty
 def only_the_first_call_runs() -> Pieces:
-    """Of parallel calls the first is run, and the others are dropped (the last state)."""
+    """Of parallel calls the first one is run, and the others are dropped (the last state)."""
     return only_answering(lambda records: waiting_calls(records)[:1])
 
 
 class Ended(Exception):
-    """A tool ended the main."""
+    """A tool ended the main function."""
 
 
 def ending(find: Callable[[str, Mapping[str, Any]], str | None]) -> Pieces:
-    """A call of which ``find`` says a message ends the program with it."""
+    """A call for which ``find`` returns a message ends the program with it."""
 
     class Toolbox(main.Toolbox):
         def run(self, name: str, args: Mapping[str, Any]) -> ToolOutcome:
@@ -143,17 +143,15 @@ def ending(find: Callable[[str, Mapping[str, Any]], str | None]) -> Pieces:
 
 @faulty
 def unknown_tools_end_the_program() -> Pieces:
-    """A call of a tool that is not there is an error of the program (the last state, where the SDK
-    runs the tools).
+    """A call of an unknown tool is an error of the program (the last state, where the SDK runs the
+    tools).
     """
     return ending(lambda name, args: None if name in DECLARATIONS else repr(name))
 
 
 @faulty
 def wrong_arguments_end_the_program() -> Pieces:
-    """A call with an argument that the tool does not have is an error of the program (the last
-    state).
-    """
+    """A call with an unknown argument is an error of the program (the last state)."""
 
     def find(name: str, args: Mapping[str, Any]) -> str | None:
         known = DECLARATIONS[name]["parameters"]["properties"] if name in DECLARATIONS else args
@@ -165,7 +163,7 @@ def wrong_arguments_end_the_program() -> Pieces:
 
 @faulty
 def every_tool_may_run() -> Pieces:
-    """A tool that was not allowed runs when the model asks for it: the option is not looked at (all
+    """A tool that was not allowed runs if the model asks for it: the option is not read (all
     states).
     """
 
@@ -193,7 +191,7 @@ def text_after_a_call_is_lost() -> Pieces:
 
 @faulty
 def calls_of_the_tenth_round_run_again() -> Pieces:
-    """After ten rounds the SDK gives up; the calls of its last answer have run, and run again (the
+    """After ten rounds the SDK stops; the calls of its last answer have run, and run again (the
     last state).
     """
     rounds = iter(range(1, 1000))
@@ -211,7 +209,7 @@ def calls_of_the_tenth_round_run_again() -> Pieces:
 
 @faulty
 def ten_rounds_are_all() -> Pieces:
-    """After ten answers that ask for tools nothing more is asked (the limit of the SDK)."""
+    """After ten answers with tool calls no further request is sent (the limit of the SDK)."""
     return {"MAX_ROUNDS": ROUNDS_OF_THE_SDK}
 
 
@@ -220,8 +218,8 @@ def ten_rounds_are_all() -> Pieces:
 
 @faulty
 def results_are_wrapped() -> Pieces:
-    """The result of a tool is sent below another key ``result`` (the last state, where the SDK runs the
-    tools).
+    """The result of a tool is sent below a second key ``result`` (the last state, where the SDK
+    runs the tools).
     """
 
     class Toolbox(main.Toolbox):
@@ -233,7 +231,7 @@ def results_are_wrapped() -> Pieces:
 
 
 @faulty
-def results_are_not_told() -> Pieces:
+def results_are_not_printed() -> Pieces:
     """No ``tool_result`` is printed (the last state, where the SDK runs the tools)."""
 
     class Printer(main.Printer):
@@ -246,8 +244,8 @@ def results_are_not_told() -> Pieces:
 
 @faulty
 def results_have_other_names() -> Pieces:
-    """``tool_result`` has the name of the function in the program, and ``tool_code`` that of the
-    tool (the last state).
+    """``tool_result`` has the name of the function in the program, and ``tool_code`` has the name
+    of the tool (the last state).
     """
     functions = {"glob": "glob_files", "replace": "replace_text"}
 
@@ -263,7 +261,7 @@ def results_have_other_names() -> Pieces:
 
 @faulty
 def calls_are_json_in_text_mode() -> Pieces:
-    """In text mode a call stands on stdout as JSON (the last state)."""
+    """In text mode a call is printed to stdout as JSON (the last state)."""
 
     class Printer(main.Printer):
         def __init__(self, output_format: str) -> None:
@@ -280,7 +278,7 @@ def calls_are_json_in_text_mode() -> Pieces:
 
 @faulty
 def any_format_is_text() -> Pieces:
-    """An output format that nobody knows is taken for text (the last state)."""
+    """An unknown output format is treated as text (the last state)."""
     parse_arguments = main.parse_arguments
     return {
         "parse_arguments": lambda arguments: parse_arguments(
@@ -309,7 +307,7 @@ def no_content_ends_the_program() -> Pieces:
 
 @faulty
 def incomplete_answers_look_whole() -> Pieces:
-    """A result does not say that the last answer is incomplete (all states)."""
+    """A result does not show that the last answer is incomplete (all states)."""
 
     class Printer(main.Printer):
         def finish(self, *, incomplete: bool) -> int:
@@ -321,7 +319,7 @@ def incomplete_answers_look_whole() -> Pieces:
 @faulty
 def nothing_understood_is_a_result() -> Pieces:
     """An answer in which nothing was understood is an empty result, and the exit code is 0 (this
-    program until law 9).
+    program before law 9).
     """
 
     class Printer(main.Printer):

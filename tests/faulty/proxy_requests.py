@@ -1,4 +1,4 @@
-"""More faults of the proxy of `anthropic`: most of them in its requests.
+"""More faults of the proxy of `anthropic`, most of them in its requests.
 
 The others are in `requests`, `anthropic` and `tool_code`.
 """
@@ -40,9 +40,7 @@ def done_after_the_end(payloads: Items) -> Items:
 
 @PROXY.payloads
 def ping_after_the_start(payloads: Items) -> Items:
-    """A ping that nobody sent follows message_start, here where thoughts come first (both
-    states).
-    """
+    """An invented ping follows message_start, here before thoughts (both states)."""
     thinks = len(payloads) > 1 and payloads[1].get("content_block", {}).get("type") == "thinking"
     return [payloads[0], {"type": "ping"}, *payloads[1:]] if thinks else payloads
 
@@ -52,8 +50,8 @@ chance = count(0x2545F491)
 
 @PROXY.payloads
 def ids_by_chance(payloads: Items) -> Items:
-    """A call without an id gets one made of the time and of chance: no recording replays to the
-    same events (both states).
+    """A call without an id gets one from the time and a random number, so no recording replays to
+    the same events (both states).
     """
     for payload in payloads:
         block = payload.get("content_block", {})
@@ -74,8 +72,8 @@ def declarations(body: Body) -> list[Body]:
 def names_are_not_mapped_back(
     asked: GenerateRequest, prompt: Json, session: Session
 ) -> GenerateRequest:
-    """A call comes back under the name that Gemini takes, which the caller's tool does not have
-    (both states).
+    """A call has the name that was sent to Gemini, which the caller's tool does not have (both
+    states).
     """
     session.own_names = {}
     return asked
@@ -83,8 +81,8 @@ def names_are_not_mapped_back(
 
 @of_body("anthropic")
 def names_become_alike(body: Body) -> None:
-    """Two tools whose names differ only in what Gemini does not take are declared under one (both
-    states).
+    """Two tools whose names differ only in characters that Gemini does not accept are declared
+    under one name (both states).
     """
     for tool in body.get("tools", []):
         for declaration in tool["functionDeclarations"]:
@@ -93,7 +91,7 @@ def names_become_alike(body: Body) -> None:
 
 @of_asked("anthropic")
 def letters_stay(asked: GenerateRequest, prompt: Json, session: Session) -> GenerateRequest:
-    """A letter of any alphabet stays in the name of a tool, which Gemini refuses (both states)."""
+    """Letters of any alphabet stay in the name of a tool, which Gemini refuses (both states)."""
     declared = declarations(asked.body)
     for tool, declaration in zip(prompt.get("tools") or [], declared, strict=True):
         if not tool["name"].isascii():
@@ -103,7 +101,7 @@ def letters_stay(asked: GenerateRequest, prompt: Json, session: Session) -> Gene
 
 @of_prompt("anthropic")
 def results_of_no_call_are_sent(prompt: Json, options: Json) -> None:
-    """A result that answers no call is sent as that of an "unknown_function" (both states)."""
+    """A result without a call is sent as the result of an "unknown_function" (both states)."""
     known = {block.get("id") for block in blocks(prompt, "assistant")}
     for at, message in enumerate(list(messages_with(prompt.get("messages"), "user"))):
         for block in blocks_of(message):
@@ -125,8 +123,8 @@ def results_of_no_call_are_sent(prompt: Json, options: Json) -> None:
 
 @of_body("anthropic")
 def missing_ids_are_made_up(body: Body) -> None:
-    """A call that the wire gave no id goes back with a counted one, as does its result (a piece of
-    the later state).
+    """A call without an id on the wire goes back with a counted id, and so does its result (a piece
+    of the later state).
     """
     for kind in ("functionCall", "functionResponse"):
         for number, part in enumerate(
@@ -152,7 +150,7 @@ def blocks(prompt: Json, *roles: str) -> Iterator[Body]:
 
 @of_prompt("anthropic")
 def any_role_is_the_model(prompt: Json, options: Json) -> None:
-    """Every role but the user's becomes the model's (both states)."""
+    """Every role other than the user's becomes the model's (both states)."""
     for message in prompt.get("messages") if isinstance(prompt.get("messages"), list) else []:
         if (
             isinstance(message, dict)
@@ -187,7 +185,7 @@ def unknown_blocks_of_results_are_python(prompt: Json, options: Json) -> None:
 
 @of_body("anthropic")
 def files_of_results_are_text(body: Body) -> None:
-    """A picture that a tool gave stands in the text of its result, where no model sees it (both
+    """An image from a tool is put into the text of its result, where no model can see it (both
     states).
     """
     for part in parts(body, "functionResponse"):
@@ -200,7 +198,7 @@ def files_of_results_are_text(body: Body) -> None:
 
 @of_prompt("anthropic")
 def malformed_text_is_mended(prompt: Json, options: Json) -> None:
-    """A text that is no string is sent as something else instead of being refused (the later
+    """A text that is not a string is sent as something else instead of being refused (the later
     state).
     """
     for block in blocks(prompt, "user", "assistant"):
@@ -223,8 +221,8 @@ def unsigned_thoughts_are_dropped(body: Body) -> None:
 
 @of_body("anthropic")
 def signatures_of_earlier_steps_expire(body: Body) -> None:
-    """A signature that is older than half an hour is not sent, here one of any step but the last:
-    the API refuses that (both states).
+    """A signature that is older than half an hour is not sent, here for any step but the last, and
+    the API refuses the request (both states).
     """
     models = [content for content in body.get("contents", []) if content["role"] == "model"]
     for content in models[:-1]:
@@ -242,8 +240,8 @@ class NeverForgets(OrderedDict[str, RememberedCall]):
 
 @of_asked("anthropic")
 def nothing_is_forgotten(asked: GenerateRequest, prompt: Json, session: Session) -> GenerateRequest:
-    """The cache of signatures has no bound: where it is full only what is too old goes, and the new
-    one is added anyway (both states).
+    """The cache of signatures is unbounded: when it is full, only expired ones are removed, and the
+    new one is added anyway (both states).
     """
     session.calls = NeverForgets(session.calls)
     return asked
@@ -251,8 +249,8 @@ def nothing_is_forgotten(asked: GenerateRequest, prompt: Json, session: Session)
 
 @of_body("anthropic")
 def history_is_recovered(body: Body) -> None:
-    """Where no thought stands before results, messages that nobody wrote are put behind them, and
-    thoughts are lost (the later state).
+    """If no thought is before results, invented messages are put after them, and thoughts are lost
+    (the later state).
     """
     contents = body.get("contents", [])
     results = (
@@ -277,8 +275,8 @@ def history_is_recovered(body: Body) -> None:
 
 @of_prompt("anthropic")
 def numbers_of_an_enum_are_texts(prompt: Json, options: Json) -> None:
-    """An argument with a few numbers to choose from is declared as text, and the tool gets text
-    (both states).
+    """An argument with an enum of numbers is declared as text, and the tool gets text (both
+    states).
     """
     for schema in schemas(prompt.get("tools") or []):
         values = schema.get("enum")
@@ -288,7 +286,7 @@ def numbers_of_an_enum_are_texts(prompt: Json, options: Json) -> None:
 
 @of_body("anthropic")
 def type_lists_stay(body: Body) -> None:
-    """An argument that may be null has a list of types, which the API refuses (both states)."""
+    """An argument that may be null keeps its list of types, which the API refuses (both states)."""
     for schema in schemas(body.get("tools")):
         if schema.get("nullable") is True and isinstance(schema.get("type"), str):
             schema["type"] = [schema["type"], "NULL"]
@@ -297,8 +295,8 @@ def type_lists_stay(body: Body) -> None:
 
 @of_body("anthropic")
 def placeholders_inside(body: Body) -> None:
-    """An object inside the arguments whose fields are not named gets one that does nothing, and has
-    to be given (both states).
+    """An object inside the arguments without named fields gets a useless required field (both
+    states).
     """
     for tool in body.get("tools", []):
         for declaration in tool["functionDeclarations"]:

@@ -1,8 +1,8 @@
 """Faults of request translators.
 
-The systems that the event models come from had them, or their siblings. A fault changes the prompt
-before our translation, or the request or the session after it. Its docstring says what is wrong and
-where that was seen.
+The systems from which the event models come had them, or their siblings had them. A fault changes
+the prompt before our translation, or the request or the session after it. Its docstring describes
+the fault and its source.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ OfAsked = Callable[[GenerateRequest, Json, Session], GenerateRequest]
 class RequestFault:
     """The request half of ``dialect`` with one fault.
 
-    ``prompt`` changes (prompt, options), ``body`` what came of them, both in place, and ``given``
-    the body as given, for wires that are not generateContent's; ``asked`` gives something else than
-    our translation of a prompt, which has left its mark in the session.
+    ``prompt`` changes (prompt, options) and ``body`` changes the translated request, both in place.
+    ``given`` changes the body as given, for wires other than generateContent. ``asked`` replaces
+    the result of our translation, which has already changed the session.
     """
 
     dialect: str
@@ -45,7 +45,7 @@ class RequestFault:
 
     @property
     def half(self) -> RequestTranslator:
-        """As a request half to be judged in place of ours."""
+        """The request half to be judged instead of ours."""
         own = DIALECTS[self.dialect].request
         assert own is not None
 
@@ -131,7 +131,7 @@ def responses(body: Body) -> Iterator[Body]:
 
 
 def schemas(value: Json) -> Iterator[Body]:
-    """Every schema of every declared tool, however deep."""
+    """Every schema of every declared tool, at any depth."""
     if isinstance(value, dict):
         yield value
         for item in value.values():
@@ -142,7 +142,7 @@ def schemas(value: Json) -> Iterator[Body]:
 
 
 def without_parts(body: Body, kind: str) -> None:
-    """The body without these parts, and without contents that hold nothing else."""
+    """The body without these parts, and without contents that are then empty."""
     for content in body.get("contents", []):
         content["parts"] = [part for part in content["parts"] if kind not in part]
     body["contents"] = [content for content in body.get("contents", []) if content["parts"]]
@@ -152,7 +152,7 @@ def without_parts(body: Body, kind: str) -> None:
 
 
 def messages_with(prompt: Json, *roles: str) -> list[Body]:
-    """The messages of these roles; what is no message is none."""
+    """The messages with these roles; values that are no messages are skipped."""
     return (
         [
             message
@@ -172,8 +172,8 @@ def tools_never_sent(body: Body) -> None:
 
 @of_prompt("art")
 def system_before_the_next_user(prompt: Json, options: Json) -> None:
-    """A system message is put before the user message that follows it, and not before the first
-    (both states).
+    """A system message is put before the next user message, and not before the first one (both
+    states).
     """
     pending: list[Json] = []
     for message in messages_with(prompt, "system", "user"):
@@ -198,7 +198,7 @@ def last_system_wins(prompt: Json, options: Json) -> None:
 
 @of_prompt("art")
 def role_tool_dropped(prompt: Json, options: Json) -> None:
-    """A message of the role tool is left out, though the model's own check allows it (both
+    """A message with the role tool is dropped, though the model's own check allows it (both
     states).
     """
     for message in messages_with(prompt, "tool"):
@@ -207,7 +207,7 @@ def role_tool_dropped(prompt: Json, options: Json) -> None:
 
 @of_prompt("art")
 def bad_arguments_are_none(prompt: Json, options: Json) -> None:
-    """Arguments that are no JSON are sent as none at all (what the contract of the event model
+    """Arguments that are not JSON are sent as no arguments (what the contract of the event model
     forbids).
     """
     for message in messages_with(prompt, "assistant"):
@@ -222,13 +222,13 @@ def bad_arguments_are_none(prompt: Json, options: Json) -> None:
 
 @of_body("art")
 def no_thinking(body: Body) -> None:
-    """Whether thoughts are wanted is not sent (the first state)."""
+    """The setting for thoughts is not sent (the first state)."""
     body.get("generationConfig", {}).pop("thinkingConfig", None)
 
 
 @of_body("art")
 def zeros_lost(body: Body) -> None:
-    """A setting of zero counts as none (both states, for all but the temperature)."""
+    """A setting of zero counts as missing (both states, for all but the temperature)."""
     settings = body.get("generationConfig", {})
     for name in [
         name
@@ -259,8 +259,8 @@ def text_trimmed(body: Body) -> None:
 def the_default_is_the_example(
     asked: GenerateRequest, prompt: Json, session: Session
 ) -> GenerateRequest:
-    """Without a model that of the document's example is asked, and not its default (the
-    document).
+    """Without a model, the model of the document's example is asked instead of the document's
+    default (the document).
     """
     return (
         replace(asked, model="gemini-2.5-pro-preview-05-06")
@@ -271,9 +271,7 @@ def the_default_is_the_example(
 
 @of_prompt("art")
 def provider_config_is_not_read(prompt: Json, options: Json) -> None:
-    """The model of providerConfig is not looked at, though the document says that it is asked (both
-    states).
-    """
+    """The model of providerConfig is ignored, though the document requires it (both states)."""
     options.pop("providerConfig", None)
 
 
@@ -282,7 +280,7 @@ def provider_config_is_not_read(prompt: Json, options: Json) -> None:
 
 @of_body("unified-llm")
 def result_named_by_its_id(body: Body) -> None:
-    """functionResponse has the call's id for a name (a sibling in Python)."""
+    """The name in functionResponse is the call's id (a sibling in Python)."""
     for response in responses(body):
         response["name"] = response.get("id", response["name"])
 
@@ -296,7 +294,7 @@ def result_without_a_name(body: Body) -> None:
 
 @of_body("unified-llm")
 def calls_never_sent(body: Body) -> None:
-    """The calls of an earlier answer are left out: results answer nothing (a sibling in
+    """The calls of an earlier answer are dropped, so the results have no calls (a sibling in
     TypeScript).
     """
     without_parts(body, "functionCall")
@@ -304,7 +302,7 @@ def calls_never_sent(body: Body) -> None:
 
 @of_body("unified-llm", "anthropic")
 def failure_looks_like_a_result(body: Body) -> None:
-    """That a tool failed is not sent (the Go code; the proxy)."""
+    """The failure of a tool is not sent (the Go code; the proxy)."""
     for response in responses(body):
         if "error" in (response.get("response") or {}):
             response["response"] = {"result": response["response"]["error"]}
@@ -321,13 +319,13 @@ def signatures_never_sent(body: Body) -> None:
 
 @of_prompt("unified-llm")
 def bad_json_is_no_arguments(prompt: Json, options: Json) -> None:
-    """Arguments that are no JSON are sent as none (a sibling in Python)."""
+    """Arguments that are not JSON are sent as no arguments (a sibling in Python)."""
     for call, name in calls_with_bad_json(prompt):
         call[name] = {}
 
 
 def calls_with_bad_json(prompt: Json) -> Iterator[tuple[Body, str]]:
-    """The calls whose arguments are a text that is no JSON, with the name of the field."""
+    """The calls whose arguments are a text that is not JSON, with the name of the field."""
     for call in tool_calls(prompt):
         for name in ("arguments", "input"):
             if isinstance(call.get(name), str):
@@ -353,7 +351,7 @@ def tool_calls(prompt: Json) -> Iterator[Body]:
 
 @of_body("unified-llm")
 def same_roles_merged(body: Body) -> None:
-    """Contents of one role that follow each other become one (a sibling in Python)."""
+    """Consecutive contents of the same role are merged (a sibling in Python)."""
     merged: list[Body] = []
     for content in body.get("contents", []):
         if merged and merged[-1]["role"] == content["role"]:
@@ -365,7 +363,7 @@ def same_roles_merged(body: Body) -> None:
 
 @of_prompt("unified-llm")
 def developers_ignored(prompt: Json, options: Json) -> None:
-    """A developer's message is dropped (the Go code knows only the system role)."""
+    """A developer's message is dropped (the Go code supports only the system role)."""
     if isinstance(prompt.get("messages"), list):
         prompt["messages"] = [
             message
@@ -376,39 +374,37 @@ def developers_ignored(prompt: Json, options: Json) -> None:
 
 @of_body("unified-llm")
 def named_choice_is_any(body: Body) -> None:
-    """A tool that must be called is not named: any will do (what the specification's list of
-    choices guards against).
+    """A choice of a specific tool is sent as any tool (what the specification's list of choices
+    guards against).
     """
     body.get("toolConfig", {}).get("functionCallingConfig", {}).pop("allowedFunctionNames", None)
 
 
 @of_body("unified-llm", "anthropic")
 def thoughts_sent_as_text(body: Body) -> None:
-    """A thought of an earlier answer goes back as something that was said (a sibling in Python; the
-    proxy).
-    """
+    """A thought of an earlier answer goes back as ordinary text (a sibling in Python; the proxy)."""
     for part in parts(body, "thought"):
         del part["thought"]
 
 
 @of_body("unified-llm")
 def structure_not_asked_for(body: Body) -> None:
-    """That the answer is to be JSON, and of which shape, is not sent (the Go code)."""
+    """The requested JSON format and its schema are not sent (the Go code)."""
     for name in ("responseMimeType", "responseSchema"):
         body.get("generationConfig", {}).pop(name, None)
 
 
 @of_body("unified-llm")
 def pictures_never_sent(body: Body) -> None:
-    """Images, sounds and documents are left out (the Go code)."""
+    """Images, audio and documents are dropped (the Go code)."""
     without_parts(body, "inlineData")
     without_parts(body, "fileData")
 
 
 @of_body("unified-llm")
 def flat_schemas(body: Body) -> None:
-    """The schemas inside an array or an object of a tool's schema are lost (a converter that is not
-    recursive).
+    """The schemas inside an array or an object of a tool's schema are lost (a converter without
+    recursion).
     """
     for tool in body.get("tools", []):
         for declaration in tool.get("functionDeclarations", []):
@@ -419,7 +415,7 @@ def flat_schemas(body: Body) -> None:
 
 @of_body("unified-llm")
 def enumerations_lost(body: Body) -> None:
-    """Which values a tool's argument may have is not sent (the Go code's converter)."""
+    """The allowed values of a tool's argument are not sent (the Go code's converter)."""
     for schema in schemas(body.get("tools")):
         schema.pop("enum", None)
 
@@ -455,8 +451,8 @@ def references_not_resolved(prompt: Json, options: Json) -> None:
 
 @of_body("anthropic")
 def mode_not_validated(body: Body) -> None:
-    """Tools without a choice are not sent in the mode that Code Assist's own client sends (the
-    first state).
+    """Tools without a choice are not sent in the mode of Code Assist's own client (the first
+    state).
     """
     if "tools" in body:
         body.setdefault("toolConfig", {"functionCallingConfig": {"mode": "AUTO"}})
@@ -464,14 +460,14 @@ def mode_not_validated(body: Body) -> None:
 
 @of_body("anthropic")
 def settings_invented(body: Body) -> None:
-    """A prompt with a temperature is sent with a top-k that nobody asked for (both states)."""
+    """A prompt with a temperature is sent with a top-k that the caller did not set (both states)."""
     if "temperature" in body.get("generationConfig", {}):
         body["generationConfig"].setdefault("topK", 64)
 
 
 @of_body("anthropic")
 def placeholder_arguments(body: Body) -> None:
-    """A tool without arguments gets one that does nothing, and has to be given (both states)."""
+    """A tool without arguments gets a useless required argument (both states)."""
     for tool in body.get("tools", []):
         for declaration in tool.get("functionDeclarations", []):
             if not (declaration.get("parameters") or {}).get("properties"):
@@ -485,7 +481,7 @@ def placeholder_arguments(body: Body) -> None:
 
 @of_body("anthropic")
 def results_of_unknown_functions(body: Body) -> None:
-    """A result whose call had no id on the wire belongs to "unknown_function" (both states)."""
+    """A result whose call had no id on the wire is assigned to "unknown_function" (both states)."""
     for response in responses(body):
         response["name"] = response["name"] if "id" in response else "unknown_function"
 
@@ -513,20 +509,20 @@ def system_instead_of_the_prompt(body: Body) -> None:
 
 @of_body("mind")
 def another_answer_to_the_system(body: Body) -> None:
-    """The model is said to have answered the system prompt in other words (the last state)."""
+    """The model's answer to the system prompt has other words (the last state)."""
     for part in parts(body, "text"):
         part["text"] = "OK. I will follow the protocol." if part["text"] == "ok" else part["text"]
 
 
 @of_prompt("mind")
 def allowed_tools_ignored(prompt: Json, options: Json) -> None:
-    """Which tools are allowed is not looked at (all states)."""
+    """The list of allowed tools is ignored (all states)."""
     options.pop("allowed_tools", None)
 
 
 @of_body("mind")
 def only_the_first_result(body: Body) -> None:
-    """Of the results of parallel calls only the first is sent (the last state)."""
+    """Of the results of parallel calls only the first one is sent (the last state)."""
     for content in body["contents"]:
         answers = [part for part in content["parts"] if "functionResponse" in part]
         content["parts"] = [part for part in content["parts"] if part not in answers[1:]]
@@ -534,7 +530,7 @@ def only_the_first_result(body: Body) -> None:
 
 @of_body("mind")
 def calls_and_results_in_turns(body: Body) -> None:
-    """Parallel calls go back one by one, each followed by its result: the API refuses that (the
+    """Parallel calls go back one by one, each followed by its result, which the API refuses (the
     last state's loop).
     """
     apart: list[Body] = []
@@ -559,7 +555,7 @@ def calls_and_results_in_turns(body: Body) -> None:
 
 @of_body("mind")
 def failing_tool_says_nothing(body: Body) -> None:
-    """A tool that failed has an empty result (the second state)."""
+    """A failed tool has an empty result (the second state)."""
     for response in responses(body):
         response["response"] = (
             {} if "error" in (response.get("response") or {}) else response.get("response")

@@ -46,8 +46,8 @@ def blocked_is_other(event: ev.Event) -> ev.Event:
 
 @SIBLINGS.wrapper
 class CallsCountWithStopAlone(OwnReason):
-    """A call changes the reason only where the wire says STOP: at any other nobody runs the tool (a
-    sibling in Python).
+    """A call changes the reason only if the wire has STOP; with any other reason the tool is not
+    run (a sibling in Python).
     """
 
     def is_hidden(self, payloads: Items) -> bool:
@@ -56,7 +56,7 @@ class CallsCountWithStopAlone(OwnReason):
 
 @SIBLINGS.event
 def missing_total_is_a_sum(event: ev.Event) -> ev.Event:
-    """Where the wire has no total, input and output are added up for one (a sibling in Python)."""
+    """If the wire has no total, it is the sum of input and output (a sibling in Python)."""
     if isinstance(event, ev.Usage) and event.total is None and event.input is not None:
         event.total = event.input + (event.output or 0)
     return event
@@ -64,9 +64,7 @@ def missing_total_is_a_sum(event: ev.Event) -> ev.Event:
 
 @SIBLINGS.payloads
 def counts_are_an_event(payloads: Items) -> Items:
-    """The counts are an event of their own, here where thoughts were counted (a sibling in
-    Python).
-    """
+    """The counts are an event of their own, here if thoughts were counted (a sibling in Python)."""
     changed: Items = []
     for payload in payloads:
         counted = payload.get("usage", {}) if payload["type"] == "FINISH" else {}
@@ -77,7 +75,7 @@ def counts_are_an_event(payloads: Items) -> Items:
 
 @SIBLINGS.payloads
 def timeouts_are_tried_again(payloads: Items) -> Items:
-    """The status 408 counts as one that waiting may mend (siblings in Python)."""
+    """The status 408 counts as retryable (siblings in Python)."""
     for payload in of_type(payloads, "ERROR"):
         if payload["error"].get("status_code") == 408:
             payload["error"]["retryable"] = True
@@ -86,7 +84,7 @@ def timeouts_are_tried_again(payloads: Items) -> Items:
 
 @SIBLINGS.payloads
 def timeouts_have_no_class(payloads: Items) -> Items:
-    """The status 408 is some error of the provider (a sibling in Python)."""
+    """The status 408 is an unspecific provider error (a sibling in Python)."""
     for payload in of_type(payloads, "ERROR"):
         if payload["error"].get("status_code") == 408:
             payload["error"]["type"] = "ProviderError"
@@ -95,8 +93,8 @@ def timeouts_have_no_class(payloads: Items) -> Items:
 
 @SIBLINGS.frame
 def end_mark_skipped(frame: Frame) -> Frame | None:
-    """A mark of the end that Gemini does not send is passed over, so that nobody learns who sent it
-    (a sibling in TypeScript).
+    """An end mark that Gemini does not send is ignored, so its sender stays unknown (a sibling in
+    TypeScript).
     """
     return None if frame.raw == "[DONE]" else frame
 
@@ -106,8 +104,8 @@ def end_mark_skipped(frame: Frame) -> Frame | None:
 
 @of_body("unified-llm")
 def instruction_is_joined(body: Body) -> None:
-    """The texts of system and developer are one part, with blank lines between them (a sibling in
-    Python).
+    """The texts of system and developer become one part, with blank lines between them (a sibling
+    in Python).
     """
     if "systemInstruction" in body:
         body["systemInstruction"] = {
@@ -123,8 +121,8 @@ def instruction_is_joined(body: Body) -> None:
 
 @of_body("unified-llm")
 def no_choice_takes_the_tools_away(body: Body) -> None:
-    """The choice none takes the declarations away, too, and calls of the history are of tools that
-    nobody knows (a sibling in Python).
+    """The choice none removes the declarations too, so calls in the history are of undeclared tools
+    (a sibling in Python).
     """
     if body.get("toolConfig", {}).get("functionCallingConfig", {}).get("mode") == "NONE":
         body.pop("tools", None)
@@ -132,9 +130,7 @@ def no_choice_takes_the_tools_away(body: Body) -> None:
 
 @of_prompt("unified-llm")
 def any_word_is_a_tool(prompt: Json, options: Json) -> None:
-    """A choice that nobody knows is taken for the name of a tool that must be called (a sibling in
-    Python).
-    """
+    """An unknown choice is treated as the name of a tool that must be called (a sibling in Python)."""
     choice = prompt.get("tool_choice")
     if isinstance(choice, str) and choice not in ("auto", "none", "required", "named"):
         prompt["tools"] = [*(prompt.get("tools") or []), {"name": choice}]
@@ -143,14 +139,14 @@ def any_word_is_a_tool(prompt: Json, options: Json) -> None:
 
 @of_body("unified-llm")
 def effort_is_not_sent(body: Body) -> None:
-    """How hard to think is left out (a sibling in Python)."""
+    """The reasoning effort is dropped (a sibling in Python)."""
     for name in ("thinkingLevel", "thinkingBudget"):
         body.get("generationConfig", {}).get("thinkingConfig", {}).pop(name, None)
 
 
 @of_body("unified-llm")
 def effort_is_always_a_budget(body: Body) -> None:
-    """How hard to think is a number of tokens for every model, also for those that take a level
+    """The reasoning effort is a number of tokens for every model, even for models that take a level
     (siblings in Python and TypeScript).
     """
     config = body.get("generationConfig", {}).get("thinkingConfig", {})
@@ -160,8 +156,8 @@ def effort_is_always_a_budget(body: Body) -> None:
 
 @of_prompt("unified-llm")
 def effort_for_known_models(prompt: Json, options: Json) -> None:
-    """How hard to think is sent for models of a catalogue, and left out for any that is older or
-    newer (a sibling in Python).
+    """The reasoning effort is sent for the models of a catalogue, and dropped for older and newer
+    ones (a sibling in Python).
     """
     if not str(prompt.get("model")).endswith(KNOWN_MODELS):
         prompt.pop("reasoning_effort", None)
@@ -180,7 +176,7 @@ def empty_messages_have_a_part(prompt: Json, options: Json) -> None:
 
 @of_body("unified-llm")
 def objects_are_wrapped(body: Body) -> None:
-    """A result that is an object stands under another key ``result`` (siblings in Python and
+    """A result that is an object is put under a second key ``result`` (siblings in Python and
     TypeScript).
     """
     for response in responses(body):
@@ -190,7 +186,7 @@ def objects_are_wrapped(body: Body) -> None:
 
 @of_body("unified-llm")
 def other_results_are_text(body: Body) -> None:
-    """A result that is neither string nor object is sent as its Python text (a sibling in
+    """A result that is neither a string nor an object is sent as its Python text (a sibling in
     Python).
     """
     for response in responses(body):
@@ -211,7 +207,7 @@ def empty_results_are_text(prompt: Json, options: Json) -> None:
 
 @of_prompt("unified-llm")
 def bad_json_is_raw(prompt: Json, options: Json) -> None:
-    """Arguments that are no JSON are sent below a key ``raw`` that no tool has (a sibling in
+    """Arguments that are not JSON are sent under a key ``raw`` that no tool has (a sibling in
     Python).
     """
     for call, name in calls_with_bad_json(prompt):
@@ -223,13 +219,15 @@ def bad_json_is_raw(prompt: Json, options: Json) -> None:
 
 @of_prompt("unified-llm", "anthropic")
 def constants_are_lost(prompt: Json, options: Json) -> None:
-    """That an argument has one value only is not sent (the Go code; the proxy)."""
+    """The single allowed value of an argument is not sent (the Go code; the proxy)."""
     for schema in schemas(prompt.get("tools") or []):
         if isinstance(schema.get("const"), str):
             del schema["const"]
 
 
 @of_asked("unified-llm", "anthropic")
-def losses_are_not_told(asked: GenerateRequest, prompt: Json, session: Session) -> GenerateRequest:
-    """Fields that Gemini does not have are dropped without a warning (the Go code; the proxy)."""
+def losses_without_a_warning(
+    asked: GenerateRequest, prompt: Json, session: Session
+) -> GenerateRequest:
+    """Fields that Gemini does not support are dropped without a warning (the Go code; the proxy)."""
     return replace(asked, warnings=())

@@ -1,9 +1,9 @@
 """Every known fault of an adapter makes a shipped case or a law red.
 
-An adapter here is our own pipeline with one fault that a real adapter had (see the modules beside
-this one). All cases of its dialect judge it. The laws judge it on the smallest answers in which the
-fault shows, and the law about spelling on a few rich answers. If no case and no law detects a
-fault, a case is missing. The summary of a run says which case or law caught which fault.
+An adapter here is our own pipeline with one fault of a real adapter (see the modules beside this
+one). All cases of its dialect judge it. The laws judge it on the smallest answers that show the
+fault, and the law about spelling on a few rich answers. If no case and no law finds a fault, a case
+is missing. The summary of a run lists which case or law found which fault.
 """
 
 from __future__ import annotations
@@ -108,8 +108,8 @@ def row(name: str, says: str, caught_by: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """The result of all cases for one adapter: the red cells, and those in which payloads or session
-    differ from ours.
+    """The result of all cases for one adapter: the red cells, and the cells in which payloads or
+    session differ from ours.
     """
 
     red: list[Cell]
@@ -158,9 +158,7 @@ def differing_cells(fault: Fault) -> list[tuple[int, Cell]]:
 
 
 def detect(fault: Fault) -> Detection:
-    """Judge an adapter by the cases of its dialect. A cell that does not differ is green like
-    ours.
-    """
+    """Judge an adapter by the cases of its dialect. A cell without a difference is green like ours."""
     differing = [cell for _, cell in differing_cells(fault)]
     return Detection(
         [cell for cell in differing if is_red(judge(cell, CASSETTE, fault.adapter).result)],
@@ -169,13 +167,15 @@ def detect(fault: Fault) -> Detection:
 
 
 def is_red(result: CaseResult) -> bool:
-    """Whether the comparison fails. An adapter must not raise: that would not be its fault."""
+    """Whether the comparison fails. An adapter must not raise, since that would be a different
+    fault.
+    """
     assert result.verdict != "error", result.reason
     return result.verdict not in ("passed", "not-carried")
 
 
 def broken_laws(fault: Fault, differing: list[Cell]) -> Iterator[str]:
-    """The laws that the fault breaks where ours keeps them."""
+    """The laws that the fault breaks and that our pipeline keeps."""
     small = sorted(differing, key=lambda cell: len(recorded(cell).body))[:EXAMPLES]
     pairs = [(law, cell) for law in OF_ONE_REPLAY for cell in small]
     if fault.spoils_events:

@@ -1,9 +1,10 @@
-"""Every fault that changes a fact breaks a law about facts, without any golden case.
+"""Every fault that changes a fact breaks a law about facts, without a golden case.
 
-Each faulty adapter is rebuilt as one that states its facts: under the shims that a stranger would
+Each faulty adapter is rebuilt as adapters that state their facts: under the shims that a user would
 write for its payloads, and with the facts that our own readers find in its payloads and in its
-canonical events. Its second turn, which law 8 is about, is asked too. `NO_FAULT` lists the faults
-that change no fact, which is compared with ours; `OPEN` those that do, and that a rule leaves open.
+canonical events. Its second turn is asked too, for law 8. `NO_FAULT` lists the faults that change
+no fact, which is checked against ours. `OPEN` lists those that change a fact that a rule leaves
+open.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ NO_FAULT: dict[str, int | None] = {
     "art: ATokenForEachPart": None,
     "art: empty_tokens": None,
     "mind: EmptyMessages": None,
-    "unified-llm: told_when_it_is_over": None,
+    "unified-llm: text_sent_only_at_its_end": None,
     # starts, ends, pings, kinds and places of events
     "anthropic: TailTwice": 2,
     "anthropic: done_after_the_end": 2,
@@ -71,16 +72,16 @@ NO_FAULT: dict[str, int | None] = {
     "unified-llm: text_ended_inside_the_call": 2,
     "unified-llm: text_not_ended_before_the_end": 2,
     "unified-llm: thoughts_open_a_text_block": 2,
-    # the class of an error that has its code and its message, and the time to wait
+    # the class of an error with its code and message, and the time to wait
     "unified-llm: every_400_is_context_length": None,
     "unified-llm: other_statuses_are_plain_errors": None,
     "unified-llm: timeouts_are_tried_again": None,
     "unified-llm: timeouts_have_no_class": None,
-    "unified-llm: wait_not_told": None,
+    "unified-llm: wait_dropped": None,
     # another word for a reason of the same class
     "art: reasons_in_other_words": 3,
     "unified-llm: malformed_is_other": 3,
-    # 0 for no count; the cached tokens stand in the wire's own object too
+    # 0 for no count; the wire's own object has the cached tokens too
     "art: counts_invented": None,
     "unified-llm: missing_counts_are_zero": 3,
     "unified-llm: no_cached_tokens": 3,
@@ -148,7 +149,7 @@ Rebuild = Callable[[Fault], Adapter]
 
 
 def with_shim(fault: Fault, shim: str = "") -> Adapter:
-    """The adapter of a fault under the shim that a stranger would write. It has a second turn."""
+    """The adapter of a fault under the shim that a user would write. It has a second turn."""
     payloads = payloads_of(fault.replay, fault.dialect)
 
     def run_shim(exchange: Exchange, options: RunOptions) -> Output:
@@ -200,7 +201,7 @@ def in_adapter(
 
 
 def with_account(fault: Fault, of_events: bool = False) -> Adapter:
-    """The adapter of a fault with the facts that our reader of its event model gives."""
+    """The adapter of a fault with the facts of our reader of its event model."""
     inner = (events_of if of_events else payloads_of)(fault.replay, fault.dialect)
 
     def run_inner(exchange: Exchange, options: RunOptions) -> Output:
@@ -212,12 +213,12 @@ def with_account(fault: Fault, of_events: bool = False) -> Adapter:
 
 
 def with_events(fault: Fault) -> Adapter:
-    """The same of its canonical events."""
+    """The adapter of a fault with the facts of its canonical events."""
     return with_account(fault, of_events=True)
 
 
 def in_own_words(transcript: Transcript, payloads: list[Any]) -> Transcript:
-    """The transcript with the event model's own word for the reason, where it has one."""
+    """The transcript with the event model's own word for the reason, if it has one."""
     reasons = [
         payload["finish_reason"]["reason"]
         for payload in payloads
@@ -235,7 +236,7 @@ def red_aspects(rebuild: Rebuild, fault: Fault, cell: Cell) -> set[str]:
     exchange = recorded(cell)
     try:
         output = adapter.output(exchange)
-    except AdapterError:  # the payloads have no shape that can be read
+    except AdapterError:  # the payloads cannot be read
         return {"error"}
     return {*judge_output(exchange, adapter, output).red}
 
@@ -264,7 +265,7 @@ def options_of(cell: Cell) -> RunOptions:
 def losses_of_ours(
     judge: Callable[[Rebuild, Fault, Cell], set[str]], rebuild: Rebuild, dialect: str, at: int
 ) -> set[str]:
-    """The aspects that our own event model does not carry, for the cell at this place."""
+    """The aspects that our own event model does not carry in this cell."""
     return judge(rebuild, Fault(dialect), cells(dialect)[at])
 
 
@@ -279,7 +280,7 @@ def rebuilds(fault: Fault) -> list[Rebuild]:
 
 
 def caught_by(fault: Fault) -> str:
-    """The law and the cell that find a fault; "" where none does."""
+    """The law and the cell that find a fault, or ""."""
     differing = differing_cells(fault)
     for rebuild in rebuilds(fault):
         for law, judge in ((3, red_aspects), (8, red_aspects_of_second_turn)):
@@ -304,9 +305,9 @@ def caught_by(fault: Fault) -> str:
 
 
 def statement(rebuild: Rebuild, fault: Fault, cell: Cell) -> Any:
-    """What an adapter states of a cell, without what the vocabulary calls equal: pieces, the order
-    of different facts, the word for a class of reasons, 0 for no count. The verdicts are a part of
-    it, since they depend on native events too.
+    """The statement of an adapter about a cell, without differences that the vocabulary ignores:
+    pieces, the order of different facts, the word for a class of reasons, 0 for no count. It
+    includes the verdicts, since they depend on native events too.
     """
     adapter, exchange = rebuild(fault).with_options(options_of(cell)), recorded(cell)
     output = adapter.output(exchange)
@@ -332,7 +333,7 @@ def statement(rebuild: Rebuild, fault: Fault, cell: Cell) -> Any:
 
 
 def changes_facts(fault: Fault) -> bool:
-    """Whether any form of a fault states anything else than ours."""
+    """Whether any form of a fault states something else than ours."""
     return any(
         statement(rebuild, fault, cell) != statement(rebuild, Fault(fault.dialect), cell)
         for rebuild in rebuilds(fault)
@@ -375,7 +376,7 @@ def broken_by(fault: Fault) -> int | None:
         law = LAWS[number - 1]
         for _, cell in differing_cells(fault):
             exchange, options = recorded(cell), options_of(cell)
-            with suppress(KeyError):  # the payloads have no shape that can be read
+            with suppress(KeyError):  # the payloads cannot be read
                 if law.findings(exchange, faulty.with_options(options)) and not law.findings(
                     exchange, faultless.with_options(options)
                 ):

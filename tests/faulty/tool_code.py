@@ -1,6 +1,6 @@
 """Faults of the same proxy with calls in text.
 
-Its first state parses ``<tool_code>``, its later one does not.
+Its first state parses ``<tool_code>``, its later state does not.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ TOOL_CODE = Table("anthropic")
 
 
 def splitter(fault: type[AnySplitter]) -> type[AnySplitter]:
-    """The fault splits text in place of our `Splitter`."""
+    """The fault splits text instead of our `Splitter`."""
 
     class Reader(ToolCodeReader):
         __doc__ = fault.__doc__
@@ -34,7 +34,9 @@ def splitter(fault: type[AnySplitter]) -> type[AnySplitter]:
 
 
 def edited(edit: Callable[[list[str | Block]], list[str | Block]]) -> type[AnySplitter]:
-    """Our `Splitter`, whose pieces go through ``edit``; name and docstring are those of ``edit``."""
+    """Our `Splitter`, whose pieces are changed by ``edit``; name and docstring are those of
+    ``edit``.
+    """
 
     class Edited:
         __doc__ = edit.__doc__
@@ -53,7 +55,7 @@ def edited(edit: Callable[[list[str | Block]], list[str | Block]]) -> type[AnySp
 
 
 class Watched:
-    """Our `Splitter`, and ``held``: the text that it holds back."""
+    """Our `Splitter` with ``held``, the text that it holds back."""
 
     def __init__(self) -> None:
         self.inner = Splitter()
@@ -78,8 +80,8 @@ class Watched:
 
 @splitter
 class BodyInPiecesIsLost(Watched):
-    """A body that comes in pieces is put together with its beginning doubled, is no JSON then, and
-    is dropped (the first state).
+    """When a body that comes in pieces is joined, its beginning is doubled; the result is not JSON
+    and is dropped (the first state).
     """
 
     def feed(self, text: str) -> list[str | Block]:
@@ -90,7 +92,7 @@ class BodyInPiecesIsLost(Watched):
 
 @splitter
 class BodyInPiecesIsDoubled(Watched):
-    """A body that comes in pieces is put together with its beginning doubled (the first state; the
+    """When a body that comes in pieces is joined, its beginning is doubled (the first state; the
     block becomes text).
     """
 
@@ -105,7 +107,7 @@ class BodyInPiecesIsDoubled(Watched):
 
 @splitter
 class SplitStartTagLeaks(Watched):
-    """A start tag that is cut is not stitched: the block leaks as text (the first state)."""
+    """A start tag that is cut is not joined, so the block leaks as text (the first state)."""
 
     def feed(self, text: str) -> list[str | Block]:
         pieces = super().feed(text)
@@ -114,7 +116,7 @@ class SplitStartTagLeaks(Watched):
 
 @splitter
 class SplitEndTagMissed(Watched):
-    """An end tag that is cut is not stitched: the block never ends (the first state, without its
+    """An end tag that is cut is not joined, so the block never ends (the first state, without its
     doubling).
     """
 
@@ -139,7 +141,7 @@ BEGINNINGS = [END[:length] for length in range(1, len(END))]
 
 @splitter
 class UnfinishedBlockSwallowed(Watched):
-    """A block that never ends is dropped, and all text after it (the first state)."""
+    """A block that never ends is dropped with all text after it (the first state)."""
 
     def close(self) -> str:
         unfinished = self.held.startswith(START)
@@ -163,8 +165,8 @@ def only_bare_json(pieces: list[str | Block]) -> list[str | Block]:
 
 @edited
 def text_after_the_calls(pieces: list[str | Block]) -> list[str | Block]:
-    """The calls of a text come first, then its text in one piece, wherever each stood (the first
-    state).
+    """The calls of a text come first, and then its text in one piece, whatever their order was (the
+    first state).
     """
     text = "".join(piece for piece in pieces if isinstance(piece, str))
     return [*(piece for piece in pieces if isinstance(piece, Block)), *filter(None, [text])]
@@ -172,7 +174,7 @@ def text_after_the_calls(pieces: list[str | Block]) -> list[str | Block]:
 
 @TOOL_CODE.tool_code
 class ToolCodeStaysText(ToolCodeReader):
-    """Blocks are not looked for at all: the call stays text (the later state)."""
+    """Blocks are not searched, so the call stays text (the later state)."""
 
     def read(self, events: Iterator[ev.Event]) -> Iterator[ev.Event]:
         return events
@@ -180,7 +182,7 @@ class ToolCodeStaysText(ToolCodeReader):
 
 @TOOL_CODE.tool_code
 class WrapperIsTheInput(ToolCodeReader):
-    """The whole object is the tool's input, with the keys that wrap its name and arguments (the
+    """The tool's input is the whole object, with the keys that wrap its name and arguments (the
     first state).
     """
 
@@ -193,7 +195,7 @@ class WrapperIsTheInput(ToolCodeReader):
 
 @TOOL_CODE.events
 def name_argument_is_the_tool(events: Iterator[ev.Event]) -> Iterator[ev.Event]:
-    """An argument called ``name`` is taken for the name of the tool (the first state)."""
+    """An argument called ``name`` is used as the name of the tool (the first state)."""
     for event in events:
         name = event.payload.get("name") if isinstance(event, ev.NamelessCall) else None
         if isinstance(event, ev.NamelessCall) and name:
@@ -205,8 +207,8 @@ def name_argument_is_the_tool(events: Iterator[ev.Event]) -> Iterator[ev.Event]:
 
 @TOOL_CODE.events
 def known_names_though_others_are_declared(events: Iterator[ev.Event]) -> Iterator[ev.Event]:
-    """``command`` is Bash, ``todos`` TodoWrite, ``file_path`` Write although no such tool is
-    declared (the first state).
+    """``command`` means Bash, ``todos`` means TodoWrite, ``file_path`` means Write, although no
+    such tool is declared (the first state).
     """
     for event in events:
         name = None
@@ -238,8 +240,8 @@ class CallWithoutAName(Wrapper):
 
 @TOOL_CODE.tool_code
 class BlockGoesOnOverOtherParts(ToolCodeReader):
-    """An open block is not ended by a part that is no text: the text after that part belongs to it
-    (the first state).
+    """A part that is not text does not end an open block, so the text after that part is read as
+    part of the block (the first state).
     """
 
     def ends_block(self, event: ev.Event) -> bool:
@@ -248,8 +250,8 @@ class BlockGoesOnOverOtherParts(ToolCodeReader):
 
 @TOOL_CODE.wrapper
 class SignatureOfALaterThought(Wrapper):
-    """A call out of ``<tool_code>`` is remembered with the signature of a thought that comes after
-    it (the first state).
+    """A call from ``<tool_code>`` is remembered with the signature of a later thought (the first
+    state).
     """
 
     def feed(self, event: ev.Event) -> Items:

@@ -1,4 +1,4 @@
-"""Finds tool calls in answer text as our provider does, but on canonical events.
+"""Finds tool calls in answer text like our provider, but in canonical events.
 
 Faults are subclasses of `ToolCodeReader`.
 """
@@ -27,7 +27,7 @@ class AnySplitter(Protocol):
 
 
 class ToolCodeReader:
-    """The calls of one answer in which our provider was told not to look for any."""
+    """The calls of one answer in which our provider was configured not to search for calls."""
 
     def __init__(self) -> None:
         self.splitters: dict[int, AnySplitter] = {}
@@ -37,7 +37,7 @@ class ToolCodeReader:
         return Splitter()
 
     def ends_block(self, event: ev.Event) -> bool:
-        """Whether an open block ends at this event, and is text then."""
+        """Whether an open block ends at this event and becomes text."""
         if isinstance(event, ev.Unknown):
             return event.where.startswith("part")
         return isinstance(event, CONTENT)
@@ -55,7 +55,7 @@ class ToolCodeReader:
         yield from self.release_all()
 
     def split(self, event: ev.Text) -> Iterator[ev.Event]:
-        """The texts and calls in a text; the last of them has its signature."""
+        """The texts and calls in a text; the last of them gets the signature."""
         splitter = self.splitters.setdefault(event.candidate, self.make_splitter())
         signed: ev.Text | ev.CallStart | ev.NamelessCall | None = None
         completed: list[ev.Event] = []
@@ -76,7 +76,7 @@ class ToolCodeReader:
     def read_block(
         self, block: Block, candidate: int
     ) -> tuple[ev.Text | ev.CallStart | ev.NamelessCall, list[ev.Event]]:
-        """The event of a block that can be signed, and those after it."""
+        """The event of a block that can be signed, and the events after it."""
         body = parse_body(block.body)
         if body is None:
             return ev.Text(block.raw, None, candidate), []

@@ -1,6 +1,7 @@
 """Faults of unified-llm adapters.
 
-The Go code that the event model comes from had them, or its siblings in Python and TypeScript.
+The Go code from which the event model comes had them, or its siblings in Python and TypeScript had
+them.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def of_type(payloads: Items, *types: str) -> Iterator[dict[str, Any]]:
 
 
 def calls(payloads: Items) -> Iterator[dict[str, Any]]:
-    """Every tool call that the payloads tell of, also those of the Response."""
+    """Every tool call in the payloads, including those of the Response."""
     yield from (payload["tool_call"] for payload in payloads if "tool_call" in payload)
     for finish in of_type(payloads, "FINISH"):
         yield from (
@@ -40,14 +41,14 @@ def calls(payloads: Items) -> Iterator[dict[str, Any]]:
 
 
 def is_counted(call_id: str) -> bool:
-    """Whether the wire gave the call no id. Faults of every call are narrowed to these: older wires
-    knew no others.
+    """Whether the call had no id on the wire. Faults of every call are narrowed to these calls,
+    since older wires had no others.
     """
     return re.fullmatch("call_[0-9]+", call_id) is not None
 
 
 class OwnReason(Wrapper):
-    """Tells the wire's own reason although there is a call, where `is_hidden` says so."""
+    """Reports the wire's own reason although there is a call, if `is_hidden` is true."""
 
     reason = "other"
     """The reason of the last finish or block of the wire."""
@@ -69,7 +70,7 @@ class OwnReason(Wrapper):
 
 
 def set_reason(finish: dict[str, Any], reason: str) -> None:
-    """Another reason, in FINISH and in its Response."""
+    """Sets another reason in FINISH and in its Response."""
     for holder in (finish, finish["response"]):
         holder["finish_reason"] = {**holder["finish_reason"], "reason": reason}
 
@@ -79,8 +80,8 @@ def set_reason(finish: dict[str, Any], reason: str) -> None:
 
 @UNIFIED_LLM.payloads
 def id_is_the_name(payloads: Items) -> Items:
-    """A call without an id gets the tool's name for one, so that two calls of a tool share it (the
-    Go code).
+    """A call without an id gets the tool's name as its id, so two calls of a tool share it (the Go
+    code).
     """
     for call in calls(payloads):
         call["id"] = call["name"] if is_counted(call["id"]) else call["id"]
@@ -88,8 +89,8 @@ def id_is_the_name(payloads: Items) -> Items:
 
 
 @UNIFIED_LLM.payloads
-def told_when_it_is_over(payloads: Items) -> Items:
-    """Text is sent in one delta when it is over, here text that something follows (the Go code
+def text_sent_only_at_its_end(payloads: Items) -> Items:
+    """Text is sent in one delta at its end, here text that is followed by something (the Go code
     awaits the whole answer).
     """
     last = payloads[-2].get("text_id") if len(payloads) > 1 else None
@@ -105,7 +106,7 @@ def told_when_it_is_over(payloads: Items) -> Items:
 
 @UNIFIED_LLM.event
 def error_in_the_stream_swallowed(event: ev.Event) -> ev.Event | None:
-    """An error, here one of the server, ends in an empty response that looks whole (the Go code's
+    """An error, here one of the server, gives an empty response that looks whole (the Go code's
     stream).
     """
     return None if isinstance(event, ev.Error) and (event.code or 0) >= 500 else event
@@ -113,7 +114,7 @@ def error_in_the_stream_swallowed(event: ev.Event) -> ev.Event | None:
 
 @UNIFIED_LLM.payloads
 def cut_swallowed(payloads: Items) -> Items:
-    """A connection that breaks ends in a response that looks whole (the Go code's stream)."""
+    """A broken connection gives a response that looks whole (the Go code's stream)."""
     return [
         {
             "type": "FINISH",
@@ -128,7 +129,7 @@ def cut_swallowed(payloads: Items) -> Items:
 
 @UNIFIED_LLM.payloads
 def every_400_is_context_length(payloads: Items) -> Items:
-    """A bad key, a bad schema, a missing signature: every 400 is a prompt that was too long (the Go
+    """A bad key, a bad schema, a missing signature: every 400 is a prompt that is too long (the Go
     code).
     """
     for payload in of_type(payloads, "ERROR"):
@@ -156,8 +157,8 @@ def every_429_is_a_rate_limit(payloads: Items) -> Items:
 
 
 @UNIFIED_LLM.payloads
-def wait_not_told(payloads: Items) -> Items:
-    """How long to wait, from RetryInfo or Retry-After, is left out (the Go code)."""
+def wait_dropped(payloads: Items) -> Items:
+    """The waiting time from RetryInfo or Retry-After is dropped (the Go code)."""
     for payload in of_type(payloads, "ERROR"):
         payload["error"].pop("retry_after", None)
     return payloads
@@ -178,7 +179,7 @@ def filtered_answer_is_an_untyped_error(event: ev.Event) -> ev.Event:
 
 @UNIFIED_LLM.events
 def usage_of_the_first_frame(events: Iterator[ev.Event]) -> Iterator[ev.Event]:
-    """The first counts stay, although they are running totals (the Go code's SDK)."""
+    """The first counts are kept, although they are running totals (the Go code's SDK)."""
     seen = False
     for event in events:
         if not (seen and isinstance(event, ev.Usage)):
@@ -196,7 +197,7 @@ def no_thought_tokens(event: ev.Event) -> ev.Event:
 
 @UNIFIED_LLM.event
 def no_cached_tokens(event: ev.Event) -> ev.Event:
-    """The tokens that a cache gave are not counted (the Go code)."""
+    """The tokens from a cache are not counted (the Go code)."""
     if isinstance(event, ev.Usage):
         event.cached = None
     return event
@@ -204,7 +205,7 @@ def no_cached_tokens(event: ev.Event) -> ev.Event:
 
 @UNIFIED_LLM.event
 def signature_lost(event: ev.Event) -> ev.Event:
-    """No signature reaches the caller, who cannot send it back (the Go code)."""
+    """No signature is passed to the caller, so none can be sent back (the Go code)."""
     if isinstance(event, ev.Text | ev.Reasoning | ev.CallStart | ev.NamelessCall):
         event.signature = None
     return event
@@ -212,19 +213,19 @@ def signature_lost(event: ev.Event) -> ev.Event:
 
 @UNIFIED_LLM.event
 def other_parts_ignored(event: ev.Event) -> ev.Event | None:
-    """Images, files, code and server tools vanish (the Go code)."""
+    """Images, files, code and server tools are dropped (the Go code)."""
     return None if isinstance(event, OF_THE_SERVER) else event
 
 
 @UNIFIED_LLM.event
 def other_candidates_vanish(event: ev.Event) -> ev.Event | None:
-    """Only the first candidate is looked at, and nobody learns of the others (the Go code)."""
+    """Only the first candidate is read, and the others are dropped silently (the Go code)."""
     return None if getattr(event, "candidate", 0) > 0 else event
 
 
 @UNIFIED_LLM.payloads
 def no_arguments_are_null(payloads: Items) -> Items:
-    """A call without arguments has null for them instead of an empty object (the Go code)."""
+    """A call without arguments has null instead of an empty object (the Go code)."""
     for call in calls(payloads):
         if call.get("arguments") == {}:
             call["arguments"] = None
@@ -233,8 +234,8 @@ def no_arguments_are_null(payloads: Items) -> Items:
 
 @UNIFIED_LLM.payloads
 def calls_only_in_the_response(payloads: Items) -> Items:
-    """The stream has no events for a call without an id; it stands in the Response alone (the Go
-    code tells no call at all).
+    """The stream has no events for a call without an id; only the Response contains it (the Go code
+    reports no call at all).
     """
     return [
         payload
@@ -245,7 +246,7 @@ def calls_only_in_the_response(payloads: Items) -> Items:
 
 @UNIFIED_LLM.event
 def malformed_is_stop(event: ev.Event) -> ev.Event:
-    """A call that the model got wrong looks like a regular end (the Go code)."""
+    """A malformed call looks like a regular end (the Go code)."""
     if isinstance(event, ev.Finish) and event.reason == "malformed":
         event.reason = "stop"
     return event
@@ -264,8 +265,8 @@ def unknown_reason_is_stop(event: ev.Event) -> ev.Event:
 
 @UNIFIED_LLM.payloads
 def no_reason_is_stop(payloads: Items) -> Items:
-    """An answer that gives no reason to end, even one without candidates, has ended well (a sibling
-    in TypeScript).
+    """An answer without a finish reason, even one without candidates, has ended well (a sibling in
+    TypeScript).
     """
     for finish in of_type(payloads, "FINISH"):
         if finish["finish_reason"] == {"reason": "other"}:
@@ -275,7 +276,7 @@ def no_reason_is_stop(payloads: Items) -> Items:
 
 @UNIFIED_LLM.payloads
 def nothing_understood_is_finished(payloads: Items) -> Items:
-    """An answer in which nothing was understood is finished, for another reason (a sibling in
+    """An answer in which nothing was understood is finished with the reason other (a sibling in
     Python).
     """
     for at, payload in enumerate(payloads):
@@ -317,7 +318,7 @@ def two_reasons_are_filters(event: ev.Event) -> ev.Event:
 
 @UNIFIED_LLM.event
 def recitation_is_no_filter(event: ev.Event) -> ev.Event:
-    """Only SAFETY counts as a content filter, RECITATION does not (a sibling in TypeScript)."""
+    """Only SAFETY counts as a content filter, and RECITATION does not (a sibling in TypeScript)."""
     if isinstance(event, ev.Finish) and event.raw == "RECITATION":
         event.reason = "other"
     return event
@@ -325,7 +326,7 @@ def recitation_is_no_filter(event: ev.Event) -> ev.Event:
 
 @UNIFIED_LLM.event
 def malformed_is_other(event: ev.Event) -> ev.Event:
-    """A call that the model got wrong is no error (a sibling in Python)."""
+    """A malformed call is no error (a sibling in Python)."""
     if isinstance(event, ev.Finish) and event.reason == "malformed":
         event.reason = "other"
     return event
@@ -333,7 +334,7 @@ def malformed_is_other(event: ev.Event) -> ev.Event:
 
 @UNIFIED_LLM.wrapper
 class CallsDontChangeTheReason(OwnReason):
-    """In a stream a call without an id leaves the reason at stop, so that nobody runs the tool (a
+    """In a stream a call without an id leaves the reason at stop, so the tool is never run (a
     sibling in Python).
     """
 
@@ -343,7 +344,7 @@ class CallsDontChangeTheReason(OwnReason):
 
 @UNIFIED_LLM.event
 def thoughts_are_text(event: ev.Event) -> ev.Event:
-    """The flag of thoughts is not looked at: they are part of the answer's text (siblings in Python
+    """The thought flag is ignored, so thoughts are part of the answer's text (siblings in Python
     and TypeScript).
     """
     return (
@@ -355,7 +356,7 @@ def thoughts_are_text(event: ev.Event) -> ev.Event:
 
 @UNIFIED_LLM.payloads
 def thoughts_open_a_text_block(payloads: Items) -> Items:
-    """A thought begins a block of text that stays empty (what a sibling's test guards against)."""
+    """A thought opens a block of text that stays empty (what a sibling's test guards against)."""
     opened: Items = []
     for payload in payloads:
         opened += (
@@ -378,8 +379,8 @@ def call_end_without_arguments(payloads: Items) -> Items:
 
 @UNIFIED_LLM.payloads
 def delta_with_the_whole_call(payloads: Items) -> Items:
-    """A call that came whole is sent as if it were streamed: a delta with all its arguments (a
-    sibling in Python).
+    """A call that came whole is sent like a streamed one: a delta with all its arguments (a sibling
+    in Python).
     """
     changed: Items = []
     for payload in payloads:
@@ -397,7 +398,7 @@ def delta_with_the_whole_call(payloads: Items) -> Items:
 
 @UNIFIED_LLM.events
 def over_at_the_first_reason(events: Iterator[ev.Event]) -> Iterator[ev.Event]:
-    """FINISH comes with the first finish reason; what the server sends afterwards is lost (a
+    """FINISH is sent at the first finish reason, and later content from the server is lost (a
     sibling in Python).
     """
     for event in events:
@@ -408,8 +409,8 @@ def over_at_the_first_reason(events: Iterator[ev.Event]) -> Iterator[ev.Event]:
 
 @UNIFIED_LLM.event
 def total_is_a_sum(event: ev.Event) -> ev.Event:
-    """The total is input and output added up, without the thoughts that the wire's own total has (a
-    sibling in Python).
+    """The total is the sum of input and output, without the thoughts that the wire's own total
+    includes (a sibling in Python).
     """
     if isinstance(event, ev.Usage) and event.input is not None and event.output is not None:
         event.total = event.input + event.output
@@ -418,7 +419,7 @@ def total_is_a_sum(event: ev.Event) -> ev.Event:
 
 @UNIFIED_LLM.event
 def missing_counts_are_zero(event: ev.Event) -> ev.Event:
-    """Cached tokens that the wire does not state are reported as 0 (siblings in Python and
+    """Cached tokens are reported as 0 if the wire has no count for them (siblings in Python and
     TypeScript).
     """
     if isinstance(event, ev.Usage) and event.reasoning is not None:
@@ -428,13 +429,13 @@ def missing_counts_are_zero(event: ev.Event) -> ev.Event:
 
 @UNIFIED_LLM.frame
 def broken_json_skipped(frame: Frame) -> Frame | None:
-    """A message that is no JSON is skipped without an error (all three siblings)."""
+    """A message that is not JSON is skipped without an error (all three siblings)."""
     return frame if frame.raw is None or frame.partial else None
 
 
 @UNIFIED_LLM.payloads
 def started_twice(payloads: Items) -> Items:
-    """STREAM_START comes again where the model or the reply's id comes late or changes (what a
+    """STREAM_START is sent again if the model or the reply's id comes late or changes (what a
     sibling's test guards against).
     """
     again: Items = []
@@ -448,8 +449,8 @@ def started_twice(payloads: Items) -> Items:
 
 @UNIFIED_LLM.payloads
 def text_not_ended_before_the_end(payloads: Items) -> Items:
-    """TEXT_END is tied to a finish reason: text of an answer without one has no end before FINISH
-    (a sibling in Python).
+    """TEXT_END depends on a finish reason, so text of an answer without one has no end before
+    FINISH (a sibling in Python).
     """
     finish = payloads[-1]
     unreasoned = (
@@ -462,7 +463,7 @@ def text_not_ended_before_the_end(payloads: Items) -> Items:
 
 @UNIFIED_LLM.payloads
 def text_ended_inside_the_call(payloads: Items) -> Items:
-    """The block of text before a call is closed only after the call has begun (what a sibling's
+    """The block of text before a call is closed only after the start of the call (what a sibling's
     test guards against).
     """
     for at in range(len(payloads) - 1):
@@ -473,8 +474,8 @@ def text_ended_inside_the_call(payloads: Items) -> Items:
 
 @UNIFIED_LLM.payloads
 def later_text_has_no_block(payloads: Items) -> Items:
-    """Text after the first block is sent in deltas alone, without start and end (a sibling in
-    Python knows no blocks at all).
+    """Text after the first block is sent only in deltas, without start and end (a sibling in Python
+    has no blocks at all).
     """
     return [
         payload
@@ -488,8 +489,8 @@ chance = count(0x5F3759DF)
 
 @UNIFIED_LLM.payloads
 def ids_by_chance(payloads: Items) -> Items:
-    """A call without an id gets a random one: the same recording never replays to the same events
-    (all three siblings).
+    """A call without an id gets a random one, so the same recording never replays to the same
+    events (all three siblings).
     """
     given = {
         call["id"]: f"call_{next(chance):08x}" for call in calls(payloads) if is_counted(call["id"])
@@ -501,6 +502,6 @@ def ids_by_chance(payloads: Items) -> Items:
 
 @UNIFIED_LLM.events
 def invalid_call_without_arguments(events: Iterator[ev.Event]) -> Iterator[ev.Event]:
-    """A call whose arguments are no JSON object is a call without arguments."""
+    """A call whose arguments are not a JSON object becomes a call without arguments."""
     for event in events:
         yield ev.CallEnd(event.call, {}) if isinstance(event, ev.CallInvalid) else event

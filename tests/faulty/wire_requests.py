@@ -1,5 +1,5 @@
-"""Faults of request translators on the wires that are not generateContent's: the Interactions API
-and the OpenAI-compatible endpoint.
+"""Faults of request translators on wires other than generateContent: the Interactions API and the
+OpenAI-compatible endpoint.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ __all__ = ["REQUEST_FAULTS"]
 
 @of_given("unified-llm", "anthropic")
 def extras_of_calls_lost(body: Body) -> None:
-    """Calls are rebuilt from id, name and arguments, so what stood beside them is lost
+    """Calls are rebuilt from id, name and arguments, so their other fields are lost
     (open-webui/computer#224, CherryHQ/cherry-studio#12729).
     """
     for part in parts(body, "functionCall"):
@@ -28,14 +28,14 @@ def thought_steps_dropped(body: Body) -> None:
 
 @of_given("unified-llm", "anthropic")
 def thought_steps_behind_the_calls(body: Body) -> None:
-    """The thoughts of an answer go back behind its calls (a message that is put together by kind)."""
+    """The thoughts of an answer go back after its calls (a message that is built by kind of part)."""
     for content in body.get("contents", []):
         content["parts"].sort(key=lambda part: "thought" in part)
 
 
 @of_given("unified-llm", "anthropic")
 def calls_get_new_ids(body: Body) -> None:
-    """Calls and results get new numbers, whatever ids the answer gave (a client that rebuilds
+    """Calls and results get new numbers, whatever ids the answer has (a client that rebuilds
     tool_calls).
     """
     for kind in ("functionCall", "functionResponse"):
@@ -44,15 +44,15 @@ def calls_get_new_ids(body: Body) -> None:
 
 
 @of_given("unified-llm", "anthropic")
-def failures_not_told(body: Body) -> None:
-    """That a tool failed is not sent."""
+def failures_not_sent(body: Body) -> None:
+    """The failure of a tool is not sent."""
     for response in responses(body):
         response.pop("isError", None)
 
 
 @of_given("unified-llm", "anthropic")
 def schemas_fitted(body: Body) -> None:
-    """A wire that reads JSON Schema is sent generateContent's types in capitals."""
+    """A wire that reads JSON Schema gets generateContent's types in capitals."""
     for tool in body.get("tools", []):
         for declaration in tool.get("functionDeclarations", []):
             for schema in schemas(declaration.get("parametersJsonSchema")):
