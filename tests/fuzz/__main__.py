@@ -1,7 +1,8 @@
 """The command ``python -m tests.fuzz [TARGET] [--executions N] [--corpus DIR] [--seed N]``.
 
-Without a target it runs all of them, which takes hours. Exit 0: no input raised an exception; 1: an
-input did, and it is kept in the corpus as ``found-…``, so that the next run starts from it.
+Without a target it runs all of them, which takes hours. Exit 0: no input raised an exception. Exit
+1: an input raised one; the input is kept in the corpus as ``found-…``, so the next run starts with
+it.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from .marks import TAKEN, WORDS, watch
 
 watch("harness")
 
-from .targets import TARGETS, Target  # noqa: E402  # it imports what is watched
+from .targets import TARGETS, Target  # noqa: E402  # it imports the watched modules
 
 TOLD_EVERY = 5.0
 """The seconds between two progress lines."""

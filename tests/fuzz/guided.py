@@ -1,7 +1,7 @@
-"""A fuzzer guided by coverage: an input that takes a new edge joins the corpus.
+"""A fuzzer guided by coverage: an input that takes a new edge is added to the corpus.
 
-Before it joins, it is shortened as long as it still takes that edge, so that the corpus stays short
-and readable.
+Before that, it is shortened as long as it still takes the edge, so the corpus stays short and
+readable.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Result:
     """The counts of a run.
 
     ``started`` and ``edges`` count the edges of the first corpus and those covered now. ``found``
-    are the inputs that raised an exception, with that exception.
+    contains the inputs that raised an exception, with that exception.
     """
 
     executions: int = 0
@@ -58,10 +58,10 @@ class Fuzzer:
     def begin(self, kept: Iterable[bytes], first: Iterable[bytes]) -> None:
         """Read the corpus of an earlier run, then the first corpus.
 
-        Inputs that take no new edge are left out.
+        Inputs that take no new edge are dropped.
         """
         kept, first = sorted(kept, key=len), sorted(first, key=len)
-        self._taken[:] = bytes(len(self._taken))  # what making the corpus took is not the target's
+        self._taken[:] = bytes(len(self._taken))  # edges of making the corpus do not count
         for data in kept:
             self._read(data, cut_down=False)
         for data in first:
@@ -94,7 +94,7 @@ class Fuzzer:
         if kind in self._known:
             return
         self._known.add(kind)
-        if kind != TooSlow.__name__:  # a try would take as long again
+        if kind != TooSlow.__name__:  # another try would take as long
             data = self._shortest(data, lambda less: self._raised(less)[0] == kind)
             message = self._raised(data)[1]
         self.result.found.append((data, f"{kind}: {message}"))
@@ -107,7 +107,7 @@ class Fuzzer:
         self.result.executions += 1
         try:
             self._run(data)
-        # any exception but the typed ones, which a target takes itself, is what is looked for
+        # the fuzzer looks for all exceptions except the typed ones, which a target catches itself
         except Exception as error:  # noqa: BLE001
             return _kind(error), str(error)
         return NOTHING, ""
@@ -115,7 +115,7 @@ class Fuzzer:
     def _cut_down(self, data: bytes) -> bytes:
         """The shortest part of an input that takes the same new edges.
 
-        Other new edges that the search meets are left for later inputs.
+        Other new edges that the search finds are left for later inputs.
         """
         whole = bytes(self._taken)
         fresh = [number for number, taken in enumerate(whole) if taken and not self._seen[number]]

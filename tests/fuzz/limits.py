@@ -22,7 +22,7 @@ class TooSlow(Exception):
 
 
 def in_time(run: Callable[[bytes], None]) -> Callable[[bytes], None]:
-    """``run`` with a limit of time: `TooSlow` is raised inside it.
+    """``run`` with a time limit: `TooSlow` is raised inside it.
 
     Only code on the main thread can be stopped.
     """
@@ -42,7 +42,7 @@ def in_time(run: Callable[[bytes], None]) -> Callable[[bytes], None]:
 
 
 def bound_memory() -> None:
-    """Let the system raise `MemoryError` at `MEMORY` bytes, where it can."""
+    """Make the system raise `MemoryError` at `MEMORY` bytes, if the system supports it."""
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(
         resource.RLIMIT_AS, (MEMORY if hard == resource.RLIM_INFINITY else min(MEMORY, hard), hard)
@@ -56,7 +56,7 @@ def most_resident() -> int:
 
 def peak(run: Callable[[bytes], None], data: bytes) -> int:
     """The peak of the bytes that Python allocates while ``run`` reads ``data``."""
-    run(data)  # what is made once for all inputs is made now
+    run(data)  # objects that are made once for all inputs are made now
     tracemalloc.start()
     try:
         run(data)

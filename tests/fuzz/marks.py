@@ -1,4 +1,4 @@
-"""Marks the branches of a package's source at import, so that a run records which it took.
+"""Marks the branches of a package's source at import, so that a run records the branches it takes.
 
 Each way out of a branch is an edge with a number. The imported code sets ``__taken__[number]`` to 1
 when it takes that edge.
@@ -47,7 +47,7 @@ class _Finder:
 
 
 def watch(package: str) -> None:
-    """Import the modules of this package with marks from now on."""
+    """Mark all modules of this package that are imported from now on."""
     if package in sys.modules:
         raise RuntimeError(
             f"{package} is imported already; its branches can be marked only while it is; call watch before"
@@ -112,7 +112,7 @@ class _Marker(ast.NodeTransformer):
         return _at(beside, ast.parse(f"__taken__[{self._number()}] = 1").body[0])
 
     def _expression(self, value: ast.expr) -> ast.expr:
-        taking = ast.parse(f"__take__({self._number()}, 1)", mode="eval").body  # it gives None
+        taking = ast.parse(f"__take__({self._number()}, 1)", mode="eval").body  # it returns None
         return _at(value, ast.BoolOp(ast.Or(), [taking, value]))
 
     def _number(self) -> int:

@@ -1,6 +1,6 @@
 """The targets of fuzzing and their first corpus.
 
-The corpus is made of the shipped cassettes, their answers, the specs, and a sample of each foreign
+The corpus consists of the shipped cassettes, their answers, the specs, and a sample of each foreign
 recording format.
 """
 
@@ -38,7 +38,7 @@ LOSSES = {name: dialect.losses for name, dialect in DIALECTS.items()}
 
 @dataclass(frozen=True)
 class Target:
-    """``run`` is given bytes; ``corpus`` gives the inputs to begin with."""
+    """``run`` gets bytes; ``corpus`` gives the first inputs."""
 
     run: Callable[[bytes], None]
     corpus: Callable[[], Iterable[bytes]]
@@ -53,8 +53,8 @@ def _framing(data: bytes) -> None:
 
 
 def _frames(pieces: Iterable[bytes]) -> list[Frame] | None:
-    """None where a message is refused for its length: when it is, depends on the cuts, and what
-    came before it as well.
+    """None if a message is refused for its length, since the place of the refusal and the frames
+    before it depend on the cuts.
     """
     framer = frame_by_content(LONGEST_FRAME)
     try:
@@ -94,7 +94,7 @@ def _cassette(data: bytes) -> None:
         cassette = loads(data)
     except CassetteError:
         return
-    dumps(cassette)  # what can be read can be written: this reads it again and compares
+    dumps(cassette)  # a readable cassette can be written: this reads the text again and compares
 
 
 def _importing(data: bytes) -> None:

@@ -1,5 +1,5 @@
-"""The fuzzer finds what is there to be found, says what it covered, and a few hundred inputs of
-every target find nothing.
+"""The fuzzer finds planted faults and reports its coverage, and a few hundred inputs of every
+target raise no unexpected exception.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ FAULTS: dict[str, tuple[str, object, bytes, str]] = {
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_what_is_given_has_to_be_what_was_promised(
+def test_a_target_checks_the_values_that_its_reader_returns(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     part, fault, data, message = FAULTS[name]
@@ -120,7 +120,7 @@ def test_what_is_given_has_to_be_what_was_promised(
 
 
 @pytest.mark.slow
-def test_what_is_kept_covers_at_once_what_it_took_a_run_to_find(tmp_path: Path) -> None:
+def test_the_kept_corpus_has_the_coverage_of_the_whole_run(tmp_path: Path) -> None:
     before, after = (
         run_fuzzer("tool-code", "--executions", count, "--corpus", str(tmp_path)).stdout
         for count in ("5000", "0")
@@ -131,7 +131,7 @@ def test_what_is_kept_covers_at_once_what_it_took_a_run_to_find(tmp_path: Path) 
 
 
 @pytest.mark.slow
-def test_ctrl_c_keeps_the_corpus_and_says_what_was_covered(tmp_path: Path) -> None:
+def test_ctrl_c_keeps_the_corpus_and_prints_the_coverage(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "tests.fuzz", "tool-code", "--corpus", str(tmp_path)]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as running:
         assert running.stdout
@@ -143,7 +143,7 @@ def test_ctrl_c_keeps_the_corpus_and_says_what_was_covered(tmp_path: Path) -> No
     assert list((tmp_path / "tool-code").iterdir())
 
 
-def test_every_way_on_from_a_branch_is_an_edge() -> None:
+def test_every_way_out_of_a_branch_is_an_edge() -> None:
     read, edges = made(BRANCHES)
     assert read.__doc__ == "Kept as it is."
     assert {
@@ -171,7 +171,7 @@ def test_a_bug_behind_branches_is_found_cut_down_and_counted_once() -> None:
     assert fuzzer.result.kept == [b"s", b"abb", b"abc"]
 
 
-def test_a_bug_that_is_met_while_an_input_is_cut_down_is_found() -> None:
+def test_a_bug_is_found_while_an_input_is_cut_down() -> None:
     read, _ = made(
         b"def read(data):\n  if data == b'cd':\n    raise KeyError(data)\n  return 1 if b'cd' in data else 0\n"
     )
@@ -180,7 +180,7 @@ def test_a_bug_that_is_met_while_an_input_is_cut_down_is_found() -> None:
     assert fuzzer.result.found == [(b"cd", "KeyError at read:3: b'cd'")]
 
 
-def test_a_run_can_be_had_again() -> None:
+def test_a_run_with_the_same_seed_has_the_same_result() -> None:
     def run() -> Fuzzer:
         fuzzer = Fuzzer(read, TAKEN, WORDS, seed=5)
         fuzzer.begin([], [b"abx"])
@@ -193,7 +193,7 @@ def test_a_run_can_be_had_again() -> None:
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
-def test_every_change_changes_something_and_none_needs_anything(
+def test_every_change_works_on_any_input_including_an_empty_one(
     change: Callable[..., None],
 ) -> None:
     chance, text = random.Random(1), b"a: 1\n  b: word\nc\n"
@@ -206,13 +206,15 @@ def test_every_change_changes_something_and_none_needs_anything(
     assert len(results - {text}) > 1
 
 
-def test_no_input_grows_without_end() -> None:
+def test_the_length_of_an_input_is_bounded() -> None:
     assert {len(changed(random.Random(seed), [b"x" * LONGEST], [])) for seed in range(50)} <= set(
         range(LONGEST + 1)
     )
 
 
-def test_what_takes_too_long_is_stopped_and_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_input_that_takes_too_long_is_stopped_and_is_a_finding(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def run(data: bytes) -> None:
         while data:
             pass
