@@ -1,8 +1,7 @@
 """Records one short live answer of each provider and reads it.
 
-Without credentials a test skips with the reason. HARNESS_REQUIRE=live-gemini-api (or
-live-vertex-ai, live-code-assist, live-gemini-cli) makes it fail instead. HARNESS_MODEL names the
-model.
+Without credentials a test skips with the reason. With HARNESS_REQUIRE=live-gemini-api (or
+live-vertex-ai, live-code-assist, live-gemini-cli) it fails instead. HARNESS_MODEL names the model.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The unified-llm client asks Gemini: a whole answer, a stream, and a call of a tool.
 
-Each answer is short. Without a key each test skips with the reason; HARNESS_REQUIRE=live-gemini-api
-makes it fail instead. HARNESS_MODEL names the model.
+Each answer is short. Without a key each test skips with the reason; with
+HARNESS_REQUIRE=live-gemini-api it fails instead. HARNESS_MODEL names the model.
 """
 
 from __future__ import annotations
