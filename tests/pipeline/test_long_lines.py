@@ -1,4 +1,4 @@
-"""Messages of one line that is longer than the buffers of common readers: 64 KB, 128 KB and more."""
+"""Messages in one line that is longer than the buffers of common readers: 64 KB, 128 KB and more."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A long read is framed in pieces, which changes no frame and bounds those that are there at once."""
+"""A long read is framed in pieces; the frames are the same, and few of them exist at once."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""One normalized exchange serves every dialect: the payloads are those of a replay of its own."""
+"""One normalized exchange serves every dialect; the payloads equal those of a separate replay."""
 
 from __future__ import annotations
 

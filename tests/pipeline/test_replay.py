@@ -1,4 +1,4 @@
-"""The public face: load, replay, and what they refuse."""
+"""The public functions: load, replay, and their errors."""
 
 from __future__ import annotations
 
@@ -92,7 +92,9 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("options", "message"), REFUSED)
-def test_the_callers_faults_raise_with_what_is_known(options: dict[str, Any], message: str) -> None:
+def test_invalid_options_raise_an_error_with_the_known_values(
+    options: dict[str, Any], message: str
+) -> None:
     with pytest.raises(ReplayError) as error:
         replay(exchange(), **options)
     assert str(error.value) == message
@@ -105,12 +107,12 @@ def test_an_exchange_that_does_not_generate_can_not_be_replayed() -> None:
             replay(other, layer=layer)
 
 
-def test_an_exchange_made_by_hand_is_told_when_it_is_replayed() -> None:
+def test_the_provider_of_an_exchange_made_by_hand_is_detected() -> None:
     by_hand = Exchange(Request("POST", URL), 200, {}, ((None, BODY),), "complete")
     assert replay(by_hand) == replay(exchange(), cuts="whole")
 
 
-def test_a_provider_that_nothing_tells_is_gemini_api_and_said() -> None:
+def test_an_unknown_provider_is_gemini_api_with_a_warning() -> None:
     with pytest.warns(
         UserWarning, match="neither URL nor body tells the provider; replayed as gemini-api"
     ):
@@ -135,7 +137,7 @@ def test_a_body_that_is_not_compressed_is_read_as_it_is() -> None:
     "broken",
     [gzip.compress(BODY)[:-30], gzip.compress(BODY)[:-4] + b"\x00" * 4, b"\x1f\x8bnonsense"],
 )
-def test_a_broken_compressed_body_is_told_by_the_stream(broken: bytes) -> None:
+def test_a_broken_compressed_body_is_an_error_in_the_stream(broken: bytes) -> None:
     payloads = replay(exchange(broken, content_encoding="gzip"))
     assert payloads[-1]["type"] == "ERROR"
     assert payloads[-1]["error"]["type"] == "StreamError"
@@ -155,7 +157,7 @@ def test_a_damaged_compressed_body_is_the_same_at_every_cut() -> None:
     assert facts.calls == [("f", {"a": 1})]
 
 
-def test_a_message_before_the_damage_is_given_as_far_as_it_came() -> None:
+def test_a_message_before_the_damage_is_kept_as_far_as_it_came() -> None:
     packed = gzip.compress(BODY[:99], mtime=0)
     events = replay(
         exchange(packed[:-8] + b"\x00" * 8, content_encoding="gzip"), layer="events", cuts="whole"
@@ -169,7 +171,7 @@ def test_a_decompression_bomb_stops_at_the_limit(monkeypatch: pytest.MonkeyPatch
     assert replay(exchange(bomb, content_encoding="gzip"))[-1]["error"]["type"] == "StreamError"
 
 
-def test_a_message_over_the_limit_is_told_by_the_stream() -> None:
+def test_a_message_over_the_limit_is_an_error_in_the_stream() -> None:
     events = replay(exchange(), layer="events", max_frame=60)
     assert events[-2]["kind"] == "unknown"
     assert "longer than 60 bytes" in events[-2]["raw"]
@@ -296,6 +298,6 @@ def test_a_file_that_is_no_recording_is_named_in_the_error(tmp_path: Path, conte
         harness.load(tmp_path / "nothing")
 
 
-def test_the_name_only_stands_in_errors() -> None:
+def test_the_name_is_used_only_in_errors() -> None:
     with pytest.raises(CassetteError, match=r"^somewhere"):
         read_recording(b"hello", "somewhere")

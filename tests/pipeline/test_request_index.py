@@ -1,6 +1,4 @@
-"""A request finds the exchange that was recorded for it, wherever it went and however it is
-spelled.
-"""
+"""A request finds the exchange that was recorded for it, at any address and in any spelling."""
 
 from __future__ import annotations
 
@@ -59,7 +57,7 @@ def recorded(*requests: tuple[str, str, bytes]) -> list[Exchange]:
         ),
     ],
 )
-def test_where_a_request_went_does_not_matter(recorded_url: str, url: str) -> None:
+def test_the_address_of_a_request_does_not_matter(recorded_url: str, url: str) -> None:
     assert (
         RequestIndex(recorded(("POST", recorded_url, asks("a")))).find("post", url, asks("a")) == 0
     )
@@ -80,7 +78,7 @@ def test_where_a_request_went_does_not_matter(recorded_url: str, url: str) -> No
         ("POST", STREAM, b"\xff"),
     ],
 )
-def test_what_is_asked_does(method: str, url: str, body: bytes) -> None:
+def test_method_and_content_of_a_request_matter(method: str, url: str, body: bytes) -> None:
     index = RequestIndex(recorded(("POST", STREAM, asks("a"))))
     assert index.find(method, url, body) is None
     assert index.unused() == [0]
@@ -151,7 +149,7 @@ def test_equal_requests_are_answered_in_start_order_and_once() -> None:
     assert again.find("POST", STREAM, asks("c")) is None
 
 
-def test_the_nearest_is_told_with_what_differs() -> None:
+def test_the_nearest_request_is_given_with_its_differences() -> None:
     index = RequestIndex(
         recorded(
             ("POST", STREAM, asks("one", labels={"$any": "string"})),
@@ -170,13 +168,13 @@ def test_the_nearest_is_told_with_what_differs() -> None:
     assert index.unused() == [0, 1, 2]
 
 
-def test_a_used_one_is_the_nearest_without_a_difference() -> None:
+def test_a_used_equal_request_is_the_nearest_without_a_difference() -> None:
     index = RequestIndex(recorded(("POST", STREAM, asks("a")), ("POST", STREAM, asks("b"))))
     index.find("POST", STREAM, asks("a"))
     assert index.nearest("POST", STREAM, asks("a")) == (0, [])
 
 
-def test_nothing_recorded_nothing_near() -> None:
+def test_without_recorded_requests_there_is_no_nearest() -> None:
     assert RequestIndex([]).nearest("POST", STREAM, asks("a")) is None
     assert RequestIndex([Exchange(None, 200, {}, ())]).nearest("POST", STREAM, asks("a")) is None
 
