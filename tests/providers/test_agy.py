@@ -1,4 +1,6 @@
-"""The output of the Antigravity CLI: what is read from each line, and by the independent reader."""
+"""The output of the Antigravity CLI: the reading of each line, by our reader and by the independent
+reader.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,7 @@ SAID = step(1, "agent_response", text_delta="Hi\n")
 
 
 def events(*lines: str, answer: Answer | None = None, end: End = "complete") -> list[Any]:
-    """The events of a run, in which each is in legal order."""
+    """The events of a run; each of them is in legal order."""
     provider = PROVIDERS["agy"]
     framer = provider.framer(1 << 20)
     frames = framer.feed("\n".join([*lines, ""]).encode()) + framer.close()
@@ -172,7 +174,7 @@ def test_a_response_without_deltas_is_the_text() -> None:
         ({"status": None}, [{"reason": "failed", "raw": ""}]),
     ],
 )
-def test_success_is_a_good_end_only_of_a_turn_with_an_answer(
+def test_success_is_a_good_end_only_with_an_answer(
     fields: dict[str, Any], finish: list[Any]
 ) -> None:
     found = events(init(), SAID, result(**fields))
@@ -185,14 +187,14 @@ def test_success_is_a_good_end_only_of_a_turn_with_an_answer(
     ("fields", "reason"),
     [({"usage": ZERO}, "length"), ({}, "length"), ({"usage": USAGE}, "stop")],
 )
-def test_a_time_that_was_over_is_a_limit(fields: dict[str, Any], reason: str) -> None:
+def test_a_time_limit_has_the_finish_reason_length(fields: dict[str, Any], reason: str) -> None:
     found = events(init(), SAID, result(**fields), answer=Answer(stderr=("warning", TIMEOUT)))
     (finish,) = of_kind("finish", found)
     assert finish["reason"] == reason
     assert finish.get("message") == (TIMEOUT if reason == "length" else None)
 
 
-def test_a_time_that_was_over_without_an_answer_gives_no_reason() -> None:
+def test_a_time_limit_without_an_answer_gives_no_finish_reason() -> None:
     found = events(init(), result(response="", usage=ZERO), answer=Answer(stderr=(TIMEOUT,)))
     assert of_kind("finish", found) == []
     assert {"status": "SUCCESS", "stderr": TIMEOUT} in [
@@ -281,11 +283,11 @@ def test_an_unknown_thing_is_kept(line: str, where: str) -> None:
         ('{"conversation_id": "c", "status": "SUCCESS"}', Identity(None, False)),
     ],
 )
-def test_the_output_is_told_by_its_content(body: str, identity: Identity) -> None:
+def test_the_output_is_detected_by_its_content(body: str, identity: Identity) -> None:
     assert detect_provider("", "", b"", body.encode()) == identity
 
 
-def test_output_that_nobody_knows_is_of_the_named_program() -> None:
+def test_unknown_output_belongs_to_the_named_program() -> None:
     headers = {"x-exit-code": ["2"], "x-program": ["agy"]}
     assert with_provider(Exchange(None, 200, headers, ())).provider == "agy"
     assert with_provider(Exchange(None, 200, {"x-exit-code": ["2"]}, ())).provider == "gemini-cli"
@@ -300,8 +302,8 @@ def test_oracle_and_provider_agree_on_every_line_of_stderr() -> None:
     assert not PROVIDERS["agy"].facts(Exchange(None, 200, headers, (), "aborted")).errors
 
 
-def test_a_line_in_one_read_gives_what_it_gives_among_others() -> None:
-    """A line that is one piece of text is read by a strict decoder."""
+def test_a_line_in_its_own_read_gives_the_same_events() -> None:
+    """A strict decoder reads a line that is one piece of text."""
     pieces = [step(1, "agent_response", "ACTIVE", text_delta=f"piece {n} é\n") for n in range(4)]
     other = pieces[0].replace(ID, "other")
     lines = [init(), pieces[0], *pieces, other, SAID, pieces[0], result()]

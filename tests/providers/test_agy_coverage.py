@@ -1,6 +1,6 @@
-"""Every word of the wire of the Antigravity CLI occurs in an exchange that a case of specs/agy
-names. The words are read from the bytes by a scanner of its own: without the only case for a word,
-the test of that word is red.
+"""Every word of the wire of the Antigravity CLI occurs in an exchange of a case of specs/agy. A
+separate scanner reads the words from the bytes. If the only case for a word is removed, the test of
+that word is red.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def words_of(exchange: Exchange) -> set[tuple[str, str]]:
 
 @cache
 def cases() -> list[tuple[str, frozenset[str], set[tuple[str, str]]]]:
-    """The name of every case of specs/agy, the layers that it expects, and its words."""
+    """The name of every case of specs/agy, its expected layers, and its words."""
     found = []
     for path in sorted((ROOT / "specs" / "agy").glob("*.yaml")):
         for case in parse(path.read_bytes())["cases"]:
@@ -105,7 +105,7 @@ def cases() -> list[tuple[str, frozenset[str], set[tuple[str, str]]]]:
 @pytest.mark.parametrize(
     ("table", "word"), [(table, word) for table, words in WORDS.items() for word in words.split()]
 )
-def test_a_case_shows(table: str, word: str) -> None:
+def test_every_word_is_in_a_case(table: str, word: str) -> None:
     if not any((table, word) in words for _, _, words in cases()):
         pytest.fail(f"no case of specs/agy shows the {table} {word}", pytrace=False)
 

@@ -1,4 +1,4 @@
-"""Requests that the API reads alike become equal, and no others."""
+"""Requests with the same meaning for the API become equal, and no others."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ UNLIKE: list[tuple[str, Any, Any]] = [
 @pytest.mark.parametrize(
     ("left", "other"), [case[1:] for case in ALIKE], ids=[case[0] for case in ALIKE]
 )
-def test_what_the_api_reads_alike_is_equal(left: Any, other: Any) -> None:
+def test_requests_with_the_same_meaning_are_equal(left: Any, other: Any) -> None:
     assert left != other or repr(left) != repr(other)
     assert canonical_request(left) == canonical_request(other)
 
@@ -196,11 +196,11 @@ def test_what_the_api_reads_alike_is_equal(left: Any, other: Any) -> None:
 @pytest.mark.parametrize(
     ("left", "other"), [case[1:] for case in UNLIKE], ids=[case[0] for case in UNLIKE]
 )
-def test_what_it_reads_otherwise_is_not(left: Any, other: Any) -> None:
+def test_requests_with_another_meaning_differ(left: Any, other: Any) -> None:
     assert repr(canonical_request(left)) != repr(canonical_request(other))
 
 
-def test_what_is_canonical_stays_as_it_is() -> None:
+def test_a_canonical_request_is_not_changed() -> None:
     body = {
         "systemInstruction": {"parts": [{"text": "Be brief."}]},
         "contents": [
@@ -242,7 +242,7 @@ def test_what_is_canonical_stays_as_it_is() -> None:
 
 
 @pytest.mark.slow
-def test_what_nests_too_deeply_comes_back() -> None:
+def test_a_request_that_nests_too_deeply_is_not_changed() -> None:
     body: Any = []
     for _ in range(100_000):
         body = [body]
@@ -320,7 +320,7 @@ BODIES = st.recursive(
 
 @pytest.mark.slow
 @given(BODIES)
-def test_twice_is_once(body: Any) -> None:
+def test_the_canonical_form_is_idempotent(body: Any) -> None:
     once = canonical_request(body)
     assert repr(canonical_request(once)) == repr(once)
 

@@ -1,4 +1,4 @@
-"""Who answered, whether it generates, and which tools were declared."""
+"""The provider of an exchange, whether it generates, and the declared tools."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from harness.stream.exchange import Exchange, Request
 from harness.stream.framing import MAX_FRAME
 from harness.stream.session import Tool
 
-# Who answered
+# The provider
 
 HOST = "https://generativelanguage.googleapis.com"
 VERTEX = "https://us-central1-aiplatform.googleapis.com/v1beta1/projects/p/locations/us-central1"
@@ -95,7 +95,7 @@ OTHER_URLS = [
 
 
 @pytest.mark.parametrize(("url", "identity"), URLS)
-def test_the_path_tells_the_provider_on_any_host(url: str, identity: Identity) -> None:
+def test_the_path_shows_the_provider_on_any_host(url: str, identity: Identity) -> None:
     assert detect_provider("POST", url, b'{"model": "asked"}', b"") == identity
     assert detect_provider("post", url, b'{"model": "asked"}', b"{}") == identity
     assert not detect_provider("GET", url, b"", b"").generates
@@ -181,11 +181,11 @@ SSE = b'data: {"candidates": []}\r\n\r\ndata: {"candidates": []}\r\n\r\n'
         (b'{"a":"' + b"x" * MAX_FRAME, Identity(None, False)),
     ],
 )
-def test_without_a_request_the_body_tells(body: bytes, identity: Identity) -> None:
+def test_without_a_request_the_body_shows_the_provider(body: bytes, identity: Identity) -> None:
     assert detect_provider("", "", b"", body) == identity
 
 
-def test_at_an_unknown_address_only_an_answer_tells() -> None:
+def test_at_an_unknown_address_only_an_answer_is_detected() -> None:
     url = "https://gateway.example/chat"
     assert detect_provider("POST", url, b"", SSE) == Identity(None, True, True)
     assert detect_provider("POST", url, b"", b'{"error": {"code": 429}}') == Identity(None, False)

@@ -1,4 +1,4 @@
-"""Errors of every shape, before a stream, inside it, and instead of it."""
+"""Errors of every form: before a stream, inside it, and instead of it."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_an_error_beside_content_comes_last() -> None:
 
 
 @pytest.mark.parametrize("nothing", ["", 0, False, []])
-def test_an_error_that_is_nothing_is_no_error(nothing: Json) -> None:
+def test_an_empty_error_is_no_error(nothing: Json) -> None:
     assert [event["kind"] for event in content({"error": nothing, **parts({"text": "y"})})] == [
         "unknown",
         "text",
@@ -142,7 +142,9 @@ def test_an_error_that_is_nothing_is_no_error(nothing: Json) -> None:
         (5, None, None),
     ],
 )
-def test_when_to_try_again(delay: Json, header: str | None, seconds: float | None) -> None:
+def test_the_time_to_wait_before_a_retry(
+    delay: Json, header: str | None, seconds: float | None
+) -> None:
     body = {"error": {"code": 429, "details": [{"@type": "RetryInfo", "retryDelay": delay}]}}
     headers = {} if header is None else {"retry-after": header}
     assert read(body, status=429, headers=headers)[0].get("retry_after") == pytest.approx(seconds)

@@ -1,4 +1,4 @@
-"""The output of the Gemini CLI: how it is cut into messages, and what is read from each line."""
+"""The output of the Gemini CLI: how it is cut into messages, and the reading of each line."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def line(kind: str, **fields: Any) -> str:
         (" \n\r\n", []),
     ],
 )
-def test_messages_are_cut_out_of_whatever_stands_around_them(text: str, frames: list[Any]) -> None:
+def test_messages_are_cut_out_of_any_surrounding_text(text: str, frames: list[Any]) -> None:
     assert said(text) == frames
 
 
@@ -117,14 +117,14 @@ def test_any_bytes_are_framed_and_read(data: bytes) -> None:
     assert bool(found) == bool(data.removeprefix(b"\xef\xbb\xbf").strip())
 
 
-def test_a_line_and_a_document_may_only_be_so_long() -> None:
+def test_the_length_of_a_line_or_document_is_limited() -> None:
     for data in (b"x" * 101, b'{\n "a": 1,\n' * 20):
         framer = JsonLinesFramer(100)
         with pytest.raises(FramingError, match="longer than 100 bytes"):
             framer.feed(data)
 
 
-def test_a_line_of_many_braces_is_searched_only_so_far() -> None:
+def test_the_search_in_a_line_of_many_braces_is_bounded() -> None:
     assert len(said('{"' * MAX_GLUED + INIT)) == 1
 
 
@@ -239,7 +239,7 @@ def test_an_interrupted_run_ends_inside_its_rest() -> None:
         ('{"type": "init"}', Identity(None, False)),
     ],
 )
-def test_the_output_is_told_by_its_content(body: str, identity: Identity) -> None:
+def test_the_output_is_detected_by_its_content(body: str, identity: Identity) -> None:
     assert detect_provider("", "", b"", body.encode()) == identity
 
 

@@ -1,4 +1,4 @@
-"""The reader of the Interactions API, beside what the cases of specs/interactions show."""
+"""The reader of the Interactions API, beyond the cases of specs/interactions."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ CALL = start(0, "function_call", id="i", name="f", arguments={})
         ("DELETE", f"{HOST}/v1/interactions/v1_a", Identity(None, False)),
     ],
 )
-def test_the_path_and_the_method_tell_the_provider(
+def test_the_path_and_the_method_show_the_provider(
     method: str, url: str, identity: Identity
 ) -> None:
     assert detect_provider(method, url, b'{"model": "m", "stream": true}', b"") == identity
@@ -93,7 +93,7 @@ def test_the_path_and_the_method_tell_the_provider(
         b'data: {"event_type": "content.delta", "index": 0}\n\n',
     ],
 )
-def test_any_message_of_a_body_tells_the_provider(body: bytes) -> None:
+def test_any_message_of_a_body_shows_the_provider(body: bytes) -> None:
     assert detect_provider("", "", b"", body).provider == "interactions"
 
 
@@ -189,7 +189,7 @@ def test_texts_of_a_failed_answer_are_one_error() -> None:
 
 
 @pytest.mark.parametrize("path", CASSETTES, ids=lambda path: path.stem)
-def test_the_decoder_of_pieces_of_text_gives_what_the_reader_gives(path: Path) -> None:
+def test_the_decoder_of_text_pieces_gives_the_events_of_the_reader(path: Path) -> None:
     for exchange in harness.load(path).exchanges:
         frames = frames_of(exchange)
         events = read(*(frame.json if frame.raw is None else frame.raw for frame in frames))

@@ -1,9 +1,8 @@
-"""Every word of the Interactions API occurs in an exchange that some case of specs/interactions
-names.
+"""Every word of the Interactions API occurs in an exchange of a case of specs/interactions.
 
-A scanner of its own finds the words in the bytes of the exchanges. It shares only the cassette
-reader with the harness. The tables are the vocabulary of the API's pages and of the types of
-google-genai 3.4.0.
+A separate scanner finds the words in the bytes of the exchanges. It shares only the cassette reader
+with the harness. The tables are the vocabulary of the API's pages and of the types of google-genai
+3.4.0.
 """
 
 from __future__ import annotations
@@ -155,7 +154,7 @@ def read_words(exchange: Exchange) -> Words:
 
 
 def note_object(words: Words, item: dict[str, Any]) -> None:
-    """Note the words of one object; its keys tell what it is."""
+    """Note the words of one object. Its keys show the kind of the object."""
     kind = item.get("type")
     if "event_type" in item:
         words["event"].add(item["event_type"])
@@ -228,7 +227,7 @@ def shown() -> Shown:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("table", "word"), all_words(VOCABULARY))
-def test_a_case_shows(table: str, word: str) -> None:
+def test_every_word_is_in_a_case(table: str, word: str) -> None:
     assert_shown("interactions", shown(), VOCABULARY, table, word)
 
 
@@ -254,7 +253,7 @@ def test_a_word_whose_only_case_is_gone_is_missed() -> None:
         ("upstream connect error", 503, "place of an error", {"no JSON"}),
     ],
 )
-def test_the_scanner_sees_what_is_there(
+def test_the_scanner_finds_every_word_of_an_exchange(
     body: str, status: int, table: str, words: set[str]
 ) -> None:
     request = exchanges("interactions/text")[0].request

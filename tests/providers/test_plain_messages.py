@@ -1,4 +1,6 @@
-"""Messages that show no provider are recognized in one look, with the result of asking each."""
+"""Messages without a mark of a provider are recognized in one check, with the same result as asking
+each provider.
+"""
 
 from __future__ import annotations
 

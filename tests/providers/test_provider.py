@@ -1,4 +1,4 @@
-"""The shape of a provider and the table of providers."""
+"""The fields of a provider and the table of providers."""
 
 from typing import Any
 

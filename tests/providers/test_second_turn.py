@@ -1,4 +1,4 @@
-"""The request after an answer: a faithful request is kept, and each planted fault is seen."""
+"""The request after an answer: a faithful request is kept, and each planted fault is found."""
 
 from __future__ import annotations
 

@@ -25,8 +25,8 @@ FIRST: dict[str, Any] = PIECE | {"object": "chat.completion.chunk"}
 
 
 def read(wire: str, messages: list[bytes], usual: bool) -> tuple[list[str], int]:
-    """The events of the messages, and how many of these a strict decoder took. The decoder takes
-    only a frame whose ``json`` nobody has read yet.
+    """The events of the messages, and the number of messages that a strict decoder accepted. The
+    decoder accepts only a frame whose ``json`` has not been read yet.
     """
     normalizer = PROVIDERS[wire].normalizer(Answer())
     events, taken = [], 0
@@ -47,14 +47,16 @@ def frames_of(wire: str, messages: list[bytes]) -> list[Frame]:
 
 
 def taken(wire: str, messages: list[bytes]) -> int:
-    """How many messages the decoder took, which all give the same events in both ways."""
+    """The number of messages that the decoder accepted; both ways give the same events for all
+    messages.
+    """
     events, number = read(wire, messages, usual=True)
     assert events == read(wire, messages, usual=False)[0]
     return number
 
 
 def recorded(wire: str) -> Iterator[list[bytes]]:
-    """The lines of every answer of a wire that hold a message."""
+    """The lines with a message, for every answer of a wire."""
     for path in sorted((CASSETTES / wire).rglob("*.yaml")):
         for exchange in load(path).exchanges:
             lines = exchange.body.splitlines()
@@ -148,4 +150,4 @@ def test_a_piece_of_the_open_step_is_usual() -> None:
 def test_a_piece_of_another_step_is_left_to_the_reader(changes: Any) -> None:
     events, _ = read("agy", [piece(), piece(**changes)], usual=True)
     assert events == read("agy", [piece(), piece(**changes)], usual=False)[0]
-    assert len(events) == 5  # the start, a boundary, two texts, and what is new
+    assert len(events) == 5  # the start, a boundary, two texts, and the new fact

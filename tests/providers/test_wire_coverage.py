@@ -1,10 +1,10 @@
-"""Every word of the documented wire occurs in an exchange that a case of specs/ names. Each
-event model has a minimum number of cases and of topics.
+"""Every word of the documented wire occurs in an exchange of a case of specs/. Each event model has
+a minimum number of cases and of topics.
 
-The tables below are the vocabulary, each with the page that documents it. A scanner of its own
-finds the words in the bytes of the exchanges. It shares only the cassette reader with the harness,
-so a word counts only if it was on the wire. Without the only case for a word, the test of that word
-is red.
+The tables below are the vocabulary, each with the page that documents it. A separate scanner finds
+the words in the bytes of the exchanges. It shares only the cassette reader with the harness, so a
+word counts only if it was on the wire. If the only case for a word is removed, the test of that
+word is red.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ CASES_AT_LEAST: Final = 40
 TOPICS_AT_LEAST: Final = 25
 
 # ------------------------------------------------------------------------------------------------
-# what is on the wire
+# the words on the wire
 
 
 @dataclass
@@ -154,7 +154,7 @@ class Wire:
 
 
 def documents(text: str) -> Iterator[tuple[int, Any]]:
-    """Every JSON object or array that stands in a text, whatever is around it, with its place."""
+    """Every JSON object or array in a text, with its place, whatever text is around it."""
     decoder = json.JSONDecoder()
     position = 0
     while (starts := [at for mark in "{[" if (at := text.find(mark, position)) >= 0]) != []:
@@ -169,7 +169,7 @@ def documents(text: str) -> Iterator[tuple[int, Any]]:
 
 
 def objects(value: Any) -> Iterator[dict[str, Any]]:
-    """The objects of a JSON value, the outer ones first."""
+    """The objects of a JSON value, outer ones first."""
     match value:
         case dict():
             yield value
@@ -217,7 +217,7 @@ def note_reply(wire: Wire, item: dict[str, Any]) -> None:
     candidates = item.get("candidates")
     for candidate in (
         candidates if isinstance(candidates, list) else ()
-    ):  # a count of that name stands in other outputs
+    ):  # other outputs have a count with this name
         if isinstance(candidate, dict) and "token" not in candidate:
             note_candidate(wire, candidate)
     if isinstance(feedback := item.get("promptFeedback"), dict):
@@ -247,7 +247,7 @@ def note_candidate(wire: Wire, candidate: dict[str, Any]) -> None:
 
 
 def error_of(document: Any) -> dict[str, Any] | None:
-    """The error that a document is, perhaps in an array."""
+    """The error object of a document, which may be in an array."""
     match document:
         case {"error": dict(error)} | [{"error": dict(error)}]:
             return error
@@ -288,12 +288,12 @@ def note_error(
 
 
 # ------------------------------------------------------------------------------------------------
-# what the cases name
+# the exchanges that the cases name
 
 
 @dataclass(frozen=True)
 class Named:
-    """A case as far as it matters here."""
+    """A case, with the fields that are needed here."""
 
     topic: str
     case: str
@@ -308,13 +308,13 @@ def exchanges(cassette: str) -> tuple[Exchange, ...]:
 
 @cache
 def cases() -> tuple[Named, ...]:
-    """Every case of specs/ that expects something of a recorded answer."""
+    """Every case of specs/ with an expectation about a recorded answer."""
     found = []
     for path in sorted((ROOT / "specs").rglob("*.yaml")):
         topic = path.relative_to(ROOT / "specs").as_posix()
         for case in parse(path.read_bytes()).get("cases", ()):
             if "prompt" in case or "turns" in case:
-                continue  # these are about what is sent
+                continue  # these are about requests
             wire = read_wire(exchanges(case["cassette"])[case.get("exchange", 1) - 1])
             found.append(
                 Named(
@@ -328,14 +328,14 @@ def cases() -> tuple[Named, ...]:
 
 
 def naming(table: str, word: str, among: Iterable[Named]) -> list[str]:
-    """The cases whose exchange carries a word."""
+    """The cases whose exchange contains a word."""
     return [f"{named.topic}::{named.case}" for named in among if word in named.wire.words[table]]
 
 
 @pytest.mark.parametrize(
     ("table", "word"), [(table, word) for table, (_, words) in VOCABULARY.items() for word in words]
 )
-def test_a_case_shows(table: str, word: str) -> None:
+def test_every_word_is_in_a_case(table: str, word: str) -> None:
     if not naming(table, word, cases()):
         pytest.fail(
             f"no case of specs/ names an exchange with the {table} {word}; see {VOCABULARY[table][0]}",
@@ -344,7 +344,7 @@ def test_a_case_shows(table: str, word: str) -> None:
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_the_suite_is_broad(dialect: str) -> None:
+def test_the_suite_has_enough_cases_and_topics(dialect: str) -> None:
     named = [case for case in cases() if dialect in case.dialects]
     topics = {case.topic for case in named}
     print(f"{dialect}: {len(named)} stream cases over {len(topics)} topics")
@@ -353,7 +353,7 @@ def test_the_suite_is_broad(dialect: str) -> None:
 
 
 # ------------------------------------------------------------------------------------------------
-# the scanner sees and misses
+# the scanner finds words and reports missing ones
 
 
 def answer(body: str, status: int = 200) -> Exchange:
@@ -420,7 +420,7 @@ SEEN: Final = [
 
 
 @pytest.mark.parametrize(("body", "status", "table", "words"), SEEN)
-def test_the_scanner_sees_what_is_there(
+def test_the_scanner_finds_every_word_of_an_exchange(
     body: str, status: int, table: str, words: set[str]
 ) -> None:
     assert read_wire(answer(body, status)).words[table] == words

@@ -1,5 +1,5 @@
-"""The plain reader of Chat Completions, on which a provider of this wire can rest: it passes on
-pieces of arguments as they come, and knows nothing of Gemini's additions.
+"""The plain reader of Chat Completions, a base for providers of this wire: it passes on pieces of
+arguments as they come, and ignores Gemini's additions.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def test_pieces_of_arguments_are_passed_on_as_they_come() -> None:
     )
 
 
-def test_a_call_that_begins_inside_another_one_waits() -> None:
+def test_a_call_that_begins_inside_another_one_ends_after_it() -> None:
     body = stream(
         piece(0, '{"a":', id="c1", name="f"),
         piece(1, '{"b":', id="c2", name="g"),
@@ -132,7 +132,7 @@ def test_a_call_that_begins_inside_another_one_waits() -> None:
     ],
     ids=["tags", "refusal", "audio", "custom tool", "citations", "extra content", "list"],
 )
-def test_a_delta(delta: dict[str, Any], expected: list[dict[str, Any]]) -> None:
+def test_the_events_of_a_delta(delta: dict[str, Any], expected: list[dict[str, Any]]) -> None:
     framer, normalizer = frame_by_content(), ChatNormalizer(Answer(), Choices())
     frames = framer.feed(stream(chunk(delta)))
     read = [event for frame in frames for event in normalizer.feed(frame)] + normalizer.close()

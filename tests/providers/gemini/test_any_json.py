@@ -1,5 +1,5 @@
-"""Any JSON in the place of a Gemini message gives events in legal order, and each of its words
-comes out somewhere.
+"""Any JSON in place of a Gemini message gives events in legal order, and each of its words appears
+in the output.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ SPELL: dict[str, Callable[[str], str]] = {
 
 
 def shape(**fields: st.SearchStrategy[Json]) -> st.SearchStrategy[Json]:
-    """An object of these fields, each perhaps missing, in either spelling, of another type than it
-    should be, or beside an unknown one.
+    """An object with these fields. Each may be missing, in either spelling, of a wrong type, or
+    beside an unknown field.
     """
 
     @st.composite
@@ -145,9 +145,7 @@ MESSAGE = st.one_of(
 
 
 def words(value: Json) -> Iterator[str]:
-    """Every marked word that a message says: its strings, and the names of its fields that are not
-    null.
-    """
+    """Every marked word of a message: its strings, and the names of its fields that are not null."""
     if isinstance(value, str) and value.startswith("word"):
         yield value
     elif isinstance(value, list):

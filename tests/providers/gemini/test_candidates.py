@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.normalizing import Json, candidate, content, parts, read
 
-# Candidates and what stands beside them
+# Candidates and the fields beside them
 
 ANNOTATIONS = [
     ("citations", {"citationMetadata": {"citationSources": [{"uri": "https://example.org"}]}}),
@@ -75,7 +75,7 @@ def test_empty_values_give_no_event(empty: Json) -> None:
         ([2, 0], [2, 0]),
     ],
 )
-def test_a_missing_index_is_the_answer_or_the_place(
+def test_a_missing_index_is_that_of_the_answer_or_the_position(
     indices: list[int | None], expected: list[int]
 ) -> None:
     message = {
@@ -96,7 +96,7 @@ def test_a_missing_index_is_the_answer_or_the_place(
         ]
 
 
-# What is not known, or of another type than it should be
+# Unknown fields, and fields of a wrong type
 
 
 @pytest.mark.parametrize(
@@ -174,6 +174,6 @@ def test_a_new_field_in_a_usual_message_is_found() -> None:
         ]
 
 
-def test_an_unknown_fact_comes_when_it_changes() -> None:
+def test_an_unknown_fact_is_reported_when_it_changes() -> None:
     events = content({"turnToken": "a"}, {"turnToken": "a"}, {"turnToken": "b"})
     assert [event["raw"] for event in events] == [{"turnToken": "a"}, {"turnToken": "b"}]

@@ -109,7 +109,7 @@ END_OF_CALL = {"kind": "call_end", "call": 1, "arguments": {}}
         ),
     ],
 )
-def test_what_ends_a_streamed_call(closing: Json, expected: list[Json]) -> None:
+def test_the_ends_of_a_streamed_call(closing: Json, expected: list[Json]) -> None:
     assert content(OPENING, closing) == [START, *expected]
 
 
@@ -173,7 +173,7 @@ def test_pieces_of_every_type_find_their_place() -> None:
         [],
     ],
 )
-def test_a_piece_without_a_place_is_unknown_and_the_call_goes_on(wire: Json) -> None:
+def test_a_piece_without_a_place_is_unknown_and_the_call_continues(wire: Json) -> None:
     events = streamed(
         {"name": "f", "willContinue": True},
         text_piece("$.a", "1"),
@@ -208,7 +208,7 @@ def test_whole_arguments_beside_pieces_are_pieces_too() -> None:
     assert wire["args"] == {"a b": [1]}
 
 
-def test_the_id_decides_whether_a_repeated_name_goes_on() -> None:
+def test_the_id_decides_whether_a_repeated_name_continues_a_call() -> None:
     first = {"id": "1", "name": "f", "willContinue": True}
     assert streamed(first, {**first, **text_piece("$.a", "x")}, {}) == [
         {**START, "id": "1"},
@@ -237,7 +237,7 @@ def test_a_call_without_an_object_or_a_name_that_is_text_is_invalid(wire: Json) 
     ]
 
 
-def test_an_id_that_comes_late_is_unknown_and_the_call_goes_on() -> None:
+def test_a_late_id_is_unknown_and_the_call_continues() -> None:
     unknown = {"kind": "unknown", "where": "call field id", "raw": {"id": "late"}}
     assert streamed(
         {"name": "f", "willContinue": True}, {"id": "late", "willContinue": True}, {}
@@ -256,7 +256,7 @@ def test_a_signature_is_passed_on_once() -> None:
     assert [event.get("signature") for event in content(parts(first))] == ["S", None, None]
 
 
-def test_the_end_of_a_call_that_has_ended_says_nothing() -> None:
+def test_a_second_end_of_a_call_gives_no_event() -> None:
     assert streamed({"name": "f"}, {}) == call(1, "f", {})
 
 
@@ -430,16 +430,14 @@ def test_thoughts_are_never_searched() -> None:
         ({"error": {"message": "x"}}, ["error"]),
     ],
 )
-def test_what_is_held_back_comes_out_before_what_follows(
-    held: str, after: Json, kinds: list[str]
-) -> None:
+def test_held_back_text_precedes_the_next_event(held: str, after: Json, kinds: list[str]) -> None:
     events = content(parts({"text": held}), after, tool_code=True)
     texts = [event for event in events if event["kind"] == "text"]
     assert "".join(event["text"] for event in texts) == held
     assert [event["kind"] for event in events[len(texts) :]] == kinds
 
 
-def test_what_is_held_back_at_the_end_is_text() -> None:
+def test_text_held_back_at_the_end_is_text() -> None:
     assert blocks("x<tool_code>{", " }") == [text("x"), text("<tool_code>{ }")]
     assert blocks("x<tool_code>{", end="cut") == [
         text("x"),
@@ -459,7 +457,7 @@ def test_a_signature_goes_to_the_last_event_of_its_part() -> None:
     assert signed("") == [text("", signature="S")]
 
 
-def test_candidates_are_searched_each_by_itself() -> None:
+def test_each_candidate_is_searched_separately() -> None:
     def message(first: str, second: str) -> Json:
         return {
             "candidates": [
@@ -509,7 +507,7 @@ def test_pieces_beyond_the_limit_are_one_event_of_the_answer(
 
 
 def many_pieces(count: int, per_call: int, per_frame: int) -> bytes:
-    """Pieces that each leave out 9999 elements, as calls of so many pieces in frames of so many
+    """Pieces that each skip 9999 elements, as calls of this many pieces, in frames of this many
     calls.
     """
     calls = [

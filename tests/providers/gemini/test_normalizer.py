@@ -11,7 +11,7 @@ from tests.support.normalizing import Json, candidate, content, parts, read, rea
 # Order and metadata
 
 
-def test_a_message_comes_out_as_start_usage_content_finish() -> None:
+def test_the_order_of_a_message_is_start_usage_content_finish() -> None:
     message = {
         "candidates": [
             {
@@ -32,7 +32,7 @@ def test_a_message_comes_out_as_start_usage_content_finish() -> None:
     ]
 
 
-def test_facts_about_the_reply_come_when_they_change() -> None:
+def test_facts_about_the_reply_are_events_when_they_change() -> None:
     first = {"modelVersion": "a", "responseId": "1", "createTime": "t", **parts({"text": "x"})}
     assert read(first, first, {**first, "responseId": "2"}, parts({"text": "y"})) == [
         {"kind": "start", "model": "a", "id": "1"},
@@ -151,7 +151,7 @@ def test_a_finish_message_goes_with_the_reason() -> None:
 
 
 @pytest.mark.parametrize("reason", [None, ""])
-def test_no_finish_reason_is_none(reason: Json) -> None:
+def test_an_empty_finish_reason_gives_no_event(reason: Json) -> None:
     assert content(candidate(finishReason=reason, content={"parts": [{"text": "x"}]})) == [
         {"kind": "text", "text": "x"}
     ]

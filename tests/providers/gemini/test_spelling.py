@@ -1,4 +1,4 @@
-"""The same answer in either spelling and in Code Assist's envelope."""
+"""The same answer in both spellings and in Code Assist's envelope."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_spelling_does_not_matter() -> None:
     assert len(plain) == 16
 
 
-def test_the_envelope_of_code_assist_is_read_as_often_as_it_comes() -> None:
+def test_every_envelope_of_code_assist_is_read() -> None:
     message = {
         "response": {"modelVersion": "m", **parts({"text": "x"})},
         "traceId": "t",

@@ -35,9 +35,10 @@ FIRST = json.dumps(MESSAGE).encode()
 
 
 def read(messages: Iterable[bytes], usual: bool, tool_code: bool = False) -> tuple[list[Any], int]:
-    """The events of the messages, and how many of these the decoder of usual messages took.
+    """The events of the messages, and the number of messages that the decoder of usual messages
+    accepted.
 
-    The decoder takes only a frame whose ``json`` nobody has read yet.
+    The decoder accepts only a frame whose ``json`` has not been read yet.
     """
     normalizer = GeminiNormalizer(Answer(tool_code=tool_code))
     events, taken = [], 0
@@ -51,12 +52,14 @@ def read(messages: Iterable[bytes], usual: bool, tool_code: bool = False) -> tup
 
 
 def spell(event: dict[str, Any]) -> str:
-    """A form in which 1 and 1.0 differ; the order of keys does not matter."""
+    """A form that distinguishes 1 from 1.0 and ignores the order of keys."""
     return json.dumps(event, sort_keys=True)
 
 
 def taken(*messages: bytes) -> int:
-    """How many messages the decoder took, which all give the same events in both ways."""
+    """The number of messages that the decoder accepted; both ways give the same events for all
+    messages.
+    """
     events, number = read(messages, usual=True)
     assert events == read(messages, usual=False)[0]
     return number
@@ -75,7 +78,7 @@ def nested(levels: int) -> list[Any]:
 
 
 def recorded(folder: str) -> Iterator[list[bytes]]:
-    """The messages of every answer, for which Code Assist's envelope is another form."""
+    """The messages of every answer; Code Assist's envelope counts as another form."""
     for path in sorted((CASSETTES / folder).rglob("*.yaml")):
         for exchange in load(path).exchanges:
             if exchange.generates and exchange.provider != "gemini-cli":

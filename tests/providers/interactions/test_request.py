@@ -158,7 +158,7 @@ def test_options_of_the_wire_are_merged_and_tools_added() -> None:
     assert body["response_modalities"] == ["text", "image"]
 
 
-def test_options_that_are_no_object_are_refused() -> None:
+def test_options_that_are_not_an_object_are_refused() -> None:
     with pytest.raises(TranslationError, match=r"provider_options\.interactions: must be an"):
         asked({}, options={"interactions": [1]})
 

@@ -1,7 +1,7 @@
-"""Every fact of the documented wire of Gemini's OpenAI-compatible endpoint occurs in an exchange
-that some case of specs/openai-compat names.
+"""Every fact of the documented wire of Gemini's OpenAI-compatible endpoint occurs in an exchange of
+a case of specs/openai-compat.
 
-A scanner of its own reads the facts from the bytes of the exchanges. It shares only the cassette
+A separate scanner reads the facts from the bytes of the exchanges. It shares only the cassette
 reader with the harness. The tables follow the endpoint's pages, and its differences from OpenAI's
 Chat Completions.
 """
@@ -122,7 +122,7 @@ def read_words(exchange: Exchange) -> Words:
 
 
 def holders_of(messages: list[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """(choice, its delta or message) of every choice 0."""
+    """(choice, its delta or message) of every choice with index 0."""
     for message in messages:
         for choice in message["choices"]:
             if not choice.get("index"):
@@ -287,7 +287,7 @@ def shown() -> Shown:
 
 
 @pytest.mark.parametrize(("table", "word"), all_words(VOCABULARY))
-def test_a_case_shows(table: str, word: str) -> None:
+def test_every_word_is_in_a_case(table: str, word: str) -> None:
     assert_shown("openai-compat", shown(), VOCABULARY, table, word)
 
 

@@ -1,4 +1,4 @@
-"""Which bodies are those of Gemini's OpenAI-compatible endpoint, and which are another service's."""
+"""Distinguishes bodies of Gemini's OpenAI-compatible endpoint from those of other services."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_a_body_of_another_service_is_not_taken(message: dict[str, Any]) -> None
     assert detect_provider("", "", b"", stream(message, message)) == OTHER
 
 
-def test_the_request_tells_whether_the_answer_is_streamed() -> None:
+def test_the_request_decides_whether_the_answer_is_streamed() -> None:
     url = "https://generativelanguage.googleapis.com/v1beta/openai/chat/completions"
     asked = detect_provider("POST", url, b'{"model": "m", "stream": true}', b"")
     assert asked == Identity("openai-compat", True, True, "m")

@@ -1,5 +1,5 @@
 """The reader and the oracle of the OpenAI-compatible endpoint agree on any stream, in any order of
-fields, ids and tags; and what an interrupted stream leaves behind.
+fields, ids and tags; and the rest of an interrupted stream.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def faults(exchange: Exchange) -> list[str]:
 
 
 @pytest.mark.parametrize("seed", range(0, SEEDS, 10))
-def test_nothing_is_lost_of_any_stream(seed: int) -> None:
+def test_no_stream_loses_or_invents_a_fact(seed: int) -> None:
     for number in range(seed, seed + 10):
         chance = Random(number)
         body = stream(*(any_chunk(chance) for _ in range(chance.randint(1, 6))))

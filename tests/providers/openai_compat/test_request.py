@@ -30,7 +30,7 @@ def signed(signature: str) -> dict[str, Any]:
     return {"extra_content": {"google": {"thought_signature": signature}}}
 
 
-def test_the_signature_of_a_call_stands_at_the_call() -> None:
+def test_the_signature_of_a_call_is_part_of_the_call() -> None:
     assert messages({"functionCall": OSLO, "thoughtSignature": "QUJD"}) == [
         {"role": "assistant", "tool_calls": [{**signed("QUJD"), **SENT_OSLO}]}
     ]
@@ -59,7 +59,7 @@ def test_each_signature_of_a_text_has_a_message() -> None:
     ]
 
 
-def test_text_after_a_call_stands_before_it_and_a_warning_says_so() -> None:
+def test_text_after_a_call_is_sent_before_it_with_a_warning() -> None:
     parts = [
         {"text": "One.", "thoughtSignature": "QUJD"},
         {"functionCall": OSLO},
@@ -158,7 +158,7 @@ def test_each_part_without_a_form_is_named() -> None:
     )
 
 
-def test_an_effort_never_stands_beside_a_budget() -> None:
+def test_an_effort_is_never_sent_beside_a_budget() -> None:
     thinking = {"thinkingLevel": "LOW", "thinkingBudget": 0, "includeThoughts": False}
     body = asked({"generationConfig": {"thinkingConfig": thinking}}).body
     config = {"include_thoughts": False, "thinking_budget": 0}
@@ -166,7 +166,7 @@ def test_an_effort_never_stands_beside_a_budget() -> None:
     assert "reasoning_effort" not in body
 
 
-def test_what_is_googles_own_stands_under_its_name() -> None:
+def test_settings_of_google_are_sent_under_the_key_google() -> None:
     body = asked({"cachedContent": "cachedContents/x", "labels": {"a": "b"}}).body
     google = {"cached_content": "cachedContents/x", "labels": {"a": "b"}}
     assert body["extra_body"] == {"google": google}

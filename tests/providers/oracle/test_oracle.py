@@ -301,7 +301,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize("raw", BROKEN)
-def test_no_body_is_too_broken_to_read(raw: bytes) -> None:
+def test_a_broken_body_is_read_as_empty(raw: bytes) -> None:
     facts = gather_body(raw)
     assert (facts.text, facts.calls) == ("", [])
 
@@ -331,8 +331,8 @@ SHOWING = ("harness.stream.json_codec", "harness.stream.printable")
 
 @pytest.mark.slow
 def test_the_oracle_imports_only_facts_and_msgspec() -> None:
-    """The import contract lists the modules of ours; this also covers other libraries. Of msgspec
-    only the untyped decoder is used, so no type of ours decides about a frame.
+    """The import contract covers our own modules; this test also covers other libraries. Of msgspec
+    only the untyped decoder is used, so no type of ours affects the reading of a frame.
     """
     allowed = {*sys.stdlib_module_names, "msgspec", "harness.facts", *SHOWING}
     for module in Path(oracle.__file__).parent.glob("*.py"):

@@ -1,4 +1,6 @@
-"""The oracle of the request that follows an answer: what it lacks of the answer's calls."""
+"""The oracle of the request after an answer: the parts of the answer's calls that the request
+lacks.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,7 @@ def body(*model: dict[str, Any], results: list[dict[str, Any]] | None = None) ->
 
 
 @pytest.mark.parametrize("enveloped", [False, True])
-def test_what_goes_back_whole_has_lost_nothing(enveloped: bool) -> None:
+def test_a_complete_request_has_no_losses(enveloped: bool) -> None:
     sent = body(TEXT, CALL, SECOND)
     assert (
         return_losses(SENT, gather_request({"request": sent} if enveloped else sent), {"text"})
@@ -75,12 +77,12 @@ def test_what_goes_back_whole_has_lost_nothing(enveloped: bool) -> None:
         ),
     ],
 )
-def test_what_is_missing_from_what_goes_back_is_said(sent: dict[str, Any], finding: str) -> None:
+def test_each_missing_part_of_a_request_is_reported(sent: dict[str, Any], finding: str) -> None:
     found = return_losses(SENT, gather_request(sent), {"text"})
     assert any(line.startswith(finding) for line in found), found
 
 
-def test_results_stand_behind_all_calls() -> None:
+def test_results_follow_all_calls() -> None:
     turns, two = {"role": "model", "parts": [CALL]}, {"role": "model", "parts": [SECOND]}
     contents = [
         turns,

@@ -1,5 +1,5 @@
-"""The request after an answer on the other wires: a faithful one is kept, each planted fault is
-seen, by the law's oracle and by that of second turns.
+"""The request after an answer on the other wires: a faithful one is kept, and each planted fault is
+found by the law's oracle and by the oracle of second turns.
 """
 
 from __future__ import annotations
