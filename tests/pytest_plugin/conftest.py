@@ -12,7 +12,7 @@ import harness.report
 from harness.cassettes import Cassette, Exchange, Origin, Request, dumps
 from tests.pytest_plugin.project import CASE, HELLO, URL, write
 
-# pytester forgets the modules that a run imports; modules imported here are not loaded per test
+# pytester drops the modules that a run imports; modules imported here are not loaded per test
 assert deepdiff
 assert jinja2
 assert harness.conformance.evidence

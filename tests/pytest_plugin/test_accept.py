@@ -9,7 +9,7 @@ from tests.pytest_plugin.project import CASE, SHOP, run, write
 
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [[], ["-n", "1"]], ids=["alone", "with a worker"])
-def test_what_was_filled_in_is_said_at_the_end(
+def test_the_filled_cases_are_listed_at_the_end(
     project: pytest.Pytester, options: list[str]
 ) -> None:
     project.makeini(SHOP)

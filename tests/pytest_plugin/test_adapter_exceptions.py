@@ -101,7 +101,9 @@ def test_a_red_cell_shows_the_chained_traceback(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("adapter", "law"), [("own", "law-5"), ("a", "law-3")])
-def test_a_law_shows_it_too(project: pytest.Pytester, adapter: str, law: str) -> None:
+def test_a_law_shows_the_chained_traceback_too(
+    project: pytest.Pytester, adapter: str, law: str
+) -> None:
     result = project.runpytest_subprocess(
         *("cassettes", "--harness-laws", "-k", law, "-p", "no:cacheprovider"),
         *("--harness-dialect", adapter),

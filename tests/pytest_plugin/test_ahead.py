@@ -1,4 +1,4 @@
-"""Programs run in a thread while the cells before theirs are judged."""
+"""Programs run in a thread while earlier cells are judged."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NAMES = ("early", "first", "second", "wrong", "last")
 
 
 class Programs:
-    """Takes the place of all processes: notes which prompts are asked, and in which thread."""
+    """Replaces all processes: notes the prompts, and the thread of each."""
 
     def __init__(self) -> None:
         self.main: list[str] = []

@@ -115,7 +115,7 @@ def test_a_known_failure_that_no_cell_shows_fails_the_run(configured: pytest.Pyt
 
 
 @pytest.mark.slow
-def test_laws_know_when_a_failure_is_mended(configured: pytest.Pytester) -> None:
+def test_laws_report_a_known_failure_that_is_fixed(configured: pytest.Pytester) -> None:
     configure(configured, "replay", "harness_known_failing = mine: text = text is missing")
     result = configured.runpytest_inprocess(
         "cassettes", "-p", "no:cacheprovider", "--harness-laws", "--harness-dialect", "mine"
@@ -125,7 +125,9 @@ def test_laws_know_when_a_failure_is_mended(configured: pytest.Pytester) -> None
 
 
 @pytest.mark.parametrize("declared", ["losses = mine: text", "known_failing = mine: text = why"])
-def test_a_part_of_a_run_fails_no_declaration(configured: pytest.Pytester, declared: str) -> None:
+def test_a_partial_run_reports_no_unobserved_declaration(
+    configured: pytest.Pytester, declared: str
+) -> None:
     configure(configured, "replay", f"harness_{declared}")
     assert run(configured, "--harness-dialect", "mine", "-k", "hello").ret == pytest.ExitCode.OK
     one = configured.runpytest_inprocess("specs/hello.yaml::hello[mine]", "-p", "no:cacheprovider")
@@ -141,7 +143,7 @@ def test_a_part_of_a_run_fails_no_declaration(configured: pytest.Pytester, decla
         ("zzz", "the nearest of * aspects, laws and cassettes are *"),
     ],
 )
-def test_a_pattern_that_can_match_nothing_is_a_mistake(
+def test_a_pattern_that_can_match_nothing_is_bad_usage(
     configured: pytest.Pytester, pattern: str, way_out: str
 ) -> None:
     configure(configured, "replay", f"harness_known_failing = mine: {pattern} = a reason")
@@ -157,7 +159,7 @@ def test_a_pattern_is_of_laws_cassettes_or_both(configured: pytest.Pytester, pat
     result.assert_outcomes(xfailed=1)
 
 
-def test_a_declaration_for_an_unknown_adapter_is_a_mistake(configured: pytest.Pytester) -> None:
+def test_a_declaration_for_an_unknown_adapter_is_bad_usage(configured: pytest.Pytester) -> None:
     configure(configured, "replay", "harness_losses = other: text")
     result = run(configured)
     assert result.ret == pytest.ExitCode.USAGE_ERROR

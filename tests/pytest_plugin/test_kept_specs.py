@@ -1,4 +1,4 @@
-"""A second run reads specs from pytest's cache, and any change is seen."""
+"""A second run reads specs from pytest's cache, and notices any change."""
 
 from __future__ import annotations
 

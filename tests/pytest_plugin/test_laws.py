@@ -1,4 +1,4 @@
-"""Laws as test items: the items, the output of a breach, and the drawings of the grammars."""
+"""Laws as test items: the items, the output of a broken law, and the drawings of the grammars."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OUTCOMES = outcomes(EXCHANGE, EVENTS, *ADAPTERS.values())
 
 @pytest.fixture
 def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
-    """A project with one cassette and one test that is none of ours."""
+    """A project with one cassette and one ordinary test."""
     monkeypatch.delenv("CI", raising=False)
     folder = pytester.mkdir("cassettes")
     (folder / "hello.yaml").write_text(

@@ -1,4 +1,6 @@
-"""Links to folders of specs and cassettes: their files are collected once, by folder and by name."""
+"""Links to folders of specs and cassettes: their files are collected once, both by folder and by
+name.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +29,8 @@ def files_of_laws(project: pytest.Pytester, *arguments: str) -> list[str]:
 
 @pytest.fixture
 def linked(project: pytest.Pytester) -> Path:
-    """A project whose folders of specs and cassettes are links, with a link inside each, and links
-    to both beside them.
+    """A project whose folders of specs and cassettes are links. Each contains a link, and there are
+    links to both beside them.
     """
     for name in ("specs", "cassettes"):
         (project.path / name).rename(project.path / f"real_{name}")
@@ -104,7 +106,7 @@ def test_the_laws_of_a_cassette_below_a_link_are_judged(
 
 
 @pytest.mark.slow
-def test_a_link_of_cassettes_that_leads_round_is_not_walked(project: pytest.Pytester) -> None:
+def test_a_circular_link_of_cassettes_is_not_walked(project: pytest.Pytester) -> None:
     (project.path / "cassettes/self").symlink_to(".")
     (project.path / "other").mkdir()
     (project.path / "other/back").symlink_to(".")
@@ -113,7 +115,7 @@ def test_a_link_of_cassettes_that_leads_round_is_not_walked(project: pytest.Pyte
 
 
 @pytest.mark.slow
-def test_a_link_to_what_is_collected_anyway_is_not_walked(project: pytest.Pytester) -> None:
+def test_a_link_to_a_folder_that_is_collected_is_not_walked(project: pytest.Pytester) -> None:
     (project.path / "cassettes/again").symlink_to("gemini-api")
     write(project, "specs/deep/hello.yaml", CASE)
     (project.path / "specs/again").symlink_to("deep")

@@ -324,7 +324,7 @@ def test_a_typo_in_a_spec_is_an_error_with_its_line(project: pytest.Pytester) ->
 
 
 @pytest.mark.slow
-def test_features_that_can_not_be_read_are_said_once(project: pytest.Pytester) -> None:
+def test_an_unreadable_features_file_is_reported_once(project: pytest.Pytester) -> None:
     write(project, "specs/other.yaml", CASE)
     write(project, "specs/features.yaml", "harness: 1\nfeatures: 7\n")
     result = run(project)

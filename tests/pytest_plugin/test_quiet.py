@@ -1,4 +1,4 @@
-"""Cells of our own dialects run without pytest's capture; all else about them is as usual."""
+"""Cells of our own dialects run without pytest's capture, and otherwise like other tests."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The door of a suite: a marked test records and replays its own google-genai client, and a replay
-stays off the network.
+"""Recording in a test suite: a marked test records and replays its own google-genai client, and a
+replay does not use the network.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ assert httpcore2
 assert vcr
 assert harness.conformance.project
 assert harness.recording.drivers.genai
-# imported here, so that pytester, which forgets what a run imports, does not load them again for
+# imported here, since pytester drops the modules that a run imports, and would load them again for
 # every test
 assert harness.recording.cassette
 
@@ -107,7 +107,7 @@ def run(suite: pytest.Pytester, *arguments: str) -> pytest.RunResult:
 
 
 @pytest.mark.parametrize("library", ["httpx2", "httpx"])
-def test_a_first_tape(
+def test_a_first_test_is_recorded_and_replayed(
     suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, library: str
 ) -> None:
     monkeypatch.setenv("GOOGLE_GENAI_HTTP_CLIENT", library)
@@ -141,21 +141,21 @@ def test_a_first_tape(
         "pytest.xfail('known')",
     ],
 )
-def test_what_a_test_recorded_that_did_not_pass_is_not_kept(
+def test_the_recording_of_a_failed_test_is_not_kept(
     ending: str, suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     suite.makepyfile(FIRST + f"    {ending}\n")
     with (
         raw_server(streaming(*EVENTS)) as url,
         suppress(KeyboardInterrupt),
-    ):  # pytest in this process hands it on
+    ):  # pytest in this process raises it again
         record(suite, monkeypatch, url)
     assert [file.name for file in (suite.path / "cassettes" / "gemini-api").iterdir()] == [
         "first.yaml.part"
     ]
 
 
-def test_a_cassette_of_another_format_is_told_how_to_become_ours(suite: pytest.Pytester) -> None:
+def test_a_cassette_of_another_format_names_the_import_command(suite: pytest.Pytester) -> None:
     suite.makepyfile(FIRST)
     path = suite.path / "cassettes" / "gemini-api" / "first.yaml"
     path.parent.mkdir(parents=True)
@@ -169,7 +169,7 @@ def test_a_cassette_of_another_format_is_told_how_to_become_ours(suite: pytest.P
     )
 
 
-def test_a_cassette_of_vcrpy_answers_until_it_is_recorded_anew(
+def test_a_cassette_of_vcrpy_answers_until_it_is_recorded_again(
     suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     suite.makepyfile(FIRST)
@@ -190,7 +190,7 @@ def test_a_cassette_of_vcrpy_answers_until_it_is_recorded_anew(
     assert is_cassette(path.read_bytes())
 
 
-def test_what_is_there_is_kept_until_something_better_is_whole(
+def test_a_cassette_is_kept_until_a_new_recording_is_complete(
     suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     suite.makepyfile(FIRST)
@@ -267,7 +267,7 @@ def test_retries_are_exchanges_in_start_order(
     run(suite, "-W", "error", "--harness-strict").assert_outcomes(passed=1)
 
 
-def test_a_client_without_a_key_is_told_at_the_line_of_the_test(
+def test_a_client_without_a_key_fails_at_the_line_of_the_test(
     suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_CLOUD_PROJECT"):
@@ -399,7 +399,7 @@ def test_an_unknown_request_fails_with_what_differs(
         (["b", "a"], "gemini-api/first: the exchanges were requested in the order 2, 1"),
     ],
 )
-def test_order_and_use_are_reported_and_can_fail(
+def test_unused_or_reordered_exchanges_are_reported_and_can_fail(
     suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, texts: list[str], message: str
 ) -> None:
     suite.makepyfile(ASKS.format(texts=["a", "b"]))
@@ -410,7 +410,7 @@ def test_order_and_use_are_reported_and_can_fail(
     result = run(suite)
     result.assert_outcomes(passed=1, warnings=1)
     result.stdout.fnmatch_lines(
-        ["*test_order_and_use_are_reported_and_can_fail.py:*", f"*{message}"]
+        ["*test_unused_or_reordered_exchanges_are_reported_and_can_fail.py:*", f"*{message}"]
     )
     result = run(suite, "--harness-strict")
     result.assert_outcomes(passed=1, errors=1)
@@ -454,7 +454,7 @@ cases:
 """
 
 
-def test_a_case_reaches_no_other_machine_either(suite: pytest.Pytester) -> None:
+def test_a_case_reaches_no_other_machine(suite: pytest.Pytester) -> None:
     for folder in ("cassettes", "specs"):
         (suite.path / folder).mkdir()
     (suite.path / "cassettes" / "a.yaml").write_bytes(EVENTS[0])
@@ -474,7 +474,7 @@ def adapt(exchange):
     result.stdout.fnmatch_lines(["*192.0.2.1 port 9 was refused: this test is replayed*"])
 
 
-def test_what_is_refused_and_what_is_not() -> None:
+def test_only_other_machines_are_refused() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server, refuse_network("because"):
         port = server.getsockname()[1]
         for host in ("127.0.0.1", "localhost"):
@@ -578,7 +578,7 @@ def harness_vcr_config():
     run(suite).assert_outcomes(passed=1)
 
 
-def test_the_fixtures_stand_beside_workers(
+def test_the_fixtures_work_with_workers(
     suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     suite.makepyfile(FIRST, test_other=FIRST.replace("gemini-api/first", "gemini-api/other"))

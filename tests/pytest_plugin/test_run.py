@@ -1,4 +1,4 @@
-"""A whole run: report, workers, other plugins, start-up."""
+"""A whole run: report, workers, other plugins, startup."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_summary_and_report_list_an_unreadable_spec(project: pytest.Pytester) ->
     assert str(project.path) not in page
 
 
-def test_a_report_where_a_file_stands_is_bad_usage(project: pytest.Pytester) -> None:
+def test_a_report_folder_that_is_a_file_is_bad_usage(project: pytest.Pytester) -> None:
     write(project, "taken", "mine")
     assert run(project, "--harness-report", "taken/in").ret == pytest.ExitCode.USAGE_ERROR
 
@@ -105,7 +105,7 @@ def test_the_fixture_replays_for_hand_written_tests(project: pytest.Pytester) ->
 
 
 @pytest.mark.slow
-def test_it_stands_beside_pytest_recording(project: pytest.Pytester) -> None:
+def test_the_plugin_works_beside_pytest_recording(project: pytest.Pytester) -> None:
     result = run(project, "--record-mode=none")
     result.assert_outcomes(passed=2)
 
@@ -124,7 +124,7 @@ print(*sorted({set(HEAVY)} & set(sys.modules)))
 
 
 @pytest.mark.slow
-def test_loading_the_plugin_imports_nothing_heavy() -> None:
+def test_loading_the_plugin_imports_no_large_library() -> None:
     command = [sys.executable, "-c", LOAD]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "\n"
 

@@ -35,7 +35,7 @@ def test_an_adapter_without_an_expectation_is_reported(
 
 
 @pytest.mark.slow
-def test_specs_that_are_configured_and_not_run_are_told(
+def test_configured_specs_that_are_not_run_are_reported(
     project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(
@@ -64,16 +64,14 @@ def test_specs_that_are_configured_and_not_run_are_told(
 @pytest.mark.parametrize(
     ("option", "name"), [("--harness-dialect", "anthropc"), ("--harness-provider", "gemini")]
 )
-def test_a_mistyped_name_is_bad_usage_and_not_a_run_of_nothing(
-    project: pytest.Pytester, option: str, name: str
-) -> None:
+def test_a_mistyped_name_is_bad_usage(project: pytest.Pytester, option: str, name: str) -> None:
     result = run(project, option, name)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([f"*{option} {name}: unknown; known are *"])
 
 
 @pytest.mark.slow
-def test_other_yaml_is_left_alone(project: pytest.Pytester) -> None:
+def test_other_yaml_files_are_ignored(project: pytest.Pytester) -> None:
     write(project, "specs/openapi.yaml", "openapi: 3.1.0\n")
     write(project, "specs/latin.yaml", "x: 1\n").write_bytes(b"\xff\xfe")
     write(project, "elsewhere/hello.yaml", CASE)
@@ -116,14 +114,14 @@ def test_help_shows_the_default_of_options_and_settings(
     assert [option for option in valued if "default: " not in option] == []
 
 
-def test_a_spec_without_its_first_line_is_told(project: pytest.Pytester) -> None:
+def test_a_spec_without_its_first_line_is_a_warning(project: pytest.Pytester) -> None:
     write(project, "specs/lost.yaml", CASE.removeprefix("harness: 1\n"))
     result = run(project)
     result.assert_outcomes(passed=2, warnings=1)
     result.stdout.fnmatch_lines(["*lost.yaml: has `cases:` but does not begin with `harness: 1`*"])
 
 
-def test_a_folder_of_specs_that_is_not_there_is_a_mistake(project: pytest.Pytester) -> None:
+def test_a_missing_folder_of_specs_is_bad_usage(project: pytest.Pytester) -> None:
     project.makeini("[pytest]\nharness_specs = spec\n")
     result = run(project)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
@@ -139,7 +137,7 @@ def test_specs_beside_the_project_are_found(project: pytest.Pytester) -> None:
 
 
 @pytest.mark.slow
-def test_a_link_that_leads_round_is_not_walked(project: pytest.Pytester) -> None:
+def test_a_circular_link_is_not_walked(project: pytest.Pytester) -> None:
     (project.path / "specs" / "self").symlink_to(".")
     (project.path / "specs" / "up").symlink_to("..")
     project.runpytest_subprocess("specs", "-p", "no:cacheprovider", timeout=60).assert_outcomes(
