@@ -1,4 +1,4 @@
-"""Clients and events that several tests of recording use."""
+"""Clients and events for several tests of recording."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ EVENTS = [
 
 
 def part_of(path: Path) -> Path:
-    """The journal of the cassette at ``path``, if one process records it."""
+    """The journal of the cassette at ``path`` when a single process records it."""
     return path.with_name(f"{path.name}.part")
 
 
@@ -70,7 +70,7 @@ def stream(
                 after_read(len(got))
                 if len(got) == stop:
                     break
-    except Exception as error:  # noqa: BLE001  # whatever the library raises is compared
+    except Exception as error:  # noqa: BLE001  # any exception of the library is compared
         return got, error
     return got, None
 

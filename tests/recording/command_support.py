@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-# before any test: pytester has what was imported in a test imported twice, and httpx2 with it
+# before any test, since pytester makes a test's imports run twice, including that of httpx2
 import google.genai  # noqa: F401
 
 SPEC = """\

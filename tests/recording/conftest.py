@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-# before any test: pytester has what was imported in a test imported twice, and httpx2 with it
+# before any test, since pytester makes a test's imports run twice, including that of httpx2
 import google.genai  # noqa: F401
 import pytest
 

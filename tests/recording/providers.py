@@ -1,4 +1,4 @@
-"""Provider answers and settings that several tests of recording runs use."""
+"""Provider answers and settings for several tests of recording runs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-# before any test: pytester has what was imported in a test imported twice, and httpx2 with it
+# before any test, since pytester makes a test's imports run twice, including that of httpx2
 import google.genai  # noqa: F401
 
 from harness.cassettes import Cassette
@@ -48,7 +48,7 @@ KEY = "a-key-for-the-recording"
 
 
 class Seen:
-    """Scripts that note what they were asked."""
+    """Scripts that note their requests."""
 
     def __init__(self) -> None:
         self.requests: list[tuple[str, dict[str, str], Any]] = []

@@ -1,4 +1,4 @@
-"""Recording the Antigravity CLI: how it is run, and what is kept of it."""
+"""Recording the Antigravity CLI: how it is run, and the kept part of its output."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_run_is_kept_with_its_reads_and_the_programs_version(tmp_path: Path) -
 
 
 @pytest.mark.slow
-def test_an_address_to_sign_in_at_is_not_kept(tmp_path: Path) -> None:
+def test_the_address_for_the_login_is_redacted(tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
     asked = settings(tmp_path, "--signed-out")
     with pytest.raises(CassetteError, match="authentication failed"):

@@ -1,4 +1,4 @@
-"""`use_cassette`: which recordings are kept, and how a cassette answers."""
+"""`use_cassette`: the recordings that are kept, and the answers of a cassette."""
 
 from __future__ import annotations
 
@@ -187,9 +187,7 @@ def test_an_answer_that_timed_out_is_refused_unless_allowed(
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_an_answer_that_is_still_open_is_saved_as_far_as_it_came(
-    library: str, tmp_path: Path
-) -> None:
+def test_an_unfinished_answer_is_saved_as_far_as_it_came(library: str, tmp_path: Path) -> None:
     path, gate = tmp_path / "a.yaml", threading.Semaphore(0)
     with raw_server(streaming(*EVENTS, gate=gate)) as url:
         with use_cassette(path, mode="once") as tape:
@@ -200,7 +198,7 @@ def test_an_answer_that_is_still_open_is_saved_as_far_as_it_came(
         (exchange,) = load(path).exchanges
         assert (exchange.body, exchange.end) == (EVENTS[0], "aborted")
         gate.release(9)
-        assert next(reads) == EVENTS[1]  # the client reads on, and the cassette stays
+        assert next(reads) == EVENTS[1]  # the client continues to read, and the cassette stays
         response.close()
         http.close()
     assert load(path).exchanges == (exchange,)
@@ -281,7 +279,7 @@ def test_an_unknown_request_shows_the_nearest_one(tmp_path: Path) -> None:
         assert tape.unknown == [str(caught.value)]
 
 
-def test_vcrpys_own_filters_hold_for_recording_and_for_playing(tmp_path: Path) -> None:
+def test_vcrpys_own_filters_apply_to_recording_and_replay(tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
     options = {
         "ignore_hosts": ["localhost"],
@@ -309,10 +307,10 @@ def test_vcrpys_own_filters_hold_for_recording_and_for_playing(tmp_path: Path) -
             assert run("http://127.0.0.1:1", tape) == [
                 200,
                 200,
-            ]  # the second is asked of the server, as vcrpy would
+            ]  # the server gets the second request, as with vcrpy
 
 
-def test_a_hook_says_what_of_an_exchange_is_kept(tmp_path: Path) -> None:
+def test_a_hook_decides_which_part_of_an_exchange_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
 
     def before_record(exchange: Exchange) -> Exchange | None:

@@ -1,11 +1,11 @@
-"""`harness record`: which cassettes it records, and what it asks for them."""
+"""`harness record`: the recorded cassettes, and their requests."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-# before any test: pytester has what was imported in a test imported twice, and httpx2 with it
+# before any test, since pytester makes a test's imports run twice, including that of httpx2
 import google.genai  # noqa: F401
 import pytest
 
@@ -69,7 +69,7 @@ def texts(seen: Seen) -> list[list[str]]:
     "words",
     ["two-turns", "gemini-api/two-turns", "--missing", "--all", "--missing --provider gemini-api"],
 )
-def test_the_command_records_what_a_case_says(
+def test_the_command_records_the_cassette_of_a_case(
     project: Path, capsys: pytest.CaptureFixture[str], words: str
 ) -> None:
     seen = Seen()
@@ -83,7 +83,7 @@ def test_the_command_records_what_a_case_says(
     assert len(load(project / "cassettes/gemini-api/two-turns.yaml").exchanges) == 2
     assert (
         main(["record", "--missing", "--base-url", "http://127.0.0.1:1"]) == 0
-    )  # nothing is missing any more
+    )  # nothing is missing now
     assert main(["check"]) == 0
 
 
@@ -141,7 +141,7 @@ cases:
 @pytest.mark.slow
 @pytest.mark.parametrize("provider", ["gemini-api", "vertex-ai", "code-assist"])
 @pytest.mark.parametrize("message", ["by the case", "on the command line"])
-def test_the_command_records_what_a_request_case_asks(
+def test_the_command_records_the_request_of_a_request_case(
     project: Path,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
@@ -179,13 +179,13 @@ def test_the_command_records_what_a_request_case_asks(
         assert (
             main(["record", "--all", "--provider", provider, "--model", "m", "--base-url", url])
             == 0
-        )  # again as the case says
+        )  # again with the settings of the case
     assert f"recorded {name}: 1 exchange of {provider}" in capsys.readouterr().out
     assert sent in [body for _, _, body in seen.requests[len(setup) + 1 :]]
 
 
 @pytest.mark.slow
-def test_a_request_case_of_one_text_is_what_a_program_is_asked(
+def test_a_request_case_with_a_single_text_is_a_programs_prompt(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     spec = project / "specs" / "ask.yaml"
@@ -217,7 +217,7 @@ def test_a_request_case_of_one_text_is_what_a_program_is_asked(
 
 
 @pytest.mark.slow
-def test_several_request_cases_of_one_name_are_told_apart(
+def test_a_name_of_several_request_cases_is_ambiguous(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name, text in (("a", "Hi"), ("b", "Ho")):
@@ -285,7 +285,7 @@ def test_cassettes_that_can_not_be_recorded_fail_only_by_name(
             assert f"{name}: not recordable" in capsys.readouterr().err
 
 
-def test_a_run_of_a_program_is_recorded_anew_by_name(
+def test_a_run_of_a_program_is_recorded_again_by_name(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lines = b'{"type":"init","timestamp":"t","model":"m"}\n{"type":"message","timestamp":"t","role":"user","content":"Say hello"}\n'
@@ -322,7 +322,7 @@ def test_a_run_of_a_program_is_recorded_anew_by_name(
 def test_the_limits_are_those_of_the_whole_run(
     project: Path, capsys: pytest.CaptureFixture[str], words: list[str], message: str, asked: int
 ) -> None:
-    """Three conversations of two turns, one answer costs 12 tokens."""
+    """Three conversations of two turns; one answer costs 12 tokens."""
     for name in ("b", "c"):
         (project / "specs" / f"{name}.yaml").write_text(SPEC.replace("two-turns", name))
     seen = Seen()
@@ -330,13 +330,13 @@ def test_the_limits_are_those_of_the_whole_run(
         assert main(["record", "--missing", "--base-url", url, *words]) == 1
     output = capsys.readouterr()
     assert output.out == "recorded gemini-api/b: 2 exchanges of gemini-api, 24 output tokens\n"
-    assert output.err.count(message) == 2  # where it was reached, and for the one after
+    assert output.err.count(message) == 2  # at the limit, and for the next one
     assert len(seen.requests) == asked
     assert [path.name for path in (project / "cassettes").rglob("*.yaml")] == ["b.yaml"]
 
 
 @pytest.mark.slow
-def test_a_request_without_an_answer_counts_as_well(
+def test_a_request_without_an_answer_counts_towards_the_limit(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (project / "specs" / "b.yaml").write_text(SPEC.replace("two-turns", "b"))
@@ -349,7 +349,7 @@ def test_a_request_without_an_answer_counts_as_well(
 
 
 @pytest.mark.slow
-def test_an_error_takes_no_cassettes_place_unless_it_is_meant(
+def test_an_error_replaces_no_cassette_unless_it_is_allowed(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = project / "cassettes" / "gemini-api" / "hello.yaml"
@@ -375,15 +375,15 @@ def test_an_error_takes_no_cassettes_place_unless_it_is_meant(
         assert capsys.readouterr().out == message
         assert (
             main(["record", "gemini-api/hello", "--base-url", url]) == 0
-        )  # again: it had that status before
+        )  # recorded again, since it had that status before
         assert capsys.readouterr().out == message
         assert (
             main([*typo, "--base-url", url]) == 1
-        )  # what another request was answered says nothing of this one
+        )  # the status of another request does not apply to this one
 
 
 @pytest.mark.slow
-def test_a_status_is_expected_only_where_it_was(tmp_path: Path) -> None:
+def test_a_status_is_expected_only_at_the_request_that_had_it(tmp_path: Path) -> None:
     asks, path = [GenerateAsk(BODY, "m")] * 2, tmp_path / "a.yaml"
     with raw_server(HELLO, NOT_FOUND) as url:
         before = ask(url, path, asks, allow_status=[404]).exchanges
@@ -443,7 +443,7 @@ def test_written_cassettes_are_overwritten_only_with_rewrite(
 
 
 @pytest.mark.slow
-def test_cassettes_written_by_hand_stay_where_all_is_recorded(project: Path) -> None:
+def test_cassettes_written_by_hand_are_kept_with_all(project: Path) -> None:
     request = Request(
         "POST",
         "https://generativelanguage.googleapis.com/v1/models/m:generateContent",
@@ -463,5 +463,5 @@ def test_cassettes_written_by_hand_stay_where_all_is_recorded(project: Path) -> 
         assert load(path).origin.kind == "written"
         assert (
             main(["record", "gemini-api/hand", "--rewrite", "--base-url", url]) == 0
-        )  # what it holds is asked, as without
+        )  # its content is asked, as without it
         assert load(path).origin.kind == "loopback"

@@ -9,7 +9,7 @@ import threading
 from dataclasses import replace
 from pathlib import Path
 
-# before any test: pytester has what was imported in a test imported twice, and httpx2 with it
+# before any test, since pytester makes a test's imports run twice, including that of httpx2
 import google.genai  # noqa: F401
 import pytest
 
@@ -59,7 +59,7 @@ from tests.support.raw_server import Connection, plain, raw_server, streaming
         ),
     ],
 )
-def test_the_command_says_what_is_wrong(
+def test_each_error_of_the_command_has_its_message(
     project: Path, capsys: pytest.CaptureFixture[str], words: list[str], status: int, message: str
 ) -> None:
     assert main(["record", *words]) == status
@@ -82,7 +82,7 @@ NO_SERVER = [
 
 @pytest.mark.parametrize("url", NO_SERVER)
 @pytest.mark.parametrize("command", ["record", "drift"])
-def test_a_base_url_of_no_server_is_told_before_anything_is_asked(
+def test_a_base_url_without_a_server_is_bad_usage(
     project: Path, capsys: pytest.CaptureFixture[str], command: str, url: str
 ) -> None:
     with pytest.raises(SystemExit, match="2"):
@@ -123,10 +123,10 @@ def test_an_invalid_base_url_is_an_error(
         raw_server(lambda connection: connection.reset()) as url,
         pytest.raises(CassetteError, match="no answer"),
     ):
-        record(url)  # goes before the environment
+        record(url)  # the option overrides the environment
 
 
-def test_the_command_says_what_an_earlier_run_left(
+def test_the_command_names_the_journal_of_an_earlier_run(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     part = project / "cassettes" / "gemini-api" / "two-turns.yaml.part"
@@ -168,7 +168,7 @@ def test_a_silent_answer_is_given_up_after_a_message(
         assert path.read_bytes() == good
         assert main([*ask_all, url, "--allow-end", "aborted"]) == 0
         assert [exchange.end for exchange in load(path).exchanges] == ["aborted", "aborted"]
-    assert "x-server-timeout" not in seen.requests[0][1]  # what is waited for here is no header
+    assert "x-server-timeout" not in seen.requests[0][1]  # the recorder's time limit is not sent
     with raw_server(silent) as url:
         assert main([*ask_all, url]) == 1
     gate.release(9)
@@ -241,7 +241,7 @@ def test_a_bar_shows_requests_tokens_and_waits(
 
 
 @pytest.mark.slow
-def test_ctrl_c_says_what_is_recorded(
+def test_ctrl_c_lists_the_recorded_cassettes(
     project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (project / "specs" / "b.yaml").write_text(SPEC.replace("two-turns", "b"))
@@ -258,7 +258,7 @@ def test_ctrl_c_says_what_is_recorded(
     assert [path.name for path in (project / "cassettes").rglob("*.yaml")] == ["b.yaml"]
 
 
-def test_a_missing_library_is_said_with_the_command(
+def test_a_missing_library_is_reported_with_the_command(
     project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "google", None)

@@ -1,4 +1,4 @@
-"""The drivers: what each provider is sent, and with which credentials."""
+"""The drivers: the request to each provider, and its credentials."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
 
-# before any test: pytester has what was imported in a test imported twice, and httpx2 with it
+# before any test, since pytester makes a test's imports run twice, including that of httpx2
 import google.genai  # noqa: F401
 import pytest
 
@@ -87,7 +87,7 @@ def test_vertex_ai_with_credentials(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.slow
 def test_vertex_ai_with_a_service_account(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Application Default Credentials: the file that GOOGLE_APPLICATION_CREDENTIALS names
+    """Application Default Credentials: the file in GOOGLE_APPLICATION_CREDENTIALS
     (https://google.aip.dev/auth/4110).
     """
     from cryptography.hazmat.primitives import serialization
@@ -166,7 +166,7 @@ PLACES = {
 
 @pytest.mark.parametrize("by", ["option", "environment"])
 @pytest.mark.parametrize("provider", PLACES)
-def test_where_to_ask_is_said_by_options_or_by_the_environment(
+def test_options_or_the_environment_give_the_address(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, provider: str, by: str
 ) -> None:
     from google.oauth2.credentials import Credentials
@@ -374,7 +374,7 @@ def test_a_login_that_has_expired_is_renewed_and_stays_as_it_is(
     assert FRESH not in path.read_text()
 
 
-def test_a_login_that_can_not_be_renewed_says_what_to_do(
+def test_a_login_that_can_not_be_renewed_names_the_way_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "home" / ".gemini" / "oauth_creds.json"
@@ -439,7 +439,7 @@ def test_invalid_google_cloud_credentials_are_an_error(
     assert not list(tmp_path.rglob("*.yaml*"))
 
 
-def test_no_model_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_model_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ReplayError, match="no model is named; name one with --model"):
         record_requests(
             "gemini-api", [GenerateAsk(BODY)], tmp_path / "a.yaml", settings=Settings(api_key=KEY)
@@ -454,7 +454,7 @@ def test_a_program_is_recorded_with_times_stderr_and_exit_code(tmp_path: Path) -
     asks, path = [GenerateAsk({"prompt": "Say hello"})], tmp_path / "a.yaml"
     cassette = record_requests(
         "gemini-cli", asks, path, settings=settings, allow_status=[401]
-    )  # what 41 says: nobody is logged in
+    )  # the meaning of 41: no login
     (exchange,) = cassette.exchanges
     assert exchange.request is None
     assert (exchange.provider, exchange.generates, exchange.end) == ("gemini-cli", True, "complete")
@@ -507,10 +507,10 @@ API_ERROR = '{"type":"result","timestamp":"t","status":"error","error":{"type":"
         (1, "", 1, "an error answer"),
     ],
 )
-def test_a_program_that_failed_is_refused_as_an_answer_would_be(
+def test_a_failed_program_is_refused_like_a_failed_answer(
     tmp_path: Path, code: int, printed: str, status: int, reason: str
 ) -> None:
-    """The exit codes of the Gemini CLI: its own, or the status of the API modulo 256."""
+    """The exit codes of the Gemini CLI: its own codes, or the status of the API modulo 256."""
     script, path = tmp_path / "cli.py", tmp_path / "a.yaml"
     script.write_text(f"import sys\nprint({printed!r})\nsys.exit({code})\n")
     settings, limits = Settings(program=(sys.executable, str(script))), Limits(attempts=2)

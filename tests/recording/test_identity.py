@@ -1,10 +1,10 @@
-"""Record ∘ serve = identity: every shipped cassette is served, asked for by the official client of
-its wire (google-genai, on the OpenAI-compatible endpoint openai), recorded again, and comes out the
-same.
+"""Record ∘ serve = identity: every shipped cassette is served, requested by the official client of
+its wire (google-genai; openai on the OpenAI-compatible endpoint), and recorded again with the same
+result.
 
-A request that the client can't make, and an answer that it does not read to its end, go through
-plain httpx2 on the same transports; the test says which and why (``-rP`` shows it) and lets no
-other reason pass.
+If the client can't make a request, or does not read an answer to its end, plain httpx2 asks on the
+same transports. The test prints such requests with the reason (``-rP`` shows it) and accepts no
+other reason.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Recorder(Tape):
 
 
 def sdk_place(exchange: Exchange) -> dict[str, str] | str:
-    """Where the client has to be pointed to make this request, or why it can't make it."""
+    """The address at which the client makes this request, or the reason why it can't make it."""
     request = exchange.request
     if request is None:
         return "no request was recorded"
@@ -92,8 +92,8 @@ def sdk_place(exchange: Exchange) -> dict[str, str] | str:
 
 @lru_cache
 def sdk_client(vertex: bool, project: str, location: str) -> tuple[Any, list[Tape], Any]:
-    """One client for all requests of a kind, since making one takes long; its tape, which is
-    changed from request to request, and its transport.
+    """One client for all requests of a kind, since making one is slow. Returns also its tape, which
+    is changed from request to request, and its transport.
     """
     current: list[Tape] = [Recorder()]
 
@@ -117,7 +117,7 @@ def sdk_client(vertex: bool, project: str, location: str) -> tuple[Any, list[Tap
 def ask_sdk(
     exchange: Exchange, place: dict[str, str], url: str, tape: Tape, awaits: bool
 ) -> Exception | None:
-    """Ask as the official client does; what it raised."""
+    """Ask with the official client; returns its exception."""
     request = exchange.request
     assert request is not None
     if exchange.provider == "openai-compat":
@@ -158,7 +158,7 @@ def ask_sdk(
                 pass
         else:
             client.models.generate_content(**asked)
-    # whatever it raises at an odd answer: what it read is compared
+    # any exception at an odd answer is allowed: the bytes that it read are compared
     except Exception as error:  # noqa: BLE001
         return error
     return None
@@ -211,12 +211,12 @@ def ask_plain(exchange: Exchange, url: str, tape: Tape, awaits: bool) -> None:
                 if size == left:
                     break
     except httpx2.TransportError:
-        pass  # how it ended is compared
+        pass  # the end is compared
 
 
 def recorded_again(exchange: Exchange, awaits: bool) -> tuple[Exchange, str]:
-    """The exchange as it is recorded from the server, and why the official client did not ask
-    for it, if it did not.
+    """The exchange as recorded from the server, and the reason why the official client did not ask
+    for it, if any.
     """
     provider = exchange.provider or "gemini-api"
     place = sdk_place(exchange)
@@ -233,9 +233,7 @@ def recorded_again(exchange: Exchange, awaits: bool) -> tuple[Exchange, str]:
             warnings.catch_warnings(action="ignore"),
         ):
             error = ask_sdk(exchange, place, server.base_url, tape, awaits)
-        again = tape.exchanges()[
-            0
-        ]  # a second one is the continuation that the SDK asks for by itself
+        again = tape.exchanges()[0]  # a second one is the continuation that the SDK requests itself
         if again.end != "aborted":
             return again, ""
         assert error is not None, "the client left without a word"
@@ -256,7 +254,7 @@ def shown(headers: dict[str, list[str]]) -> dict[str, list[str]]:
 
 
 def differences(exchange: Exchange, again: Exchange) -> dict[str, tuple[Any, Any]]:
-    """The differences: field → the first recorded value and the second."""
+    """The differences: field → the first recorded value and the second one."""
     pairs: dict[str, tuple[Any, Any]] = {
         "status": (exchange.status, again.status),
         "body": (exchange.body, again.body),
@@ -274,7 +272,7 @@ def differences(exchange: Exchange, again: Exchange) -> dict[str, tuple[Any, Any
 
 
 def address(url: str) -> tuple[str, list[tuple[str, str]]]:
-    """Path and query, in any order; google-genai also says where it wants no stream."""
+    """Path and query, in any order. google-genai also states that it wants no stream."""
     split = urlsplit(url)
     query = [pair for pair in parse_qsl(split.query) if pair != ("stream", "false")]
     return split.path, sorted(query)
@@ -311,7 +309,7 @@ CAN_NOT_BE_EQUAL: list[tuple[str, str, Callable[[Exchange, Any, Any], bool]]] = 
 @pytest.mark.slow
 @pytest.mark.parametrize("awaits", [False, True], ids=["sync", "async"])
 @pytest.mark.parametrize("name", [name for name in NAMES if name.partition("/")[0] not in PROGRAMS])
-def test_what_is_served_is_recorded_as_it_was(name: str, awaits: bool) -> None:
+def test_a_served_exchange_is_recorded_unchanged(name: str, awaits: bool) -> None:
     for number, exchange in enumerate(load(CASSETTES / f"{name}.yaml").exchanges, 1):
         again, why = recorded_again(exchange, awaits)
         if why:
@@ -332,11 +330,11 @@ if os.environ.get("END") != "complete":
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in NAMES if name.partition("/")[0] in PROGRAMS])
-def test_what_a_program_writes_is_recorded_as_it_was(
+def test_the_output_of_a_program_is_recorded_unchanged(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No server speaks the output of a CLI: a program does. It can be killed, but a pipe has no
-    reset.
+    """A server can't give the output of a CLI, so a program writes it. A program can be killed, but
+    a pipe has no reset.
     """
     for number, exchange in enumerate(load(CASSETTES / f"{name}.yaml").exchanges, 1):
         file = tmp_path / f"{number}.json"

@@ -1,5 +1,5 @@
-"""An unfinished recording shows nothing that the finished one would hide, wherever its reads end
-and whenever it stops.
+"""An unfinished recording shows nothing that the finished one would hide, at any cuts and whenever
+it stops.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def cuts_of(body: bytes) -> list[list[bytes]]:
 
 @pytest.mark.parametrize("rules", REDACTORS)
 @pytest.mark.parametrize("kind", BODIES)
-def test_what_is_written_is_the_beginning_of_what_will_be_kept(kind: str, rules: str) -> None:
+def test_the_journal_is_a_prefix_of_the_final_recording(kind: str, rules: str) -> None:
     redactor, body = REDACTORS[rules], BODIES[kind]
     for cuts in cuts_of(body):
         whole = redactor.reads(tuple((float(number), data) for number, data in enumerate(cuts)))
@@ -148,11 +148,11 @@ def test_a_secret_value_in_several_reads_is_not_in_the_journal(
 
 
 @pytest.mark.parametrize("fail", [True, False])
-def test_a_rule_takes_a_secret_out_of_all_that_tells_who_asked(
+def test_a_rule_redacts_a_secret_in_client_and_model_names(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fail: bool
 ) -> None:
-    """The name that a client gives itself is a header and stands in the metadata; the model is a
-    part of the URL and stands there too.
+    """The name of a client is in a header and in the metadata. The model is part of the URL and is
+    in the metadata too.
     """
     monkeypatch.setenv("SHOP_SECRET", "hunter2-planted")
     (tmp_path / "pyproject.toml").write_text('[tool.harness]\nredact = ["re:hunter2-[a-z0-9]+"]\n')
@@ -235,13 +235,13 @@ def test_a_refusal_names_the_file_and_the_way_out(
         "remove it at its source, or add a rule to `redact` of [tool.harness] in pyproject.toml"
     )
     assert not path.exists()
-    assert http.client.HTTPConnection.__module__ == "http.client"  # vcrpy's patches are gone
+    assert http.client.HTTPConnection.__module__ == "http.client"  # vcrpy's patches are removed
 
 
 def test_a_recording_refused_for_a_secret_leaves_no_journal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Far apart, its pieces are seen only when the whole is looked at."""
+    """The pieces of the secret are far apart, so only a scan of the whole text finds them."""
     monkeypatch.setenv("MY_SECRET", "planted-here-1")
     pieces = [
         b'data: {"text": "%b", "other": "%b"}\n\n' % (piece, b"." * 3000)
@@ -255,7 +255,7 @@ def test_a_recording_refused_for_a_secret_leaves_no_journal(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_hook_judges_the_journal_too(tmp_path: Path) -> None:
+def test_a_hook_applies_to_the_journal_too(tmp_path: Path) -> None:
     seen = []
 
     def before_record(exchange: Exchange) -> Exchange | None:
@@ -289,9 +289,7 @@ def test_a_hook_that_fails_leaves_no_journal(tmp_path: Path) -> None:
 def test_reads_that_wait_are_written_together(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Counts the texts that are scanned: a stream that comes quickly must not be scanned for each
-    read.
-    """
+    """Counts the scanned texts: a fast stream must not be scanned once for each read."""
     scans: list[bytes] = []
     scan = Scanner.scan
 
@@ -317,7 +315,7 @@ def test_reads_that_wait_are_written_together(
 
 
 @pytest.mark.slow
-def test_the_last_line_end_is_that_of_a_search_from_the_start() -> None:
+def test_the_last_line_end_equals_that_of_a_forward_search() -> None:
     some = random.Random(1)
     for _ in range(20_000):
         parts = some.choices(b'\n \t,}a\r"', k=some.randrange(14))

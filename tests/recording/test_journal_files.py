@@ -35,7 +35,7 @@ def test_a_failure_before_the_first_byte_leaves_nothing_behind(tmp_path: Path) -
     assert list(tmp_path.rglob("*")) == []
 
 
-def test_what_an_earlier_run_left_stays_until_something_has_arrived(tmp_path: Path) -> None:
+def test_an_earlier_journal_stays_until_the_first_bytes_arrive(tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
     part_of(path).write_bytes(UNFINISHED)
     with raw_server(lambda connection: connection.reset(), streaming(*EVENTS)) as url:
@@ -85,7 +85,9 @@ def start(url: str, path: Path, mode: str) -> subprocess.Popen[bytes]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("signalled", [signal.SIGKILL, signal.SIGINT])
-def test_what_had_arrived_stands_after_a_kill(tmp_path: Path, signalled: signal.Signals) -> None:
+def test_the_arrived_reads_are_in_the_journal_after_a_kill(
+    tmp_path: Path, signalled: signal.Signals
+) -> None:
     path, gate = tmp_path / "a.yaml", threading.Semaphore(1)
     path.write_text(good := dumps(Cassette((), Origin("written"))))
     with raw_server(streaming(*EVENTS, gate=gate)) as url:
@@ -124,7 +126,7 @@ def test_a_complete_recording_leaves_no_journal(tmp_path: Path) -> None:
     assert path.stat().st_mode & 0o777 == 0o666 & ~umask
 
 
-def test_what_vcrpys_filters_drop_is_not_in_the_journal(
+def test_data_that_vcrpys_filters_drop_is_not_in_the_journal(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "a.yaml"

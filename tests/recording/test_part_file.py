@@ -1,4 +1,6 @@
-"""The crash journal under attack: two processes on one name, and who names it."""
+"""The crash journal under concurrency: two processes with one name, and the messages that name the
+journal.
+"""
 
 from __future__ import annotations
 
@@ -102,7 +104,7 @@ def test_two_recordings_of_one_process_keep_both(tmp_path: Path) -> None:
     assert load(path).exchanges[0].body == b"".join(EVENTS[2:])
 
 
-def test_of_two_recordings_that_end_together_one_is_refused(tmp_path: Path) -> None:
+def test_one_of_two_recordings_that_end_together_is_refused(tmp_path: Path) -> None:
     ended = threading.Barrier(2)
 
     def record(path: Path, url: str) -> bool:
@@ -121,7 +123,7 @@ def test_of_two_recordings_that_end_together_one_is_refused(tmp_path: Path) -> N
             assert sorted(saved) == [False, True]
 
 
-def test_a_suite_of_vcrpy_does_not_replace_what_another_wrote(tmp_path: Path) -> None:
+def test_a_suite_of_vcrpy_does_not_replace_a_newer_cassette(tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
     recorder = vcr.VCR()
     register(recorder)
@@ -144,7 +146,7 @@ def stream_by_vcr(url: str) -> None:
         http.post(url + PATH, json={})
 
 
-def test_a_complete_recording_deletes_what_earlier_ones_left(tmp_path: Path) -> None:
+def test_a_complete_recording_deletes_earlier_journals(tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
     for name in ("a.yaml.part", "a.yaml.2.part", "aa.yaml.part"):
         (tmp_path / name).write_bytes(UNFINISHED)

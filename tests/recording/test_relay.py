@@ -1,5 +1,5 @@
-"""The relay: any client in any language is recorded over loopback, read by read and end by end, and
-answered from the cassette.
+"""The relay records any client in any language over loopback, with its reads and ends, and answers
+it from the cassette.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Recording(Tape):
 
 
 class Client:
-    """A client that shares nothing with ours: Python's own."""
+    """A client that shares no code with ours: Python's own."""
 
     made: ClassVar[list[Client]] = []
 
@@ -108,10 +108,10 @@ def test_reads_and_end_pass_as_they_come(
 def read_one_by_one(
     response: http.client.HTTPResponse, gate: threading.Semaphore, error: type[Exception] | None
 ) -> None:
-    """Each event comes when it is sent, and then the end, which may be ``error``."""
+    """Each event arrives before the next is sent, and then the end, which may be ``error``."""
     for event in EVENTS:
         assert response.read1() == event
-        gate.release()  # only now may the server send the next one
+        gate.release()  # only now can the server send the next event
     if error:
         with pytest.raises(error):
             response.read()
@@ -121,7 +121,7 @@ def read_one_by_one(
 
 @pytest.fixture
 def authority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ssl.SSLContext]:
-    """The certificate of 127.0.0.1 for clients that trust SSL_CERT_FILE."""
+    """The certificate of 127.0.0.1, for clients that trust SSL_CERT_FILE."""
     made, context = trustme.CA(), ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     made.issue_cert("127.0.0.1").configure_cert(context)
     made.cert_pem.write_to_path(str(tmp_path / "authority.pem"))
@@ -143,7 +143,7 @@ def test_upstream_is_asked_over_https(
     end: str,
     error: type[Exception] | None,
 ) -> None:
-    """http on this machine, https to the provider: read by read as without."""
+    """http on this machine, https to the provider; the reads are the same as without https."""
     with (
         raw_server(streaming(*EVENTS, end=end, gate=gate), tls=authority) as upstream,
         relay(tape, upstream) as url,
@@ -156,7 +156,7 @@ def test_upstream_is_asked_over_https(
     assert ([data for _, data in exchange.reads], exchange.end) == (EVENTS, end)
 
 
-def test_a_provider_that_can_not_prove_who_it_is_is_asked_nothing(
+def test_a_provider_without_a_valid_certificate_gets_no_request(
     authority: ssl.SSLContext, tape: Recording, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("SSL_CERT_FILE")
@@ -186,7 +186,7 @@ def test_a_client_that_leaves_is_aborted(tape: Recording, gate: threading.Semaph
     assert tape.exchanges()[0].end == "aborted"
 
 
-def test_no_answer_upstream_is_none_for_the_client(tape: Recording) -> None:
+def test_without_an_upstream_answer_the_client_gets_none(tape: Recording) -> None:
     with (
         raw_server(lambda connection: connection.reset()) as upstream,
         relay(tape, upstream) as url,
@@ -212,7 +212,7 @@ def test_one_connection_takes_several_requests(tape: Recording) -> None:
     ]
 
 
-def test_a_playback_answers_and_an_unknown_request_is_a_404(tmp_path: Path) -> None:
+def test_a_replay_answers_and_an_unknown_request_is_a_404(tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
     with (
         raw_server(streaming(*EVENTS, end="cut")) as upstream,
@@ -238,7 +238,7 @@ def test_a_playback_answers_and_an_unknown_request_is_a_404(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("end", ["complete", "cut", "reset", "aborted"])
-def test_a_playback_needs_no_library_of_http(
+def test_a_replay_needs_no_http_library(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: End
 ) -> None:
     path = tmp_path / "a.yaml"
@@ -274,11 +274,13 @@ def test_a_playback_needs_no_library_of_http(
                 response.read()
             return
         assert response.read() == EVENTS[0] + EVENTS[1]
-        response = client.ask(body=b"[]")  # the connection stays
+        response = client.ask(body=b"[]")  # the connection stays open
         assert response.status == 404
 
 
-def test_recording_needs_one_and_says_so(tape: Recording, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_recording_without_an_http_library_is_an_error(
+    tape: Recording, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in ("httpx", "httpx2"):
         monkeypatch.setitem(sys.modules, name, None)
     with (
@@ -329,7 +331,7 @@ def test_a_client_that_does_not_speak_http_gets_a_400(tape: Recording) -> None:
         ("/v1internal:streamGenerateContent?alt=sse", {}, "https://cloudcode-pa.googleapis.com"),
     ],
 )
-def test_the_path_tells_the_provider(path: str, told: dict[str, str], upstream: str) -> None:
+def test_the_path_shows_the_provider(path: str, told: dict[str, str], upstream: str) -> None:
     assert upstream_by_path(told)(path) == upstream
 
 
@@ -405,7 +407,7 @@ def test_the_relay_takes_paths_of_local_clients_only(
         assert len(tape.unknown) == (status == b"404")
 
 
-def test_headers_for_pages_do_not_pass_the_relay(tape: Recording) -> None:
+def test_cors_headers_do_not_pass_the_relay(tape: Recording) -> None:
     answer = plain("200 OK", b"{}", "Access-Control-Allow-Origin: *")
     with raw_server(answer) as upstream, relay(tape, upstream) as url:
         response = Client(url).ask()
@@ -432,7 +434,7 @@ def test_the_relay_asks_a_waiting_client_for_its_body(tape: Recording) -> None:
 def test_the_bytes_of_an_upload_are_copied_once_as_they_come(
     tape: Recording, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A body that is copied for each of its pieces takes time that grows with its square."""
+    """Copying the body again for each piece would take quadratic time."""
     sent = json.dumps({"data": "x" * 3_000_000}).encode()
     bodies: list[object] = []
     copied = 0
@@ -442,7 +444,7 @@ def test_the_bytes_of_an_upload_are_copied_once_as_they_come(
             nonlocal copied
             bodies.append(body)
             copied += len(self) + (0 if body is bodies[0] else len(body))
-            return NotImplemented  # so that the body does what it does with any bytes
+            return NotImplemented  # so that the body behaves as with any bytes
 
     async def in_pieces(connection: Connection) -> Any:
         event = await next_event(connection)

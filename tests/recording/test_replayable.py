@@ -1,4 +1,6 @@
-"""Whatever a recorded client needs of an answer is in its cassette, or the recording is refused."""
+"""A cassette has everything that the recorded client needs of an answer, or the recording is
+refused.
+"""
 
 from __future__ import annotations
 
@@ -116,7 +118,7 @@ def test_a_redirect_leads_back_to_the_relay_and_to_the_server(dropped: str, tmp_
 
 
 @pytest.mark.parametrize("dropped", ["", "http:"])
-def test_a_redirect_to_another_host_is_the_clients_to_follow(dropped: str, tmp_path: Path) -> None:
+def test_the_client_follows_a_redirect_to_another_host_itself(dropped: str, tmp_path: Path) -> None:
     asked: list[Any] = []
     with (
         raw_server(asked.append) as other,
@@ -234,7 +236,7 @@ def test_a_suite_of_vcrpy_is_refused_too(stub: bool, tmp_path: Path) -> None:
     assert not path.exists()
 
 
-def test_headers_that_nobody_asks_for_are_dropped_in_silence(tmp_path: Path) -> None:
+def test_headers_that_no_client_reads_are_dropped_silently(tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
     with (
         raw_server(*PAGES) as url,

@@ -1,4 +1,4 @@
-"""The recording run: retries, limits, and which answers are kept."""
+"""The recording run: retries, limits, and the answers that are kept."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
-# before any test: pytester has what was imported in a test imported twice, and httpx2 with it
+# before any test, since pytester makes a test's imports run twice, including that of httpx2
 import google.genai  # noqa: F401
 import pytest
 
@@ -34,7 +34,7 @@ class Watching:
 
 
 @pytest.mark.slow
-def test_a_limit_is_waited_out_as_long_as_the_provider_says(tmp_path: Path) -> None:
+def test_the_run_waits_as_long_as_the_provider_requests(tmp_path: Path) -> None:
     slept: list[float] = []
     watching = Watching()
     with raw_server(limited("34.4s"), plain("503 Busy", b""), OVERLOADED, HELLO) as url:
@@ -91,14 +91,14 @@ def test_errors_that_end_a_recording(
     assert path.read_text() == "what is there stays"
 
 
-def test_an_answer_that_the_case_asks_for_is_kept(tmp_path: Path) -> None:
+def test_an_error_status_that_is_allowed_is_kept(tmp_path: Path) -> None:
     with raw_server(limited("1s")) as url:
         assert ask(url, tmp_path / "a.yaml", allow_status=[429]).exchanges[0].status == 429
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("end", ["cut", "reset"])
-def test_a_broken_answer_is_refused_unless_it_is_meant(tmp_path: Path, end: End) -> None:
+def test_a_broken_answer_is_refused_unless_it_is_allowed(tmp_path: Path, end: End) -> None:
     path = tmp_path / "a.yaml"
     with raw_server(HELLO) as url:
         whole = ask(url, path)
@@ -138,7 +138,7 @@ def test_an_answer_that_the_sdk_can_not_read_is_recorded_whole(
 
 
 @pytest.mark.slow
-def test_what_is_asked_next_may_depend_on_the_answer(tmp_path: Path) -> None:
+def test_the_next_request_may_depend_on_the_answer(tmp_path: Path) -> None:
     def talk() -> Generator[GenerateAsk, Exchange, None]:
         answer = yield GenerateAsk(BODY, "m")
         yield GenerateAsk(

@@ -1,5 +1,5 @@
-"""A suite that stock pytest-recording has recorded works with `register`, before and after its
-cassettes are recorded again or imported.
+"""A suite recorded by stock pytest-recording works with `register`, before and after its cassettes
+are recorded again or imported.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def upstream(port: int) -> Iterator[int]:
-    """A loopback server on a port, 0 for any."""
+    """A loopback server on this port; 0 means any port."""
     socketserver.TCPServer.allow_reuse_address = True
     with ThreadingHTTPServer(("127.0.0.1", port), Handler) as server:
         threading.Thread(
@@ -127,7 +127,7 @@ def cassettes(pytester: pytest.Pytester) -> list[Path]:
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes | int]:
-    """The cassettes that the suite has without us, by path, and the port of its server."""
+    """The cassettes that the suite has without our plugin, by path, and the port of its server."""
     return {}
 
 
@@ -178,7 +178,7 @@ def test_stock_cassettes_work_as_they_are(
     run(pytester, "-W", "error")
 
 
-def test_stock_cassettes_are_recorded_anew_in_our_format(
+def test_stock_cassettes_are_recorded_again_in_our_format(
     pytester: pytest.Pytester, port: int
 ) -> None:
     pytester.makeconftest(CONFTEST)

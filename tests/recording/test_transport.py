@@ -1,4 +1,4 @@
-"""Recording does not disturb a client: each read when it comes, exact bytes, headers and end."""
+"""Recording does not disturb a client: reads arrive in time, with exact bytes, headers and end."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def astream(
 
     try:
         asyncio.run(run())
-    except Exception as error:  # noqa: BLE001  # whatever the library raises is compared
+    except Exception as error:  # noqa: BLE001  # any exception of the library is compared
         return got, error
     return got, None
 
@@ -86,7 +86,7 @@ def test_every_read_reaches_the_client_before_the_next_is_sent(
     with raw_server(streaming(*EVENTS, end=end, gate=gate)) as url:
         got, raised = run(
             library, tape, url, after_read=lambda _: gate.release()
-        )  # the server waits for this before it goes on
+        )  # the server waits for this before it continues
     assert got == EVENTS
     assert (type(raised).__name__ if raised else None) == error
     (exchange,) = tape.exchanges()
@@ -164,7 +164,7 @@ def test_a_client_that_leaves_is_aborted(run: Run, library: str) -> None:
         ("", b'data: {"text": "data: [DONE]"}\n\n', "aborted"),
     ],
 )
-def test_a_client_that_leaves_after_the_last_message_has_it_all(
+def test_a_client_that_leaves_after_the_last_message_is_complete(
     run: Run, library: str, coding: str, last: bytes, end: str
 ) -> None:
     """Clients of the Interactions API and of OpenAI's wire stop there, before the body ends."""
@@ -188,7 +188,7 @@ def test_a_client_that_leaves_after_the_last_message_has_it_all(
 
 @pytest.mark.parametrize(("run", "library"), RUNS)
 @pytest.mark.parametrize("end", ["complete", "cut", "reset", "aborted"])
-def test_what_was_recorded_plays_the_same(run: Run, library: str, end: str, tmp_path: Path) -> None:
+def test_a_replay_equals_the_recording(run: Run, library: str, end: str, tmp_path: Path) -> None:
     gate, path, stop = threading.Semaphore(0), tmp_path / "a.yaml", 2 if end == "aborted" else 1000
     with raw_server(streaming(*EVENTS, end=end, gate=gate)) as url:
         with use_cassette(path, mode="once", allow_end=["cut", "reset"]) as tape:
@@ -208,7 +208,7 @@ def test_what_was_recorded_plays_the_same(run: Run, library: str, end: str, tmp_
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::ResourceWarning")  # of sockets that other tests left
+@pytest.mark.filterwarnings("ignore::ResourceWarning")  # from sockets of other tests
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("played", [False, True], ids=["recorded", "played"])
 def test_a_stream_that_is_left_leaves_no_pending_task(
@@ -226,7 +226,7 @@ def test_a_stream_that_is_left_leaves_no_pending_task(
         ):
             reads = response.stream.__aiter__()
             await anext(reads)
-        kept.append((response, reads))  # until the loop has stopped
+        kept.append((response, reads))  # kept until the loop has stopped
 
     gate = threading.Semaphore(0)
     with raw_server(streaming(*EVENTS, gate=gate)) as url:
@@ -269,7 +269,7 @@ def test_bytes_stay_as_they_came_over_the_wire() -> None:
     }
 
 
-def test_exchanges_stand_in_start_order_whoever_is_done_first() -> None:
+def test_exchanges_are_in_start_order_not_in_end_order() -> None:
     tape, arrived, gate = Recording(), threading.Event(), threading.Event()
 
     def slow(connection: Connection) -> None:
@@ -312,7 +312,7 @@ def test_a_transport_keeps_nothing_of_a_loop_that_was_closed(library: str) -> No
 
     async def run(url: str) -> None:
         loops.append(weakref.ref(asyncio.get_running_loop()))
-        await made.http.AsyncClient(transport=transport).post(url)  # is never closed
+        await made.http.AsyncClient(transport=transport).post(url)  # the client is never closed
 
     with raw_server(plain("200 OK", b"x")) as url, warnings.catch_warnings(action="ignore"):
         for _ in range(3):

@@ -1,4 +1,4 @@
-"""vcrpy suites: `register` keeps their cassettes in our format and records them read by read."""
+"""vcrpy suites: `register` keeps their cassettes in our format and records them with their reads."""
 
 from __future__ import annotations
 

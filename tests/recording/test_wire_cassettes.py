@@ -1,4 +1,4 @@
-"""Tests that record `client.interactions` and `openai` once, and then play the cassette."""
+"""Tests that record `client.interactions` and `openai` once, and then replay the cassette."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ NOWHERE = "http://127.0.0.1:9"
 
 
 async def aread(call: Any, **given: Any) -> list[Any]:
-    """Call, and read the whole answer as plain data."""
+    """Call with await, and read the whole answer as plain data."""
     answer = await call(**given)
     items = [item async for item in answer] if isinstance(answer, AsyncIterator) else [answer]
     return [item.model_dump(mode="json") for item in items]
 
 
 def read(call: Any, **given: Any) -> list[Any]:
-    """The same with a client that does not await."""
+    """Call without await, and read the whole answer as plain data."""
     answer = call(**given)
     items = list(answer) if isinstance(answer, Iterator) else [answer]
     return [item.model_dump(mode="json") for item in items]
@@ -115,7 +115,7 @@ def achat(cassette: Tape, base_url: str) -> list[Any]:
         (achat, "openai-compat"),
     ],
 )
-def test_a_client_is_recorded_once_and_then_played_to(
+def test_a_client_is_recorded_once_and_then_replayed(
     tmp_path: Path, ask: Any, provider: str
 ) -> None:
     path = tmp_path / "a.yaml"
@@ -140,7 +140,9 @@ def test_a_client_is_recorded_once_and_then_played_to(
 def test_the_relay_records_both_wires(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A client in any language asks the relay, which asks the provider of the path."""
+    """A client in any language sends its request to the relay, which sends it to the provider of
+    the path.
+    """
     pytester.makepyfile(
         """
         import json

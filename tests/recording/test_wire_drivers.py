@@ -1,5 +1,5 @@
-"""The drivers of the Interactions API and of the OpenAI-compatible endpoint ask a server that has
-recordings, and their recordings are compared with those.
+"""The drivers of the Interactions API and of the OpenAI-compatible endpoint ask a server that
+replays recordings, and the new recordings are compared with those.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-# before any test: pytester has what was imported in a test imported twice, and httpx2 with it
+# before any test, since pytester makes a test's imports run twice, including that of httpx2
 import google.genai  # noqa: F401
 import pytest
 
@@ -141,7 +141,7 @@ def test_an_answer_in_the_background_is_polled(
 
 @pytest.mark.slow
 def test_a_continuation_is_not_asked_for(tmp_path: Path) -> None:
-    """google-genai goes on by itself; a recording has one exchange for each request."""
+    """google-genai requests the continuation itself; a recording has one exchange for each request."""
     more = interaction_stream(text_step(0, "and"), status="requires_continuation")
     token = more[-2].replace(b'"status"', b'"continuation_token":"t","status"')
     body = asked("hi", stream=True)

@@ -27,7 +27,7 @@ from tests.support.need import need
 def ask_interactions(
     exchange: Exchange, place: dict[str, str], url: str, tape: Tape, awaits: bool
 ) -> Exception | None:
-    """Ask with ``client.interactions``; what it raised."""
+    """Ask with ``client.interactions``; returns its exception."""
     assert exchange.request is not None
     options, _ = http_options(
         tape,
@@ -63,7 +63,7 @@ def ask_interactions(
 
 
 def ask_openai(exchange: Exchange, base_url: str, tape: Tape, awaits: bool) -> Exception | None:
-    """Ask with ``chat.completions``; what it raised."""
+    """Ask with ``chat.completions``; returns its exception."""
     need("clients", find_spec("openai"), "openai is not installed")
     openai: Any = import_module("openai")
     assert exchange.request is not None
@@ -82,7 +82,7 @@ def ask_openai(exchange: Exchange, base_url: str, tape: Tape, awaits: bool) -> E
 
 
 def answered(awaits: bool, call: Any, close: Any, /, **asked: Any) -> Exception | None:
-    """Call, read the whole answer, and close; what it raised."""
+    """Call, read the whole answer, and close; returns the exception."""
 
     async def run() -> None:
         try:
@@ -106,7 +106,7 @@ def answered(awaits: bool, call: Any, close: Any, /, **asked: Any) -> Exception 
                         pass
             finally:
                 close()
-    # whatever it raises at an odd answer: what it read is compared
+    # any exception at an odd answer is allowed: the bytes that it read are compared
     except Exception as error:  # noqa: BLE001
         return error
     return None

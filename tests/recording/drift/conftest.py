@@ -1,5 +1,5 @@
-"""``harness drift`` against ``harness serve`` on altered cassettes: one alteration a kind of drift,
-and those that are none.
+"""``harness drift`` against ``harness serve`` on altered cassettes: one alteration for each kind of
+drift, and alterations that are no drift.
 """
 
 from __future__ import annotations

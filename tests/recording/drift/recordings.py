@@ -1,4 +1,4 @@
-"""Recordings that the tests of drift compare."""
+"""Recordings for the tests of drift."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def drift(now: Cassette, *arguments: str) -> int:
         return main(["drift", "--base-url", server.base_url, "--api-version", "v1beta", *arguments])
 
 
-# What is
+# Alterations that are drift
 def first(messages: Messages) -> Message:
     """The first candidate of the last message."""
     candidate: Message = messages[-1]["candidates"][0]
@@ -325,7 +325,7 @@ ALTERED: Final[list[tuple[Callable[[Messages], Any], list[tuple[str, str, str, s
             )
         ],
     ),
-    # the rhythm of counts
+    # the messages that have counts
     (
         lambda m: without_usage(m, 0, 1, 2),
         [("notable", "usageMetadata", "in the messages: running → final", "usage.final-only")],

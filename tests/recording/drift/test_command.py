@@ -1,4 +1,4 @@
-"""The command `harness drift`: what it asks, its messages and exit statuses."""
+"""The command `harness drift`: its requests, messages and exit statuses."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def as_code_assist(messages: Messages) -> Exchange:
     ("provider", "on_the_wire", "inside"),
     [("vertex-ai", as_vertex, ""), ("code-assist", as_code_assist, "response.")],
 )
-def test_the_other_providers_are_asked_anew_as_well(
+def test_the_other_providers_are_asked_again_too(
     project: Path,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
@@ -89,7 +89,7 @@ def test_the_other_providers_are_asked_anew_as_well(
 
 
 @pytest.mark.slow
-def test_an_error_that_the_cassette_is_about_may_come_again(
+def test_a_recorded_error_that_occurs_again_is_no_drift(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     refused = b'{"error": {"code": 403, "message": "no", "status": "PERMISSION_DENIED"}}'
@@ -101,10 +101,10 @@ def test_an_error_that_the_cassette_is_about_may_come_again(
     assert "no drift" in capsys.readouterr().out
 
 
-def test_what_the_client_makes_of_an_odd_answer_is_not_told(
+def test_warnings_of_the_client_about_odd_answers_are_hidden(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """google-genai warns of a word that it does not know, and quotes it."""
+    """google-genai warns of an unknown word, and quotes it."""
     messages = recorded()
     first(messages)["finishReason"] = SECRET_TEXT
     with warnings.catch_warnings(record=True, action="always") as seen:
@@ -146,7 +146,7 @@ def test_a_conversation_is_asked_turn_by_turn(
     assert capsys.readouterr().out.startswith("gemini-api/talk: no drift")
 
 
-def test_what_can_not_be_asked_is_said_and_ends_with_4(
+def test_a_cassette_that_cannot_be_asked_is_reported_with_exit_4(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = Path("cassettes/gemini-api/a.yaml").read_bytes()
@@ -192,7 +192,7 @@ def test_the_budget_is_that_of_the_whole_run(
 
 
 @pytest.mark.slow
-def test_by_default_only_what_was_recorded_is_asked_anew(
+def test_by_default_only_recorded_cassettes_are_asked_again(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     keep(replace(tape(exchange(recorded())), origin=Origin("written")))
@@ -203,7 +203,7 @@ def test_by_default_only_what_was_recorded_is_asked_anew(
     keep(replace(tape(exchange(recorded())), origin=Origin("loopback")))
     keep(
         run(*RAN), "gemini-cli/run"
-    )  # a program's settings are not in its output, so it is run again only by name
+    )  # its output does not have a program's settings, so it is run again only by name
     assert drift(tape(exchange(recorded()))) == 0
     assert capsys.readouterr().out.endswith(
         "1 of 1 cassettes compared: 0 breaking, 0 notable, 0 harmless\n"

@@ -1,4 +1,4 @@
-"""Which differences between two recordings are drift, and with which severity."""
+"""The differences between two recordings that are drift, and their severity."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.recording.drift.recordings import (
 )
 
 
-# What is no drift
+# Differences that are no drift
 def reword(messages: Messages) -> None:
     messages[1]["candidates"][0]["content"]["parts"][0]["text"] = "OTHER"
     messages[3]["candidates"][0]["content"]["parts"][0]["functionCall"]["args"] = {
@@ -88,7 +88,7 @@ def call_twice(messages: Messages) -> None:
         lambda messages: None,
     ],
 )
-def test_what_is_worded_or_cut_otherwise_has_the_same_shape(
+def test_other_words_and_other_cuts_are_no_drift(
     project: Path, capsys: pytest.CaptureFixture[str], alter: Callable[[Messages], None]
 ) -> None:
     messages = recorded()
@@ -104,7 +104,7 @@ def test_what_is_worded_or_cut_otherwise_has_the_same_shape(
 @pytest.mark.parametrize(
     ("alter", "found"), ALTERED, ids=lambda value: value[0][1] if isinstance(value, list) else ""
 )
-def test_another_shape_is_told_with_its_severity_and_feature(
+def test_each_drift_has_its_severity_and_feature(
     project: Path,
     capsys: pytest.CaptureFixture[str],
     alter: Callable[[Messages], Any],
@@ -161,7 +161,7 @@ ANSWERS: Final[list[tuple[Exchange, list[tuple[str, str, str, str]]]]] = [
 @pytest.mark.parametrize(
     ("now", "found"), ANSWERS, ids=lambda value: value[0][1] if isinstance(value, list) else ""
 )
-def test_how_it_is_answered_framed_and_ended_is_shape(
+def test_changes_of_status_framing_and_end_are_drift(
     project: Path,
     capsys: pytest.CaptureFixture[str],
     now: Exchange,
@@ -248,7 +248,7 @@ def test_errors_have_a_shape_of_their_own(now: Exchange, found: list[Drift]) -> 
     assert compare_cassettes(tape(error("RESOURCE_EXHAUSTED", INFO, RETRY)), tape(now)) == found
 
 
-def test_fewer_exchanges_are_told() -> None:
+def test_a_missing_exchange_is_breaking_drift() -> None:
     single = exchange(recorded())
     (found,) = compare_cassettes(tape(single, single), tape(single))
     assert (found.severity, found.exchange, found.difference) == (
@@ -299,5 +299,7 @@ def test_fewer_exchanges_are_told() -> None:
         ),
     ],
 )
-def test_lines_of_the_cli_stand_under_their_type(now: Messages, found: list[Drift]) -> None:
+def test_differences_of_the_cli_are_listed_under_their_line_type(
+    now: Messages, found: list[Drift]
+) -> None:
     assert compare_cassettes(run(*RAN), run(*now)) == found

@@ -1,4 +1,4 @@
-"""The tables of drift: features, severities, and in which messages counts stand."""
+"""The tables of drift: features, severities, and the messages that have counts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from harness.stream.framing import make_frame
 
 
 # The tables
-def test_every_feature_that_is_named_is_on_the_checklist() -> None:
+def test_every_named_feature_is_on_the_checklist() -> None:
     name, text = shipped_features()
     known = {feature.id for feature in read_features(text, name)}
     named = {place.feature for _, place in PLACES} | {
@@ -51,7 +51,7 @@ def test_a_path_of_the_antigravity_cli_has_its_feature(path: str, place: Place) 
     assert place_of(path) == place
 
 
-def test_what_a_tool_was_given_is_no_shape() -> None:
+def test_the_input_of_a_tool_is_not_part_of_the_shape() -> None:
     def shape(given: str) -> Shape:
         line = f'{{"event":"step_update","step_update":{{"tool_info":{{"name":"f","parameters":{given},"output":"x"}}}}}}'
         exchange = Exchange(None, 200, {}, ((None, line.encode()),), "complete")
@@ -73,7 +73,7 @@ def test_what_a_tool_was_given_is_no_shape() -> None:
         ("...", set()),
     ],
 )
-def test_in_which_messages_counts_stand(stands: str, found: set[str]) -> None:
+def test_the_messages_that_have_counts(stands: str, found: set[str]) -> None:
     assert presence_of([stand == "x" for stand in stands]) == found
 
 
