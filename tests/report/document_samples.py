@@ -1,4 +1,4 @@
-"""Results of one provider to pack, merge and compare."""
+"""Results of one provider, to pack, merge and compare."""
 
 from __future__ import annotations
 

@@ -53,8 +53,8 @@ ENDED_IN["p"] = {"ul", "section", "div", "header"}
 
 
 class Page(HTMLParser):
-    """A page as a parser sees it: tags that open and close each other, attributes, ids, the text,
-    and the JSON for its script.
+    """A parsed page: tags with their nesting, attributes, ids, the text, and the JSON for its
+    script.
     """
 
     VOID = frozenset({"meta", "input", "br"})
@@ -76,7 +76,7 @@ class Page(HTMLParser):
         self.words.append(" ")
         while self.open and tag in ENDED_BY.get(
             self.open[-1], ()
-        ):  # an item, a cell, a row ends where the next begins
+        ):  # an item, a cell or a row ends at the start of the next one
             self.open.pop()
         self.tags.append((tag, {name: value or "" for name, value in attrs}))
         if tag not in self.VOID:
@@ -96,8 +96,8 @@ class Page(HTMLParser):
             self.data = json.loads(data)
 
     def cells(self) -> list[str]:
-        """The verdict of every cell: those with nothing else to say stand in lists of names, the
-        others each with its anchor.
+        """The verdict of every cell. Cells without further content are in lists of names, and the
+        others have their own anchors.
         """
         marks = [mark for (tag, link), mark in pairwise(self.tags) if tag == "a" and "id" in link]
         listed = re.findall(

@@ -33,7 +33,7 @@ from tests.support.aspect_samples import HOSTILE_RESULTS, OTHER, RESULTS, SHOP, 
 from tests.support.report_samples import HOSTILE
 
 
-def test_losses_with_the_same_reason_are_one_whatever_their_values() -> None:
+def test_losses_with_the_same_reason_but_other_values_are_one() -> None:
     losses = losses_of(SHOP.sections["documented"])
     assert [(loss.aspect, loss.verdict, len(loss.cells)) for loss in losses] == [
         ("ids", "lost", 1),
@@ -67,7 +67,7 @@ def test_the_page_counts_the_findings_of_the_second_turn() -> None:
     )
 
 
-def test_a_loss_of_streamed_answers_is_another_than_one_of_unary_answers() -> None:
+def test_losses_of_streamed_and_of_unary_answers_are_separate() -> None:
     cells = (cell(text="lost"), replace(cell(exchange=2, text="lost"), unary=True))
     assert [[item.exchange for item in loss.cells] for loss in losses_of(cells)] == [[1], [2]]
     adapter = replace(OTHER, cells=cells)
@@ -188,7 +188,7 @@ def test_an_error_keeps_the_line_ends_of_stderr() -> None:
     assert shown in results_text(adapter)
 
 
-def test_errors_that_differ_in_the_number_of_an_event_are_one_finding() -> None:
+def test_errors_with_different_event_numbers_are_one_finding() -> None:
     errors = ("event 3 of f: fact 1: no fact", "event 12 of f: fact 1: no fact", "event 3: other")
     cells = tuple(
         replace(SHOP.cells[3], exchange=number, error=error)
@@ -200,7 +200,7 @@ def test_errors_that_differ_in_the_number_of_an_event_are_one_finding() -> None:
     ]
 
 
-def test_errors_that_differ_in_the_value_of_a_fact_are_one_finding() -> None:
+def test_errors_with_different_values_of_a_fact_are_one_finding() -> None:
     places = ("shop.py:3: Finish.raw", "shop.py:3: Finish.raw", "shop.py:9: Finish.raw")
     values = ("int 3", 'list [";"]', "int 3")
     cells = tuple(
@@ -214,7 +214,7 @@ def test_errors_that_differ_in_the_value_of_a_fact_are_one_finding() -> None:
     }
 
 
-def test_a_second_turn_that_nobody_was_asked_for_is_not_shown() -> None:
+def test_a_second_turn_that_was_not_asked_is_not_shown() -> None:
     cell = replace(SHOP.cells[3], error="", aspects={"results": "not_asked"})
     assert "Second turn" not in results_text(replace(SHOP, second_turn=(cell,)))
 
@@ -281,7 +281,7 @@ def test_texts_that_try_to_break_out_of_the_page_stay_text() -> None:
         assert not re.search(r"[\x00\x1b\x9b\u200b\u202e\u2066\U000e0041]", shown)
 
 
-def test_headings_and_tables_are_ones_for_a_screen_reader() -> None:
+def test_headings_and_tables_are_accessible_to_a_screen_reader() -> None:
     page = Page(aspects_page(RESULTS))
     headings = [int(tag[1]) for tag, _ in page.tags if re.fullmatch("h[1-6]", tag)]
     assert headings[0] == 1
@@ -319,7 +319,7 @@ def test_results_are_read_back_as_they_were_written() -> None:
     assert HOSTILE[-1] == "\ud83d"
 
 
-def test_a_comparison_lists_what_became_red_or_was_red() -> None:
+def test_a_comparison_lists_aspects_that_became_or_were_red() -> None:
     before = replace(OTHER, cells=(cell(text="kept", finish="lost"), cell(exchange=2, ids="kept")))
     after = replace(
         OTHER,

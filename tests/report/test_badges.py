@@ -15,7 +15,7 @@ from harness.report import (
 from tests.report.document_samples import HEADER, result
 
 
-def test_badges_say_in_words_what_their_colour_says() -> None:
+def test_badges_state_the_meaning_of_their_colour_in_words() -> None:
     files = render(
         Run(
             HEADER,
@@ -45,7 +45,7 @@ def test_badges_say_in_words_what_their_colour_says() -> None:
     "text",
     ["\ufffe", "\uffff", "\ufdd0", "\x00\x0b\x1b", "\ud83d", "<&\"'>", "\u202e", "\U0001fffe"],
 )
-def test_badges_and_junit_are_xml_whatever_a_name_holds(text: str) -> None:
+def test_badges_and_junit_are_xml_for_any_name(text: str) -> None:
     header = replace(
         HEADER,
         providers=(Named("gemini-api", f"P{text}", 0),),
@@ -62,7 +62,7 @@ def test_badges_and_junit_are_xml_whatever_a_name_holds(text: str) -> None:
     assert ET.fromstring(files["junit.xml"]).attrib["failures"] == "1"
 
 
-def test_no_badge_takes_the_place_of_another() -> None:
+def test_no_badge_overwrites_another() -> None:
     names = ["a b", "a-b", "a?b", "A-b", "a-b-2", "x" * 130, "x" * 131]
     header = replace(
         HEADER,

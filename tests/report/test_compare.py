@@ -1,4 +1,4 @@
-"""The changes between two runs."""
+"""The differences between two runs."""
 
 from __future__ import annotations
 
@@ -66,17 +66,17 @@ def test_a_case_that_only_moved_is_no_change() -> None:
         {"end": "cut"},
     ],
 )
-def test_the_same_verdict_on_other_evidence_is_told(other: dict[str, Any]) -> None:
+def test_the_same_verdict_with_other_evidence_is_a_change(other: dict[str, Any]) -> None:
     assert changed([result("warning")], [result("warning", **other)]) == [
         ("changed", "one", "warning")
     ]
     again = Evidence(replace(STREAM, reads=(Read(9.0, 25),)), "b" * 32)
     assert (
         changed([result()], [result(evidence=again)]) == []
-    )  # a recording made again has other times
+    )  # a repeated recording has other times
 
 
-def test_cells_that_are_new_and_gone_and_what_is_red_of_them() -> None:
+def test_new_and_removed_cells_are_changes_and_red_ones_are_marked() -> None:
     changes = compare_runs(
         Run(HEADER, [result(), result(case="old")]),
         Run(HEADER, [result(), result("failed", "new"), result(case="fine")]),
@@ -88,7 +88,7 @@ def test_cells_that_are_new_and_gone_and_what_is_red_of_them() -> None:
     ]
 
 
-def test_the_index_says_what_changed_since_the_baseline() -> None:
+def test_the_index_lists_the_changes_since_the_baseline() -> None:
     base = Run(HEADER, [result(), result("failed", "two"), result(case="old")])
     page = render(
         Run(HEADER, [result("failed"), result("passed", "two"), result(case="new")]), base
@@ -105,6 +105,6 @@ def test_the_index_says_what_changed_since_the_baseline() -> None:
     assert "Since the baseline" not in render(base)["index.html"]
 
 
-def test_change_of_a_cell_that_is_nowhere_can_not_be_made() -> None:
+def test_a_change_needs_a_cell_before_or_after() -> None:
     with pytest.raises(AssertionError):
         _ = Change("new", None, None).cell

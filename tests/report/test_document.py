@@ -29,7 +29,7 @@ def by_key(results: list[CaseResult]) -> list[CaseResult]:
     return sorted(results, key=lambda one: (one.case, one.adapter))
 
 
-def test_a_run_comes_back_from_its_document_as_it_was() -> None:
+def test_a_run_is_read_back_unchanged_from_its_document() -> None:
     back = unpack(pack(Run(HEADER, SEVERAL)))
     assert back.header == HEADER
     assert by_key(list(back.results)) == by_key(SEVERAL)
@@ -42,7 +42,7 @@ def test_the_document_is_the_same_bytes_in_any_order_of_results() -> None:
         )
 
 
-def test_a_case_and_a_stream_stand_in_it_once() -> None:
+def test_the_document_has_each_case_and_stream_once() -> None:
     document = json.loads(
         pack(Run(HEADER, [result(adapter=adapter) for adapter in ("anthropic", "unified-llm", "")]))
     )
@@ -102,7 +102,7 @@ def test_documents_satisfy_the_published_schema() -> None:
         ),
     ],
 )
-def test_a_document_that_is_not_whole_is_refused(data: bytes, fact: str) -> None:
+def test_an_incomplete_document_is_refused(data: bytes, fact: str) -> None:
     with pytest.raises(ResultsError) as fault:
         unpack(data, "r.json")
     assert str(fault.value).startswith("r.json: ")
@@ -115,7 +115,7 @@ def test_the_results_of_judge_are_named() -> None:
         unpack(b'{"adapters":[]}', "j.json")
 
 
-def test_the_streams_of_earlier_turns_come_back_too() -> None:
+def test_the_streams_of_earlier_turns_are_read_back_too() -> None:
     talk = result(
         evidence=Evidence(
             STREAM,

@@ -8,7 +8,7 @@ from harness.conformance.results import (
 from harness.report.fingerprint import fingerprint, legend
 
 
-def test_a_fingerprint_has_one_shape_a_feature_at_the_same_place() -> None:
+def test_a_fingerprint_has_each_feature_at_a_fixed_place() -> None:
     drawing = fingerprint(["a", "b", "c"], {"a": "passed", "c": "failed"})
     other = fingerprint(["a", "b", "c"], {"a": "not-carried", "b": "passed"})
     assert drawing.paths == [
@@ -19,7 +19,7 @@ def test_a_fingerprint_has_one_shape_a_feature_at_the_same_place() -> None:
     assert other.paths == [("not-carried", "M0 3h6"), ("passed", "M8 3h6"), ("none", "M18 3h2")]
     assert (
         len({legend(verdict) for verdict in (*VERDICTS, None)}) == len(VERDICTS) + 1 - 1
-    )  # a dash is thick or thin
+    )  # each dash is thick or thin
 
 
 def test_equal_neighbours_are_one_dashed_line_per_row() -> None:

@@ -14,7 +14,7 @@ from harness.report import (
 from tests.report.document_samples import HEADER, result
 
 
-def test_junit_has_a_case_a_cell_and_says_which_are_red() -> None:
+def test_junit_has_a_test_case_for_each_cell_and_marks_red_ones() -> None:
     compared: list[Verdict] = ["passed", "failed", "error", "fixed", "warning"]
     others: list[Verdict] = ["known-failing", "not-carried", "not-run", "unreviewed"]
     cells = [result(verdict, verdict, reason="be<cause\x00\ufffe ]]>") for verdict in compared]

@@ -118,8 +118,8 @@ def test_the_longest_breaches_are_kept_in_any_order() -> None:
 
 
 def varied(number: int, reads: int) -> list[CaseResult]:
-    """As `failing`, each stream with times, sizes, cuts, a digest, a request and a beginning of its
-    own.
+    """Like `failing`, but each stream has its own times, sizes, cuts, digest, request and
+    beginning.
     """
     chance = random.Random(7)
     results = failing(number)

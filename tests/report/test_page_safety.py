@@ -1,4 +1,4 @@
-"""Pages are safe, reproducible and accessible, whatever texts they show."""
+"""Pages are safe, reproducible and accessible with any text in them."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_a_page_loads_nothing_and_runs_only_its_own_script() -> None:
             assert "href" not in attributes or tag == "a"
 
 
-def test_tables_and_headings_are_ones_for_a_screen_reader() -> None:
+def test_tables_and_headings_are_accessible_to_a_screen_reader() -> None:
     for page in map(Page, pages(*MIXED, result(features=())).values()):
         headings = [int(tag[1]) for tag, _ in page.tags if re.fullmatch("h[1-6]", tag)]
         assert headings[0] == 1
@@ -91,12 +91,12 @@ def test_text_that_tries_to_break_out_stays_text(verdict: Verdict) -> None:
             )
 
 
-def test_a_long_text_is_cut_and_says_so() -> None:
+def test_a_long_text_is_shortened_with_a_mark() -> None:
     page = pages(
         result("failed", findings=(Finding("a", expected="y" * 10_240),), wire="z" * 10_240)
     )["gemini-api.html"]
-    assert page.count("(10,240 characters)") == 1  # in the page, not again in its data
-    assert page.count("z" * 10_240) == 1  # the judge has cut it already
+    assert page.count("(10,240 characters)") == 1  # in the page, but not in its data
+    assert page.count("z" * 10_240) == 1  # the judge has already shortened it
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_a_long_text_is_cut_and_says_so() -> None:
         ({"provider": "gemini"}, "unknown provider 'gemini'; known are code-assist, gemini-api"),
     ],
 )
-def test_a_name_that_is_not_listed_is_an_error_that_says_where(
+def test_a_name_that_is_not_listed_is_an_error_with_its_place(
     wrong: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(ReportError) as fault:

@@ -32,7 +32,7 @@ from tests.support.report_samples import (
 
 @pytest.fixture(scope="module")
 def shipped() -> tuple[Header, list[CaseResult]]:
-    """The results of the shipped specs, as a run has them."""
+    """The results of the shipped specs, as in a run."""
     root = Path(__file__).parents[2]
     project = Project([root / "specs"], root / "cassettes")
     results = []

@@ -26,11 +26,11 @@ from tests.support.report_samples import (
 )
 
 
-def test_there_is_an_index_and_a_page_a_provider() -> None:
+def test_a_report_has_an_index_and_a_page_for_each_provider() -> None:
     assert list(pages(*MIXED)) == ["index.html", "gemini-api.html", "code-assist.html"]
 
 
-def test_every_verdict_is_said_in_words_and_with_its_symbol() -> None:
+def test_every_verdict_is_shown_in_words_and_with_its_symbol() -> None:
     rendered = pages(*MIXED)
     for name, words in VERDICTS.items():
         for page in rendered.values():
@@ -44,7 +44,7 @@ def test_every_verdict_is_said_in_words_and_with_its_symbol() -> None:
         assert words.sentence in Page(rendered["index.html"]).text
 
 
-def test_a_page_without_a_cell_has_only_what_every_page_has() -> None:
+def test_a_page_without_a_cell_has_only_the_common_content() -> None:
     without, page = (
         pages(result())["code-assist.html"],
         pages(result(provider="code-assist"))["code-assist.html"],
@@ -54,7 +54,7 @@ def test_a_page_without_a_cell_has_only_what_every_page_has() -> None:
 
 
 def test_every_result_is_one_cell() -> None:
-    rendered = pages(*MIXED, MIXED[0])  # the same result twice is two cells
+    rendered = pages(*MIXED, MIXED[0])  # the same result twice gives two cells
     found = [Page(page) for page in rendered.values()]
     assert Counter(verdict for page in found for verdict in page.cells()) == Counter(
         result.verdict for result in [*MIXED, MIXED[0]]
@@ -111,7 +111,7 @@ def test_a_lost_aspect_has_a_sentence_and_no_sides() -> None:
     assert "First difference: signatures lost 1 of 1 values lost: abc pytest" in text
 
 
-def test_what_is_not_passed_is_listed_with_a_link_to_its_cell() -> None:
+def test_cells_that_are_not_passed_are_listed_with_a_link() -> None:
     rendered = pages(*MIXED)
     index = rendered["index.html"]
     for case in ("lost", "broken", "again", "late", "null", "search", "new"):
@@ -120,7 +120,7 @@ def test_what_is_not_passed_is_listed_with_a_link_to_its_cell() -> None:
         "lost",
         "again",
         "null",
-    ):  # with more to say than why; the others have their anchor from the script
+    ):  # cells with more than a reason; the others get their anchor from the script
         assert f"id=tool-calls.{case}.anthropic>" in rendered["gemini-api.html"]
     assert "null pieces lose their path" in index
     assert 'href="https://example.org/issues/212"' in index
@@ -164,7 +164,7 @@ def test_cells_with_only_a_reason_are_in_a_list() -> None:
     )
 
 
-def test_what_many_cases_share_stands_once_above_them() -> None:
+def test_properties_that_cases_share_are_shown_once_above_them() -> None:
     several = [
         result(case=f"case-{n}", line=n + 1, adapter=adapter)
         for n in range(9)
@@ -258,7 +258,7 @@ def test_a_case_of_two_features_is_under_the_first_feature() -> None:
     )
     assert page.data["cases"] == [
         [0, [2, 0], ""]
-    ]  # documentation 2, and the first feature of the page
+    ]  # documentation 2 and the first feature of the page
 
 
 def test_an_address_of_documentation_is_once_on_a_page() -> None:
@@ -293,7 +293,7 @@ def test_declared_verdicts_are_listed_by_reason() -> None:
     assert "<a href=gemini-api.html#tool-calls.search-0.anthropic>search-0</a> and 2 more" in index
 
 
-def test_a_stream_stands_once_in_the_data_of_a_page() -> None:
+def test_a_stream_is_once_in_the_data_of_a_page() -> None:
     page = pages(
         result(),
         result(adapter="unified-llm"),
@@ -314,7 +314,7 @@ def test_a_feature_shows_its_worst_verdict() -> None:
     assert "No case yet: Usage, Sound." in Page(rendered["gemini-api.html"]).text
 
 
-def test_a_feature_can_be_carried_in_part() -> None:
+def test_a_feature_can_be_partly_carried() -> None:
     cells = [result(), result("not-carried", "b", line=9), result("not-carried", "c", line=11)]
     other = result("not-carried", "d", line=12, features=("usage.totals",))
     index = Page(pages(*cells, other)["index.html"]).text
@@ -337,7 +337,7 @@ def test_a_loss_that_does_not_concern_a_feature_leaves_it_carried() -> None:
     assert data["kept"] == [[1, 0, 0]]
 
 
-def test_declared_losses_are_listed_a_dialect_without_one_too() -> None:
+def test_declared_losses_are_listed_also_if_there_are_none() -> None:
     text = Page(pages(result(), result(adapter="unified-llm"))["index.html"]).text
     assert (
         "unified-llm None is declared. anthropic grounding Search results and their supports."
@@ -432,7 +432,7 @@ def test_origins_count_distinct_streams_that_were_compared(
         (Origin("recorded", "soon"), "2026-11-22", "recorded soon gemini-api/tool-calls", False),
     ],
 )
-def test_an_age_stands_in_a_page_only_for_a_day_that_was_given(
+def test_a_page_has_an_age_only_if_a_day_was_given(
     origin: Origin, today: str, words: str, stale: bool
 ) -> None:
     page = Page(pages(result(origin=origin), header=replace(HEADER, day=today))["gemini-api.html"])

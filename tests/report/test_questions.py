@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def table_rows(results: list[CaseResult]) -> dict[str, str]:
-    """The words of each row of the tables of questions, by the title of the row."""
+    """The words of each row of the question tables, by the title of the row."""
     page = render(Run(HEADER, results))["index.html"]
     start = page.find('aria-labelledby="questions"')
     section = page[start : page.find("</section>", start)] if start >= 0 else ""
@@ -30,7 +30,7 @@ def table_rows(results: list[CaseResult]) -> dict[str, str]:
     return {row.split("|")[1].strip(): row for row in texts}
 
 
-def test_a_row_is_there_for_each_aspect_that_any_wire_has() -> None:
+def test_each_aspect_of_any_wire_has_a_row() -> None:
     assert list(table_rows(ANSWERS)) == ["Aspect", "calls", "signatures", "usage"]
 
 
@@ -41,7 +41,7 @@ def test_an_aspect_that_a_wire_lacks_is_no_loss_of_an_adapter() -> None:
     assert "not on this wire" not in rows["calls"]
 
 
-def test_an_adapter_that_loses_an_aspect_has_its_name_there() -> None:
+def test_the_row_of_an_aspect_names_the_adapters_that_lose_it() -> None:
     rows = table_rows(ANSWERS)
     assert "unified-llm" in rows["usage"]
     assert "anthropic" in rows["signatures"]

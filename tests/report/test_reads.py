@@ -1,4 +1,4 @@
-"""The reads of a stream, merged to a limit."""
+"""The reads of a stream, merged down to a limit."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_the_first_and_the_last_read_are_never_merged(number: int) -> None:
     assert ends == ([(0.0, 1), (number - 1.0, 1)] if number else [])
 
 
-def test_a_merged_row_says_what_any_of_its_reads_ends_inside_of() -> None:
+def test_a_merged_row_names_every_unit_inside_which_a_read_ends() -> None:
     text = "é".encode()
     pieces = [b"a"] * 200
     pieces[100:102] = [text[:1], text[1:]]

@@ -1,4 +1,4 @@
-"""The JSON of results, and the words of verdicts."""
+"""The JSON of results, and the labels of verdicts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.support.report_samples import (
 )
 
 
-def test_results_come_back_from_their_json_as_they_were() -> None:
+def test_results_are_read_back_unchanged_from_their_json() -> None:
     whole = [
         result(
             "failed", findings=(Finding("payloads[0]", "missing", '"a"', None),), findings_total=3
@@ -46,7 +46,7 @@ def test_the_json_of_results_does_not_depend_on_their_order() -> None:
     assert encode(shuffled) == encode(several)
 
 
-def test_a_lone_surrogate_becomes_text_on_the_way_out() -> None:
+def test_a_lone_surrogate_is_written_as_text() -> None:
     assert decode(encode([result(reason="half \ud83d")]))[0].reason == "half \\ud83d"
 
 

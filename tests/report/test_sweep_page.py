@@ -1,4 +1,6 @@
-"""The page of a sweep: counts by provider and aspect, reasons with examples, and nothing unescaped."""
+"""The page of a sweep: counts by provider and aspect, and reasons with examples, all of them
+escaped.
+"""
 
 from __future__ import annotations
 

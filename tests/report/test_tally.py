@@ -1,4 +1,4 @@
-"""The sentences about a run."""
+"""The summary sentences of a run."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ from tests.support.report_samples import (
         ),
     ],
 )
-def test_headline(results: list[CaseResult], sentences: list[str]) -> None:
+def test_the_headline_of_a_run(results: list[CaseResult], sentences: list[str]) -> None:
     assert headline(results, PROVIDERS, DIALECTS) == sentences
 
 
