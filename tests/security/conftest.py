@@ -12,7 +12,7 @@ from tests.security.samples import SPEC, TEXT, exchange
 
 @pytest.fixture
 def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A project that holds a cassette, and a file beside it that is none of its own."""
+    """A project with a cassette, and a file beside the project that does not belong to it."""
     monkeypatch.delenv("CI", raising=False)
     monkeypatch.chdir(pytester.path)
     (pytester.path / "cassettes/gemini-api").mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Answers of a hostile provider, byte for byte, each with the outcome that RFC 9112 asks for."""
+"""Answers of a hostile provider, byte for byte, each with the outcome that RFC 9112 requires."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def block(data: bytes) -> bytes:
 
 
 def sized(data: bytes, length: int | None = None, head: bytes = OK) -> bytes:
-    """An answer with a Content-Length, of the data unless another is given."""
+    """An answer with a Content-Length, which is that of the data by default."""
     return head + b"Content-Length: %d\r\n\r\n" % (len(data) if length is None else length) + data
 
 
@@ -93,8 +93,8 @@ class Behaviour:
 
     ``answers``: status, body and end of each recorded answer. ``fails``: the client gets an error.
     ``ends_well``: a dialect may end its stream like that of a good answer. ``many``: the same
-    answer is recorded again and again. ``stalls``: only a time limit ends it. ``refused``: why the
-    recording is not kept.
+    answer is recorded repeatedly. ``stalls``: only a time limit ends it. ``refused``: the reason
+    why the recording is not kept.
     """
 
     script: Script
@@ -142,7 +142,7 @@ BEHAVIOURS: Final = {
     "a status line without a status": unanswered(sends(sized(GOOD).replace(b" 200", b"", 1))),
     "a status of four digits": unanswered(sends(sized(GOOD).replace(b"200", b"2000", 1))),
     "a status line without end": unanswered(sends(b"HTTP/1.1 200 ", *flood(b"a"))),
-    # answers before the answer
+    # interim answers before the final one
     "a thousand answers before the answer": whole(
         sends(b"HTTP/1.1 102 Processing\r\n\r\n" * 1000, sized(GOOD)), GOOD
     ),

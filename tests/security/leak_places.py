@@ -1,4 +1,4 @@
-"""Kinds of secrets, and the places of a recording in which one may stand."""
+"""Kinds of secrets, and the places of a recording that can contain one."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PARTS = ("environ-7", "SyLEAK-456", "0123456789_01", "a0LEAKH6S", "tail-LEAK")
 
 
 def shown(output: str | bytes) -> list[str]:
-    """The parts of secrets that some output shows, also wrapped, escaped, packed or in base64."""
+    """The parts of secrets in an output, also wrapped, escaped, packed or in base64."""
     data = output.encode("utf-8", "surrogatepass") if isinstance(output, str) else output
     texts = [data, html.unescape(data.decode("utf-8", "replace")).encode()]
     texts += [re.sub(rb"\\[rn]|\\|\s", b"", text) for text in texts]
@@ -82,13 +82,13 @@ def part(**fields: object) -> str:
 
 
 def pieces(name: str, text: str) -> str:
-    """A stream that gives a text in pieces."""
+    """A stream that gives the text in pieces."""
     found = textwrap.wrap(text, 11, drop_whitespace=False, replace_whitespace=False)
     return "".join(f"data: {json.dumps({'parts': [{name: piece}]})}\r\n\r\n" for piece in found)
 
 
 def wrapped(text: str) -> str:
-    """A text with a line break in each part of a secret."""
+    """A text with a line break inside each part of a secret."""
     for secret in PARTS:
         text = text.replace(secret, f"{secret[:5]}\n  {secret[5:]}")
     return text

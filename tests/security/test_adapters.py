@@ -137,7 +137,7 @@ def left_in(folder: Path) -> list[str]:
     """The processes in a folder."""
     found = []
     for link in Path("/proc").glob("[0-9]*/cwd"):
-        with suppress(OSError):  # it has ended, or is somebody else's
+        with suppress(OSError):  # it has ended, or belongs to another user
             found += [link.parent.name] if link.readlink() == folder.resolve() else []
     return [process for process in found if int(process) != os.getpid()]
 
@@ -145,7 +145,7 @@ def left_in(folder: Path) -> list[str]:
 def nothing_is_left_in(folder: Path) -> bool:
     """Whether all processes in a folder have ended; ends them otherwise."""
     until = time.monotonic() + 5
-    while left_in(folder) and time.monotonic() < until:  # the kernel takes them in its own time
+    while left_in(folder) and time.monotonic() < until:  # the kernel removes them with a delay
         time.sleep(0.05)
     left = left_in(folder)
     for process in left:
@@ -167,7 +167,7 @@ def test_processes_left_by_a_program_end_with_it(leave: str, tmp_path: Path) -> 
     )
     careless.wait(20)
     with suppress(ProcessLookupError):
-        os.killpg(careless.pid, signal.SIGKILL)  # the session alone
+        os.killpg(careless.pid, signal.SIGKILL)  # only the session
     (child,) = left_in(tmp_path)
     os.kill(int(child), signal.SIGKILL)
     adapter = make_adapter(read_line(f"mine = run: {sys.executable} program.py"), tmp_path)

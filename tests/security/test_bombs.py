@@ -1,4 +1,4 @@
-"""Compressed bodies that grow without bound when they are unpacked."""
+"""Compressed bodies that become extremely large when they are unpacked."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from tests.security.samples import TEXT, URL, exchange
 
 
 def packed(size: int, coding: str = "gzip") -> bytes:
-    """So many MiB of blanks behind the beginning of a message."""
+    """This number of MiB of blanks after the beginning of a message, packed."""
     packer = zlib.compressobj(wbits=15 if coding == "deflate" else 31)
     start = packer.compress(b'data: {"candidates": "')
     return start + b"".join(packer.compress(b" " * (1 << 20)) for _ in range(size)) + packer.flush()
 
 
 def peak(run: Any) -> int:
-    """The most MiB that Python held while this ran."""
+    """The peak of the memory that Python allocated during the call, in MiB."""
     tracemalloc.start()
     try:
         run()
@@ -56,7 +56,7 @@ def test_a_bomb_is_an_event_and_stays_small(coding: str) -> None:
         )
         < 60
     )
-    assert len(zlib.decompress(bomb.body, 47)) > 100 << 20  # careless
+    assert len(zlib.decompress(bomb.body, 47)) > 100 << 20  # an unprotected reader
 
 
 @pytest.mark.slow
@@ -64,7 +64,7 @@ def test_a_bomb_of_many_members_takes_linear_time() -> None:
     members = gzip.compress(b"") * 200_000
     began = time.process_time()
     assert unpack(members + gzip.compress(TEXT), "gzip") == TEXT
-    assert time.process_time() - began < 20  # copying what is left for each would take minutes
+    assert time.process_time() - began < 20  # copying the rest for each member would take minutes
 
 
 @pytest.mark.parametrize("size", [0, 1, 1 << 20, (1 << 20) + 258, 3_000_000])
@@ -133,7 +133,7 @@ def test_a_bomb_in_a_recording_is_an_event(name: str) -> None:
     written = FORMATS[name]
     data = (written if isinstance(written, str) else json.dumps(written)).encode()
     (loaded,) = read_recording(data, name).exchanges
-    assert loaded.body == BOMB  # an importer has no reason to unpack it
+    assert loaded.body == BOMB  # an importer does not need to unpack it
     payloads: list[Any] = []
     assert peak(lambda: payloads.extend(replay(loaded))) < 60
     assert payloads[-1]["error"]["type"] == "StreamError"

@@ -1,5 +1,5 @@
-"""A recording that breaks off: cut at every byte by the provider, killed at any moment, or on a full
-disk.
+"""A recording that is interrupted: cut at every byte by the provider, killed at any moment, or on a
+full disk.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def test_a_killed_recording_leaves_the_old_or_the_new_cassette(
                     gate.release()
                     assert program.stdout.readline() == "all\n"
                 threading.Event().wait(max(0, moment - len(EVENTS)) / 1000)
-                with suppress(ProcessLookupError):  # it is done already
+                with suppress(ProcessLookupError):  # the recording has already ended
                     os.kill(recording, signal.SIGKILL)
                 assert "gone\n" in iter(program.stdout.readline, "")
                 gate.release(9)

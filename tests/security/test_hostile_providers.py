@@ -1,5 +1,5 @@
-"""A hostile provider: each behaviour directly and through the relay, for blocking
-clients and asyncio clients. Nothing hangs, nothing is recorded that did not come, and nothing ends well.
+"""A hostile provider: each behaviour directly and through the relay, for blocking clients and
+asyncio clients. Nothing hangs, only received data is recorded, and nothing ends well.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def block(url: str, tape: Tape | None, timeout: float) -> Outcome:
 
 
 def wait(url: str, tape: Tape | None, timeout: float) -> Outcome:
-    """The outcome for an asyncio client; the arguments are those of `block`."""
+    """The outcome for an asyncio client; the parameters are those of `block`."""
     transport = transports("httpx2").asynchronous(tape) if tape else None
     outcome = Outcome()
 
@@ -91,7 +91,7 @@ Client = Callable[[str, Tape | None, float], Outcome]
 
 
 def in_time(ask: Callable[[], Outcome]) -> Outcome:
-    """The outcome; a client that hangs is an error of the test instead."""
+    """The outcome; if a client hangs, the test fails with an error."""
     outcomes: list[Outcome] = []
     thread = threading.Thread(target=lambda: outcomes.append(ask()), daemon=True)
     thread.start()
@@ -101,7 +101,7 @@ def in_time(ask: Callable[[], Outcome]) -> Outcome:
 
 
 def through(path: str, client: Client, tape: Tape, upstream: str) -> Outcome:
-    """The outcome for a client on our transport, or for one that knows only the relay."""
+    """The outcome for a client on our transport, or for a client that uses only the relay."""
     if path == "direct":
         return in_time(partial(client, upstream, tape, PATIENCE_S))
     with relay(tape, upstream) as url:
@@ -127,7 +127,7 @@ def behaviour(request: pytest.FixtureRequest) -> Behaviour:
 
 @pytest.mark.parametrize("client", [block, wait])
 @pytest.mark.parametrize("path", ["direct", "relay"])
-def test_what_came_is_recorded_and_plays_the_same(
+def test_the_received_answers_are_recorded_and_replay_the_same(
     behaviour: Behaviour, path: str, client: Client, tmp_path: Path
 ) -> None:
     file = tmp_path / "a.yaml"
@@ -162,7 +162,7 @@ ANSWERED = [name for name, behaviour in BEHAVIOURS.items() if behaviour.answers]
 
 
 @pytest.mark.parametrize("behaviour", ANSWERED, indirect=True)
-def test_no_dialect_takes_a_hostile_answer_for_a_good_one(behaviour: Behaviour) -> None:
+def test_no_dialect_treats_a_hostile_answer_as_good(behaviour: Behaviour) -> None:
     tape = Tape()
     tape.silence_s = SILENCE_S if behaviour.stalls else None
     with served(behaviour) as upstream:

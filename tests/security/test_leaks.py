@@ -1,6 +1,7 @@
-"""No secret leaves the process: each place in which one may stand, with a secret of each kind.
+"""No secret leaves the process: each place that can contain one is tried with each kind of secret.
 
-Each place is tried without the guard too, and shows the secret then: so the test looks at the place.
+Each place is also tried without the guard and then shows the secret, so the test really checks the
+place.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """No secret leaves the process in a report, a message or the output of a command.
 
-Each place is tried without the mask too, and shows the secret then: so the test looks at the place.
+Each place is also tried without the mask and then shows the secret, so the test really checks the
+place.
 """
 
 from __future__ import annotations
@@ -128,7 +129,7 @@ def test_a_report_shows_no_secret(
 
 
 def test_the_names_in_results_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A variable may have a name of ours as its value, such as ``KEYCLOAK_REALM=anthropic``."""
+    """The value of a variable may equal one of our names, such as ``KEYCLOAK_REALM=anthropic``."""
     for variable, name in ("A_KEY", "anthropic"), ("B_KEY", "gemini-api"), ("C_KEY", "payloads"):
         monkeypatch.setenv(variable, name)
     monkeypatch.setenv("D_KEY", "known-failing")

@@ -134,7 +134,7 @@ def test_after():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("capture", ["no", "tee-sys"])
-def test_what_is_not_captured_shows_no_secret(pytester: pytest.Pytester, capture: str) -> None:
+def test_uncaptured_output_shows_no_secret(pytester: pytest.Pytester, capture: str) -> None:
     pytester.makepyfile(test_leaks=PRINTS)
     run = pytester.runpytest_subprocess(f"--capture={capture}")
     run.assert_outcomes(passed=2, failed=1)

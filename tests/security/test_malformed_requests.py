@@ -1,4 +1,6 @@
-"""Malformed requests to `harness serve`: each gets its status, and the next client its answer."""
+"""Malformed requests to `harness serve`: each gets its status, and the next client still gets its
+answer.
+"""
 
 from __future__ import annotations
 

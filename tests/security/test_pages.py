@@ -1,4 +1,4 @@
-"""Markup and links that would become part of a page, a summary or JUnit XML."""
+"""Markup and links that could become part of a page, a summary or JUnit XML."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts that would command the terminal they are printed on."""
+"""Texts that could control the terminal on which they are printed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from harness.dialects import DIALECTS
 from tests.security.samples import COMMANDING, URL
 
 ODD = "\x1b[2J\x1b]0;own\x07\x9b31m\x7f\x85\u2028\u202egnp\u2066\u200f\u061c"
-QUOTED = json.dumps(ODD)  # as YAML reads it, too
+QUOTED = json.dumps(ODD)  # valid as YAML too
 
 
 def hostile_body() -> bytes:
@@ -70,8 +70,8 @@ cases:
 
 @pytest.fixture
 def trap(project: Path) -> Path:
-    """A project whose cassette, spec, prompt and files of others hold what commands a terminal,
-    wherever they can.
+    """A project whose cassette, spec, prompt and foreign files contain terminal control characters
+    wherever possible.
     """
     request = Request(
         "POST",

@@ -1,4 +1,4 @@
-"""Hostile YAML: deep nesting, tags that would run code, and aliases."""
+"""Hostile YAML: deep nesting, tags that could run code, and aliases."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_a_tag_runs_nothing(reader: str, tmp_path: Path, monkeypatch: pytest.Mon
     ):
         run(f"{head}- {OWNED}\n")
     assert not Path("owned").exists()
-    yaml.unsafe_load(OWNED)  # what a careless loader does with the same words
+    yaml.unsafe_load(OWNED)  # an unprotected loader runs the same text
     assert Path("owned").exists()
 
 
