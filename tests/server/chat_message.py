@@ -1,4 +1,4 @@
-"""The message that the pieces of a chat completion make up
+"""Joins the pieces of a chat completion to its message
 (https://ai.google.dev/gemini-api/docs/openai).
 """
 
@@ -36,7 +36,9 @@ def chat_message_of(exchange: Exchange) -> dict[str, Any] | None:
 
 
 def _add_call(calls: list[dict[str, Any]], piece: dict[str, Any]) -> None:
-    """Add a piece of a call: one without an id, or with the id and index of the last, goes on."""
+    """Add a piece of a call. A piece without an id, or with the id and index of the last one,
+    continues that call.
+    """
     last = calls[-1] if calls else None
     same = last is not None and all(
         piece.get(key) in (None, "", last.get(key)) for key in ("id", "index")

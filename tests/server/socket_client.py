@@ -58,8 +58,9 @@ def tape(*exchanges: Exchange) -> Cassette:
 
 
 class Seen:
-    """The data that came over a socket: status line, headers as sent, the transfer-coding blocks with their
-    times, and how and when it ended. ``late_s``: how long the client waits before each read.
+    """The data that a socket received: status line, headers as sent, the transfer-coding blocks
+    with their times, and how and when it ended. ``late_s``: the time that the client waits before
+    each read.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Who may ask: programs of this machine, and no web page."""
+"""The allowed callers: programs of this machine, but no web page."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_local_and_allowed_names_may_ask(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", STRANGE)
-def test_other_names_may_not(name: str) -> None:
+def test_other_names_may_not_ask(name: str) -> None:
     callers = Callers("127.0.0.1", ["host.docker.internal"])
     assert find(callers, b"host", name) == f"Host: {name}"
     assert find(callers, b"Origin", f"https://{name}") == f"Origin: https://{name}"
@@ -59,8 +59,8 @@ def test_a_page_without_an_origin_of_its_own_may_not_ask(host: str) -> None:
     assert find(Callers(host), b"origin", "null") == "Origin: null"
 
 
-def test_a_listener_on_all_addresses_answers_to_no_name() -> None:
-    callers = Callers("0.0.0.0")  # nothing listens
+def test_a_listener_on_all_addresses_accepts_ips_but_no_domain() -> None:
+    callers = Callers("0.0.0.0")  # no socket is opened
     assert find(callers, b"host", "10.0.0.7:80") is None
     assert find(callers, b"host", "example.com") == "Host: example.com"
 
@@ -85,7 +85,7 @@ def test_an_allowed_host_is_answered() -> None:
         assert Seen(server, more=header).blocks == DATA
 
 
-def test_a_length_and_a_transfer_coding_are_refused() -> None:
+def test_a_length_beside_a_transfer_coding_is_refused() -> None:
     with serve(tape(answered()), pace="step") as server:
         seen = Seen(server, more="Transfer-Encoding: chunked\r\n")
         assert seen.status == "HTTP/1.1 400 Bad Request"

@@ -20,7 +20,7 @@ from tests.server.socket_client import PATH, WAIT_S, answered, asks, tape
 
 
 class Command:
-    """``harness serve`` as a process; gives the line it prints when it listens."""
+    """``harness serve`` as a process; gives the line that it prints when it listens."""
 
     def __init__(self, *arguments: str) -> None:
         command = [

@@ -33,21 +33,21 @@ def test_one_connection_carries_request_after_request() -> None:
     assert came.count(b"3\r\nabc\r\n0\r\n\r\n") == 3
 
 
-def test_a_whole_address_as_a_proxy_gets_it_counts_by_its_path() -> None:
+def test_a_proxy_request_with_a_whole_url_is_matched_by_its_path() -> None:
     with serve(tape(answered()), pace="step") as server:
         assert Seen(
             server, path=f"http://generativelanguage.googleapis.com{PATH}&key=a://b"
         ).blocks == [data for _, data in READS]
 
 
-def test_an_address_inside_of_a_path_belongs_to_the_path() -> None:
+def test_a_url_inside_a_path_is_part_of_the_path() -> None:
     path = "/v1beta/files/gs://bucket/a"
     with serve(tape(answered(path=path)), pace="step") as server:
         assert Seen(server, path=path).blocks == [data for _, data in READS]
 
 
 @pytest.mark.slow
-def test_a_peer_that_falls_silent_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_connection_of_a_silent_peer_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(serving_connection.Connection, "idle_s", 0.2)
     with serve(tape(answered())) as server:
         host, port = server.base_url.removeprefix("http://").split(":")
@@ -56,7 +56,7 @@ def test_a_peer_that_falls_silent_is_left(monkeypatch: pytest.MonkeyPatch) -> No
             assert peer.recv(1) == b""
 
 
-def test_a_client_that_waits_to_be_asked_for_its_body_is_asked() -> None:
+def test_a_client_that_expects_100_continue_gets_it() -> None:
     with serve(tape(answered()), pace="step") as server:
         seen = Seen(server, more="Expect: 100-continue\r\n")
         host, port = server.base_url.removeprefix("http://").split(":")
@@ -109,7 +109,7 @@ def test_twenty_clients_at_once_each_get_their_own_stream() -> None:
     }
 
 
-def test_what_is_served_and_how_can_change_while_it_runs() -> None:
+def test_the_exchanges_and_options_can_change_while_it_runs() -> None:
     with serve([], pace="step") as server:
         assert Seen(server).status == "HTTP/1.1 404 Not Found"
         server.add(tape(answered()))
@@ -120,7 +120,7 @@ def test_what_is_served_and_how_can_change_while_it_runs() -> None:
         assert (Seen(server).status, len(server.misses)) == ("HTTP/1.1 404 Not Found", 1)
 
 
-def test_a_client_that_comes_at_the_end_is_left_in_silence(
+def test_a_client_that_connects_at_the_end_is_dropped_silently(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     for _ in range(40):
@@ -131,7 +131,7 @@ def test_a_client_that_comes_at_the_end_is_left_in_silence(
     assert caplog.records == []
 
 
-def test_an_address_that_is_taken_is_an_error_of_the_caller() -> None:
+def test_an_address_in_use_raises_an_os_error() -> None:
     with (
         serve([]) as server,
         pytest.raises(OSError, match="in use"),

@@ -1,4 +1,4 @@
-"""``harness serve --dialect anthropic`` as Anthropic's own client for Python finds it."""
+"""``harness serve --dialect anthropic`` as seen by Anthropic's own client for Python."""
 
 from __future__ import annotations
 
@@ -162,8 +162,8 @@ QUESTION: MessageParam = {"role": "user", "content": "Oslo and Rome?"}
 def test_a_conversation_with_tools_finds_its_recorded_turns(
     streamed: bool, server: Server, client: anthropic.Anthropic
 ) -> None:
-    """The second request is found only if every call, id, result and signature stands in it where
-    Gemini gave it out.
+    """The second request is found only if every call, id, result and signature is at the place from
+    which Gemini sent it.
     """
     first = ask(client, [QUESTION], streamed=streamed)
     assert [block.to_dict() for block in first.content] == [
@@ -193,7 +193,7 @@ def test_the_same_turn_asked_again_is_the_same_message(client: anthropic.Anthrop
     assert ask(client, go_on(first)) == second
 
 
-def test_a_cache_mark_of_the_client_makes_no_other_conversation(
+def test_a_cache_mark_of_the_client_does_not_change_the_match(
     client: anthropic.Anthropic,
 ) -> None:
     marked: MessageParam = {
@@ -268,7 +268,7 @@ def test_errors_are_those_of_the_client(
     assert len(server.misses) == (text == "nobody recorded this")
 
 
-def test_a_prompt_that_means_nothing_is_refused_with_its_place(client: anthropic.Anthropic) -> None:
+def test_an_invalid_prompt_is_refused_with_its_place(client: anthropic.Anthropic) -> None:
     hologram: Any = {"role": "user", "content": [{"type": "hologram"}]}
     with pytest.raises(anthropic.BadRequestError, match=r"messages\[0\]"):
         ask(client, [hologram])
@@ -279,9 +279,7 @@ def test_a_body_that_is_not_json_is_refused(server: Server) -> None:
         urllib.request.urlopen(f"{server.base_url}/v1/messages", b"{")
 
 
-def test_a_fault_of_status_is_an_error_of_the_api(
-    server: Server, client: anthropic.Anthropic
-) -> None:
+def test_a_status_fault_is_an_error_of_the_api(server: Server, client: anthropic.Anthropic) -> None:
     server.behave(pace="step", dialect="anthropic", fault="status:503")
     with pytest.raises(anthropic.InternalServerError, match="overloaded_error"):
         ask(client, [QUESTION])

@@ -1,4 +1,4 @@
-"""The requests of our own event models keep the rules of the API, the strict ones too."""
+"""The requests of our own event models keep the rules of the API, including the strict ones."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ OF_THE_TRANSLATION = {rule.name for rule in TOOL_RULES} - {"cached-content"}
 
 
 def broken_rules(body: Any, provider: str, answers: Sequence[Exchange]) -> dict[str, str]:
-    """The rules that a request after these answers breaks, and the API's messages. Rules that the
-    answers themselves break, sent back as they came, can't be kept.
+    """The rules that a request after these answers breaks, with the API's messages. Rules that the
+    unchanged answers break can't be kept, and are not listed.
     """
     broken = _broken(body, provider, answers)
     for answer in answers:
@@ -45,7 +45,7 @@ def broken_rules(body: Any, provider: str, answers: Sequence[Exchange]) -> dict[
 
 
 def _sent_back(answer: Exchange, provider: str) -> dict[str, Any]:
-    """The request that sends an answer back as it came, with a result for each call."""
+    """The request that sends an answer back unchanged, with a result for each call."""
     match provider:
         case "interactions":
             steps = (interaction_of(answer) or {"steps": []})["steps"]
@@ -80,7 +80,7 @@ def _broken(body: Any, provider: str, answers: Sequence[Exchange]) -> dict[str, 
 
 
 def _parts_of(exchange: Exchange) -> list[Any]:
-    """The parts of an answer, piece by piece as they came."""
+    """The parts of an answer, as they came."""
     parts = []
     for frame in frames_of(exchange):
         message = frame.json.get("response", frame.json) if type(frame.json) is dict else {}
@@ -100,7 +100,7 @@ def request_cells(kind: str) -> list[Cell]:
 
 
 def _has_calls_in_text(cell: Cell) -> bool:
-    """Whether an answer has ``<tool_code>``: its signature is the text's, and goes to the call."""
+    """Whether an answer has ``<tool_code>``: the signature of its text then belongs to the call."""
     exchanges = resolve_fixture(cell.case, PROJECT.cassette).exchanges
     return any(wire_facts(exchange, ADAPTERS[cell.column]).blocks for exchange in exchanges)
 

@@ -27,7 +27,7 @@ from tests.server.socket_client import (
 CODE_ASSIST = "/v1internal:streamGenerateContent?alt=sse"
 
 
-def test_a_fault_of_status_answers_what_generates_and_nothing_else() -> None:
+def test_a_status_fault_answers_only_requests_that_generate() -> None:
     with serve(tape(answered()), fault="status:429") as server:
         seen, models = Seen(server), Seen(server, b"", "/v1beta/models", "GET")
         unary = Seen(server, path=UNARY)
@@ -164,7 +164,7 @@ ANSWER_WITH_SIGNATURE = b'data: {"candidates": [{"content": {"parts": [{"functio
 
 @pytest.mark.parametrize("name", HISTORIES)
 @pytest.mark.parametrize("path", [PATH, UNARY, VERTEX, CODE_ASSIST])
-def test_a_history_is_judged_as_the_api_judges_it(name: str, path: str) -> None:
+def test_a_history_is_checked_like_the_api_checks_it(name: str, path: str) -> None:
     contents, message = HISTORIES[name]
     body: dict[str, Any] = {"contents": contents}
     if path == CODE_ASSIST:
@@ -247,7 +247,7 @@ DONE = {
         ("GET", "/v1internal/operations/x", b"", DONE),
     ],
 )
-def test_what_generates_nothing_is_made_up_and_says_so(
+def test_answers_to_other_requests_are_made_up_and_marked(
     method: str, path: str, body: bytes, content: Any
 ) -> None:
     with serve(tape(answered()), pace="step") as server:

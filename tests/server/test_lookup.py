@@ -1,4 +1,4 @@
-"""Which exchange answers a request, and what is said if none does."""
+"""The exchange that answers a request, and the message if there is none."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_equal_requests_are_answered_in_recorded_order() -> None:
         assert server.unused == []
 
 
-def test_the_spelling_of_a_request_and_its_host_do_not_count() -> None:
+def test_the_spelling_of_a_request_and_its_host_are_ignored() -> None:
     recorded = b'{"contents": [{"role": "user", "parts": [{"text": "hi"}]}], "generationConfig": {"topP": 1}}'
     asked = b'{"generation_config":{"top_p":1.0},"contents":[{"parts":[{"text":"hi"}]}]}'
     with serve(tape(answered(body=recorded)), pace="step") as server:
@@ -70,14 +70,14 @@ def test_an_unknown_request_names_the_nearest() -> None:
         ]
 
 
-def test_long_values_of_the_nearest_are_told_in_short() -> None:
+def test_long_values_of_the_nearest_request_are_shortened() -> None:
     with serve(tape(answered()), pace="step") as server:
         Seen(server, asks("book " * 10_000))
         assert len(server.misses[0]) < 1000
         assert "book book" in server.misses[0]
 
 
-def test_by_path_the_body_does_not_count_but_its_history_does() -> None:
+def test_a_match_by_path_ignores_the_body_but_not_its_history() -> None:
     exchanges = [
         answered(((None, b"one"),)),
         answered(((None, b"other model"),), path=PATH.replace(MODEL, "gemini-3-pro")),

@@ -95,7 +95,7 @@ def test_openai_streams_and_calls(stream: Stream, server: Server) -> None:
 
 
 def message_of(error: Any) -> str:
-    """The message in the body, a list of one, which the library does not read."""
+    """The error message in the body, a list with one item, which the library does not read."""
     (wrapped,) = error.body
     message: str = wrapped["error"]["message"]
     return message

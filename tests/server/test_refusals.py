@@ -1,4 +1,4 @@
-"""The requests that the API refuses, as google-genai sees it."""
+"""The requests that the API refuses, as seen by google-genai."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def body(*contents: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 
 def calling(*parts: dict[str, Any], **more: Any) -> dict[str, Any]:
-    """A history with these calls and as many results."""
+    """A history with these calls and the same number of results."""
     results = [result("f") for part in parts if "functionCall" in part]
     return body(USER, turn("model", *parts), turn("user", *results), **more)
 
@@ -75,7 +75,7 @@ CALL = call("f", **SIGNED)
 PLACEHOLDER = "skip_thought_signature_validator"
 THINKING = {"thinkingConfig": {"thinkingBudget": 1, "thinkingLevel": "LOW"}}
 
-# rule → model, a request that breaks it, the API's words, a like request that does not
+# rule → model, a request that breaks it, the API's words, a similar request that keeps it
 CASES: dict[str, tuple[str, dict[str, Any], str, dict[str, Any]]] = {
     "contents-missing": (
         NEW,
@@ -414,7 +414,7 @@ ODD = st.recursive(
 @pytest.mark.slow
 @settings(max_examples=300)
 @given(st.dictionaries(st.sampled_from(NAMES_OF_FIELDS), ODD))
-def test_no_request_breaks_the_rules_themselves(request: dict[str, Any]) -> None:
+def test_the_rules_accept_any_request_without_an_exception(request: dict[str, Any]) -> None:
     identity = Identity("gemini-api", generates=True, model=NEW)
     broken = find_broken_rules(
         json.dumps(request).encode(), identity, lambda: given_by(ANSWERS.exchanges)

@@ -41,7 +41,7 @@ def test_each_read_is_one_block(pace: Any) -> None:
     ],
 )
 def test_no_read_comes_before_its_time(pace: Any, last_ms: float, least_s: float) -> None:
-    """The client gives up long before the latest recorded times."""
+    """The client ends long before the latest recorded times."""
     with serve(tape(answered(((10.0, b"one"), (last_ms, b"two")))), pace=pace) as server:
         seen = Seen(server)
     assert seen.times[-1][0] >= least_s
@@ -60,8 +60,8 @@ def test_at_the_recorded_pace_every_read_comes_at_its_time() -> None:
 
 @pytest.mark.slow
 def test_at_step_a_client_gets_the_reads_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The socket itself sees them apart, not only who parses blocks; with more time between them,
-    since a busy machine reads late.
+    """The socket itself receives them separately, not only a parser of blocks. There is more time
+    between them, since a busy machine reads late.
     """
     monkeypatch.setattr(serving_connection, "GAP_S", 0.02)
     reads = tuple((None, b"x" * 100) for _ in range(20))
@@ -127,7 +127,7 @@ TIMED: list[tuple[Any, list[tuple[float | None, bytes]]]] = [
 
 
 @pytest.mark.parametrize(("cuts", "reads"), TIMED)
-def test_what_is_cut_otherwise_has_the_time_of_its_last_byte(
+def test_a_read_with_other_cuts_has_the_time_of_its_last_byte(
     cuts: Any, reads: list[tuple[float | None, bytes]]
 ) -> None:
     exchange = answered(((100.0, b"ab"), (200.0, b""), (300.0, b"cd"), (None, b"e")))
@@ -176,7 +176,7 @@ def test_status_reason_and_headers_as_recorded() -> None:
         ("9", "reset", True),
     ],
 )
-def test_a_recorded_length_is_said_again_where_it_is_true(
+def test_a_recorded_content_length_is_sent_if_it_is_correct(
     message: str, end: str, kept: bool
 ) -> None:
     with serve(
@@ -231,7 +231,7 @@ def test_an_aborted_stream_waits_for_its_client_to_leave(
     assert time.monotonic() - began >= 0.3
 
 
-def test_an_answer_that_may_have_no_body_has_none() -> None:
+def test_an_answer_with_status_204_has_no_body() -> None:
     request = (
         f"POST {PATH} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(asks('hi'))}\r\n\r\n".encode()
         + asks("hi")
@@ -251,7 +251,7 @@ def test_an_answer_that_may_have_no_body_has_none() -> None:
     assert b"data: {" not in came
 
 
-def test_a_recorded_header_that_no_answer_may_have_is_told() -> None:
+def test_an_illegal_recorded_header_is_reported() -> None:
     with serve(tape(answered(headers={"X-Odd": ["one\ntwo"]})), pace="step") as server:
         seen = Seen(server)
     assert seen.status == "HTTP/1.1 500 Internal Server Error"
@@ -288,7 +288,7 @@ def test_faults(fault: str, blocks: int, end: str, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.slow
-def test_a_stalled_stream_says_nothing_more_and_stays_open() -> None:
+def test_a_stalled_stream_sends_no_more_data_and_stays_open() -> None:
     with serve(tape(answered()), pace="step", fault="stall:1") as server:
         host, port = server.base_url.removeprefix("http://").split(":")
         with socket.create_connection((host, int(port)), timeout=0.4) as peer:

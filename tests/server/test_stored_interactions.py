@@ -152,7 +152,7 @@ def test_google_genai_calls_and_sends_the_result(stream: Asked, server: Server) 
 def test_google_genai_meets_errors(stream: Asked, server: Server) -> None:
     with pytest.raises(Exception, match="peer closed connection"):
         stream(server.base_url, asked("cut"))
-    # The library passes over a document without `data:`; the stream just ends.
+    # The library ignores a document without `data:`; the stream just ends.
     assert text_of(stream(server.base_url, asked("broken"))) == "Grüße"
     with client_of(server.base_url) as client:
         with pytest.raises(Exception, match="rate_limit_exceeded") as caught:
@@ -266,7 +266,7 @@ def test_the_pieces_of_every_step_make_up_the_fetched_one() -> None:
         ("interaction.status_update", {"interaction_id": "v1_a", "status": "incomplete"}),
     ]
     stream = interaction_stream(*(interaction_event(kind, **fields) for kind, fields in events))
-    # Without its end, the stream has no status but the one of the update.
+    # Without its end, the stream has only the status of the update.
     cut = exchange(INTERACTIONS, asked("all", stream=True), *stream[:-2], end="cut")
     with serve(tape(cut)) as server:
         fetched = httpx2.get(f"{server.base_url}{INTERACTIONS}/v1_a").json()

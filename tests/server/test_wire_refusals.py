@@ -260,7 +260,7 @@ SIGNED_TEXT = {**ANSWERED, "extra_content": {"google": {"thought_signature": "T1
 
 @pytest.fixture(name="server", scope="module")
 def _server() -> Iterator[Server]:
-    """Answers every request of both wires and modes by path, if it does not refuse it."""
+    """Answers every request of both wires and modes by path, unless it refuses it."""
     whole = {"choices": [{"finish_reason": "stop", "index": 0, "message": SIGNED_TEXT}]}
     plain = json.dumps({**whole, "id": "r", "object": "chat.completion"}).encode()
     unary = {"model": OTHER, "input": "x"}

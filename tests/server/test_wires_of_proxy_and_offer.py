@@ -124,7 +124,7 @@ def test_an_offered_interaction_is_polled_after_it_was_answered() -> None:
         (exchange(CHAT, {"stream": True}, *CHAT_CALLING), INTERACTIONS),
     ],
 )
-def test_another_wire_is_a_miss(offered: Exchange, path: str) -> None:
+def test_a_request_on_another_wire_is_a_miss(offered: Exchange, path: str) -> None:
     with serve(pace="instant") as server, server.offer(offered) as offer:
         missed = post(offer.base_url + path, {"stream": True})
         assert (missed.status_code, offer.answered) == (404, 0)

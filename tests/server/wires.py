@@ -60,7 +60,7 @@ def interaction_stream(
 
 
 def step(index: int, start: dict[str, Any], *deltas: dict[str, Any], ids: bool = False) -> bytes:
-    """The events of one step, in one read; with ``ids`` each has an ``event_id``."""
+    """The events of one step in one read; with ``ids`` each event has an ``event_id``."""
     named = [
         ("step.start", {"step": start}),
         *(("step.delta", {"delta": delta}) for delta in deltas),
