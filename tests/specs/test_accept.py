@@ -105,7 +105,7 @@ def test_forms_of_an_empty_expectation(before: str, after: str) -> None:
     )
 
 
-def test_a_case_in_braces() -> None:
+def test_a_case_in_flow_style_is_filled_in() -> None:
     assert (
         accept("harness: 1\ncases: [{case: a, expect: {events: }}]\n", "a", "events", [])
         == "harness: 1\ncases: [{case: a, reviewed: no, expect: {events: []}}]\n"
@@ -269,7 +269,7 @@ def test_an_unknown_case_is_an_error(text: str) -> None:
         accept(text, "a", "x", [])
 
 
-def test_other_cases_may_be_broken() -> None:
+def test_a_case_is_filled_in_beside_broken_cases() -> None:
     assert accept("cases: [word, {x: 1}, {case: a, expect: {x: }}]", "a", "x", []) == (
         "cases: [word, {x: 1}, {case: a, reviewed: no, expect: {x: []}}]"
     )

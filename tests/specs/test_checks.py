@@ -239,7 +239,7 @@ def test_at_most_100_problems_are_listed(group: str) -> None:
     assert first[-1][1] == "there are more; the first 100 problems are listed"
 
 
-def test_a_long_word_is_compared_by_its_beginning() -> None:
+def test_only_the_beginning_of_a_long_word_is_compared() -> None:
     [(_, message)] = problems(
         edited(("text.streaming", "k" * 40 + "x" * 500_000)),
         features=["k" * 40, *(f"g.{n}" for n in range(60))],

@@ -1,4 +1,4 @@
-"""A spec that was read before gives the same cases; anything else than that is read again."""
+"""A spec from the cache gives the same cases; any change leads to a new reading."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reader of spec files, with hostile text too."""
+"""The reader of spec files, including hostile text."""
 
 from __future__ import annotations
 

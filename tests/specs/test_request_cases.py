@@ -1,5 +1,5 @@
-"""Request and conversation cases: how they are checked and judged, with a small request translator
-in place of a dialect's.
+"""Request and conversation cases: their checks and their judgement, with a small request translator
+instead of a dialect's.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def read(text: str) -> list[Case]:
     )
 
 
-def test_both_kinds_are_read() -> None:
+def test_request_and_conversation_cases_are_read() -> None:
     [request], [conversation] = read(REQUEST), read(CONVERSATION)
     assert (request.kind, request.prompt["mind"], request.options) == (
         "request",
@@ -240,7 +240,7 @@ def judged(
     return result.verdict, [finding.path for finding in result.findings] or [result.reason]
 
 
-def test_a_request_is_compared_as_the_api_reads_it() -> None:
+def test_a_request_is_compared_by_its_meaning_for_the_api() -> None:
     expected = {"request": {"contents": {"role": "user", "said": "Hi", "signatures": []}}}
     assert judged(prompt={"mind": FIRST}, expect={"mind": expected}) == ("passed", [""])
 
@@ -275,7 +275,7 @@ def test_an_error_can_be_expected() -> None:
 TURNS = [{"prompt": {"mind": FIRST}}, {"results": [{"error": "no"}]}]
 
 
-def test_a_conversation_must_send_what_was_recorded() -> None:
+def test_a_conversation_must_send_the_recorded_requests() -> None:
     keys: dict[str, Any] = {"cassette": "x/y", "expect": {"mind": "recorded"}}
     assert judged(**keys, turns=TURNS) == ("passed", [""])
     assert judged(**keys, turns=[TURNS[0], {"results": [{"result": "no"}]}]) == (

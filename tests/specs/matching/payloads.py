@@ -43,9 +43,7 @@ def block(index: int, text: str, tool: int | None = None) -> Payloads:
 
 
 def message(blocks: list[tuple[str, bool]]) -> Payloads:
-    """A message of the anthropic dialect: for each block its text, and whether it is a tool
-    call.
-    """
+    """A message of the anthropic dialect: for each block, its text and whether it is a tool call."""
     payloads: Payloads = [{"type": "message_start", "message": {"id": "msg_1"}}]
     tools = 0
     for index, (text, is_tool) in enumerate(blocks):

@@ -50,7 +50,7 @@ EXPECTATIONS = st.recursive(
 
 
 def copy(value: Json) -> Json:
-    """The same value with other objects, keys in another order, whole numbers as floats."""
+    """The same value made of other objects, with keys in another order and whole numbers as floats."""
     if isinstance(value, dict):
         return {key: copy(value[key]) for key in reversed(value)}
     if isinstance(value, list):

@@ -171,7 +171,9 @@ MOVED = [
 
 
 @pytest.mark.parametrize(("numbers", "by", "finding"), MOVED)
-def test_numbers_may_be_wrong_with_nothing_lost(numbers: range, by: int, finding: Mismatch) -> None:
+def test_wrong_numbers_without_a_lost_item_are_one_finding(
+    numbers: range, by: int, finding: Mismatch
+) -> None:
     expected = message(TEXTS[:20])
     assert compare(expected, change(expected, numbers, by)) == [finding]
 

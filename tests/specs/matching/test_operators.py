@@ -1,4 +1,4 @@
-"""Operators: the values they accept, their findings, and the faults in how they are written."""
+"""Operators: the values that they accept, their findings, and the errors in their notation."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def test_the_first_use_binds_a_name_even_in_an_item_that_differs() -> None:
     assert "$same: id" in mismatches[1].note
 
 
-def test_names_survive_an_item_that_is_missing() -> None:
+def test_names_stay_bound_after_a_missing_item() -> None:
     expected = [{"type": kind, "id": {"$same": "id"}} for kind in "abcd"]
     actual = [{"type": kind, "id": 7} for kind in "acd"]
     assert findings(expected, actual) == [("[1]", "missing")]
@@ -150,7 +150,7 @@ def test_items_with_operators_are_aligned_by_what_they_accept() -> None:
     ]
 
 
-def test_an_item_with_operators_may_stand_for_a_piece_of_text() -> None:
+def test_an_item_with_operators_may_match_a_piece_of_text() -> None:
     expected = deltas("a", "b", "c", "d", "e")
     expected[2] = {"type": "TEXT_DELTA", "delta": {"$any": "string"}, "text_id": "text_1"}
     assert findings(expected, deltas("a", "x", "b", "c", "d", "f", "e")) == [
@@ -159,7 +159,7 @@ def test_an_item_with_operators_may_stand_for_a_piece_of_text() -> None:
     ]
 
 
-def test_an_item_with_operators_may_stand_for_the_whole_text() -> None:
+def test_an_item_with_operators_may_match_the_whole_text() -> None:
     expected = [
         {"type": "D", "delta": {"$any": "string"}},
         {"type": "E"},
@@ -247,7 +247,7 @@ def test_other_dollar_keys_are_data(data: Json) -> None:
         ({"a": 1, "$oneOf": []}, ("$oneOf",), "; write data with such a key below $literal"),
     ],
 )
-def test_a_misspelt_operator_is_a_fault_wherever_it_stands(
+def test_a_misspelt_operator_is_a_fault_at_any_place(
     expected: Json, path: tuple[str | int, ...], words: str
 ) -> None:
     [(place, message)] = check_expectation(expected)
@@ -256,7 +256,7 @@ def test_a_misspelt_operator_is_a_fault_wherever_it_stands(
 
 
 @pytest.mark.slow
-def test_a_search_without_end_is_given_up_with_a_note() -> None:
+def test_a_search_that_takes_too_long_is_stopped_with_a_note() -> None:
     items = [{"a": {"$same": name}, "b": {"$same": f"{name}x"}} for name in "abcdefghijkl"]
     mismatches = compare(
         {"$unordered": [*items, {"$re": "no"}]}, [{"a": n, "b": n} for n in range(12)] + [{}]
@@ -264,7 +264,7 @@ def test_a_search_without_end_is_given_up_with_a_note() -> None:
     assert "given up" in mismatches[-1].note
 
 
-def test_a_search_without_names_never_goes_back() -> None:
+def test_a_search_without_names_needs_no_backtracking() -> None:
     (mismatch,) = compare({"$contains": [{"$any": "integer"}] * 30 + ["no"]}, [1] * 60)
     assert mismatch.path == "$contains[30]"
 
@@ -312,9 +312,7 @@ def test_contains_shows_where_the_next_item_of_the_kind_differs() -> None:
         ("say", ""),
     ],
 )
-def test_contains_shows_where_the_nearest_item_without_a_kind_differs(
-    item: object, note: str
-) -> None:
+def test_contains_shows_the_difference_of_the_nearest_item(item: object, note: str) -> None:
     items = ["text", {"say": "Hello", "n": 1}, {"over": {"by": 2}}]
     (mismatch,) = compare({"$contains": [item]}, items)
     assert mismatch.note == f"no item after the previous match is as expected{note}"

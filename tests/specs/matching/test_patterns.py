@@ -95,7 +95,7 @@ def test_a_text_too_long_for_a_pattern_is_a_finding() -> None:
     assert mismatch.note == ("a text of 100,001 characters is too long for $re (at most 100,000)")
 
 
-def test_patterns_that_take_too_many_steps_are_given_up() -> None:
+def test_patterns_that_take_too_many_steps_are_stopped() -> None:
     expected = [{"$re": f"(((a?){{9}}){{9}}){{9}}{n}"} for n in range(20)]
     mismatches = compare(expected, [f"{'a' * 99_990}{n}" for n in range(19)])
     assert "given up" in mismatches[-1].note

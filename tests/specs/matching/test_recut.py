@@ -1,4 +1,4 @@
-"""One text that was cut differently."""
+"""The same text with other cuts."""
 
 from __future__ import annotations
 
