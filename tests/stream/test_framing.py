@@ -147,7 +147,7 @@ def test_numbers_and_surrogates_keep_their_value(text: bytes, value: Any) -> Non
 
 
 @pytest.mark.parametrize("text", [b"NaN", b"Infinity", b"1e400", b"[1,]", b"'a'", b"", b'"\x01"'])
-def test_what_is_no_json_is_refused(text: bytes) -> None:
+def test_text_that_is_not_json_is_refused(text: bytes) -> None:
     with pytest.raises(ValueError, match=r"."):
         decode_json(text)
 
@@ -162,7 +162,7 @@ def test_nesting_is_bounded(depth: int) -> None:
         assert frame.raw == value.decode()
 
 
-def test_brackets_in_text_are_no_nesting() -> None:
+def test_brackets_in_text_are_not_counted_as_nesting() -> None:
     text = "[" * 5000 + '"' + "{" * 5000
     assert decode_json(json.dumps(text).encode()) == text
 

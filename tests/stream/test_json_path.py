@@ -1,4 +1,4 @@
-"""Objects are put together from pieces that name their place by a JSON path."""
+"""Objects are built from pieces that name their place by a JSON path."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from harness.stream.json_path import (
         ("$", ()),
     ],
 )
-def test_paths_with_one_goal_are_read(path: str, steps: tuple[str | int, ...]) -> None:
+def test_paths_to_a_single_place_are_read(path: str, steps: tuple[str | int, ...]) -> None:
     assert read_path(path) == steps
 
 
@@ -54,7 +54,7 @@ def test_paths_with_one_goal_are_read(path: str, steps: tuple[str | int, ...]) -
         "$" + ".a" * (MAX_STEPS + 1),
     ],
 )
-def test_other_paths_are_not(path: str) -> None:
+def test_other_paths_are_not_read(path: str) -> None:
     assert read_path(path) is None
 
 
@@ -77,7 +77,7 @@ def test_string_pieces_join_in_any_spelling_of_the_path() -> None:
     )
 
 
-def test_the_object_can_be_looked_at_on_the_way() -> None:
+def test_an_unfinished_object_can_be_read() -> None:
     assembly = Assembly()
     assembly.add("$.a", "x", True)
     assembly.add("$.a", "y", True)
@@ -93,7 +93,7 @@ def test_arrays_grow_and_gaps_are_null_until_they_are_filled() -> None:
 @pytest.mark.parametrize(
     "path", ["$.a", "$.a.b", "$.a[0]", "$.b", "$.c.d", "$.c['0']", "$", "", "b"]
 )
-def test_what_cannot_stand_somewhere_changes_nothing(path: str) -> None:
+def test_a_value_at_an_impossible_place_changes_nothing(path: str) -> None:
     before = [("$.a", "x"), ("$.b", 1), ("$.c[0]", 1)]
     assert assemble(*before, (path, True)) == (
         {"a": "x", "b": 1, "c": [1]},

@@ -5,7 +5,7 @@ from __future__ import annotations
 from harness.stream.session import Session
 
 
-def test_ids_that_were_invented_are_bounded() -> None:
+def test_the_number_of_remembered_invented_ids_is_bounded() -> None:
     session = Session(limit=2)
     session.call_id("wire", "call")
     given = [session.next_id("call") for _ in range(30)]

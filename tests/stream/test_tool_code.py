@@ -1,6 +1,4 @@
-"""``<tool_code>`` blocks are found whatever the cuts, and their bodies are read without being
-run.
-"""
+"""``<tool_code>`` blocks are found with any cuts, and their bodies are read without being run."""
 
 from __future__ import annotations
 
@@ -18,7 +16,7 @@ from harness.stream.tool_code import MAX_DEPTH, Block, Splitter, infer_name, par
 
 
 def split(*pieces: str) -> list[str | Block]:
-    """All that comes out, adjacent text joined."""
+    """The whole output, with adjacent texts joined."""
     splitter = Splitter()
     found: list[str | Block] = []
     for item in [*(item for piece in pieces for item in splitter.feed(piece)), splitter.close()]:
@@ -146,7 +144,7 @@ def test_bodies_that_are_calls(text: str, name: str | None, arguments: dict[str,
     assert json.loads(json.dumps(body.arguments)) == arguments
 
 
-def test_what_stands_beside_name_and_arguments_is_told() -> None:
+def test_fields_beside_name_and_arguments_are_returned() -> None:
     body = parse_body(
         '{"id": 7, "tool_name": "f", "name": "g", "args": {"a": 1}, "input": {"b": 2}}'
     )
@@ -200,7 +198,7 @@ def test_what_stands_beside_name_and_arguments_is_told() -> None:
         "f(a='" + "x" * (1 << 20) + "')",
     ],
 )
-def test_bodies_that_are_not(text: str) -> None:
+def test_bodies_that_are_not_calls(text: str) -> None:
     assert parse_body(text) is None
 
 
@@ -223,12 +221,12 @@ def test_bodies_that_are_not(text: str) -> None:
         "```" + " " * 500_000,
     ],
 )
-def test_hostile_bodies_are_refused_soon(hostile: str) -> None:
+def test_hostile_bodies_are_refused_quickly(hostile: str) -> None:
     assert parse_body(hostile) is None
 
 
 @given(st.text(alphabet="f(a=)[]{}'\"\\,:.-+1 \n#TrueNone", max_size=60))
-def test_no_body_raises(text: str) -> None:
+def test_no_body_raises_an_exception(text: str) -> None:
     parse_body(f"f(a={text})")
     parse_body(text)
 
