@@ -1,4 +1,4 @@
-"""Adapters for tests: one of our own with a replay function in place of `harness.replay`."""
+"""Adapters for tests: one of our own with a replay function instead of `harness.replay`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Replay = Callable[..., Items]
 
 
 def events_of(replay: Replay, dialect: str = "") -> Adapter:
-    """The canonical events that a replay function gives, whatever the dialect."""
+    """The canonical events of a replay function, independent of the dialect."""
 
     def run(exchange: Exchange, options: RunOptions) -> Output:
         items = replay(
@@ -28,7 +28,7 @@ def events_of(replay: Replay, dialect: str = "") -> Adapter:
 
 
 def payloads_of(replay: Replay, dialect: str = "unified-llm") -> Adapter:
-    """The payloads of a dialect that a replay function gives."""
+    """The payloads of a replay function for a dialect."""
 
     def run(exchange: Exchange, options: RunOptions) -> Output:
         session = Session(context=options.context, limit=1 << 62)

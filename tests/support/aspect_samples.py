@@ -1,4 +1,4 @@
-"""Results of ``harness judge`` to make pages of: every verdict, every block, hostile texts."""
+"""Results of ``harness judge`` for tests of pages: every verdict, every block, hostile texts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def evidence(text: str = "frame 7") -> AspectEvidence:
 
 
 def cell(cassette: str = "gemini-api/a", exchange: int = 1, **verdicts: str) -> AspectCell:
-    """A cell with these verdicts, and evidence for those that are red."""
+    """A cell with these verdicts, and with evidence for the red ones."""
     red = [aspect for aspect, verdict in verdicts.items() if verdict in ("lost", "wrong", "raised")]
     return AspectCell(
         cassette,

@@ -37,7 +37,7 @@ def row(name: str, **columns: Any) -> dict[str, Any]:
 
 
 def write_lines(path: Path, *rows: Any) -> Path:
-    """A file of JSON lines; a text is a line as it is."""
+    """A file of JSON lines; a string is written as a line unchanged."""
     lines = [line if isinstance(line, str) else json.dumps(line) for line in rows]
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     return path
@@ -82,6 +82,6 @@ def replay(exchange):
 
 
 def write_shim(folder: Path, name: str, change: str = "") -> Target:
-    """An adapter of a user, whose text ends with ``change``."""
+    """A user's adapter that adds ``change`` to the end of its text."""
     (folder / f"{name}.py").write_text(SHIM.format(change=change), encoding="utf-8")
     return Target(f"{name}:replay", name, "1", "facts")

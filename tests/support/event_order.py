@@ -1,4 +1,4 @@
-"""Whether canonical events come in their legal order."""
+"""Checks whether canonical events are in legal order."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from harness.stream.events import ORDER
 
 
 def out_of_order(kinds: list[str]) -> int | None:
-    """Walk `ORDER`; the index of the first kind that may not stand where it stands, or None."""
+    """The index of the first event whose kind is illegal at its place by `ORDER`, or None."""
     state = "fresh"
     for index, kind in enumerate(kinds):
         following = ORDER[state].get(kind)

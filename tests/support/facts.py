@@ -24,6 +24,6 @@ def gather(
 
 
 def losses(wire: Facts, carried: Facts, dialect: str, *, interrupted: bool = False) -> list[str]:
-    """What ``carried`` lacks or invents."""
+    """The facts that ``carried`` lacks or invents."""
     compare = event_differences if dialect == "events" else DIALECTS[dialect].differences
     return compare(wire, carried, interrupted)

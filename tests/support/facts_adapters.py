@@ -18,7 +18,7 @@ FEW = Effort(24, 8, 60, bytewise=False)
 
 
 def faithful(exchange: Exchange, options: RunOptions) -> Transcript:
-    """The canonical events as native events; the facts stand beside the last one."""
+    """The canonical events as native events; the last one has the facts."""
     events = replay(
         exchange, provider=options.provider, layer="events", tool_code=options.tool_code
     )
@@ -28,7 +28,7 @@ def faithful(exchange: Exchange, options: RunOptions) -> Transcript:
 
 
 def facts_adapter(change: Change = lambda transcript: transcript, name: str = "planted") -> Adapter:
-    """The faithful adapter with a change of every transcript."""
+    """The faithful adapter with a change to every transcript."""
 
     def run(exchange: Exchange, options: RunOptions) -> Output:
         return Output.of_transcript(change(faithful(exchange, options)))

@@ -17,8 +17,8 @@ START: Final = "fresh"
 
 
 def draw(order: Mapping[str, Mapping[str, str]], final: Collection[str]) -> str:
-    """The diagram; labels that lead from one state to the same other stand at one arrow, in the
-    order of the table.
+    """The diagram; labels with the same start and target state share one arrow, in the order of the
+    table.
     """
     lines = ["stateDiagram-v2", f"    [*] --> {START}"]
     for state, following in order.items():
@@ -30,11 +30,11 @@ def draw(order: Mapping[str, Mapping[str, str]], final: Collection[str]) -> str:
 
 
 def _id(state: str) -> str:
-    """Mermaid's names of states have no blanks."""
+    """Mermaid's names of states can't contain blanks."""
     return state.replace(" ", "_")
 
 
 def grammars() -> dict[str, str]:
-    """Every grammar of the laws by its name, drawn: ``events`` and the dialects."""
+    """Every grammar of the laws as a diagram, by name: ``events`` and the dialects."""
     drawn = {name: draw(dialect.order, dialect.final) for name, dialect in DIALECTS.items()}
     return {"events": draw(ORDER, ORDER), **drawn}

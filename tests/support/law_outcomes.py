@@ -1,5 +1,5 @@
-"""The outcomes of all laws for an exchange and adapters that keep them, counted from the table of
-laws.
+"""The expected outcomes of all laws for an exchange and adapters that keep them, counted from the
+table of laws.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from harness.stream.exchange import Exchange
 
 
 def outcomes(exchange: Exchange, *adapters: Adapter) -> dict[str, int]:
-    """How many items pass, and how many are skipped since their law is not asked."""
+    """The number of items that pass, and of items that are skipped since their law is not asked."""
     reasons = [
         cell.law.unasked(cell.exchange, cell.adapter)
         for cell in cells("counted", (exchange,), adapters)

@@ -1,4 +1,4 @@
-"""Draws lists of canonical events in legal order, and says which of them are the answer."""
+"""Draws lists of canonical events in legal order, and returns those that belong to the answer."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def legal_events(draw: st.DrawFn) -> list[ev.Event]:
         kinds = sorted(ev.ORDER[state])
         if not kinds:
             break
-        if draw(st.integers(0, 7)):  # the ends are rare, so that streams grow
+        if draw(st.integers(0, 7)):  # ends are rare, so that streams become long
             kinds = [kind for kind in kinds if kind not in ("error", "incomplete")]
         kind = draw(st.sampled_from(kinds))
         event = draw(PARTS[kind])

@@ -8,7 +8,7 @@ FIELDS: Final = (b'"text":"second"', b'"index":0', b'"modelVersion":"other"', b'
 
 
 def damage(messages: list[bytes], chance: Random, times: int = 3) -> list[bytes]:
-    """The messages with a few damages in any of them."""
+    """The messages with a few random damages."""
     damaged = list(messages)
     for _ in range(min(times, len(damaged))):
         place = chance.randrange(len(damaged))
@@ -21,7 +21,7 @@ def _replace(old: bytes, new: bytes) -> Callable[[bytes, Random], bytes]:
 
 
 def _twice(data: bytes, chance: Random) -> bytes:
-    """One of the fields a second time, with another value."""
+    """One of the fields twice, with another value."""
     field = chance.choice(FIELDS)
     places = [at for at in range(len(data)) if data[at] == 0x7B]
     at = chance.choice(places) + 1 if places else 0

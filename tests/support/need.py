@@ -1,4 +1,4 @@
-"""Skips a test whose machine lacks something, unless HARNESS_REQUIRE names it."""
+"""Skips a test if the machine lacks something, unless HARNESS_REQUIRE names it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import pytest
 
 
 def need(name: str, there: object, reason: str) -> None:
-    """Go on if ``there`` is true; else skip with the reason, or fail where HARNESS_REQUIRE (names
-    joined by commas) has the name.
+    """Continue if ``there`` is true. Otherwise skip with the reason, or fail if HARNESS_REQUIRE
+    (names joined by commas) contains the name.
     """
     if there:
         return

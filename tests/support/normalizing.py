@@ -1,4 +1,4 @@
-"""Short words for the tests of normalizers: messages in, events as plain data out."""
+"""Short functions for the tests of normalizers: messages in, events as plain data out."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def read(
     tool_code: bool = False,
     headers: dict[str, str] | None = None,
 ) -> list[Json]:
-    """All events of some messages, as plain data; a string is a frame that is no JSON."""
+    """All events of the messages as plain data; a string is a frame that is not JSON."""
     normalizer = PROVIDERS["gemini-api"].normalizer(Answer(status, headers or {}, None, tool_code))
     return read_with(normalizer, [frame(message) for message in messages], end)
 
@@ -50,7 +50,7 @@ def parts(*given: Json) -> Json:
 
 
 def content(*messages: Json, **settings: Any) -> list[Json]:
-    """What `read` gives, without the `start` that comes first."""
+    """The result of `read` without the leading `start`."""
     first, *others = read(*messages, **settings)
     assert first["kind"] == "start"
     return others

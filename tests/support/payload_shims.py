@@ -1,4 +1,4 @@
-"""Shims over the payloads of our event models, as a stranger would write them from their docs: each
+"""Shims over the payloads of our event models, as a user would write them from the docs: each
 payload with its facts, and with the event model's own ids and words.
 """
 

@@ -1,5 +1,5 @@
-"""A loopback server that says byte for byte what a test tells it, and when: answers, cuts and
-resets that no HTTP library would make.
+"""A loopback server that sends exact bytes at given times: answers, cuts and resets that no HTTP
+library would make.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding
 
 
 class Connection:
-    """One request that came, and the answering of it."""
+    """One received request, with methods to answer it."""
 
     def __init__(self, peer: socket.socket, request: bytes) -> None:
         self.peer = peer
@@ -28,7 +28,7 @@ class Connection:
         self.peer.sendall(data)
 
     def piece(self, data: bytes) -> None:
-        """One piece of a body of no declared length (RFC 9112, 7.1)."""
+        """One piece of a body of undeclared length (RFC 9112, 7.1)."""
         self.send(b"%x\r\n%s\r\n" % (len(data), data))
 
     def finish(self) -> None:
@@ -41,8 +41,8 @@ class Connection:
 
 @contextmanager
 def raw_server(*scripts: Script, tls: ssl.SSLContext | None = None) -> Iterator[str]:
-    """Serve request after request with script after script, the last again and again; gives the
-    base URL, with ``tls`` an https one.
+    """Serve request after request with script after script; the last script is repeated. Gives the
+    base URL, an https one with ``tls``.
     """
     listening = socket.create_server(("127.0.0.1", 0))
     left = list(scripts)
@@ -70,7 +70,7 @@ def raw_server(*scripts: Script, tls: ssl.SSLContext | None = None) -> Iterator[
                 peer, _ = listening.accept()
             except OSError:
                 return
-            # A small piece would wait for the receipt of the one before it, and a reset would drop it.
+            # A small piece would wait for the ACK of the previous one, and a reset would drop it.
             peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             open_peers.append(peer)
             threading.Thread(target=serve, args=(peer,), daemon=True).start()
@@ -88,7 +88,7 @@ def raw_server(*scripts: Script, tls: ssl.SSLContext | None = None) -> Iterator[
 
 
 def read_request(peer: socket.socket) -> bytes:
-    """Head and body of the next request, empty where the client has gone."""
+    """Head and body of the next request, empty if the client has left."""
     data = bytearray()
     while b"\r\n\r\n" not in data[-65_540:]:
         more = peer.recv(65536)
@@ -109,9 +109,7 @@ def read_request(peer: socket.socket) -> bytes:
 def streaming(
     *pieces: bytes, end: str = "complete", gate: threading.Semaphore | None = None
 ) -> Script:
-    """A script of one chunked answer; with ``gate`` each piece but the first waits until the test
-    lets it go.
-    """
+    """A script of one chunked answer; with ``gate`` each piece except the first waits for the test."""
 
     def script(connection: Connection) -> None:
         connection.send(HEAD)

@@ -1,5 +1,5 @@
-"""Results to make reports of: every verdict, texts that try to break out of their place, and as
-many cells as one wants.
+"""Results for tests of reports: every verdict, texts that try to break out of their place, and any
+number of cells.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ WRITTEN = Origin("written", date="2026-11-22")
 def result(
     verdict: Verdict = "passed", case: str = "two-calls", adapter: str = "anthropic", **changes: Any
 ) -> CaseResult:
-    """A cell; ``changes`` are any of its fields."""
+    """A cell; ``changes`` replace any of its fields."""
     whole: dict[str, Any] = {
         "spec": "gemini-api/tool-calls.yaml",
         "line": 3,
@@ -158,8 +158,8 @@ def run_of(
     columns: tuple[str, ...] = THREE,
     number: int = 2,
 ) -> list[CaseResult]:
-    """Cells as a run makes them, each case on a stream of its own; ``number`` findings where they
-    aren't passed.
+    """Cells as in a run, each case with a stream of its own; cells that aren't passed have
+    ``number`` findings.
     """
     evidence = Evidence(
         Stream(

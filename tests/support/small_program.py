@@ -1,4 +1,4 @@
-"""A program that does as its first argument says, for the tests of warm processes."""
+"""A program that behaves as its first argument says, for the tests of warm processes."""
 
 import os
 import sys

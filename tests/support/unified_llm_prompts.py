@@ -1,4 +1,4 @@
-"""Prompts of unified-llm in a few words, and the requests that are made of them."""
+"""Short prompts of unified-llm, and the requests made from them."""
 
 from __future__ import annotations
 

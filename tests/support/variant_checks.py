@@ -1,4 +1,4 @@
-"""The checks of the wire variants of every wire, for an exchange that has everything."""
+"""The checks of the wire variants of every wire, for an exchange that has every feature."""
 
 from __future__ import annotations
 
@@ -34,7 +34,9 @@ def assert_faithful(exchanges: Iterable[Exchange], dialect: str = "unified-llm")
 
 
 def broken_relations(exchange: Exchange, fault: Callable[[Exchange], bytes | None]) -> set[str]:
-    """The variants whose relation breaks for a reader that gets another body; None: the same."""
+    """The variants whose relation breaks for a reader that gets another body; None means the same
+    body.
+    """
     read = reader("unified-llm")
 
     def faulty(variant: Exchange) -> Facts:

@@ -1,4 +1,4 @@
-"""Answers of the wire in a few words, and what is red of a transcript of them."""
+"""Short answers of the wire, and the red aspects of a transcript of them."""
 
 from __future__ import annotations
 

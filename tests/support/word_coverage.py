@@ -1,4 +1,6 @@
-"""Which words of a wire the exchanges of its cases show, for the tests that ask for every word."""
+"""The words of a wire that the exchanges of its cases contain, for the tests that require every
+word.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ def words_of_cases(spec: str, read_words: Callable[[Exchange], Words]) -> Shown:
 
 
 def naming(table: str, word: str, among: Iterable[tuple[str, Words]]) -> list[str]:
-    """The cases whose exchange has a word."""
+    """The cases whose exchange contains a word."""
     return [name for name, words in among if word in words[table]]
 
 
