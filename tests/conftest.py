@@ -17,7 +17,7 @@ for _name in ("cassette_use", "checks", "laws", "replay_use", "specs", "summary"
 
 
 NO_HYPOTHESIS = "no:hypothesispytest"
-"""Imports hypothesis at the end of each run, which is a third of the time of a small one."""
+"""It imports hypothesis at the end of each run, which takes a third of the time of a small run."""
 
 
 @pytest.fixture

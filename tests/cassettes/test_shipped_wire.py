@@ -18,14 +18,14 @@ from harness.stream.exchange import Exchange
 
 CASSETTES = Path(__file__).parents[2] / "cassettes"
 URL_SAFE = {"gemini-api/model-dump"}
-"""Objects of google-genai, which writes base64 in the URL-safe alphabet."""
+"""Objects written by google-genai, which uses the URL-safe base64 alphabet."""
 UNSIGNED = {
     "code-assist/anthropic-tool-code.2": "the conversation asks for this model",
     "gemini-api/repeated-calls.2": "the case is about a call that comes twice",
     "gemini-api/repeated-calls.6": "the case is about a call that comes twice",
     "vertex-ai/signed-thought-then-call.1": "the signature stands on the thought before the call",
 }
-"""Answers of Gemini 3 models whose calls have no signature → why."""
+"""Answers of Gemini 3 models whose calls have no signature → the reason."""
 
 
 @cache

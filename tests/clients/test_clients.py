@@ -31,8 +31,9 @@ MODEL: Final = "gemini-3-flash-preview"
 PATH: Final = f"/v1beta/models/{MODEL}:streamGenerateContent?alt=sse"
 WAIT_S: Final = 60
 READ_MS: Final = 60.0
-"""Between two reads. @google/genai takes an error inside a stream for one only where it comes in a
-read of its own, and Node joins what comes close together."""
+"""The pause between two reads. @google/genai recognizes an error inside a stream only in a read of
+its own, and Node joins reads that come close together.
+"""
 
 PLAN = b'data: {"candidates": [{"content": {"parts": [{"text": "**Plan**","thought": true}],"role": "model"}}],"responseId": "r"}\r\n\r\n'
 TEXT = b'data: {"candidates": [{"content": {"parts": [{"text": "Gr\xc3\xbc\xc3\x9fe, "}],"role": "model"}}],"responseId": "r"}\r\n\r\n'
@@ -81,7 +82,7 @@ PROMPTS: Final = {
 }
 
 Seen = tuple[list[dict[str, Any]], int | str | None]
-"""The parts that came, and how it ended: None, the code of an error, or ``cut``."""
+"""The received parts, and the end: None, the code of an error, or ``cut``."""
 
 
 def run_sync(base_url: str, prompt: str) -> Seen:

@@ -22,7 +22,7 @@ from tests.server.test_stored_interactions import RESULT, asked
 from tests.server.wires import chat_call
 
 Seen = tuple[list[dict[str, Any]], dict[str, Any]]
-"""The messages that came, and how it ended."""
+"""The received messages, and the end."""
 
 
 @pytest.fixture(name="server", scope="module")

@@ -31,7 +31,7 @@ warnings.filterwarnings("ignore")
 from tests.corpus.second_opinion import SecondOpinion, unseen  # noqa: E402
 
 SAMPLE = 40
-"""Every how manieth file of a real corpus is walked in the tests."""
+"""The tests walk one of this many files of a real corpus."""
 
 STREAM = (
     'data: {"candidates": [{"content": {"parts": [{"text": "Hi"}],"role": "model"},"index": 0}],'

@@ -53,12 +53,12 @@ from .second_opinion import SecondOpinion, unseen
 
 DIALECTS = tuple(harness.dialects.DIALECTS)
 WIRES = ("gemini-api", "vertex-ai", "code-assist")
-"""Providers that read one another's answers: each recording is read as one of each, so that all of
-the matrix is walked.
+"""Providers that can read each other's answers: each recording is read as an answer of each of
+them, so the whole matrix is walked.
 """
 MAX_EXCEPTIONS = 20
 BYTEWISE = 16 * 1024
-"""Bodies up to this size are also fed byte by byte; all are fed whole and in seeded random
+"""Bodies up to this size are also fed byte by byte; all bodies are fed whole and in seeded random
 reads.
 """
 
@@ -68,10 +68,10 @@ FOREIGN = {
     "/responses": "OpenAI Responses: no reader",
     "/chat/completions": "OpenAI Chat Completions: no reader",
 }
-"""Other wires, by the end of a path, and why they are not replayed."""
+"""Other wires, by the end of a path, and the reason why they are not replayed."""
 UNREAD = re.compile(r"this looks like (.+), which is not read yet")
 COUNTED = ("interactions", "openai-compat", "agy")
-"""The providers whose exchanges the manifest counts by wire, where it does."""
+"""The providers whose exchanges the manifest may count by wire."""
 
 Replay = Callable[..., list[dict[str, Any]]]
 

@@ -179,7 +179,7 @@ EXAMPLES: Mapping[tuple[str, str], Sequence[ev.Event]] = {
     ("agent-events", "finish"): [ev.Finish("failed", "error")],
     ("agent-events", "unknown"): [ev.Unknown("rest", "oops")],
 }
-"""The keys and texts of a row that its sample lacks are shown by these events."""
+"""These events show the keys and texts of a row that its sample lacks."""
 
 
 def strings(value: Any) -> set[str]:

@@ -13,7 +13,7 @@ from tests.docs.test_pages import GUIDES, ROOT, blocks, run_console, surrounding
 _LINE = re.compile(
     r"<!-- line: (?P<file>\S+) -->\n```diff\n (?P<before>.*)\n\+(?P<added>.*)\n```\n"
 )
-"""A line to add to a file, below a line that the file has once."""
+"""A line to add to a file, below a line that occurs once in the file."""
 
 
 def follow(guide: Path, clone: Path) -> set[str]:

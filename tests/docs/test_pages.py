@@ -23,9 +23,9 @@ PAGES = [ROOT / "README.md", *sorted({*(ROOT / "docs").glob("*.md")} - {INDEX})]
 GUIDES = [page for page in PAGES if "<!-- line: " in page.read_text(encoding="utf-8")]
 """Pages that change the package: `test_guides` follows them in a copy of it."""
 GENERATED = [ROOT / "docs" / "threads.md", ROOT / "docs" / "findings.md"]
-"""Pages that are made from data and show nothing to run."""
+"""Pages that are generated from data and have no commands or code."""
 NEEDS = {"spec-language.md": ["cassette-format.md"]}
-"""Pages that go on where another one ends."""
+"""Pages that continue the project of another page."""
 
 _BLOCK = re.compile(
     r"(?:<!-- file: (?P<file>\S+) -->\n)?```(?P<language>\w+)\n(?P<body>.*?)```\n", re.DOTALL

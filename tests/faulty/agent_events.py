@@ -19,7 +19,7 @@ AGENT_EVENTS = Table("agent-events")
 ENDS = (ev.Finish, ev.Error, ev.Incomplete, ev.Blocked)
 
 NOTHING, EMPTY = "nothing in the answer was understood", "the answer has no content"
-"""The messages of an answer in which nothing was understood begin so."""
+"""The beginnings of the messages of an answer in which nothing was understood."""
 
 
 class TodoLists(Wrapper):

@@ -60,7 +60,7 @@ class StopWithCallsIsEndTurn(StopReason):
     """
 
     called = False
-    """Whether the wire gave a call an id."""
+    """Whether a call had an id on the wire."""
 
     def feed(self, event: ev.Event) -> Items:
         self.called = self.called or (isinstance(event, ev.CallStart) and bool(event.id))

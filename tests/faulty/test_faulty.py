@@ -71,25 +71,25 @@ FAULTS = {
     f"{table.dialect}: {name}": fault for table in TABLES for name, fault in table.faults.items()
 }
 UNHARMED = 0.75
-"""The share of its dialect's cells that one fault must leave alone. About a fifth of all cells are
-about errors, so a fault of errors may turn so many red.
+"""The share of its dialect's cells that a fault must not change. About a fifth of all cells are
+about errors, so a fault of errors may turn this many red.
 """
 
 OF_EVERYTHING = (("gemini-api/calls-and-text", 2), ("gemini-api/signatures-calls", 1))
-"""The law about spelling judges these exchanges, because a fault may show in another spelling
-only.
+"""The law about spelling judges these exchanges, because a fault may be visible only in another
+spelling.
 """
 
 EXAMPLES = 4
-"""The number of answers, the smallest in which a fault shows, on which the laws of one replay judge
-it. All laws judge it on the smallest.
+"""The laws with one replay judge a fault on this number of answers, the smallest that show it. All
+laws judge it on the smallest one.
 """
 
 LARGE = 900
-"""Bytes; a larger body is not cut at every place."""
+"""In bytes; a larger body is not cut at every place."""
 
 NAMED = 3
-"""The number of cells that are named for a fault."""
+"""The number of cells that the summary names for a fault."""
 
 OF_ONE_REPLAY = (2, 3, 9)
 TWICE = 5

@@ -94,8 +94,8 @@ NO_FAULT: dict[str, int | None] = {
     "unified-llm: id_at_the_top": None,
     "unified-llm: other_candidates_vanish": None,
 }
-"""Faults that leave all facts and all verdicts as ours have them → the law that finds them in the
-payloads of their event model, None where only a golden case does.
+"""Faults that change no fact and no verdict → the law that finds them in the payloads of their
+event model, or None if only a golden case finds them.
 """
 
 CALLS = "the wire has these items: to hand them on is no fault (aspect calls)"
@@ -135,15 +135,15 @@ OPEN: dict[str, tuple[str, int | None]] = {
     "unified-llm: broken_json_skipped": (UNREADABLE, 3),
     "anthropic: ToolCodeStaysText": (CALL_OR_TEXT, None),
 }
-"""Faults that change facts, and that a rule of docs/what-is-judged.md leaves open on purpose → that
-rule, and the law as above.
+"""Faults that change facts, but that a rule of docs/what-is-judged.md allows → that rule, and the
+law as above.
 """
 
 FEW = Effort(8, 4, 60, bytewise=False)
 OF_VARIANTS = (1, 4, 6, 9)
 SMALLEST = 4
 OF_ONE_ANSWER = (2, 3, 8)
-"""The laws that look at one answer, and know its event model."""
+"""The laws that judge one answer by its event model."""
 
 Rebuild = Callable[[Fault], Adapter]
 

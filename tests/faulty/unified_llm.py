@@ -22,7 +22,7 @@ UNIFIED_LLM = Table("unified-llm")
 OF_THE_SERVER = (ev.Media, ev.Code, ev.CodeResult, ev.ServerCall, ev.ServerResult)
 
 NOTHING, EMPTY = "nothing in the answer was understood", "the answer has no content"
-"""The messages of an answer in which nothing was understood begin so."""
+"""The beginnings of the messages of an answer in which nothing was understood."""
 
 
 def of_type(payloads: Items, *types: str) -> Iterator[dict[str, Any]]:
@@ -51,7 +51,7 @@ class OwnReason(Wrapper):
     """Reports the wire's own reason although there is a call, if `is_hidden` is true."""
 
     reason = "other"
-    """The reason of the last finish or block of the wire."""
+    """The reason in the last finish or block event."""
 
     def feed(self, event: ev.Event) -> Items:
         if isinstance(event, ev.Finish) and event.candidate <= 0:

@@ -20,7 +20,7 @@ watch("harness")
 
 from .targets import TARGETS, Target  # noqa: E402  # it imports the watched modules
 
-TOLD_EVERY = 5.0
+PROGRESS_EVERY_S = 5.0
 """The seconds between two progress lines."""
 
 
@@ -62,7 +62,7 @@ def _run(name: str, target: Target, fuzzer: Fuzzer, executions: int, folder: Pat
         print(f"{name}: {_counts(result)} at the start", flush=True)
         while result.executions < executions:
             fuzzer.once()
-            if monotonic() - reported > TOLD_EVERY:
+            if monotonic() - reported > PROGRESS_EVERY_S:
                 reported = monotonic()
                 _keep(folder, result)
                 print(f"{name}: {_counts(result)}", flush=True)

@@ -44,7 +44,7 @@ VALUES = (
         b"\xff",
     ),
 )
-"""Pieces of text that readers of JSON, YAML and streams may fail on."""
+"""Pieces of text on which readers of JSON, YAML and streams may fail."""
 
 Change = Callable[[random.Random, bytearray, Sequence[bytes], Sequence[bytes]], None]
 

@@ -25,7 +25,7 @@ from tests.support.event_order import out_of_order
 ROOT = Path(__file__).parent.parent.parent
 CUT = 7
 LONGEST_FRAME = 600
-"""Bytes."""
+"""In bytes."""
 TODAY = date(2026, 11, 22)
 FEATURES = {
     feature.id

@@ -105,7 +105,9 @@ FAULTS: dict[str, tuple[str, object, bytes, str]] = {
     "tool-code": ("Splitter", _Loser, b"a <tool_co", "text was lost"),
     "cassette": ("dumps", refused, EMPTY, "can't be written"),
 }
-"""Target → what is broken, by what, and an input that shows it."""
+"""Target → the replaced function, its faulty replacement, an input that shows the fault, and the
+message.
+"""
 
 
 @pytest.mark.parametrize("name", FAULTS)
@@ -244,8 +246,7 @@ GROWING = {
     "importing": (b'{"candidates": [{"content": {"parts": [{"text": "piece"}]}}]}\n', 60),
     "spec": (b"    - {type: TEXT_DELTA, delta: x}\n", 200),
 }
-"""Target → a piece of its input, and so many bytes of memory for each byte of many such pieces at
-most.
+"""Target → a piece of its input, and the maximum bytes of memory for each byte of many such pieces.
 """
 
 

@@ -47,7 +47,7 @@ WORDS: Final = {
     "stderr": "error: AGY_ERROR: Error: [agy] jetski: warning: flags",
     "failure": "short_error status error_code code_kind retryable error_id",
 }
-"""Table → its words, as the recordings and the documentation of versions up to 1.3.4 have them."""
+"""Table → its words in the recordings and the documentation of versions up to 1.3.4."""
 
 
 def words_of(exchange: Exchange) -> set[tuple[str, str]]:

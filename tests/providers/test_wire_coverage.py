@@ -83,7 +83,7 @@ ERRORS: Final = [
     "503 MODEL_CAPACITY_EXHAUSTED",
     "504 DEADLINE_EXCEEDED",
 ]
-"""The number of an error, and its gRPC status or the reason in its details."""
+"""The number of an error, with its gRPC status or the reason in its details."""
 
 ERROR_BODIES: Final = [
     "object",

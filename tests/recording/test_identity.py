@@ -303,7 +303,7 @@ CAN_NOT_BE_EQUAL: list[tuple[str, str, Callable[[Exchange, Any, Any], bool]]] = 
         lambda one, before, after: one.provider in PROGRAMS and len(after) < len(before),
     ),
 ]
-"""Part, reason, and whether a difference of that part is of this kind."""
+"""Part, reason, and a check whether a difference of that part is of this kind."""
 
 
 @pytest.mark.slow

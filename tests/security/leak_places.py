@@ -25,7 +25,7 @@ KINDS = {
 }
 """A text with a secret of each kind."""
 PARTS = ("environ-7", "SyLEAK-456", "0123456789_01", "a0LEAKH6S", "tail-LEAK")
-"""Parts of the secrets, of which none may be shown."""
+"""Parts of the secrets; none of them may be shown."""
 
 
 def shown(output: str | bytes) -> list[str]:

@@ -110,7 +110,7 @@ for line in sys.stdin:
     os.waitpid(process, 0)
     print("gone", flush=True)
 """
-"""Records in a new process for each line of its input, and prints how far the recording is."""
+"""Records in a new process for each line of its input, and prints the progress of the recording."""
 
 
 def test_a_killed_recording_leaves_the_old_or_the_new_cassette(

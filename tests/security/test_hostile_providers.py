@@ -36,7 +36,7 @@ PATH = "/v1beta/models/gemini-x:streamGenerateContent?alt=sse"
 BODY = {"contents": [{"parts": [{"text": "hi"}]}]}
 TRUST = httpx2.create_ssl_context()
 PATIENCE_S = 60
-"""Far longer than any answer takes: a client that is not done then hangs."""
+"""Far longer than any answer takes: a client that has not ended by then hangs."""
 
 
 @dataclass

@@ -251,7 +251,7 @@ def replay(exchange):
     print(TEXT, file=sys.stderr)
     yield {{"text": TEXT}}, [Text(TEXT)]
 """
-"""An adapter that has a key since its import. When it runs, the environment has none."""
+"""An adapter that gets a key at its import. When it runs, the environment has no key."""
 
 
 @pytest.mark.slow

@@ -30,7 +30,7 @@ JSON = {"Content-Type": ["application/json; charset=UTF-8"]}
 
 
 WAIT_S = 30
-"""How long a test waits for what must come: a machine may be busy."""
+"""The time that a test waits for data that must come, since a machine may be busy."""
 
 
 READS = ((10.0, b"data: {"), (40.0, b'"responseId": "r"}\r\n'), (160.0, b"\r\n"))

@@ -49,7 +49,7 @@ STREAMED = {
         replace(EXCHANGE, request=None, status=429, reads=((None, b'{"error": {"code": 429}}'),))
     ),
 }
-"""Recordings for adapters that read streams only. An error without a request answers both."""
+"""Recordings for adapters that read only streams. An error without a request answers both modes."""
 
 IMPORTS = "from harness.facts import *\n"
 SHAPES = {

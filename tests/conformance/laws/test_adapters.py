@@ -452,7 +452,7 @@ SHOWN: dict[int, tuple[str, str, str, str]] = {
         "LINES, DECODE = r'\\r\\n|\\r|\\n', whole",
     ),
 }
-"""Law → the adapter of which the fault is a last line, that line, and the line that mends it."""
+"""Law → the adapter whose last line is the fault, that line, and the line that fixes it."""
 TOLD = {
     1: "cut at byte * payload ? is {'say': 'H��llo'}; read as a whole it is {'say': 'Héllo'}",
     2: "*payload 0, start thinking, may not come in the state fresh*",

@@ -114,7 +114,7 @@ ANSWERS = {
 }
 OTHER_TYPES: tuple[object, ...] = (5, True, [5], {"a": []})
 NAMES_OF_PARTS = {"id", "tool_id", "tool_use_id", "call_id", "role"}
-"""Places that say to which part another one belongs."""
+"""Fields that name the part to which another part belongs."""
 
 
 def spelled(message: Any, place: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -81,7 +81,7 @@ NOTHING = {
     "a line of another program": b'{"status": "ok", "text": "Hi"}\n',
     "a list of answers of a model": b'[{"generated_text": "Hi"}]',
 }
-"""Bodies that no wire has for an answer."""
+"""Bodies that are no answer on any wire."""
 
 
 def candidate(*parts: object, **more: object) -> dict[str, object]:

@@ -24,7 +24,7 @@ _CODE = re.compile(r"`([^`]+)`")
 
 Row = list[str]
 ERROR = "error"
-"""A class of finish reasons without a stop reason ends in this event."""
+"""An answer whose class of finish reasons has no stop reason ends with this event."""
 
 
 def tables() -> dict[str, list[Row]]:

@@ -70,10 +70,10 @@ def test_payloads_of_legal_events_walk_the_order_table(events: list[ev.Event]) -
 
 
 AFTER_AN_ERROR = [ev.CallStart(1, ""), ev.Error("", None), ev.CallInvalid(1, "")]
-"""A call that turns out to be invalid when its answer has already ended."""
+"""A call that becomes invalid after the end of its answer."""
 OF_ANOTHER = [ev.CallStart(1, ""), ev.CallEnd(1, {}), ev.CallStart(2, "", None, None, 1)]
 OF_ANOTHER += [ev.CallInvalid(2, "")]
-"""An invalid call of another candidate, behind a call of the answer."""
+"""An invalid call of another candidate, after a call of the answer."""
 
 
 @pytest.mark.slow

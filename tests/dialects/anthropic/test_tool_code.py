@@ -27,7 +27,7 @@ TOOLS = [
 
 Json = Any
 Said = list[Json]
-"""The contents of an answer, in order: a text as itself, a call as its name and arguments."""
+"""The contents of an answer, in order: a text as a string, a call as its name and arguments."""
 
 
 def answer(*frames: Sequence[Json]) -> Exchange:
@@ -132,7 +132,7 @@ FORMS: dict[str, tuple[str, Said]] = {
         [block('{"command": "</tool_code>"}')],
     ),
 }
-"""Form → the text of the answer, and what it says."""
+"""Form → the text of the answer, and its contents."""
 
 
 @pytest.mark.parametrize(("text", "expected"), FORMS.values(), ids=FORMS)

@@ -171,7 +171,7 @@ SDK_LOSSES: Final[Mapping[str, Loss]] = {
         _event_is_later,
     ),
 }
-"""Name → loss; the adapter goes on."""
+"""Name → loss; the adapter continues."""
 
 SDK_REFUSALS: Final[Mapping[str, str]] = {
     r"UnknownApiResponseError: .*Raw response: \ufeff": "a byte order mark",

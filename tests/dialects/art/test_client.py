@@ -27,7 +27,7 @@ from tests.dialects.art.sdk_losses import SDK_LOSSES, SDK_REFUSALS, TIMES, Answe
 Payload = dict[str, Any]
 CASSETTES = Path(__file__).parents[3] / "cassettes"
 READ = ("gemini-api", "vertex-ai")
-"""The surfaces that the SDK's client speaks to; Code Assist and the CLI are none."""
+"""The surfaces that the SDK's client supports; Code Assist and the CLI are not among them."""
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::UserWarning:google.genai", "ignore::UserWarning:pydantic"
@@ -138,7 +138,7 @@ def shipped() -> list[Any]:
 
 SHIPPED = shipped()
 Read = dict[str, tuple[Answer, list[Payload], list[Payload]]]
-"""By the id of an exchange: the answer, the StreamEvents of the wire path, and those of the SDK."""
+"""Id of an exchange → the answer, the StreamEvents of the wire path, and those of the SDK."""
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,7 @@ STOP = ev.Finish("stop", "STOP")
 
 Payload = dict[str, Any]
 Clocked = ev.Event | tuple[float, ev.Event]
-"""An event, perhaps with the clock that it comes at."""
+"""An event, which may have the time at which it comes."""
 
 
 def translate(

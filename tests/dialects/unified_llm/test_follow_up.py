@@ -19,7 +19,7 @@ from tests.support.unified_llm_prompts import HELLO, ask, call, turn
 
 CASSETTES = Path(__file__).parents[3] / "cassettes"
 INVALID = {"gemini-api/odd-calls#2", "vertex-ai/stray-pieces#4"}
-"""Answers with a call whose arguments are no JSON object."""
+"""Answers with a call whose arguments are not a JSON object."""
 
 
 def generating() -> Iterator[tuple[str, Exchange]]:

@@ -326,7 +326,7 @@ def test_values_are_those_of_the_standard_librarys_json(arguments: str) -> None:
 
 
 SHOWING = ("harness.stream.json_codec", "harness.stream.printable")
-"""The modules that facts themselves need."""
+"""The modules that the package ``facts`` itself needs."""
 
 
 @pytest.mark.slow
