@@ -15,7 +15,7 @@ class Visit:
     """An open page, with all its console messages and requests."""
 
     page: Page
-    said: list[str] = field(default_factory=list)
+    messages: list[str] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
 
     def cells(self) -> int:
@@ -24,7 +24,7 @@ class Visit:
         shown = cells.evaluate_all("all => all.filter(one => !one.closest('[hidden]')).length")
         return int(shown)
 
-    def found(self) -> str:
+    def count(self) -> str:
         """The text of the tools about the cells found."""
         return self.page.locator(".tools output").inner_text()
 
@@ -52,9 +52,9 @@ class Reader:
     ) -> Visit:
         """The page of a file, after its load event."""
         visit = Visit(self.context(dark=dark, width=width, height=height, script=script).new_page())
-        visit.page.on("console", lambda message: visit.said.append(message.text))
-        visit.page.on("pageerror", lambda error: visit.said.append(str(error)))
-        visit.page.on("dialog", lambda dialog: visit.said.append(f"dialog: {dialog.message}"))
+        visit.page.on("console", lambda message: visit.messages.append(message.text))
+        visit.page.on("pageerror", lambda error: visit.messages.append(str(error)))
+        visit.page.on("dialog", lambda dialog: visit.messages.append(f"dialog: {dialog.message}"))
         visit.page.on("request", lambda request: visit.asked.append(request.url))
         visit.page.goto(file.as_uri() + anchor)
         return visit

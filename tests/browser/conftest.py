@@ -41,9 +41,9 @@ def chromium() -> Iterator[Browser]:
 
 @pytest.fixture
 def reader(chromium: Browser) -> Iterator[Reader]:
-    one = Reader(chromium)
-    yield one
-    one.close()
+    browser_reader = Reader(chromium)
+    yield browser_reader
+    browser_reader.close()
 
 
 @pytest.fixture(scope="session")

@@ -51,7 +51,7 @@ LOST = replace(
 )
 
 
-RESULTS = [LOST, *(one for one in MIXED if one.case != "lost")]
+RESULTS = [LOST, *(cell for cell in MIXED if cell.case != "lost")]
 
 
 def pages(folder: Path) -> list[Path]:

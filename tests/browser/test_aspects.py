@@ -29,7 +29,7 @@ def test_a_count_opens_its_cells_without_a_network(reader: Reader, page_file: Pa
     assert not evidence.is_visible()
     visit.page.locator(f"a[href='{COUNT}']").click()
     assert evidence.is_visible()
-    assert (visit.asked, visit.said) == ([page_file.as_uri()], [])
+    assert (visit.asked, visit.messages) == ([page_file.as_uri()], [])
 
 
 def test_a_link_to_a_count_opens_its_cells(reader: Reader, page_file: Path) -> None:
@@ -46,7 +46,8 @@ def test_axe_finds_no_violation_on_any_width(
         page.add_style_tag(content="article{content-visibility:visible!important}")
         violations = Axe().run(page, options=RULES).response["violations"]
         assert [
-            (found["id"], [node["target"] for node in found["nodes"]][:3]) for found in violations
+            (violation["id"], [node["target"] for node in violation["nodes"]][:3])
+            for violation in violations
         ] == []
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
@@ -55,4 +56,4 @@ def test_hostile_texts_run_nothing(reader: Reader, tmp_path: Path) -> None:
     file = tmp_path / "index.html"
     file.write_text(aspects_page(HOSTILE_RESULTS), encoding="utf-8")
     visit = reader.open(file)
-    assert (visit.asked, visit.said) == ([file.as_uri()], [])
+    assert (visit.asked, visit.messages) == ([file.as_uri()], [])

@@ -49,7 +49,7 @@ def test_a_page_compares_with_results_chosen_from_disk(
         tmp_path / "cut.json"
     )
     since.get_by_text("This file has no results of a run").wait_for()
-    assert (len(visit.asked), visit.said) == (1, [])
+    assert (len(visit.asked), visit.messages) == (1, [])
 
 
 def test_nothing_changed_since_the_run_itself(

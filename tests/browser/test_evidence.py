@@ -60,7 +60,7 @@ def test_a_cell_of_the_index_leads_to_its_evidence(reader: Reader, mixed: Path) 
     assert evidence["Command"].endswith(
         "pytest 'specs/gemini-api/tool-calls.yaml::lost[anthropic]'"
     )
-    assert (visit.asked[1:], visit.said) == ([(mixed / "gemini-api.html").as_uri()], [])
+    assert (visit.asked[1:], visit.messages) == ([(mixed / "gemini-api.html").as_uri()], [])
 
 
 def test_the_layers_mark_the_first_difference_and_its_source(reader: Reader, mixed: Path) -> None:

@@ -31,7 +31,7 @@ def test_a_link_to_a_hidden_cell_shows_and_focuses_it(reader: Reader, mixed: Pat
     assert visit.page.locator(".panel").count() == 0
     assert cell.get_attribute("aria-expanded") == "false"
     visit.page.evaluate("location.hash = '#100%'")
-    assert visit.said == []
+    assert visit.messages == []
 
 
 def test_a_pair_of_the_index_leads_to_the_cells_of_that_adapter(
@@ -42,7 +42,7 @@ def test_a_pair_of_the_index_leads_to_the_cells_of_that_adapter(
         "link", name="Gemini API → unified-llm: 1 of 1 feature", exact=True
     ).first.click()
     visit.page.wait_for_selector(".tools output")
-    assert visit.found() == "1 of 11 cells"
+    assert visit.count() == "1 of 11 cells"
 
 
 def test_every_link_of_the_index_leads_somewhere(reader: Reader, specs: Path, mixed: Path) -> None:
@@ -52,13 +52,13 @@ def test_every_link_of_the_index_leads_somewhere(reader: Reader, specs: Path, mi
             .page.locator("#remarks ~ * a, a.pair")
             .evaluate_all("all => all.map(one => one.href)")
         )
-        found = {link for link in links if "#" in link}
-        assert len(found) > 10
-        for file in {link.partition("#")[0] for link in found}:
+        anchored = {link for link in links if "#" in link}
+        assert len(anchored) > 10
+        for file in {link.partition("#")[0] for link in anchored}:
             page = reader.open(Path(file.removeprefix("file://"))).page
             wanted = [
                 link.partition("#")[2]
-                for link in found
+                for link in anchored
                 if link.startswith(f"{file}#") and not re.search("#feature:.*:", link)
             ]
             assert (

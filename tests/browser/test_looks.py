@@ -99,9 +99,9 @@ def test_a_narrow_page_never_scrolls_sideways(
 def test_every_verdict_looks_different_from_passed(reader: Reader, mixed: Path) -> None:
     marks = reader.open(mixed / "index.html").page.locator("#words + dl i")
     look = "['color', 'backgroundColor', 'borderStyle'].map(name => getComputedStyle(one)[name]).join()"
-    found = dict(marks.evaluate_all(f"all => all.map(one => [one.className, {look}])"))
-    assert set(found) == {"", *VERDICTS} - {"passed"}
-    assert len(set(found.values())) == len(found)
+    looks = dict(marks.evaluate_all(f"all => all.map(one => [one.className, {look}])"))
+    assert set(looks) == {"", *VERDICTS} - {"passed"}
+    assert len(set(looks.values())) == len(looks)
 
 
 def test_paper_has_room_for_every_column(reader: Reader, specs: Path) -> None:

@@ -43,7 +43,7 @@ def test_every_page_opens_without_a_network_or_an_error(
     for file in (*pages(specs), *pages(mixed)):
         visit = reader.open(file)
         assert visit.page.locator("h1").count() == 1
-        assert (visit.asked, visit.said) == ([file.as_uri()], [])
+        assert (visit.asked, visit.messages) == ([file.as_uri()], [])
 
 
 def test_the_report_has_as_many_cells_as_the_run_had_items(reader: Reader, specs: Path) -> None:
@@ -95,7 +95,7 @@ def test_text_that_tries_to_break_out_of_every_field_stays_text(
         links = page.locator("a").evaluate_all("all => all.map(one => one.getAttribute('href'))")
         assert not [link for link in links if link.startswith(("javascript:", "data:"))]
         page.locator("[data-search]").first.fill(HOSTILE[:40])
-        assert (visit.said, len(visit.asked)) == ([], 1)
+        assert (visit.messages, len(visit.asked)) == ([], 1)
 
 
 def test_a_page_of_ten_thousand_cells_opens_and_is_searched(reader: Reader, tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ def test_a_table_shows_the_lacks_of_a_wire_and_leads_to_losses(
     )
     assert table.get_by_text("not on this wire").count() == 2
     violations = Axe().run(page).response["violations"]
-    assert [found["id"] for found in violations] == []
+    assert [violation["id"] for violation in violations] == []
     table.get_by_role("link", name="unified-llm").first.click()
     page.wait_for_url("**/*.html#*")
-    assert visit.said == []
+    assert visit.messages == []

@@ -12,13 +12,13 @@ from tests.browser.browsing import Reader
 
 def test_search_shows_the_cells_that_have_all_the_words(reader: Reader, mixed: Path) -> None:
     visit = reader.open(mixed / "gemini-api.html")
-    assert (visit.cells(), visit.found()) == (11, "11 cells")
+    assert (visit.cells(), visit.count()) == (11, "11 cells")
     search = visit.page.get_by_label("Search")
     search.fill("null  pieces")
-    assert (visit.cells(), visit.found()) == (1, "1 of 11 cells")
+    assert (visit.cells(), visit.count()) == (1, "1 of 11 cells")
     assert visit.page.locator("article:visible").count() == 1
     search.fill("nowhere")
-    assert (visit.cells(), visit.found()) == (0, "0 of 11 cells")
+    assert (visit.cells(), visit.count()) == (0, "0 of 11 cells")
     search.press("Escape")
     visit.page.locator(".tools output", has_text=re.compile("^11 cells$")).wait_for()
     assert visit.cells() == 11
@@ -27,7 +27,7 @@ def test_search_shows_the_cells_that_have_all_the_words(reader: Reader, mixed: P
 def test_search_finds_a_thread_that_a_case_guards_against(reader: Reader, mixed: Path) -> None:
     visit = reader.open(mixed / "gemini-api.html")
     visit.page.get_by_label("Search").fill("vercel/ai#10660")
-    assert (visit.cells(), visit.found()) == (1, "1 of 11 cells")
+    assert (visit.cells(), visit.count()) == (1, "1 of 11 cells")
     address = "https://github.com/vercel/ai/issues/10660"
     assert visit.page.locator(f"article:visible a[href='{address}']").count() == 1
 
@@ -50,7 +50,7 @@ def test_a_filter_shows_the_cells_that_match(
 ) -> None:
     visit = reader.open(mixed / "gemini-api.html")
     visit.choose(by, label)
-    assert (visit.cells(), visit.found()) == (
+    assert (visit.cells(), visit.count()) == (
         cells,
         "11 cells" if cells == 11 else f"{cells} of 11 cells",
     )

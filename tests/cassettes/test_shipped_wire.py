@@ -83,14 +83,14 @@ def test_signatures_are_canonical_base64() -> None:
 
 @pytest.mark.slow
 def test_media_processing_is_a_word_of_its_enum() -> None:
-    found = [
+    placed_words = [
         (place, value["mediaProcessing"])
         for place, (exchange, _) in answers().items()
         for value in objects(exchange)
         if "mediaProcessing" in value
     ]
-    assert found
-    assert [place for place, word in found if word not in ("STATIC", "AGENTIC")] == []
+    assert placed_words
+    assert [place for place, word in placed_words if word not in ("STATIC", "AGENTIC")] == []
 
 
 def test_calls_of_gemini_3_models_are_signed() -> None:

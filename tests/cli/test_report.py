@@ -39,9 +39,9 @@ def test_report_renders_results_later_as_the_run_itself_did(
 def test_the_folder_of_a_report_stands_for_its_results(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    one = write(tmp_path / "1.json", RUN)
-    assert main(["report", one, "-o", str(tmp_path / "a")]) == 0
-    assert main(["compare", str(tmp_path / "a"), one]) == 0
+    results = write(tmp_path / "1.json", RUN)
+    assert main(["report", results, "-o", str(tmp_path / "a")]) == 0
+    assert main(["compare", str(tmp_path / "a"), results]) == 0
     assert capsys.readouterr().out.endswith(
         "0 broken, 0 fixed, 0 new, 0 gone, 0 changed evidence\n"
     )

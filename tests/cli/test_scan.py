@@ -161,6 +161,6 @@ def test_unredacted_values_are_found_in_any_yaml_style(
     path = tmp_path / "flow.yaml"
     path.write_text(text, encoding="utf-8")
     assert main(["scan", str(path)]) == 1
-    found = capsys.readouterr().out
-    assert "exchange 1, URL shows a parameter that must be redacted" in found
-    assert "exchange 1, request header authorization shows a value that must be redacted" in found
+    output = capsys.readouterr().out
+    assert "exchange 1, URL shows a parameter that must be redacted" in output
+    assert "exchange 1, request header authorization shows a value that must be redacted" in output

@@ -201,8 +201,8 @@ def _rename(exchange: Exchange, names: dict[str, str]) -> Exchange:
         name: [renamed(value) for value in values] for name, values in exchange.headers.items()
     }
     left = b"".join(data for _, data in reads).decode("utf-8", "replace") + str(headers)
-    if found := [old for old in names if old in left]:
-        raise ValueError(f"{found[0]} is cut by a read; record again")
+    if left_names := [old for old in names if old in left]:
+        raise ValueError(f"{left_names[0]} is cut by a read; record again")
     return replace(exchange, reads=reads, headers=headers)
 
 

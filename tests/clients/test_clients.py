@@ -267,7 +267,7 @@ def cli_server() -> Iterator[Server]:
         yield server
 
 
-def said(lines: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+def contents_of(lines: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
     """The compared content of the CLI's lines: the kind, and the fields of each kind."""
     readers: dict[str, Callable[[dict[str, Any]], tuple[Any, ...]]] = {
         "message": lambda line: (line["role"], line["content"]),
@@ -285,7 +285,7 @@ def test_the_gemini_cli_streams_text_and_leaves_out_thoughts(
 ) -> None:
     cli_server.add(tape(PROMPTS["text"]))
     status, lines, errors = Cli(tmp_path, cli_server).run("Say hello.")
-    assert (status, said(lines)) == (
+    assert (status, contents_of(lines)) == (
         0,
         [
             ("message", "user", "Say hello."),
@@ -308,7 +308,7 @@ def test_the_gemini_cli_sends_tool_results_with_the_signature(
     if content is not None:
         (cli.work / "a.txt").write_text(content, encoding="utf-8")
     status, lines, errors = cli.run("What is in a.txt?")
-    assert (status, said(lines)[1:]) == (
+    assert (status, contents_of(lines)[1:]) == (
         0,
         [
             ("tool_use", "read_file", {"file_path": "a.txt"}),
@@ -336,7 +336,7 @@ def test_the_gemini_cli_streams_from_code_assist_with_a_login(
     }
     cli.environment |= login
     status, lines, errors = cli.run("What is in a.txt?")
-    assert (status, said(lines)[1:]) == (
+    assert (status, contents_of(lines)[1:]) == (
         0,
         [
             ("tool_use", "read_file", {"file_path": "a.txt"}),
@@ -377,7 +377,7 @@ def test_the_gemini_cli_reports_an_error_of_the_api(tmp_path: Path, cli_server: 
 def test_the_gemini_cli_retries_a_broken_stream(tmp_path: Path, cli_server: Server) -> None:
     cli_server.add(tape(PROMPTS["broken"], PROMPTS["text"]))
     status, lines, errors = Cli(tmp_path, cli_server).run("Say hello.")
-    assert (status, said(lines)[1:]) == (
+    assert (status, contents_of(lines)[1:]) == (
         0,
         [
             ("message", "assistant", "Grüße, "),

@@ -13,7 +13,7 @@ from harness import load
 from harness.recording.cassette import Playback, use_cassette
 from harness.recording.relay import relay
 from harness.server import serve
-from tests.clients.test_clients import PROMPTS, Cli, run_node, said, tape
+from tests.clients.test_clients import PROMPTS, Cli, contents_of, run_node, tape
 
 
 @pytest.mark.parametrize("prompt", ["text", "call", "broken", "cut", "no key"])
@@ -51,7 +51,7 @@ def test_the_gemini_cli_is_recorded_over_the_relay_as_well(tmp_path: Path) -> No
         with use_cassette(path, mode="once") as recording, relay(recording, server.base_url) as url:
             cli.environment["GOOGLE_GEMINI_BASE_URL"] = url
             status, lines, errors = cli.run("What is in a.txt?")
-    assert (status, said(lines)[-1]) == (0, ("result", "success")), errors
+    assert (status, contents_of(lines)[-1]) == (0, ("result", "success")), errors
     asked: list[Any] = [exchange for exchange in load(path).exchanges if exchange.generates]
     assert [exchange.body for exchange in asked] == [PROMPTS["call"].body, PROMPTS["text"].body]
     assert b"functionResponse" in asked[1].request.body

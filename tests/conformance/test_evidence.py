@@ -235,10 +235,10 @@ def test_every_turn_of_a_conversation_has_its_stream() -> None:
     project = Project([root / "specs"], root / "cassettes")
     specs = (file for file in yaml_files(root / "specs") if kind_of(file) == "spec")
     cell = next(cell for file in specs for cell in project.cells(file) if len(cell.case.turns) > 1)
-    found = evidence(with_evidence(judge(cell, project.cassette)))
-    assert len(found.before) == len(cell.case.turns) - 1
-    assert all(stream and stream.sent for stream in (*found.before, found.stream))
-    assert len({stream.digest for stream in (*found.before, found.stream) if stream}) == len(
+    shown = evidence(with_evidence(judge(cell, project.cassette)))
+    assert len(shown.before) == len(cell.case.turns) - 1
+    assert all(stream and stream.sent for stream in (*shown.before, shown.stream))
+    assert len({stream.digest for stream in (*shown.before, shown.stream) if stream}) == len(
         cell.case.turns
     )
 

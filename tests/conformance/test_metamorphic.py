@@ -88,7 +88,7 @@ def test_every_relation_holds_for_shipped_answers(name: str) -> None:
 
 @pytest.mark.slow
 def test_the_shipped_cassettes_carry_every_mutation() -> None:
-    found: Counter[str] = Counter()
+    carried: Counter[str] = Counter()
     for name in (
         *SHIPPED,
         "gemini-api/signatures-text",
@@ -96,8 +96,8 @@ def test_the_shipped_cassettes_carry_every_mutation() -> None:
         "gemini-api/non-ascii-text",
     ):
         for exchange in harness.load(ROOT / "cassettes" / f"{name}.yaml").exchanges:
-            found.update(variant.name for variant, _ in variants_of(exchange))
-    assert set(found) == {variant.name for variant in VARIANTS}
+            carried.update(variant.name for variant, _ in variants_of(exchange))
+    assert set(carried) == {variant.name for variant in VARIANTS}
 
 
 @pytest.mark.parametrize(
@@ -125,21 +125,23 @@ def faulty(fault: Callable[[Items, Exchange], Items]) -> Callable[..., Items]:
 
 FAULTS: dict[str, Callable[[Items, Exchange], Items]] = {
     "snake-case": lambda items, exchange: [
-        one for one in items if b"finish_reason" not in exchange.body or one["type"] != "TEXT_DELTA"
+        item
+        for item in items
+        if b"finish_reason" not in exchange.body or item["type"] != "TEXT_DELTA"
     ],
-    "truncated": lambda items, exchange: [one for one in items if one["type"] != "ERROR"],
+    "truncated": lambda items, exchange: [item for item in items if item["type"] != "ERROR"],
     "huge-text": lambda items, exchange: [
-        one for one in items if len(str(one.get("delta"))) < 1000
+        item for item in items if len(str(item.get("delta"))) < 1000
     ],
-    "error-instead": lambda items, exchange: [one for one in items if one["type"] != "ERROR"],
+    "error-instead": lambda items, exchange: [item for item in items if item["type"] != "ERROR"],
     "cut-every-byte": lambda items, exchange: items[:-1] if len(exchange.reads) > 50 else items,
 }
 
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_an_adapter_that_breaks_a_relation_is_reported(name: str) -> None:
-    found = breaches(EXCHANGE, reader("unified-llm", faulty(FAULTS[name])))
-    assert any(finding.startswith(f"{name} (") for finding in found), found
+    findings = breaches(EXCHANGE, reader("unified-llm", faulty(FAULTS[name])))
+    assert any(finding.startswith(f"{name} (") for finding in findings), findings
 
 
 def test_the_mutated_wire_has_the_described_change() -> None:

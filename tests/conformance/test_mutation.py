@@ -311,11 +311,11 @@ def test_an_exception_kills_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         "harness.conformance.mutation.OPERATORS",
         (MutationOperator("text-lost", "it raises", lambda _: breaks),),
     )
-    found = Project([project(tmp_path, SEEING) / "specs"], tmp_path / "cassettes")
+    specs = Project([project(tmp_path, SEEING) / "specs"], tmp_path / "cassettes")
     with pytest.raises(KeyError, match="not a kill"):
         prove(
-            [cell for file in yaml_files(tmp_path / "specs") for cell in found.cells(file)],
-            found.cassette,
+            [cell for file in yaml_files(tmp_path / "specs") for cell in specs.cells(file)],
+            specs.cassette,
             ["mind"],
         )
 

@@ -43,9 +43,9 @@ def test_a_wheel_has_every_cassette_and_spec(installed: Path) -> None:
     for name in ("cassettes", "specs"):
         shipped = {path.relative_to(ROOT) for path in (ROOT / name).rglob("*") if path.is_file()}
         inside = installed / "harness" / "suite"
-        found = {path.relative_to(inside) for path in (inside / name).rglob("*") if path.is_file()}
+        packed = {path.relative_to(inside) for path in (inside / name).rglob("*") if path.is_file()}
         assert shipped
-        assert found == shipped
+        assert packed == shipped
 
 
 @pytest.mark.slow

@@ -137,11 +137,11 @@ def _read_part(facts: Facts, part: types.Part) -> None:
 
 def unseen(theirs: Facts, ours: Facts) -> list[str]:
     """The facts that the SDK sees and our events lack, one sentence each."""
-    found = []
+    sentences = []
     for name in ("text", "thoughts", "finish", "block_reason"):
         seen, have = getattr(theirs, name), getattr(ours, name)
         if seen and seen != have:
-            found.append(
+            sentences.append(
                 f"google-genai sees {name} {seen[:60]!r}, our events have {str(have)[:60]!r}"
             )
     free = list(ours.calls)
@@ -150,25 +150,25 @@ def unseen(theirs: Facts, ours: Facts) -> list[str]:
             (call for call in free if call[0] == name and same_json(call[1], arguments)), None
         )
         if twin is None:
-            found.append(
+            sentences.append(
                 f"google-genai sees the call {name}({str(arguments)[:60]}), our events don't"
             )
         else:
             free.remove(twin)
     had = ours.usage
-    found += [
+    sentences += [
         f"google-genai sees {name} {n}, our events {had.get(name)}"
         for name, n in theirs.usage.items()
         if had.get(name) != n
     ]
     lacking = Counter(_signature_bytes(theirs)) - Counter(_signature_bytes(ours))
-    found += [
+    sentences += [
         f"google-genai sees a signature of {len(signature)} bytes that our events lack"
         for signature in lacking
     ]
     if theirs.errors and not ours.errors:
-        found.append(f"google-genai sees an error {theirs.errors[0]}, our events none")
-    return found
+        sentences.append(f"google-genai sees an error {theirs.errors[0]}, our events none")
+    return sentences
 
 
 def _signature_bytes(facts: Facts) -> list[bytes]:

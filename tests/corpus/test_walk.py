@@ -289,8 +289,8 @@ def test_exceptions_excuse_only_what_is_red_and_are_few() -> None:
     ],
 )
 def test_google_genai_finds_facts_that_our_events_lack(body: str, lacking: str) -> None:
-    found = second_findings(body, STREAM)
-    assert any(lacking in line for line in found), found
+    findings = second_findings(body, STREAM)
+    assert any(lacking in line for line in findings), findings
 
 
 @pytest.mark.slow

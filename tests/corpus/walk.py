@@ -147,19 +147,19 @@ class Walk:
     def _walk_exchange(self, exchange: harness.Exchange, number: int, result: FileResult) -> None:
         result.replayed += 1
         before = len(result.red)
-        found: list[str] = [*_refused_though_answered(exchange), *_read_twice(exchange, result)]
+        findings: list[str] = [*_refused_though_answered(exchange), *_read_twice(exchange, result)]
         for dialect in DIALECTS:
-            found += [*self._read(exchange, dialect), *self._cut_anew(exchange, dialect)]
+            findings += [*self._read(exchange, dialect), *self._cut_anew(exchange, dialect)]
             for provider in WIRES if exchange.provider in WIRES else ():
                 if provider != exchange.provider:
-                    found += [
+                    findings += [
                         f"as {provider}: {finding}"
                         for finding in self._read(exchange, dialect, provider)
                     ]
         if self.laws:
             dialects = (payloads_of(self.replay, dialect) for dialect in DIALECTS)
-            found += check(exchange, events_of(self.replay), *dialects)
-        result.red += [f"exchange {number}: {finding}" for finding in dict.fromkeys(found)]
+            findings += check(exchange, events_of(self.replay), *dialects)
+        result.red += [f"exchange {number}: {finding}" for finding in dict.fromkeys(findings)]
         events = self.replay(exchange, layer="events")
         result.unknown += Counter(event["where"] for event in events if event["kind"] == "unknown")
         if exchange.provider not in WIRES and exchange.provider is not None:
@@ -269,8 +269,8 @@ def walk_all(
     jobs: int,
     progress: Callable[[int], None] = lambda done: None,
 ) -> list[FileResult]:
-    """Walk every file of the manifest, in order. ``told`` is called with the number of finished
-    files.
+    """Walk every file of the manifest, in order. ``progress`` is called with the number of
+    finished files.
     """
     results = []
     if jobs <= 1:
@@ -295,8 +295,8 @@ def read_manifest(folder: Path) -> list[dict[str, Any]]:
         if line.strip()
     ]
     scripts = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.script"))
-    one = {"format": "agy-script", "n_by_wire": {"agy": {"exchanges": 1}}}
-    return rows + [{"path": path, "n_generate": 0, "n_streamed": 0, **one} for path in scripts]
+    script = {"format": "agy-script", "n_by_wire": {"agy": {"exchanges": 1}}}
+    return rows + [{"path": path, "n_generate": 0, "n_streamed": 0, **script} for path in scripts]
 
 
 def excuse(results: list[FileResult], exceptions: dict[str, str]) -> tuple[list[str], list[str]]:

@@ -41,8 +41,8 @@ PAYLOADS: list[dict[str, Any]] = [
 
 
 def test_a_place_is_found_only_where_every_key_is_there() -> None:
-    found = list(Place("a", ("b", "c", 0, "d")).find(PAYLOADS))
-    assert found == [({"d": "x"}, "d")]
+    places = list(Place("a", ("b", "c", 0, "d")).find(PAYLOADS))
+    assert places == [({"d": "x"}, "d")]
     assert list(Place("a", ("b", 0)).find(PAYLOADS)) == []
 
 

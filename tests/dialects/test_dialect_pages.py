@@ -43,15 +43,15 @@ def text(name: str) -> str:
 
 def tables(name: str) -> dict[str, list[Row]]:
     """Each table of a page by the first cell of its head."""
-    found: dict[str, list[Row]] = {}
+    by_head: dict[str, list[Row]] = {}
     for table in re.findall(r"(?:^\|.*\n)+", text(name), re.MULTILINE):
         head, _, *rows = [
             [cell.strip() for cell in line.removeprefix("|").removesuffix("|").split("|")]
             for line in table.splitlines()
         ]
-        assert head[0] not in found, f"two tables of {head[0]}"
-        found[head[0]] = rows
-    return found
+        assert head[0] not in by_head, f"two tables of {head[0]}"
+        by_head[head[0]] = rows
+    return by_head
 
 
 TABLES = {name: tables(name) for name in NAMES}

@@ -161,8 +161,8 @@ def test_each_difference_has_its_sentence(
     wire, payloads = FAITHFUL[dialect]
     changed = copy.deepcopy(payloads)
     changed[index] |= change
-    found = losses(wire, gather(dialect, changed), dialect)
-    assert any(line.startswith(sentence) for line in found), found
+    findings = losses(wire, gather(dialect, changed), dialect)
+    assert any(line.startswith(sentence) for line in findings), findings
 
 
 ERROR = Facts(text="a")
@@ -269,8 +269,8 @@ def test_an_answer_that_holds_something_is_not_called_invalid() -> None:
     invalid = [
         {"type": "ERROR", "data": {"message": "Invalid response structure from Gemini SDK: x"}}
     ]
-    found = losses(Facts(calls=[("f", {})]), gather("art", invalid), "art")
-    assert found == [
+    findings = losses(Facts(calls=[("f", {})]), gather("art", invalid), "art")
+    assert findings == [
         'answer lost: it holds something, and the error is "Invalid response structure from Gemini SDK: x"'
     ]
 
@@ -298,13 +298,13 @@ def test_a_leaked_to_do_list_is_a_list_or_text() -> None:
     wire = gather_body(body, tool_code=True)
     end = {"type": "turn.completed", "finishReason": "done"}
     items = [{"text": "x", "status": "pending"}]
-    told: Payloads = [
+    payloads: Payloads = [
         {"type": "text", "text": "a"},
         {"type": "todo_list", "items": items},
         {"type": "text", "text": "b"},
         end,
     ]
-    assert losses(wire, gather("agent-events", told), "agent-events") == []
+    assert losses(wire, gather("agent-events", payloads), "agent-events") == []
     assert (
         losses(
             wire,
@@ -313,7 +313,7 @@ def test_a_leaked_to_do_list_is_a_list_or_text() -> None:
         )
         == []
     )
-    assert losses(wire, gather("agent-events", [told[0], told[2], end]), "agent-events")
+    assert losses(wire, gather("agent-events", [payloads[0], payloads[2], end]), "agent-events")
 
 
 def test_the_rest_of_the_output_is_text_without_a_role() -> None:

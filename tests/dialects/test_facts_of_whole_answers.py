@@ -200,9 +200,9 @@ def test_each_difference_has_its_sentence(
 ) -> None:
     wire = copy.deepcopy(WIRE)
     setattr(wire, attribute, value)
-    found = losses(wire, gather(dialect, CARRIED[dialect]), dialect)
-    assert any(sentence.split()[0] in line for line in found), found
-    assert len(found) <= 4
+    findings = losses(wire, gather(dialect, CARRIED[dialect]), dialect)
+    assert any(sentence.split()[0] in line for line in findings), findings
+    assert len(findings) <= 4
 
 
 @pytest.mark.parametrize(
@@ -378,8 +378,8 @@ def test_a_response_that_differs_from_its_stream_is_found() -> None:
         {"type": "TEXT_DELTA", "delta": "Hello"},
         {"type": "FINISH", "response": response},
     ]
-    found = losses(Facts(text="Hello"), gather("unified-llm", payloads), "unified-llm")
-    assert found == [
+    findings = losses(Facts(text="Hello"), gather("unified-llm", payloads), "unified-llm")
+    assert findings == [
         "the Response differs from its stream in text",
         "the Response differs from its stream in calls",
     ]

@@ -20,7 +20,7 @@ ROWS = [
 _CODE = re.compile(r"`([^`]+)`")
 
 
-def told(column: int) -> dict[str, str]:
+def first_words(column: int) -> dict[str, str]:
     """Field of generateContent → the first code word of a column."""
     return {
         field: words[0]
@@ -38,10 +38,10 @@ def told(column: int) -> dict[str, str]:
     ],
 )
 def test_each_field_of_a_wire_has_its_row(column: int, names: Mapping[str, str]) -> None:
-    assert names.items() <= told(column).items()
+    assert names.items() <= first_words(column).items()
     special = {"thinkingLevel", "thinkingBudget", "includeThoughts", "responseMimeType"}
     special |= {"responseJsonSchema", "responseModalities", "functionCallingConfig"}
-    assert told(column).keys() <= names.keys() | special
+    assert first_words(column).keys() <= names.keys() | special
 
 
 def test_each_tool_of_the_server_has_its_row() -> None:

@@ -47,7 +47,7 @@ def main(arguments: list[str] | None = None) -> int:
             try:
                 _run(name, TARGETS[name], fuzzer, parsed.executions, parsed.corpus / name)
             finally:
-                red |= bool(fuzzer.result.found)
+                red |= bool(fuzzer.result.findings)
     except KeyboardInterrupt:
         print("stopped; what was found so far is kept")
     return int(red)
@@ -77,17 +77,17 @@ def _run(name: str, target: Target, fuzzer: Fuzzer, executions: int, folder: Pat
             f"{rate:.0f} executions a second of processor time, at most {most_resident() >> 10} MiB",
             flush=True,
         )
-        for data, fault in result.found:
+        for data, fault in result.findings:
             print(f"  {fault}; input {data[:200]!a}", flush=True)
 
 
 def _counts(result: Result) -> str:
-    return f"{result.executions} executions, {result.edges} edges, {len(result.kept)} inputs kept, {len(result.found)} found"
+    return f"{result.executions} executions, {result.edges} edges, {len(result.kept)} inputs kept, {len(result.findings)} found"
 
 
 def _keep(folder: Path, result: Result) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    for prefix, inputs in (("", result.kept), ("found-", [data for data, _ in result.found])):
+    for prefix, inputs in (("", result.kept), ("found-", [data for data, _ in result.findings])):
         for data in inputs:
             path = folder / f"{prefix}{sha256(data).hexdigest()[:16]}"
             if not path.exists():

@@ -22,7 +22,7 @@ ANYWHERE = (TooSlow, MemoryError, RecursionError)
 class Result:
     """The counts of a run.
 
-    ``started`` and ``edges`` count the edges of the first corpus and those covered now. ``found``
+    ``started`` and ``edges`` count the edges of the first corpus and those covered now. ``findings``
     contains the inputs that raised an exception, with that exception.
     """
 
@@ -30,7 +30,7 @@ class Result:
     started: int = 0
     edges: int = 0
     kept: list[bytes] = field(default_factory=list)
-    found: list[tuple[bytes, str]] = field(default_factory=list)
+    findings: list[tuple[bytes, str]] = field(default_factory=list)
 
 
 class Fuzzer:
@@ -97,7 +97,7 @@ class Fuzzer:
         if kind != TooSlow.__name__:  # another try would take as long
             data = self._shortest(data, lambda less: self._raised(less)[0] == kind)
             message = self._raised(data)[1]
-        self.result.found.append((data, f"{kind}: {message}"))
+        self.result.findings.append((data, f"{kind}: {message}"))
 
     def _raised(self, data: bytes) -> tuple[str, str]:
         """The kind and place of the exception, and its message.

@@ -166,9 +166,9 @@ def test_a_bug_behind_branches_is_found_cut_down_and_counted_once() -> None:
     fuzzer = Fuzzer(read, TAKEN, WORDS, seed=3)
     fuzzer.begin([], [b"no more than this"])
     assert fuzzer.result.started == 5
-    while fuzzer.result.executions < 60_000 and not fuzzer.result.found:
+    while fuzzer.result.executions < 60_000 and not fuzzer.result.findings:
         fuzzer.once()
-    assert fuzzer.result.found == [(b"abc", "KeyError at read:8: b'abc'")]
+    assert fuzzer.result.findings == [(b"abc", "KeyError at read:8: b'abc'")]
     assert fuzzer.result.edges == len(edges) - 1  # data is never empty there
     assert fuzzer.result.kept == [b"s", b"abb", b"abc"]
 
@@ -179,7 +179,7 @@ def test_a_bug_is_found_while_an_input_is_cut_down() -> None:
     )
     fuzzer = Fuzzer(read, TAKEN)
     fuzzer.begin([], [b"abcdefgh"])
-    assert fuzzer.result.found == [(b"cd", "KeyError at read:3: b'cd'")]
+    assert fuzzer.result.findings == [(b"cd", "KeyError at read:3: b'cd'")]
 
 
 def test_a_run_with_the_same_seed_has_the_same_result() -> None:
@@ -227,7 +227,7 @@ def test_an_input_that_takes_too_long_is_stopped_and_is_a_finding(
         limited(b"x")
     fuzzer = Fuzzer(limited, TAKEN)
     fuzzer.begin([], [b"", b"x", b"xy"])
-    assert fuzzer.result.found == [(b"x", "TooSlow: more than 0.02 s of processor time")]
+    assert fuzzer.result.findings == [(b"x", "TooSlow: more than 0.02 s of processor time")]
 
 
 def test_a_package_that_is_imported_already_cannot_be_watched() -> None:

@@ -41,6 +41,6 @@ def texts(value: Any, size: int) -> list[str]:
 def test_a_text_of_any_size_is_whole(dialect: str, size: int) -> None:
     text = ("kelp grows " * (size // 11 + 1))[:size]
     payloads = replay(stream(text), provider="gemini-api", dialect=dialect)
-    found = texts(payloads[:-1], size)
-    assert found
-    assert set(found) == {text}
+    long_texts = texts(payloads[:-1], size)
+    assert long_texts
+    assert set(long_texts) == {text}

@@ -140,10 +140,10 @@ def test_equal_requests_are_answered_in_start_order_and_once() -> None:
     )
     exchanges.insert(1, Exchange(None, 200, {}, ()))
     index, again = RequestIndex(exchanges), RequestIndex(exchanges, again=True)
-    for one in index, again:
-        assert one.unused() == [0, 2, 3]
-        assert [one.find("POST", STREAM, asks("a")) for _ in range(2)] == [0, 3]
-        assert one.unused() == [2]
+    for each_index in index, again:
+        assert each_index.unused() == [0, 2, 3]
+        assert [each_index.find("POST", STREAM, asks("a")) for _ in range(2)] == [0, 3]
+        assert each_index.unused() == [2]
     assert index.find("POST", STREAM, asks("a")) is None
     assert [again.find("POST", STREAM, asks("a")) for _ in range(2)] == [3, 3]
     assert again.find("POST", STREAM, asks("c")) is None
@@ -184,8 +184,8 @@ def test_in_a_long_cassette_requests_near_the_next_are_compared() -> None:
     index = RequestIndex(recorded(*requests))
     near = 2 * MAX_COMPARED
     index.find(*requests[near - 1])
-    found = index.nearest("POST", STREAM, asks(f"{near} of many", labels={"a": "b"}))
-    assert found == (near, [Mismatch("body.labels", "extra", None, {"a": "b"})])
+    nearest = index.nearest("POST", STREAM, asks(f"{near} of many", labels={"a": "b"}))
+    assert nearest == (near, [Mismatch("body.labels", "extra", None, {"a": "b"})])
 
 
 def test_a_look_up_reads_only_the_request_that_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:

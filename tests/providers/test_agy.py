@@ -56,21 +56,23 @@ def events(*lines: str, answer: Answer | None = None, end: End = "complete") -> 
     return read_with(provider.normalizer(answer or Answer()), frames, end)
 
 
-def of_kind(kind: str, found: list[Any]) -> list[Any]:
+def of_kind(kind: str, all_events: list[Any]) -> list[Any]:
     return [
-        {k: v for k, v in event.items() if k != "kind"} for event in found if event["kind"] == kind
+        {k: v for k, v in event.items() if k != "kind"}
+        for event in all_events
+        if event["kind"] == kind
     ]
 
 
 def test_a_call_and_its_result_are_one_step() -> None:
     info = {"name": "ls", "parameters": {"a": 1}}
-    found = events(
+    all_events = events(
         init(),
         step(2, "tool", "ACTIVE", tool_name="ls", tool_info=info),
         step(2, "tool", tool_name="ls", tool_info={**info, "output": "x"}, duration_seconds=0.5),
     )
     edge = {"step_index": 2, "step_type": "tool"}
-    assert found[2:] == [
+    assert all_events[2:] == [
         {"kind": "block_start", "type": "tool", "raw": {**edge, "state": "ACTIVE"}, "index": 2},
         {"kind": "call_start", "call": 1, "name": "ls", "id": "2"},
         {"kind": "call_end", "call": 1, "arguments": {"a": 1}},
@@ -85,24 +87,24 @@ def test_a_call_and_its_result_are_one_step() -> None:
 
 def test_a_failed_tool_has_its_message_or_its_state() -> None:
     error = {"type": "TOOL_ERROR", "message": "no such file"}
-    found = events(
+    all_events = events(
         init(),
         step(1, "tool", "ERROR", tool_name="a", tool_info={"parameters": {}, "error": error}),
         step(2, "tool", "ERROR", tool_name="b"),
     )
-    assert of_kind("tool_result", found) == [
+    assert of_kind("tool_result", all_events) == [
         {"id": "1", "name": "a", "error": "no such file", "raw": {"error": error}},
         {"id": "2", "name": "b", "error": "ERROR"},
     ]
 
 
 def test_parameters_that_change_within_a_step_are_kept() -> None:
-    found = events(
+    all_events = events(
         step(1, "tool", "ACTIVE", tool_name="a", tool_info={"name": "a", "parameters": {"x": 1}}),
         step(1, "tool", tool_name="a", tool_info={"name": "b", "parameters": {"x": 2}, "new": 3}),
     )
-    assert of_kind("call_end", found) == [{"call": 1, "arguments": {"x": 1}}]
-    assert of_kind("unknown", found) == [
+    assert of_kind("call_end", all_events) == [{"call": 1, "arguments": {"x": 1}}]
+    assert of_kind("unknown", all_events) == [
         {"where": "field step_update.tool_info.name", "raw": {"name": "b"}},
         {"where": "field step_update.tool_info.parameters", "raw": {"parameters": {"x": 2}}},
         {"where": "field step_update.tool_info.new", "raw": {"new": 3}},
@@ -110,7 +112,7 @@ def test_parameters_that_change_within_a_step_are_kept() -> None:
 
 
 def test_usage_counts_the_steps_so_far_and_then_the_result() -> None:
-    found = events(
+    all_events = events(
         init(),
         step(0, "user_input"),
         step(1, "agent_response", usage=USAGE),
@@ -118,7 +120,7 @@ def test_usage_counts_the_steps_so_far_and_then_the_result() -> None:
         result(usage={**USAGE, "input_tokens": 5}, num_turns=1),
     )
     counts = {"input": 1000, "output": 7, "reasoning": 40, "cached": 100, "total": 947}
-    first, second, last = of_kind("usage", found)
+    first, second, last = of_kind("usage", all_events)
     assert first == {"raw": USAGE, **counts}
     assert second["raw"]["input_tokens"] == 1800
     assert {name: second[name] for name in counts} == {k: 2 * v for k, v in counts.items()}
@@ -127,14 +129,14 @@ def test_usage_counts_the_steps_so_far_and_then_the_result() -> None:
 
 @pytest.mark.parametrize("usage", [{**USAGE, "input_tokens": 5000}, ZERO])
 def test_totals_of_other_turns_and_zeros_are_no_counts(usage: dict[str, int]) -> None:
-    found = events(
+    all_events = events(
         init(),
         step(7, "user_input"),
         step(8, "agent_response", usage=USAGE),
         result(usage=usage, num_turns=3),
     )
-    assert [event["raw"] for event in of_kind("usage", found)] == [USAGE]
-    assert {"name": "usage", "raw": {"usage": usage}} in of_kind("metadata", found)
+    assert [event["raw"] for event in of_kind("usage", all_events)] == [USAGE]
+    assert {"name": "usage", "raw": {"usage": usage}} in of_kind("metadata", all_events)
 
 
 @pytest.mark.parametrize(
@@ -142,16 +144,16 @@ def test_totals_of_other_turns_and_zeros_are_no_counts(usage: dict[str, int]) ->
     [("Hé\n", []), ("H\n", [{"name": "snapshot", "raw": {"response": "H\n"}}])],
 )
 def test_only_a_different_response_is_a_snapshot(response: str, snapshots: list[Any]) -> None:
-    found = events(
+    all_events = events(
         init(),
         step(1, "agent_response", "ACTIVE", text_delta="H"),
         step(1, "agent_response", text_delta="é\n"),
         result(response=response),
     )
     assert [
-        event for event in of_kind("metadata", found) if event["name"] == "snapshot"
+        event for event in of_kind("metadata", all_events) if event["name"] == "snapshot"
     ] == snapshots
-    assert of_kind("text", found) == [{"text": "H"}, {"text": "é\n"}]
+    assert of_kind("text", all_events) == [{"text": "H"}, {"text": "é\n"}]
 
 
 def test_a_response_without_deltas_is_the_text() -> None:
@@ -177,10 +179,10 @@ def test_a_response_without_deltas_is_the_text() -> None:
 def test_success_is_a_good_end_only_with_an_answer(
     fields: dict[str, Any], finish: list[Any]
 ) -> None:
-    found = events(init(), SAID, result(**fields))
-    assert of_kind("finish", found) == finish
+    all_events = events(init(), SAID, result(**fields))
+    assert of_kind("finish", all_events) == finish
     if not finish:
-        assert {"name": "status", "raw": {"status": "SUCCESS"}} in of_kind("metadata", found)
+        assert {"name": "status", "raw": {"status": "SUCCESS"}} in of_kind("metadata", all_events)
 
 
 @pytest.mark.parametrize(
@@ -188,17 +190,17 @@ def test_success_is_a_good_end_only_with_an_answer(
     [({"usage": ZERO}, "length"), ({}, "length"), ({"usage": USAGE}, "stop")],
 )
 def test_a_time_limit_has_the_finish_reason_length(fields: dict[str, Any], reason: str) -> None:
-    found = events(init(), SAID, result(**fields), answer=Answer(stderr=("warning", TIMEOUT)))
-    (finish,) = of_kind("finish", found)
+    all_events = events(init(), SAID, result(**fields), answer=Answer(stderr=("warning", TIMEOUT)))
+    (finish,) = of_kind("finish", all_events)
     assert finish["reason"] == reason
     assert finish.get("message") == (TIMEOUT if reason == "length" else None)
 
 
 def test_a_time_limit_without_an_answer_gives_no_finish_reason() -> None:
-    found = events(init(), result(response="", usage=ZERO), answer=Answer(stderr=(TIMEOUT,)))
-    assert of_kind("finish", found) == []
+    all_events = events(init(), result(response="", usage=ZERO), answer=Answer(stderr=(TIMEOUT,)))
+    assert of_kind("finish", all_events) == []
     assert {"status": "SUCCESS", "stderr": TIMEOUT} in [
-        event["raw"] for event in of_kind("metadata", found)
+        event["raw"] for event in of_kind("metadata", all_events)
     ]
 
 
@@ -221,8 +223,8 @@ STDERR = ("error: too much", f"AGY_ERROR: {json.dumps(AGY_ERROR)}")
 def test_stderr_has_the_code_of_a_failure(
     lines: list[str], code: str, error: dict[str, Any]
 ) -> None:
-    found = events(*lines, answer=Answer(headers={"x-exit-code": code}, stderr=STDERR))
-    (given_error,) = of_kind("error", found)
+    all_events = events(*lines, answer=Answer(headers={"x-exit-code": code}, stderr=STDERR))
+    (given_error,) = of_kind("error", all_events)
     assert {name: given_error[name] for name in error} == error
     assert given_error["raw"]["AGY_ERROR"] == AGY_ERROR
 
@@ -371,9 +373,9 @@ RUN = [
     ],
 )
 def test_an_event_that_is_left_out_is_a_loss(kind: str) -> None:
-    wire, found = gather_agy("\n".join(RUN).encode()), events(*RUN)
-    kept = [event for event in found if event["kind"] != kind]
-    assert event_differences(wire, gather_events(found)) == []
+    wire, all_events = gather_agy("\n".join(RUN).encode()), events(*RUN)
+    kept = [event for event in all_events if event["kind"] != kind]
+    assert event_differences(wire, gather_events(all_events)) == []
     assert event_differences(wire, gather_events(kept)) != []
 
 

@@ -93,13 +93,13 @@ def words_of(exchange: Exchange) -> set[tuple[str, str]]:
 @cache
 def cases() -> list[tuple[str, frozenset[str], set[tuple[str, str]]]]:
     """The name of every case of specs/agy, its expected layers, and its words."""
-    found = []
+    rows = []
     for path in sorted((ROOT / "specs" / "agy").glob("*.yaml")):
         for case in parse(path.read_bytes())["cases"]:
             cassette = harness.load(ROOT / "cassettes" / f"{case['cassette']}.yaml")
             exchange = cassette.exchanges[case.get("exchange", 1) - 1]
-            found.append((case["case"], frozenset(case["expect"]), words_of(exchange)))
-    return found
+            rows.append((case["case"], frozenset(case["expect"]), words_of(exchange)))
+    return rows
 
 
 @pytest.mark.parametrize(

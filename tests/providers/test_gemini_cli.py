@@ -32,17 +32,17 @@ def framed(*pieces: bytes) -> list[Frame]:
     return [frame for piece in pieces for frame in framer.feed(piece)] + framer.close()
 
 
-def said(text: str) -> list[Any]:
+def frame_contents(text: str) -> list[Any]:
     """The content of each frame of a text: its JSON, or its raw text."""
     return [frame.json if frame.raw is None else frame.raw for frame in framed(text.encode())]
 
 
 def events(*lines: str) -> list[dict[str, Any]]:
     normalizer = PROVIDERS["gemini-cli"].normalizer(Answer())
-    found = [
+    normalized = [
         event for frame in framed("\n".join(lines).encode()) for event in normalizer.feed(frame)
     ]
-    return [to_builtins(event) for event in found + normalizer.close()]
+    return [to_builtins(event) for event in normalized + normalizer.close()]
 
 
 def line(kind: str, **fields: Any) -> str:
@@ -76,7 +76,7 @@ def line(kind: str, **fields: Any) -> str:
     ],
 )
 def test_messages_are_cut_out_of_any_surrounding_text(text: str, frames: list[Any]) -> None:
-    assert said(text) == frames
+    assert frame_contents(text) == frames
 
 
 def test_a_frame_knows_its_place_and_the_time_of_its_last_read() -> None:
@@ -111,10 +111,10 @@ def test_cuts_change_nothing(cuts: set[int]) -> None:
 @given(st.binary(max_size=200))
 def test_any_bytes_are_framed_and_read(data: bytes) -> None:
     normalizer = PROVIDERS["gemini-cli"].normalizer(Answer())
-    found = [
+    all_events = [
         event for frame in framed(data) for event in normalizer.feed(frame)
     ] + normalizer.close()
-    assert bool(found) == bool(data.removeprefix(b"\xef\xbb\xbf").strip())
+    assert bool(all_events) == bool(data.removeprefix(b"\xef\xbb\xbf").strip())
 
 
 def test_the_length_of_a_line_or_document_is_limited() -> None:
@@ -125,7 +125,7 @@ def test_the_length_of_a_line_or_document_is_limited() -> None:
 
 
 def test_the_search_in_a_line_of_many_braces_is_bounded() -> None:
-    assert len(said('{"' * MAX_GLUED + INIT)) == 1
+    assert len(frame_contents('{"' * MAX_GLUED + INIT)) == 1
 
 
 # Lines
@@ -207,12 +207,15 @@ def test_a_field_of_another_type_is_unknown(field: str) -> None:
 
 
 def test_the_name_of_a_result_is_that_of_its_call() -> None:
-    found = events(
+    all_events = events(
         line("tool_use", tool_name="f", tool_id="1"),
         line("tool_result", tool_id="1"),
         line("tool_result", tool_id="2"),
     )
-    assert [event.get("name") for event in found if event["kind"] == "tool_result"] == ["f", None]
+    assert [event.get("name") for event in all_events if event["kind"] == "tool_result"] == [
+        "f",
+        None,
+    ]
 
 
 def test_content_before_any_init_has_an_implied_start() -> None:
@@ -285,10 +288,12 @@ def test_an_event_that_is_left_out_is_a_loss(kind: str) -> None:
             RESULT,
         ]
     )
-    wire, found = gather_cli(body.encode()), events(*body.split("\n"))
-    assert event_differences(wire, gather_events(found)) == []
+    wire, all_events = gather_cli(body.encode()), events(*body.split("\n"))
+    assert event_differences(wire, gather_events(all_events)) == []
     assert (
-        event_differences(wire, gather_events([event for event in found if event["kind"] != kind]))
+        event_differences(
+            wire, gather_events([event for event in all_events if event["kind"] != kind])
+        )
         != []
     )
 

@@ -40,9 +40,9 @@ def read(*messages: Json, status: int = 200, end: Any = "complete") -> list[Json
 
 
 def kinds(events: list[Json]) -> list[str]:
-    found = [event["kind"] for event in events]
-    assert out_of_order(found) is None
-    return found
+    names = [event["kind"] for event in events]
+    assert out_of_order(names) is None
+    return names
 
 
 def start(index: int, kind: str, **step: Json) -> Json:
@@ -263,7 +263,7 @@ VARIANTS = {
 
 @pytest.mark.slow
 def test_the_shipped_streams_are_the_documented_wire() -> None:
-    found = {}
+    by_case = {}
     for path in sorted((ROOT / "specs" / "interactions").glob("*.yaml")):
         for case in parse(path.read_bytes())["cases"]:
             if "cassette" not in case or "turns" in case:
@@ -271,8 +271,8 @@ def test_the_shipped_streams_are_the_documented_wire() -> None:
             cassette = harness.load(ROOT / "cassettes" / f"{case['cassette']}.yaml")
             exchange = cassette.exchanges[case.get("exchange", 1) - 1]
             if variants := variants_of_wire(exchange):
-                found[f"{path.stem}::{case['case']}"] = variants
-    assert found == VARIANTS
+                by_case[f"{path.stem}::{case['case']}"] = variants
+    assert by_case == VARIANTS
 
 
 @pytest.mark.parametrize(

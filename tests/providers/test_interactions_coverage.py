@@ -138,13 +138,13 @@ def read_words(exchange: Exchange) -> Words:
     """The words of one exchange, by table."""
     words: Words = {table: set() for table in VOCABULARY}
     text = exchange.body.decode("utf-8", "replace")
-    found = [document for _, document in documents(text)]
-    for document in found:
+    values = [document for _, document in documents(text)]
+    for document in values:
         for item in objects(document):
             note_object(words, item)
-    for document in filter(lambda item: isinstance(item, dict), found):
+    for document in filter(lambda item: isinstance(item, dict), values):
         note_errors(words, exchange, document)
-    if exchange.status >= 300 and not found:
+    if exchange.status >= 300 and not values:
         words["place of an error"].add("no JSON")
     words["address"] |= addresses(exchange)
     words["end"].add(exchange.end)

@@ -93,13 +93,13 @@ def chunk(**changes: Any) -> bytes:
     return json.dumps(FIRST | changes).encode()
 
 
-def said(**changes: Any) -> bytes:
+def chunk_with(**changes: Any) -> bytes:
     return chunk(choices=[{"delta": {"content": "Ho"}, "index": 0} | changes])
 
 
 def test_a_chunk_like_the_one_before_is_usual() -> None:
-    more = said(delta={"content": "more", "role": "assistant"}, finish_reason=None)
-    assert taken("openai-compat", [chunk(), more, chunk(choices=[]), said()]) == 3
+    more = chunk_with(delta={"content": "more", "role": "assistant"}, finish_reason=None)
+    assert taken("openai-compat", [chunk(), more, chunk(choices=[]), chunk_with()]) == 3
 
 
 @pytest.mark.parametrize(
@@ -108,13 +108,13 @@ def test_a_chunk_like_the_one_before_is_usual() -> None:
         chunk(model="other"),
         chunk(usage={"total_tokens": 3}),
         chunk(choices=2 * FIRST["choices"]),
-        said(index=1),
-        said(index=0.0),
-        said(finish_reason="stop"),
-        said(delta={"content": "Hi", "extra_content": {"google": {"thought": True}}}),
-        said(delta={"content": "Hi", "role": "user"}),
-        said(delta={"content": None}),
-        said(delta={"tool_calls": []}),
+        chunk_with(index=1),
+        chunk_with(index=0.0),
+        chunk_with(finish_reason="stop"),
+        chunk_with(delta={"content": "Hi", "extra_content": {"google": {"thought": True}}}),
+        chunk_with(delta={"content": "Hi", "role": "user"}),
+        chunk_with(delta={"content": None}),
+        chunk_with(delta={"tool_calls": []}),
         b"[DONE]",
     ],
 )
@@ -125,15 +125,17 @@ def test_any_other_chunk_is_left_to_the_reader(message: bytes) -> None:
 @pytest.mark.parametrize(
     "before",
     [
-        said(delta={"content": "<thought>"}),
-        said(delta={"content": "a <tho"}),
-        said(delta={"content": "a", "extra_content": {"google": {"thought": True}}}),
-        said(delta={"tool_calls": [{"id": "c", "function": {"name": "f", "arguments": "{"}}]}),
+        chunk_with(delta={"content": "<thought>"}),
+        chunk_with(delta={"content": "a <tho"}),
+        chunk_with(delta={"content": "a", "extra_content": {"google": {"thought": True}}}),
+        chunk_with(
+            delta={"tool_calls": [{"id": "c", "function": {"name": "f", "arguments": "{"}}]}
+        ),
     ],
 )
 def test_text_after_a_tag_or_a_call_reads_the_same(before: bytes) -> None:
-    end = said(delta={"content": "ught>b</thought>"})
-    assert taken("openai-compat", [chunk(), before, said(), end, said()]) >= 1
+    end = chunk_with(delta={"content": "ught>b</thought>"})
+    assert taken("openai-compat", [chunk(), before, chunk_with(), end, chunk_with()]) >= 1
 
 
 def piece(**changes: Any) -> bytes:

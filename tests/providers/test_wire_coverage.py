@@ -186,8 +186,8 @@ def read_wire(exchange: Exchange) -> Wire:
     """The words of the wire in one exchange."""
     wire = Wire()
     text = exchange.body.decode("utf-8", "replace")
-    found = list(documents(text))
-    for place, document in found:
+    placed = list(documents(text))
+    for place, document in placed:
         for item in objects(document):
             note_reply(wire, item)
         if error := error_of(document):
@@ -197,9 +197,9 @@ def read_wire(exchange: Exchange) -> Wire:
                 document,
                 error,
                 in_event=text[:place].endswith("data: "),
-                first=place == found[0][0],
+                first=place == placed[0][0],
             )
-    if exchange.status >= 400 and not found:
+    if exchange.status >= 400 and not placed:
         page = text.lstrip().lower()
         wire.note(
             "error body",
@@ -309,14 +309,14 @@ def exchanges(cassette: str) -> tuple[Exchange, ...]:
 @cache
 def cases() -> tuple[Named, ...]:
     """Every case of specs/ with an expectation about a recorded answer."""
-    found = []
+    named_cases = []
     for path in sorted((ROOT / "specs").rglob("*.yaml")):
         topic = path.relative_to(ROOT / "specs").as_posix()
         for case in parse(path.read_bytes()).get("cases", ()):
             if "prompt" in case or "turns" in case:
                 continue  # these are about requests
             wire = read_wire(exchanges(case["cassette"])[case.get("exchange", 1) - 1])
-            found.append(
+            named_cases.append(
                 Named(
                     topic,
                     case["case"],
@@ -324,7 +324,7 @@ def cases() -> tuple[Named, ...]:
                     wire,
                 )
             )
-    return tuple(found)
+    return tuple(named_cases)
 
 
 def naming(table: str, word: str, among: Iterable[Named]) -> list[str]:

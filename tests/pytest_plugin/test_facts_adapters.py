@@ -130,8 +130,10 @@ def test_a_partial_run_reports_no_unobserved_declaration(
 ) -> None:
     configure(configured, "replay", f"harness_{declared}")
     assert run(configured, "--harness-dialect", "mine", "-k", "hello").ret == pytest.ExitCode.OK
-    one = configured.runpytest_inprocess("specs/hello.yaml::hello[mine]", "-p", "no:cacheprovider")
-    assert one.ret == pytest.ExitCode.OK
+    single = configured.runpytest_inprocess(
+        "specs/hello.yaml::hello[mine]", "-p", "no:cacheprovider"
+    )
+    assert single.ret == pytest.ExitCode.OK
 
 
 @pytest.mark.parametrize(

@@ -72,22 +72,22 @@ def sdk_place(exchange: Exchange) -> dict[str, str] | str:
     if exchange.provider == "openai-compat":
         path = COMPATIBLE.search(urlsplit(request.url).path)
         return path.groupdict() if path else "openai never asks for this path"
-    found = PLACE.search(request.url)
-    if found is None or (request.method, bool(found["id"])) not in (("POST", False), ("GET", True)):
+    match = PLACE.search(request.url)
+    if match is None or (request.method, bool(match["id"])) not in (("POST", False), ("GET", True)):
         return "google-genai never asks for this path"
     if request.method == "GET":
-        if "include_input" in (found["query"] or ""):
+        if "include_input" in (match["query"] or ""):
             return "google-genai never asks for the input"
-        return {name: value or "" for name, value in found.groupdict().items()}
+        return {name: value or "" for name, value in match.groupdict().items()}
     try:
         body = json.loads(request.body)
     except ValueError:
         return "the recorded request is no JSON"
-    if found["model"] and not isinstance(body.get("contents"), list):
+    if match["model"] and not isinstance(body.get("contents"), list):
         return "google-genai always sends a list of contents"
-    if not found["model"] and not body.keys() >= {"input"}:
+    if not match["model"] and not body.keys() >= {"input"}:
         return "google-genai always sends an input"
-    return {name: value or "" for name, value in found.groupdict().items()}
+    return {name: value or "" for name, value in match.groupdict().items()}
 
 
 @lru_cache
@@ -295,12 +295,12 @@ CAN_NOT_BE_EQUAL: list[tuple[str, str, Callable[[Exchange, Any, Any], bool]]] = 
     (
         "end",
         "a pipe has no reset: a program that is killed is cut",
-        lambda one, _, after: one.provider in PROGRAMS and after == "cut",
+        lambda exchange, _, after: exchange.provider in PROGRAMS and after == "cut",
     ),
     (
         "reads",
         "a pipe may join what is written",
-        lambda one, before, after: one.provider in PROGRAMS and len(after) < len(before),
+        lambda exchange, before, after: exchange.provider in PROGRAMS and len(after) < len(before),
     ),
 ]
 """Part, reason, and a check whether a difference of that part is of this kind."""

@@ -55,11 +55,11 @@ REDACTORS = {"built in": Redactor(), "rules": Redactor(["re:acct-[0-9]+", "re:op
 
 def cuts_of(body: bytes) -> list[list[bytes]]:
     chosen = random.Random(7)
-    found = [[body[:place], body[place:]] for place in range(1, len(body))]
+    divisions = [[body[:place], body[place:]] for place in range(1, len(body))]
     for _ in range(60):
         places = [0, *sorted(chosen.sample(range(1, len(body)), 4)), len(body)]
-        found.append([body[start:stop] for start, stop in itertools.pairwise(places)])
-    return [*found, [bytes([byte]) for byte in body]]
+        divisions.append([body[start:stop] for start, stop in itertools.pairwise(places)])
+    return [*divisions, [bytes([byte]) for byte in body]]
 
 
 @pytest.mark.parametrize("rules", REDACTORS)
@@ -119,14 +119,14 @@ def record(
     path: Path,
     *,
     options: dict[str, Any] | None = None,
-    said: str = "hello",
+    question: str = "hello",
     fail: bool = True,
 ) -> None:
     with (
         use_cassette(path, mode="once", options=options) as tape,
         httpx2.Client(transport=transports("httpx2").sync(tape)) as http,
     ):
-        for text in (said, "and then"):
+        for text in (question, "and then"):
             http.post(url + PATH, json={"said": text})
         if fail:
             raise RuntimeError("the test failed")
@@ -268,7 +268,9 @@ def test_a_hook_applies_to_the_journal_too(tmp_path: Path) -> None:
         )
 
     with raw_server(answer(b"as it came")) as url, pytest.raises(RuntimeError):
-        record(url, tmp_path / "a.yaml", options={"before_record": before_record}, said="private")
+        record(
+            url, tmp_path / "a.yaml", options={"before_record": before_record}, question="private"
+        )
     text = part_of(tmp_path / "a.yaml").read_bytes()
     assert b"private" not in text
     assert b"as it came" not in text

@@ -303,7 +303,7 @@ def test_a_client_that_does_not_speak_http_gets_a_400(tape: Recording) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "told", "upstream"),
+    ("path", "base_urls", "upstream"),
     [
         ("/v1beta/models/m:generateContent", {}, "https://generativelanguage.googleapis.com"),
         ("/v1/models/m:x", {"GOOGLE_GEMINI_BASE_URL": "http://127.0.0.1:1/"}, "http://127.0.0.1:1"),
@@ -331,8 +331,8 @@ def test_a_client_that_does_not_speak_http_gets_a_400(tape: Recording) -> None:
         ("/v1internal:streamGenerateContent?alt=sse", {}, "https://cloudcode-pa.googleapis.com"),
     ],
 )
-def test_the_path_shows_the_provider(path: str, told: dict[str, str], upstream: str) -> None:
-    assert upstream_by_path(told)(path) == upstream
+def test_the_path_shows_the_provider(path: str, base_urls: dict[str, str], upstream: str) -> None:
+    assert upstream_by_path(base_urls)(path) == upstream
 
 
 AIOHTTP = """

@@ -24,13 +24,13 @@ OVERLOADED = streaming(
 
 class Watching:
     def __init__(self) -> None:
-        self.told: list[Any] = []
+        self.calls: list[Any] = []
 
     def asked(self, requests: int, output_tokens: int) -> None:
-        self.told.append((requests, output_tokens))
+        self.calls.append((requests, output_tokens))
 
     def waiting(self, seconds: float, why: str) -> None:
-        self.told.append((seconds, why))
+        self.calls.append((seconds, why))
 
 
 @pytest.mark.slow
@@ -41,7 +41,7 @@ def test_the_run_waits_as_long_as_the_provider_requests(tmp_path: Path) -> None:
         cassette = ask(url, tmp_path / "a.yaml", sleep=slept.append, progress=watching)
     assert slept == [34.4, 2.0, 4.0]
     assert [exchange.body for exchange in cassette.exchanges] == [event("hello")]
-    assert watching.told == [
+    assert watching.calls == [
         (1, 0),
         (34.4, "a quota answer (429)"),
         (2, 0),

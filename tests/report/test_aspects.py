@@ -207,8 +207,8 @@ def test_errors_with_different_values_of_a_fact_are_one_finding() -> None:
         replace(SHOP.cells[3], exchange=number, error=f"{place} is {value}; expected a string")
         for number, (place, value) in enumerate(zip(places, values, strict=True), 1)
     )
-    found = errors_of(cells)
-    assert {error: len(alike) for error, alike in found.items()} == {
+    by_error = errors_of(cells)
+    assert {error: len(alike) for error, alike in by_error.items()} == {
         "shop.py:3: Finish.raw is int 3; expected a string": 2,
         "shop.py:9: Finish.raw is int 3; expected a string": 1,
     }

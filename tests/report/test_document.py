@@ -26,7 +26,7 @@ from tests.report.document_samples import HEADER, SEVERAL, STREAM, failing, resu
 
 
 def by_key(results: list[CaseResult]) -> list[CaseResult]:
-    return sorted(results, key=lambda one: (one.case, one.adapter))
+    return sorted(results, key=lambda result: (result.case, result.adapter))
 
 
 def test_a_run_is_read_back_unchanged_from_its_document() -> None:

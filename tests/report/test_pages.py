@@ -55,18 +55,18 @@ def test_a_page_without_a_cell_has_only_the_common_content() -> None:
 
 def test_every_result_is_one_cell() -> None:
     rendered = pages(*MIXED, MIXED[0])  # the same result twice gives two cells
-    found = [Page(page) for page in rendered.values()]
-    assert Counter(verdict for page in found for verdict in page.cells()) == Counter(
+    parsed = [Page(page) for page in rendered.values()]
+    assert Counter(verdict for page in parsed for verdict in page.cells()) == Counter(
         result.verdict for result in [*MIXED, MIXED[0]]
     )
-    assert [sum(len(case) - 2 for case in page.data["cases"]) for page in found if page.data] == [
+    assert [sum(len(case) - 2 for case in page.data["cases"]) for page in parsed if page.data] == [
         12,
         1,
     ]
 
 
 def test_a_cell_shows_its_evidence() -> None:
-    found = result(
+    failed = result(
         "failed",
         first_layer="events",
         findings=(Finding("events[3].path", "differs", '"$.a"', '""', "cut differently"),),
@@ -82,7 +82,7 @@ def test_a_cell_shows_its_evidence() -> None:
             "0a1b2c",
         ),
     )
-    text = Page(pages(found)["gemini-api.html"]).text
+    text = Page(pages(failed)["gemini-api.html"]).text
     for words in (
         "Two calls stay two calls.",
         "imported cut 2026-02-11 · cut",
@@ -92,7 +92,7 @@ def test_a_cell_shows_its_evidence() -> None:
         "pytest 'specs/gemini-api/tool-calls.yaml::two-calls[anthropic]'",
     ):
         assert words in text
-    data = Page(pages(found)["gemini-api.html"]).data
+    data = Page(pages(failed)["gemini-api.html"]).data
     (cassette, exchange, wire, *_), ((name, origin),) = data["streams"][0], data["cassettes"]
     assert ["client", "google-genai 1.62.0"] in data["origins"][origin]
     assert (cassette, name, exchange, wire) == (
@@ -106,8 +106,8 @@ def test_a_cell_shows_its_evidence() -> None:
 
 def test_a_lost_aspect_has_a_sentence_and_no_sides() -> None:
     lost = Finding("signatures", "lost", note="1 of 1 values lost: abc")
-    found = result("failed", layer="facts", findings=(lost,), findings_total=1)
-    text = Page(pages(found)["gemini-api.html"]).text
+    failed = result("failed", layer="facts", findings=(lost,), findings_total=1)
+    text = Page(pages(failed)["gemini-api.html"]).text
     assert "First difference: signatures lost 1 of 1 values lost: abc pytest" in text
 
 

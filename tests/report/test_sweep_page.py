@@ -34,8 +34,8 @@ def test_squares_count_red_and_compared_streams_of_each_provider() -> None:
     values = page_values(summary, SETTINGS, ["day.parquet"])
     assert values["aspects"] == ["text", "finish", "media"]
     squares = {
-        provider: [square and (square.red, square.compared, square.other) for square in found]
-        for provider, found in values["rows"]
+        provider: [square and (square.red, square.compared, square.other) for square in row_squares]
+        for provider, row_squares in values["rows"]
     }
     assert squares == {
         "gemini-api": [(1, 2, 0), None, (0, 0, 1)],

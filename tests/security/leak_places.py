@@ -83,8 +83,8 @@ def part(**fields: object) -> str:
 
 def pieces(name: str, text: str) -> str:
     """A stream that gives the text in pieces."""
-    found = textwrap.wrap(text, 11, drop_whitespace=False, replace_whitespace=False)
-    return "".join(f"data: {json.dumps({'parts': [{name: piece}]})}\r\n\r\n" for piece in found)
+    lines = textwrap.wrap(text, 11, drop_whitespace=False, replace_whitespace=False)
+    return "".join(f"data: {json.dumps({'parts': [{name: piece}]})}\r\n\r\n" for piece in lines)
 
 
 def wrapped(text: str) -> str:

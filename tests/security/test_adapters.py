@@ -135,11 +135,11 @@ linux = pytest.mark.skipif(
 
 def left_in(folder: Path) -> list[str]:
     """The processes in a folder."""
-    found = []
+    processes = []
     for link in Path("/proc").glob("[0-9]*/cwd"):
         with suppress(OSError):  # it has ended, or belongs to another user
-            found += [link.parent.name] if link.readlink() == folder.resolve() else []
-    return [process for process in found if int(process) != os.getpid()]
+            processes += [link.parent.name] if link.readlink() == folder.resolve() else []
+    return [process for process in processes if int(process) != os.getpid()]
 
 
 def nothing_is_left_in(folder: Path) -> bool:

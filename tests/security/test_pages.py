@@ -24,11 +24,11 @@ class Tags(HTMLParser):
 
     def __init__(self, page: str) -> None:
         super().__init__()
-        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.opened: list[tuple[str, dict[str, str | None]]] = []
         self.feed(page)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found.append((tag, dict(attrs)))
+        self.opened.append((tag, dict(attrs)))
 
 
 @pytest.mark.slow
@@ -75,7 +75,7 @@ def test_markup_in_any_field_is_text_in_the_report(
     seen = 0
     for page in Path("out").glob("*.html"):
         text = page.read_text(encoding="utf-8")
-        tags = Tags(text).found
+        tags = Tags(text).opened
         seen += "alert(1)" in text
         assert not [tag for tag, _ in tags if tag in ("img", "iframe", "object", "svg:script")]
         assert not [name for _, attributes in tags for name in attributes if name.startswith("on")]

@@ -101,7 +101,7 @@ class Seen:
         )
 
     def _whole(self) -> bool:
-        head, found, rest = self.raw.partition(b"\r\n\r\n")
+        head, separator, rest = self.raw.partition(b"\r\n\r\n")
         length = next(
             (
                 int(line[15:])
@@ -110,7 +110,7 @@ class Seen:
             ),
             None,
         )
-        done = bool(found) and (
+        done = bool(separator) and (
             len(rest) == length
             if length is not None
             else rest.endswith(b"\r\n0\r\n\r\n") or rest == b"0\r\n\r\n"

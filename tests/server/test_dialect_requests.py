@@ -122,7 +122,7 @@ def requests_of(cell: Cell) -> list[tuple[Any, str, list[Exchange]]]:
 def test_the_next_request_after_each_shipped_answer_is_accepted(dialect: str) -> None:
     adapter = ADAPTERS[dialect]
     assert adapter.request is not None
-    found, asked = [], 0
+    broken, asked = [], 0
     for path in sorted((ROOT / "cassettes").rglob("*.yaml")):
         for number, exchange in enumerate(load(path).exchanges, 1):
             if not exchange.generates or nothing_goes_back(exchange, adapter):
@@ -136,34 +136,34 @@ def test_the_next_request_after_each_shipped_answer_is_accepted(dialect: str) ->
             )
             provider = provider_of(exchange, adapter).name
             body = ask(adapter.request, prompt, provider, {}, output.session).body
-            found += [
+            broken += [
                 f"{path.name} {number}: {name}" for name in broken_rules(body, provider, [exchange])
             ]
-    assert found == []
+    assert broken == []
     assert asked > 50 or "call" not in adapter.request.sent_back
 
 
 @pytest.mark.slow
 def test_the_requests_of_conversations_are_accepted() -> None:
     cells = [cell for cell in request_cells("conversation") if not _has_calls_in_text(cell)]
-    found = [
+    broken = [
         f"{cell.spec} {cell.name}: {name}"
         for cell in cells
         for body, provider, answers in requests_of(cell)
         for name in broken_rules(body, provider, answers)
     ]
-    assert found == []
+    assert broken == []
     assert len(cells) > 15
 
 
 @pytest.mark.slow
 def test_the_tools_and_settings_of_translated_prompts_are_accepted() -> None:
     cells = request_cells("request")
-    found = [
+    broken = [
         f"{cell.spec} {cell.name}: {name}"
         for cell in cells
         for body, provider, _ in requests_of(cell)
         for name in OF_THE_TRANSLATION & broken_rules(body, provider, []).keys()
     ]
-    assert found == []
+    assert broken == []
     assert len(cells) > 100

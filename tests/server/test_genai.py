@@ -60,10 +60,10 @@ def stream_async(base_url: str, prompt: str, got: list[types.GenerateContentResp
     async def run() -> None:
         with client_of(base_url) as client:
             async with client.aio as talking:
-                async for one in await talking.models.generate_content_stream(
+                async for response in await talking.models.generate_content_stream(
                     model=MODEL, contents=prompt
                 ):
-                    got.append(one)
+                    got.append(response)
 
     asyncio.run(run())
 

@@ -318,11 +318,11 @@ def test_pace_and_faults_are_those_of_the_server() -> None:
 
 def test_the_server_lists_the_requests_of_all_offers(server: Server) -> None:
     before = len(server.requests)
-    with server.offer(STREAM) as one, server.offer(STREAM) as other:
-        ask(one, body=b'{"contents": []}')
+    with server.offer(STREAM) as offer, server.offer(STREAM) as other:
+        ask(offer, body=b'{"contents": []}')
         ask(other, PATH + "&key=k")
         first, second = server.requests[before:]
-        assert (first, second) == (*one.requests, *other.requests)
+        assert (first, second) == (*offer.requests, *other.requests)
         assert (first.method, first.path, first.query) == (
             "POST",
             PATH.partition("?")[0],

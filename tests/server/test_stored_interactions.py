@@ -243,7 +243,7 @@ def test_google_genai_asks_vertex_ai(server: Server) -> None:
 
 def test_the_pieces_of_every_step_make_up_the_fetched_one() -> None:
     annotation = {"type": "url_citation", "url": "https://example.com", "start_index": 0}
-    found = {"call_id": "s", "result": [{"search_suggestions": "<div>"}]}
+    search = {"call_id": "s", "result": [{"search_suggestions": "<div>"}]}
     events: list[tuple[str, dict[str, Any]]] = [
         ("step.start", {"index": 0, "step": {"type": "thought"}}),
         (
@@ -253,7 +253,7 @@ def test_the_pieces_of_every_step_make_up_the_fetched_one() -> None:
         ("step.delta", {"index": 0, "delta": {"type": "thought_signature", "signature": ""}}),
         ("step.delta", {"index": 0, "delta": {"type": "thought_signature", "signature": "UQ=="}}),
         ("step.start", {"index": 1, "step": {"type": "google_search_result"}}),
-        ("step.delta", {"index": 1, "delta": {"type": "google_search_result", **found}}),
+        ("step.delta", {"index": 1, "delta": {"type": "google_search_result", **search}}),
         ("step.start", {"index": 2, "step": {"type": "model_output"}}),
         ("step.delta", {"index": 2, "delta": {"type": "text", "text": "Hi"}}),
         (
@@ -274,7 +274,7 @@ def test_the_pieces_of_every_step_make_up_the_fetched_one() -> None:
         "incomplete",
         [
             {"type": "thought", "summary": [{"text": "A"}], "signature": "UQ=="},
-            {"type": "google_search_result", **found},
+            {"type": "google_search_result", **search},
             {
                 "type": "model_output",
                 "content": [

@@ -177,8 +177,8 @@ def test_any_json_reads_back_as_it_was(value: Any) -> None:
     assert text.endswith(EMPTY[EMPTY.index("    events: ~") :])
 
 
-def _wrapped(found: Any) -> Sequence[Any]:
-    return [item["$literal"] for item in (found if isinstance(found, list) else [found])]
+def _wrapped(value: Any) -> Sequence[Any]:
+    return [item["$literal"] for item in (value if isinstance(value, list) else [value])]
 
 
 @pytest.mark.parametrize(

@@ -17,20 +17,20 @@ from harness.stream.json_codec import MAX_NESTING, decode_json
 
 def frames(body: bytes, cuts: list[int] | None = None, framer: Framer | None = None) -> list[Frame]:
     framer = framer or frame_by_content()
-    found: list[Frame] = []
+    framed: list[Frame] = []
     places = [0, *sorted(cuts or []), len(body)]
     for start, stop in itertools.pairwise(places):
-        found += framer.feed(body[start:stop])
-    return found + framer.close()
+        framed += framer.feed(body[start:stop])
+    return framed + framer.close()
 
 
-def seen(found: list[Frame]) -> list[Any]:
+def seen(framed: list[Frame]) -> list[Any]:
     """``(offset, json)``, or ``(offset, "raw" or "partial", text)``."""
     return [
         (frame.offset, frame.json)
         if frame.raw is None
         else (frame.offset, "partial" if frame.partial else "raw", frame.raw)
-        for frame in found
+        for frame in framed
     ]
 
 

@@ -18,13 +18,13 @@ from harness.stream.tool_code import MAX_DEPTH, Block, Splitter, infer_name, par
 def split(*pieces: str) -> list[str | Block]:
     """The whole output, with adjacent texts joined."""
     splitter = Splitter()
-    found: list[str | Block] = []
+    items: list[str | Block] = []
     for item in [*(item for piece in pieces for item in splitter.feed(piece)), splitter.close()]:
-        if isinstance(item, str) and found and isinstance(found[-1], str):
-            found[-1] += item
+        if isinstance(item, str) and items and isinstance(items[-1], str):
+            items[-1] += item
         elif item:
-            found.append(item)
-    return found
+            items.append(item)
+    return items
 
 
 def block(body: str) -> Block:
@@ -73,9 +73,9 @@ def test_blocks_are_found_in_one_piece_and_in_single_characters(
 def test_cuts_do_not_matter_and_nothing_is_lost(words: list[str], cuts: list[int]) -> None:
     text = "".join(words)
     places = [0, *sorted(cut for cut in cuts if cut < len(text)), len(text)]
-    found = split(*(text[start:stop] for start, stop in pairwise(places)))
-    assert found == split(text)
-    assert "".join(item if isinstance(item, str) else item.raw for item in found) == text
+    items = split(*(text[start:stop] for start, stop in pairwise(places)))
+    assert items == split(text)
+    assert "".join(item if isinstance(item, str) else item.raw for item in items) == text
 
 
 def test_text_is_held_back_only_while_it_may_become_a_tag() -> None:

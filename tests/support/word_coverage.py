@@ -21,13 +21,13 @@ Shown = tuple[tuple[str, Words], ...]
 
 def words_of_cases(spec: str, read_words: Callable[[Exchange], Words]) -> Shown:
     """Every case of a folder of specs/ about an answer, with the words of its exchange."""
-    found = []
+    rows = []
     for path in sorted((ROOT / "specs" / spec).glob("*.yaml")):
         for case in parse(path.read_bytes()).get("cases", ()):
             if "cassette" in case and "turns" not in case:
                 exchange = exchanges(case["cassette"])[case.get("exchange", 1) - 1]
-                found.append((f"{path.stem}::{case['case']}", read_words(exchange)))
-    return tuple(found)
+                rows.append((f"{path.stem}::{case['case']}", read_words(exchange)))
+    return tuple(rows)
 
 
 def naming(table: str, word: str, among: Iterable[tuple[str, Words]]) -> list[str]:

@@ -453,11 +453,11 @@ def test_a_member_as_python_prints_it_is_redacted(value: str) -> None:
         body = printed
         for _ in range(depth):
             body = json.dumps({"t": body, "u": "it's"})
-        found = Redactor().body(body.encode())
+        redacted_text = Redactor().body(body.encode())
         for _ in range(depth):
-            found = json.loads(found)["t"]
-        assert isinstance(found, str)
-        assert found.replace('"', "'") == redacted
+            redacted_text = json.loads(redacted_text)["t"]
+        assert isinstance(redacted_text, str)
+        assert redacted_text.replace('"', "'") == redacted
 
 
 @pytest.mark.parametrize("value", PRINTED)

@@ -70,8 +70,8 @@ def test_a_secret_in_long_texts_is_found_at_their_ends() -> None:
         begin = b'{"text": "%b %b"}\n' % (b"a" * first, SECRET[:9].encode())
         end = b'{"text": "%b %b"}\n' % (SECRET[9:].encode(), b"a" * second)
         between = TEXT.replace(b"text", b"size")
-        found = SCANNER.scan(TEXT + begin + between + end + TEXT)
-        assert [finding.kind for finding in found] == ["MY_KEY"], (first, second)
+        findings = SCANNER.scan(TEXT + begin + between + end + TEXT)
+        assert [finding.kind for finding in findings] == ["MY_KEY"], (first, second)
 
 
 @pytest.mark.slow

@@ -83,10 +83,10 @@ def test_a_gateway_of_geminis_wire_is_read_by_the_oracle(upstream: str, tmp_path
         return "".join([*lines, "data: [DONE]\r\n\r\n"]).encode()
 
     with gateway(answer) as (url, asked):
-        found = run("gemini", f"{url}/gemini?model=mine", tmp_path)
+        result = run("gemini", f"{url}/gemini?model=mine", tmp_path)
     messages = [json.loads(data.removeprefix(b"data: ")) for _, data in EXCHANGE.reads]
-    assert list(found.facts()) == [Raw(message) for message in messages]
-    assert found.notes == ("the client left out /x1, the path of its base URL",)
+    assert list(result.facts()) == [Raw(message) for message in messages]
+    assert result.notes == ("the client left out /x1, the path of its base URL",)
     ((path, headers, body),) = asked
     assert path == "/gemini/v1beta/models/mine:streamGenerateContent?alt=sse"
     assert headers["x-goog-api-key"] == "no-key-in-a-replay"
@@ -121,9 +121,9 @@ def sends(events: list[Any], upstream: str, status: int = 200) -> Answer:
 
 def test_a_gateway_of_anthropics_wire_is_read_by_our_dialect(upstream: str, tmp_path: Path) -> None:
     with gateway(sends(EVENTS, upstream)) as (url, asked):
-        found = run("anthropic", url, tmp_path)
-    assert [entry.native for entry in found.entries] == EVENTS
-    assert list(found.facts()) == [
+        result = run("anthropic", url, tmp_path)
+    assert [entry.native for entry in result.entries] == EVENTS
+    assert list(result.facts()) == [
         Text("Hi"),
         Call("t", "add", {"a": 1}),
         Finish("tool_use"),
@@ -172,9 +172,9 @@ def test_a_gateway_of_the_other_wires_is_read_by_their_oracles(
     wire: str, events: list[Any], path: str, reason: str, upstream: str, tmp_path: Path
 ) -> None:
     with gateway(sends(events, upstream)) as (url, asked):
-        found = run(wire, url, tmp_path)
-    assert [entry.native for entry in found.entries] == events
-    assert list(found.facts()) == [
+        result = run(wire, url, tmp_path)
+    assert [entry.native for entry in result.entries] == events
+    assert list(result.facts()) == [
         Text("Hi"),
         Call("t", "add", {"a": 1}),
         Finish(reason),
@@ -203,16 +203,16 @@ def test_a_gateway_of_the_other_wires_answers_in_one_piece(upstream: str, tmp_pa
     unary = Exchange(request, 200, {}, ((1.0, b'{"candidates": []}'),), "complete")
     with gateway(answer) as (url, _):
         line = read_line(f"proxy: facts = gateway openai-chat: {url}")
-        found = transcript(make_adapter(line, tmp_path, timeout=20.0), with_provider(unary))
-    assert list(found.facts()) == [Text("Hi"), Finish("stop")]
+        result = transcript(make_adapter(line, tmp_path, timeout=20.0), with_provider(unary))
+    assert list(result.facts()) == [Text("Hi"), Finish("stop")]
 
 
 def test_the_reasoning_of_a_gateway_is_a_thought(upstream: str, tmp_path: Path) -> None:
     deltas: list[Any] = [{"reasoning_content": "Hm"}, {"reasoning": "m"}, {"content": "Hi"}]
     events = [{"choices": [{"index": 0, "delta": delta}]} for delta in deltas]
     with gateway(sends(events, upstream)) as (url, _):
-        found = run("openai-chat", url, tmp_path)
-    assert list(found.facts()) == [Thought("Hm"), Thought("m"), Text("Hi")]
+        result = run("openai-chat", url, tmp_path)
+    assert list(result.facts()) == [Thought("Hm"), Thought("m"), Text("Hi")]
 
 
 def test_events_of_another_shape_and_http_errors_are_errors(upstream: str, tmp_path: Path) -> None:

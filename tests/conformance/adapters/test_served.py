@@ -35,11 +35,11 @@ def answered(data: bytes, **fields: object) -> Exchange:
 @pytest.mark.parametrize("isolated", [False, True])
 def test_a_function_asks_the_served_address(isolated: bool, tmp_path: Path) -> None:
     adapter = function_adapter(ASKS, tmp_path, SERVED, isolated=isolated)
-    found = transcript(adapter)
+    result = transcript(adapter)
     adapter.close()
-    assert list(found.facts()) == [Text("Hel"), Text("lo"), Finish("STOP")]
-    assert (found.asked_again, found.entries_of_first_request, found.skipped) == (0, None, "")
-    assert (found.path, found.notes) == ("/v1beta/models/gemini-x:streamGenerateContent", ())
+    assert list(result.facts()) == [Text("Hel"), Text("lo"), Finish("STOP")]
+    assert (result.asked_again, result.entries_of_first_request, result.skipped) == (0, None, "")
+    assert (result.path, result.notes) == ("/v1beta/models/gemini-x:streamGenerateContent", ())
 
 
 SHOWS = """
@@ -80,10 +80,10 @@ for line in sys.stdin:
 @pytest.mark.slow
 def test_a_program_gets_the_same_as_a_line(tmp_path: Path) -> None:
     adapter = program_adapter(PROGRAM, tmp_path, "serve")
-    found = transcript(adapter, answered(CALLS))
+    result = transcript(adapter, answered(CALLS))
     adapter.close()
-    given = found.entries[-1].native
-    assert list(found.facts()) == [Text("Hi?")]
+    given = result.entries[-1].native
+    assert list(result.facts()) == [Text("Hi?")]
     assert given.pop("base_url").startswith("http://127.0.0.1:")
     schema = {"type": "object", "properties": {"a": {"type": ["integer", "null"]}}}
     assert given == {
@@ -127,8 +127,8 @@ def test_another_wire_is_not_asked_and_another_mode_is_an_error(tmp_path: Path) 
     envelope = replace(
         EXCHANGE, request=Request("POST", url, {}, b'{"request": {}}'), provider="code-assist"
     )
-    found = transcript(function_adapter(ASKS, tmp_path, SERVED), envelope)
-    assert found.skipped.startswith(
+    result = transcript(function_adapter(ASKS, tmp_path, SERVED), envelope)
+    assert result.skipped.startswith(
         "path /v1beta/models/gemini-x:streamGenerateContent asks gemini-api, but the offered"
     )
     unary = ASKS.replace("streamGenerateContent?alt=sse", "generateContent")
@@ -138,8 +138,8 @@ def test_another_wire_is_not_asked_and_another_mode_is_an_error(tmp_path: Path) 
 
 def test_the_output_of_a_program_is_not_asked(tmp_path: Path) -> None:
     program = Exchange(None, 200, {"x-exit-code": ["0"]}, (), "complete", provider="gemini-cli")
-    found = transcript(function_adapter(ASKS, tmp_path, SERVED), program)
-    assert found.skipped.startswith("the exchange is the output of a program")
+    result = transcript(function_adapter(ASKS, tmp_path, SERVED), program)
+    assert result.skipped.startswith("the exchange is the output of a program")
 
 
 @pytest.mark.slow
@@ -147,18 +147,18 @@ def test_the_output_of_a_program_is_not_asked(tmp_path: Path) -> None:
 def test_the_events_before_a_second_request_are_counted(isolated: bool, tmp_path: Path) -> None:
     again = ASKS + "    yield from replay(at)\n"
     adapter = function_adapter(again, tmp_path, SERVED, isolated=isolated)
-    found = transcript(adapter)
+    result = transcript(adapter)
     adapter.close()
-    assert (found.asked_again, found.entries_of_first_request, len(found.entries)) == (1, 2, 2)
-    assert found.raised is not None
-    assert found.raised.type == "ConnectionRefusedError"
-    assert found.notes == ("this turn was asked before",)
+    assert (result.asked_again, result.entries_of_first_request, len(result.entries)) == (1, 2, 2)
+    assert result.raised is not None
+    assert result.raised.type == "ConnectionRefusedError"
+    assert result.notes == ("this turn was asked before",)
 
 
 def test_a_request_for_another_model_is_noted(tmp_path: Path) -> None:
     other = ASKS.replace('model="gemini-x"', 'model="mine"')
-    found = transcript(function_adapter(other, tmp_path, SERVED))
-    assert found.notes == ("model mine, recorded gemini-x",)
+    result = transcript(function_adapter(other, tmp_path, SERVED))
+    assert result.notes == ("model mine, recorded gemini-x",)
 
 
 CONVERSES = ASKS + """
@@ -246,8 +246,8 @@ def test_payloads_may_come_from_a_served_address(tmp_path: Path) -> None:
 def test_an_answer_that_breaks_off_breaks_off_for_the_adapter(tmp_path: Path) -> None:
     cut = answered(EXCHANGE.reads[0][1], end="cut")
     adapter = function_adapter(ASKS, tmp_path, SERVED)
-    found = transcript(adapter, cut)
-    assert list(found.facts()) == [Text("Hel")]
-    assert found.raised is not None
-    assert found.raised.type == "IncompleteRead"
+    result = transcript(adapter, cut)
+    assert list(result.facts()) == [Text("Hel")]
+    assert result.raised is not None
+    assert result.raised.type == "IncompleteRead"
     assert facts_of(adapter) == [Text("Hel"), Text("lo"), Finish("STOP")]

@@ -102,7 +102,7 @@ def bad(exchange: Exchange) -> bool:
 
 
 def loses(kind: str) -> Callable[[Items, Exchange], Items]:
-    return lambda items, _: [one for one in items if one["type"] != kind]
+    return lambda items, _: [item for item in items if item["type"] != kind]
 
 
 def no_signature(items: Items, _: Exchange) -> Items:
@@ -131,8 +131,8 @@ FAULTS: dict[str, tuple[int, str, Callable[[Items, Exchange], Items]]] = {
         4,
         "should be a beginning of",
         lambda items, exchange: [
-            one | {"delta": "!"} if "delta" in one and exchange.end == "cut" else one
-            for one in items
+            item | {"delta": "!"} if "delta" in item and exchange.end == "cut" else item
+            for item in items
         ],
     ),
     "something that is counted over replays": (
@@ -197,7 +197,7 @@ def test_an_unknown_event_model_is_asked_four_laws() -> None:
         "shop", "shop", lambda exchange: [{"bytes": len(exchange.body.replace(b"\r", b""))}]
     )
     results = {number: judged(number, shop) for number in range(1, 9)}
-    assert [number for number, one in results.items() if one.verdict == "not-run"] == [2, 3, 4, 8]
+    assert [number for number, item in results.items() if item.verdict == "not-run"] == [2, 3, 4, 8]
     assert results[3].reason == (
         "the meaning of the payloads of shop is not known here; it is not one of our event models"
     )

@@ -275,8 +275,8 @@ FAULTS: dict[str, tuple[int, str, Fault]] = {
 @pytest.mark.parametrize("name", FAULTS)
 def test_each_fault_is_found_by_its_law(name: str) -> None:
     number, sentence, fault = FAULTS[name]
-    found = findings(number, exchange(ANSWER if number != 9 else TEXT), fault)
-    assert any(sentence in finding for finding in found), found
+    sentences = findings(number, exchange(ANSWER if number != 9 else TEXT), fault)
+    assert any(sentence in finding for finding in sentences), sentences
 
 
 def test_law_8_needs_an_answer_whose_calls_can_be_run() -> None:

@@ -91,7 +91,7 @@ def test_a_cut_is_shrunk_to_one_place_in_one_message(body: bytes) -> None:
 def test_a_prefix_is_shrunk_to_the_shortest(body: bytes) -> None:
     def fault(items: Items, recorded: AnyExchange) -> Items:
         return (
-            [one for one in items if one["kind"] != "incomplete"]
+            [item for item in items if item["kind"] != "incomplete"]
             if b'"thoughtS' in recorded.body
             else items
         )
@@ -106,7 +106,7 @@ def test_a_prefix_is_shrunk_to_the_shortest(body: bytes) -> None:
 def test_a_field_is_shrunk_to_the_shortest_value(body: bytes) -> None:
     def fault(items: Items, _: AnyExchange) -> Items:
         return [
-            {name: value for name, value in one.items() if name != "signature"} for one in items
+            {name: value for name, value in item.items() if name != "signature"} for item in items
         ]
 
     small, _ = shrunk(3, body, fault)
@@ -118,9 +118,9 @@ def test_a_field_is_shrunk_to_the_shortest_value(body: bytes) -> None:
 
 def test_a_text_is_shrunk_by_single_characters_too() -> None:
     def fault(items: Items, _: AnyExchange) -> Items:
-        whole = "".join(one.get("text", "") for one in items if one.get("kind") == "text")
+        whole = "".join(item.get("text", "") for item in items if item.get("kind") == "text")
         return (
-            [one for one in items if one.get("kind") != "text"]
+            [item for item in items if item.get("kind") != "text"]
             if "e" in whole and "t" in whole
             else items
         )

@@ -131,13 +131,13 @@ NO_GOOD_END = {
 def good_ends(wire: str, body: bytes) -> list[str]:
     """The dialects, and the oracle, for which a body is an answer of a wire with a good end."""
     exchange = Exchange(None, 200, {}, ((None, body),), "complete", provider=wire)
-    found = [] if no_good_end(PROVIDERS[wire].facts(exchange)) else ["oracle"]
+    names = [] if no_good_end(PROVIDERS[wire].facts(exchange)) else ["oracle"]
     for name in DIALECTS:
         adapter = ADAPTERS[name].with_options(RunOptions(provider=wire))
         facts = facts_of(adapter, adapter.output(exchange))
         assert isinstance(facts, Facts)
-        found += [name] if facts.ended_well else []
-    return found
+        names += [name] if facts.ended_well else []
+    return names
 
 
 @pytest.mark.parametrize("wire", PROVIDERS)

@@ -36,8 +36,8 @@ def always_done(exchange: Any, **options: Any) -> list[dict[str, Any]]:
 def test_a_changed_end_that_is_taken_for_good_is_found(exchange: Any, names: set[str]) -> None:
     assert names <= STEP_ENDS.keys()
     breaches = SUCCESS.findings(exchange, payloads_of(always_done, "mind"))
-    found = {breach.sentence.partition(" ends like")[0] for breach in breaches}
-    assert names <= found
+    changed_ends = {breach.sentence.partition(" ends like")[0] for breach in breaches}
+    assert names <= changed_ends
     assert SUCCESS.findings(exchange, payloads_of(replay, "mind")) == []
 
 

@@ -57,53 +57,53 @@ def test_each_lost_aspect_is_a_group_with_examples(output: Format) -> None:
         verdict("s4", "failed", text="kept", finish="wrong", usage="lost", model="n"),
         verdict("s5", text="kept", finish="kept", usage="kept"),
     ]
-    found = compared(before, after, output)
-    assert found.worse
-    assert [(loss.aspect, loss.model, loss.verdict, loss.rows) for loss in found.losses] == [
+    diff = compared(before, after, output)
+    assert diff.worse
+    assert [(loss.aspect, loss.model, loss.verdict, loss.rows) for loss in diff.losses] == [
         ("text", "m", "lost", 4),
         ("finish", "n", "wrong", 1),
     ]
-    first = found.losses[0]
+    first = diff.losses[0]
     assert first.provider == "p"
     assert [example.source for example in first.examples] == ["day:s0", "day:s1", "day:s2"]
     assert first.examples[0].sentence == "failed: s0"
-    assert (found.both, found.only_a, found.only_b, found.new_errors) == (6, 0, 0, 0)
+    assert (diff.both, diff.only_a, diff.only_b, diff.new_errors) == (6, 0, 0, 0)
 
 
 def test_an_aspect_that_is_no_longer_compared_is_lost() -> None:
-    found = compared([verdict("s", text="kept")], [verdict("s", "skipped", finish="kept")])
-    assert [(loss.aspect, loss.verdict) for loss in found.losses] == [("text", "not compared")]
+    diff = compared([verdict("s", text="kept")], [verdict("s", "skipped", finish="kept")])
+    assert [(loss.aspect, loss.verdict) for loss in diff.losses] == [("text", "not compared")]
 
 
 def test_equal_sweeps_have_no_differences() -> None:
     rows = [verdict(f"s{n}", "failed", text="lost") for n in range(3)]
-    found = compared(rows, list(reversed(rows)))
-    assert (found.worse, found.losses, found.both) == (False, (), 3)
+    diff = compared(rows, list(reversed(rows)))
+    assert (diff.worse, diff.losses, diff.both) == (False, (), 3)
 
 
 def test_rows_that_b_could_not_judge_are_errors() -> None:
-    found = compared([verdict("s", text="kept")], [verdict("s", "error")])
-    assert (found.worse, found.new_errors, found.losses) == (True, 1, ())
-    assert found.errors[0].source == "day:s"
+    diff = compared([verdict("s", text="kept")], [verdict("s", "error")])
+    assert (diff.worse, diff.new_errors, diff.losses) == (True, 1, ())
+    assert diff.errors[0].source == "day:s"
 
 
 def test_rows_of_one_sweep_alone_are_counted() -> None:
     before = [verdict("s", text="kept"), verdict("old", text="kept")]
     after = [verdict("s", text="kept"), verdict("new", "failed", text="lost")]
-    found = compared(before, after)
-    assert (found.both, found.only_a, found.only_b, found.worse) == (1, 1, 1, False)
+    diff = compared(before, after)
+    assert (diff.both, diff.only_a, diff.only_b, diff.worse) == (1, 1, 1, False)
 
 
 def test_the_same_id_with_another_answer_is_another_stream() -> None:
-    found = compared(
+    diff = compared(
         [verdict("s", digest="1", text="kept")], [verdict("s", digest="2", text="lost")]
     )
-    assert (found.both, found.only_a, found.only_b, found.losses) == (0, 1, 1, ())
+    assert (diff.both, diff.only_a, diff.only_b, diff.losses) == (0, 1, 1, ())
 
 
 def test_mended_rows_are_counted() -> None:
-    found = compared([verdict("s", "failed", text="lost")], [verdict("s", text="kept")])
-    assert (found.mended, found.worse) == (1, False)
+    diff = compared([verdict("s", "failed", text="lost")], [verdict("s", text="kept")])
+    assert (diff.mended, diff.worse) == (1, False)
 
 
 @pytest.mark.slow
@@ -120,5 +120,5 @@ def test_a_path_without_an_output_is_refused() -> None:
 
 def test_a_stream_that_was_captured_twice_is_compared_once() -> None:
     twice = [verdict("s", text="kept")] * 2
-    found = compared(twice, [verdict("s", "failed", text="lost")] * 2)
-    assert (found.both, found.losses[0].rows) == (1, 1)
+    diff = compared(twice, [verdict("s", "failed", text="lost")] * 2)
+    assert (diff.both, diff.losses[0].rows) == (1, 1)

@@ -29,15 +29,15 @@ ERROR = "error"
 
 def tables() -> dict[str, list[Row]]:
     """Each table of the page, by the first cell of its head."""
-    found: dict[str, list[Row]] = {}
+    by_head: dict[str, list[Row]] = {}
     for table in re.findall(r"(?:^\|.*\n)+", PAGE.read_text(encoding="utf-8"), re.MULTILINE):
         head, _, *rows = [
             [cell.strip() for cell in line.strip("|").split(" | ")]
             for line in table.replace(" |\n", "\n").splitlines()
         ]
-        assert head[0] not in found, f"two tables of {head[0]}"
-        found[head[0]] = rows
-    return found
+        assert head[0] not in by_head, f"two tables of {head[0]}"
+        by_head[head[0]] = rows
+    return by_head
 
 
 TABLES = tables()
@@ -155,11 +155,11 @@ def test_every_field_that_is_read_is_on_the_page() -> None:
 
 def places(body: dict[str, Any]) -> dict[str, Any]:
     """The fields of the request; the fields of its two configurations are listed one by one."""
-    found: dict[str, Any] = {}
+    by_place: dict[str, Any] = {}
     for key, value in harness.request(body, dialect="anthropic").items():
-        found |= (
+        by_place |= (
             {f"{key}.{name}": inner for name, inner in value.items()}
             if key.endswith("Config")
             else {key: value}
         )
-    return found
+    return by_place

@@ -39,7 +39,7 @@ def begin(model: str = "gemini-3-pro", usage: Payload = ZERO) -> Payload:
     }
 
 
-def told(reason: str, usage: Payload = ZERO) -> Payload:
+def message_delta(reason: str, usage: Payload = ZERO) -> Payload:
     return {
         "type": "message_delta",
         "delta": {"stop_reason": reason, "stop_sequence": None},
@@ -48,7 +48,7 @@ def told(reason: str, usage: Payload = ZERO) -> Payload:
 
 
 def tail(reason: str = "end_turn", usage: Payload = ZERO) -> list[Payload]:
-    return [told(reason, usage), {"type": "message_stop"}]
+    return [message_delta(reason, usage), {"type": "message_stop"}]
 
 
 def delta(index: int, **piece: Any) -> Payload:
@@ -491,7 +491,9 @@ def test_stop_reasons(events: list[ev.Event], reason: str) -> None:
     "finish", ["stop", "length", "content_filter", "malformed", "continuation", "other"]
 )
 def test_an_answer_with_a_call_stops_for_it_whatever_the_reason(finish: ev.FinishClass) -> None:
-    assert translate(START, *call(1, "f", {}), ev.Finish(finish, "X"))[-2] == told("tool_use")
+    assert translate(START, *call(1, "f", {}), ev.Finish(finish, "X"))[-2] == message_delta(
+        "tool_use"
+    )
 
 
 @pytest.mark.parametrize(
@@ -506,7 +508,7 @@ def test_an_answer_with_a_call_stops_for_it_whatever_the_reason(finish: ev.Finis
     ],
 )
 def test_other_reasons_end_the_turn_after_content(part: ev.Event) -> None:
-    assert translate(START, part, ev.Finish("other", "#99"))[-2] == told("end_turn")
+    assert translate(START, part, ev.Finish("other", "#99"))[-2] == message_delta("end_turn")
 
 
 @pytest.mark.parametrize(

@@ -49,10 +49,10 @@ def answer(*frames: Sequence[Json]) -> Exchange:
     )
 
 
-def said(
+def contents_of(
     *frames: Sequence[Json], tools: Sequence[Tool] = TOOLS, session: Session | None = None
 ) -> Said:
-    found: Said = []
+    contents: Said = []
     for payload in harness.replay(
         answer(*frames), dialect="anthropic", tools=tools, session=session
     ):
@@ -61,15 +61,15 @@ def said(
                 "type": "content_block_start",
                 "content_block": {"type": "tool_use", "name": name},
             }:
-                found.append([name, None])
+                contents.append([name, None])
             case {"type": "content_block_delta", "delta": {"partial_json": arguments}}:
-                found[-1][1] = json.loads(arguments)
+                contents[-1][1] = json.loads(arguments)
             case {"type": "content_block_delta", "delta": {"text": text}}:
-                if found and isinstance(found[-1], str):
-                    found[-1] += text
+                if contents and isinstance(contents[-1], str):
+                    contents[-1] += text
                 else:
-                    found.append(text)
-    return found
+                    contents.append(text)
+    return contents
 
 
 def block(body: str) -> str:
@@ -137,14 +137,14 @@ FORMS: dict[str, tuple[str, Said]] = {
 
 @pytest.mark.parametrize(("text", "expected"), FORMS.values(), ids=FORMS)
 def test_every_form_split_at_every_position_reads_the_same(text: str, expected: Said) -> None:
-    assert said([{"text": text}]) == expected
-    assert said(*([{"text": character}] for character in text)) == expected
-    assert said([{"text": character} for character in text]) == expected
+    assert contents_of([{"text": text}]) == expected
+    assert contents_of(*([{"text": character}] for character in text)) == expected
+    assert contents_of([{"text": character} for character in text]) == expected
     for at in range(1, len(text)):
-        assert said([{"text": text[:at]}], [{"text": text[at:]}]) == expected, (
+        assert contents_of([{"text": text[:at]}], [{"text": text[at:]}]) == expected, (
             f"in two frames, at {at}"
         )
-        assert said([{"text": text[:at]}, {"text": text[at:]}]) == expected, (
+        assert contents_of([{"text": text[:at]}, {"text": text[at:]}]) == expected, (
             f"in two parts, at {at}"
         )
 
@@ -161,7 +161,7 @@ def test_single_bytes_read_the_same(text: str, expected: Said) -> None:
 def test_a_split_block_has_a_signature_once_and_the_call_has_it(at: int) -> None:
     text = block('{"command": "ls", "timeout": 3}')
     session = Session()
-    assert said(
+    assert contents_of(
         [{"text": text[:at]}], [{"text": text[at:], "thoughtSignature": "U0lH"}], session=session
     ) == [["Bash", {"command": "ls", "timeout": 3}]]
     assert {name: call.signature for name, call in session.calls.items()} == {"toolu_1": "U0lH"}
@@ -185,7 +185,7 @@ def test_a_split_block_has_a_signature_once_and_the_call_has_it(at: int) -> None
 def test_a_bare_payload_is_named_by_the_table_then_by_tools(
     text: str, tools: list[Tool], expected: Json
 ) -> None:
-    assert said([{"text": block(text)}], tools=tools) == [expected]
+    assert contents_of([{"text": block(text)}], tools=tools) == [expected]
 
 
 def test_signatures_of_calls_are_bounded_and_the_oldest_go_first() -> None:
@@ -195,7 +195,7 @@ def test_signatures_of_calls_are_bounded_and_the_oldest_go_first() -> None:
             "functionCall": {"id": f"c{number}", "name": "Bash", "args": {}},
             "thoughtSignature": f"S{number}",
         }
-        said([call, {"text": block(f'{{"command": "{number}"}}')}], session=session)
+        contents_of([call, {"text": block(f'{{"command": "{number}"}}')}], session=session)
     assert [(name, call.signature) for name, call in session.calls.items()] == [
         ("toolu_4", None),
         ("c4", "S4"),

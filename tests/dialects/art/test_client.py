@@ -126,14 +126,16 @@ HELLO = answer(
 
 
 def shipped() -> list[Any]:
-    found = []
+    exchanges = []
     for path in sorted(CASSETTES.rglob("*.yaml")):
         for number, exchange in enumerate(load(path).exchanges, 1):
             if (
                 exchange.generates and exchange.provider in READ and exchange.end != "aborted"
             ):  # nothing was raised if the client left
-                found.append(pytest.param(exchange, id=f"{path.parent.name}/{path.stem}-{number}"))
-    return found
+                exchanges.append(
+                    pytest.param(exchange, id=f"{path.parent.name}/{path.stem}-{number}")
+                )
+    return exchanges
 
 
 SHIPPED = shipped()
@@ -184,11 +186,11 @@ def differences(
     """The StreamEvents that differ or that only one side has, each with its counterpart on the
     other side, if there is one.
     """
-    one, other = (
+    expected, other = (
         [json.dumps(payload, sort_keys=True) for payload in plain(side)] for side in (wire, sdk)
     )
     ours, theirs = [], []
-    for tag, i, j, k, m in SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
+    for tag, i, j, k, m in SequenceMatcher(None, expected, other, autojunk=False).get_opcodes():
         if tag != "equal":
             ours += wire[i:j]
             theirs += sdk[k:m]
@@ -239,7 +241,7 @@ def explanations(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [one.id for one in SHIPPED])
+@pytest.mark.parametrize("name", [exchange.id for exchange in SHIPPED])
 def test_the_sdk_gives_the_events_of_the_wire_less_its_losses(name: str, both_ways: Read) -> None:
     unexplained, _ = explanations(*both_ways[name])
     assert unexplained == []
@@ -497,8 +499,8 @@ def test_a_failure_is_an_error_and_then_the_end(
 @pytest.mark.slow
 def test_a_failed_connection_is_an_error() -> None:
     async def collect() -> list[Payload]:
-        one = GeminiAdapter("key", http_options={"base_url": "http://127.0.0.1:9"})
-        return [payload async for payload in one.call(HI, {"stream": True})]
+        adapter = GeminiAdapter("key", http_options={"base_url": "http://127.0.0.1:9"})
+        return [payload async for payload in adapter.call(HI, {"stream": True})]
 
     payloads = asyncio.run(collect())
     assert [payload["type"] for payload in payloads] == ["ERROR", "END"]
@@ -545,17 +547,17 @@ def test_a_recorded_conversation_is_repeated() -> None:
     ]
 
     async def converse(base_url: str) -> list[Payload]:
-        one = GeminiAdapter(
+        adapter = GeminiAdapter(
             "key", "gemini-3-flash-preview", http_options={"base_url": base_url}, clock=None
         )
-        first = [payload async for payload in one.call(prompt, options)]
+        first = [payload async for payload in adapter.call(prompt, options)]
         second = [
             payload
-            async for payload in one.call(
+            async for payload in adapter.call(
                 REQUEST.follow_up(prompt, first, "And in which language?"), options
             )
         ]
-        await one.aclose()
+        await adapter.aclose()
         return [*first, *second]
 
     cassette = load(CASSETTES / "gemini-api" / "art-talk.yaml")

@@ -24,7 +24,7 @@ def user(content: Any) -> Message:
     return {"role": "user", "content": content}
 
 
-def said(role: str, *parts: Message | str) -> Message:
+def content_of(role: str, *parts: Message | str) -> Message:
     return {
         "role": role,
         "parts": [{"text": part} if isinstance(part, str) else part for part in parts],
@@ -48,43 +48,50 @@ ANSWER = {"role": "tool_result", "tool_call_id": "c1", "name": "f", "content": "
 
 PROMPTS: dict[str, tuple[list[Message], list[Message]]] = {
     "nothing": ([], []),
-    "a question": ([user("u")], [said("user", "u")]),
-    "white space is kept": ([user(" u\n")], [said("user", " u\n")]),
+    "a question": ([user("u")], [content_of("user", "u")]),
+    "white space is kept": ([user(" u\n")], [content_of("user", " u\n")]),
     "system messages are joined": (
         [system("a"), user("u"), system("b")],
-        [said("user", "a\n\nb\n\nu")],
+        [content_of("user", "a\n\nb\n\nu")],
     ),
     "… before the first user message": (
         [user("1"), system("s"), user("2")],
-        [said("user", "s\n\n1"), said("user", "2")],
+        [content_of("user", "s\n\n1"), content_of("user", "2")],
     ),
     "… behind an answer": (
         [{"role": "assistant", "content": "m"}, user("u"), system("s")],
-        [said("user", "(Initial context)"), said("model", "m"), said("user", "s\n\nu")],
+        [
+            content_of("user", "(Initial context)"),
+            content_of("model", "m"),
+            content_of("user", "s\n\nu"),
+        ],
     ),
     "a system without a user": (
         [system("s"), {"role": "assistant", "content": "m"}],
-        [said("user", "s"), said("model", "m")],
+        [content_of("user", "s"), content_of("model", "m")],
     ),
     "a tool's result is no user message": (
         [system("s"), ANSWER],
         [
-            said("user", "s"),
-            said("user", {"functionResponse": {"name": "f", "response": {"content": "4"}}}),
+            content_of("user", "s"),
+            content_of("user", {"functionResponse": {"name": "f", "response": {"content": "4"}}}),
         ],
     ),
-    "an empty system says nothing": ([system(""), user("u")], [said("user", "u")]),
+    "an empty system says nothing": ([system(""), user("u")], [content_of("user", "u")]),
     "content that is no string": (
         [user({"a": [1, "ä"]}), user(None)],
-        [said("user", '{"a":[1,"ä"]}'), said("user", "null")],
+        [content_of("user", '{"a":[1,"ä"]}'), content_of("user", "null")],
     ),
     "a history that begins with the model": (
         [{"role": "assistant", "content": "m"}],
-        [said("user", "(Initial context)"), said("model", "m")],
+        [content_of("user", "(Initial context)"), content_of("model", "m")],
     ),
     "blank text beside a call": (
         [user("u"), {"role": "assistant", "content": " \n", "tool_calls": [call("f", '{"x": 1}')]}],
-        [said("user", "u"), said("model", {"functionCall": {"name": "f", "args": {"x": 1}}})],
+        [
+            content_of("user", "u"),
+            content_of("model", {"functionCall": {"name": "f", "args": {"x": 1}}}),
+        ],
     ),
     "text before calls": (
         [
@@ -92,8 +99,8 @@ PROMPTS: dict[str, tuple[list[Message], list[Message]]] = {
             {"role": "assistant", "content": " t ", "tool_calls": [call("f", ""), call("g", "{}")]},
         ],
         [
-            said("user", "u"),
-            said(
+            content_of("user", "u"),
+            content_of(
                 "model",
                 " t ",
                 {"functionCall": {"name": "f", "args": {}}},
@@ -103,14 +110,16 @@ PROMPTS: dict[str, tuple[list[Message], list[Message]]] = {
     ),
     "an assistant that says nothing": (
         [user("u"), {"role": "assistant", "content": None}],
-        [said("user", "u"), said("model", "")],
+        [content_of("user", "u"), content_of("model", "")],
     ),
     "results one by one": (
         [user("u"), ANSWER, {**ANSWER, "role": "tool", "content": {"n": 4}}],
         [
-            said("user", "u"),
-            said("user", {"functionResponse": {"name": "f", "response": {"content": "4"}}}),
-            said("user", {"functionResponse": {"name": "f", "response": {"content": {"n": 4}}}}),
+            content_of("user", "u"),
+            content_of("user", {"functionResponse": {"name": "f", "response": {"content": "4"}}}),
+            content_of(
+                "user", {"functionResponse": {"name": "f", "response": {"content": {"n": 4}}}}
+            ),
         ],
     ),
 }

@@ -47,7 +47,7 @@ def unknown(raw: Any) -> Payload:
     return {"type": "UNKNOWN", "data": raw, **WHO}
 
 
-def told(**fields: Any) -> list[Payload]:
+def end_payloads(**fields: Any) -> list[Payload]:
     return [
         {"type": "METADATA", "data": {**fields, "traceId": "trace"}, **WHO},
         {"type": "END", "data": None, **WHO},
@@ -76,7 +76,7 @@ STREAMS: dict[str, tuple[list[Clocked], list[Payload]]] = {
             ev.Finish("length", "MAX_TOKENS"),
             ev.Usage({"b": 3}, None, 4),
         ],
-        told(
+        end_payloads(
             inputTokens=7,
             outputTokens=4,
             thinkingTokens=2,
@@ -88,13 +88,15 @@ STREAMS: dict[str, tuple[list[Clocked], list[Payload]]] = {
         [START, ev.Text("a"), ev.Usage({"a": 0}, 0, 0, 0)],
         [
             token("a"),
-            *told(inputTokens=0, outputTokens=0, thinkingTokens=0, providerRawUsage={"a": 0}),
+            *end_payloads(
+                inputTokens=0, outputTokens=0, thinkingTokens=0, providerRawUsage={"a": 0}
+            ),
         ],
     ),
     "an empty text alone is no answer": ([START, ev.Text("")], NO_CANDIDATE),
     "an empty text and a reason are an answer": (
         [START, ev.Text(""), STOP],
-        told(stopReason="STOP"),
+        end_payloads(stopReason="STOP"),
     ),
     "the other candidate alone is none": (
         [START, ev.Text("a", candidate=1), ev.Finish("stop", "STOP", candidate=1)],
@@ -143,29 +145,35 @@ STREAMS: dict[str, tuple[list[Clocked], list[Payload]]] = {
             "the stream ended before it was complete (cut), 7 characters into a message",
         ),
     ),
-    "a call of a declared tool": ([START, ev.NamelessCall(1, {"todos": []}, "<raw>")], told()),
+    "a call of a declared tool": (
+        [START, ev.NamelessCall(1, {"todos": []}, "<raw>")],
+        end_payloads(),
+    ),
     "a call of no declared tool": (
         [START, ev.NamelessCall(1, {"speed": 1}, "<raw>")],
-        [token("<raw>"), *told()],
+        [token("<raw>"), *end_payloads()],
     ),
     "a text that is not the answer": (
         [START, ev.Text("be kind", role="system"), STOP],
-        [unknown({"kind": "text", "text": "be kind", "role": "system"}), *told(stopReason="STOP")],
+        [
+            unknown({"kind": "text", "text": "be kind", "role": "system"}),
+            *end_payloads(stopReason="STOP"),
+        ],
     ),
     "a result of a tool": (
         [START, ev.ToolResult("c1", response={"ok": 1}), STOP],
         [
             unknown({"kind": "tool_result", "id": "c1", "response": {"ok": 1}}),
-            *told(stopReason="STOP"),
+            *end_payloads(stopReason="STOP"),
         ],
     ),
     "annotations that are no declared loss": (
         [START, ev.Annotation("citations", {"c": 1}), ev.Annotation("part", {"p": 1}), STOP],
-        [unknown({"p": 1}), *told(stopReason="STOP")],
+        [unknown({"p": 1}), *end_payloads(stopReason="STOP")],
     ),
     "a notice": (
         [START, ev.Notice("warning", "slow", {"n": 1}), STOP],
-        [unknown({"n": 1}), *told(stopReason="STOP")],
+        [unknown({"n": 1}), *end_payloads(stopReason="STOP")],
     ),
     "the same model again, then another": (
         [
@@ -175,7 +183,7 @@ STREAMS: dict[str, tuple[list[Clocked], list[Payload]]] = {
             ev.Metadata("model", {"modelVersion": "other"}),
             STOP,
         ],
-        [unknown({"model": "other"}), *told(stopReason="STOP")],
+        [unknown({"model": "other"}), *end_payloads(stopReason="STOP")],
     ),
 }
 
@@ -203,7 +211,7 @@ def test_the_call_context_chooses_the_token_types_in_both_modes(
     assert payloads == [
         token("hm", prefix + "LLM_THINKING"),
         token("a", prefix + "LLM_RESPONSE"),
-        *told(),
+        *end_payloads(),
     ]
 
 
@@ -220,7 +228,7 @@ def test_a_unary_answer_is_one_token_of_thoughts_and_one_of_text() -> None:
     assert translate(*events, streamed=False) == [
         token("hm", "LLM_THINKING"),
         token("a b"),
-        *told(stopReason="STOP"),
+        *end_payloads(stopReason="STOP"),
     ]
 
 

@@ -37,7 +37,7 @@ def mind_program(run: Run, **context: Any) -> Adapter:
     return adapter.with_options(RunOptions(cassette="x", context=context))
 
 
-def told(printed: bytes, **context: Any) -> list[Any]:
+def payloads_of(printed: bytes, **context: Any) -> list[Any]:
     """The payloads of a program with this output and the exit code 3."""
 
     def run(
@@ -85,7 +85,7 @@ def test_the_program_gets_the_files_and_the_environment() -> None:
     ],
 )
 def test_only_the_time_of_a_record_is_dropped(printed: bytes, payloads: list[Any]) -> None:
-    assert told(printed) == [*payloads, {"exit": 3, "asked": 0}]
+    assert payloads_of(printed) == [*payloads, {"exit": 3, "asked": 0}]
 
 
 @pytest.mark.parametrize(
@@ -115,4 +115,4 @@ def test_only_the_time_of_a_record_is_dropped(printed: bytes, payloads: list[Any
 )
 def test_an_unknown_context_is_refused(context: dict[str, Any], words: str) -> None:
     with pytest.raises(AdapterError, match=words):
-        told(b"", **context)
+        payloads_of(b"", **context)

@@ -185,11 +185,11 @@ def test_search_and_fetch(project: Path) -> None:
     with gemini() as server:
         server.models = Reply(links)
         web = Toolbox(project, ["google_web_search", "web_fetch"], f"{server.base_url}/search")
-        found = web.run("google_web_search", {"query": "moss & fern"}).result
+        search_result = web.run("google_web_search", {"query": "moss & fern"}).result
         fetched = web.run("web_fetch", {"url": f"{server.base_url}/page"}).result
         server.models = Reply("gone", 410)
         gone = web.run("web_fetch", {"url": f"{server.base_url}/page"})
-    assert found == {
+    assert search_result == {
         "results": [{"url": "https://moss.example/a b"}, {"url": "https://fern.example"}]
     }
     assert fetched == {"url": f"{server.base_url}/page", "content": links}

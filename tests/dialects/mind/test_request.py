@@ -16,17 +16,17 @@ from harness.dialects.mind.tools import DECLARATIONS, READERS
 Json = dict[str, Any]
 
 
-def said(role: str, *parts: Json | str) -> Json:
+def content_of(role: str, *parts: Json | str) -> Json:
     return {
         "role": role,
         "parts": [{"text": part} if isinstance(part, str) else part for part in parts],
     }
 
 
-def text(said: str) -> Json:
+def text(words: str) -> Json:
     return {
         "type": "assistant",
-        "message": {"content": [{"type": "text", "text": said}]},
+        "message": {"content": [{"type": "text", "text": words}]},
         "timestamp": "1970-01-01T00:00:00.000Z",
     }
 
@@ -54,47 +54,49 @@ HISTORIES: dict[str, tuple[list[Json], list[Json]]] = {
     "no answer yet": ([], []),
     "text that came in pieces": (
         [text("Hel"), text("lo"), {"type": "result", "result": "Hello"}, say("and?")],
-        [said("model", "Hello"), said("user", "and?")],
+        [content_of("model", "Hello"), content_of("user", "and?")],
     ),
     "parallel calls, results together": (
         [text("I read."), A, B, answered(A, {"content": "1"}), answered(B, {"error": "no"})],
         [
-            said(
+            content_of(
                 "model",
                 "I read.",
                 called("read_file", {"path": "a"}),
                 called("read_file", {"path": "b"}),
             ),
-            said("user", gave("read_file", {"content": "1"}), gave("read_file", {"error": "no"})),
+            content_of(
+                "user", gave("read_file", {"content": "1"}), gave("read_file", {"error": "no"})
+            ),
         ],
     ),
     "one call after the other": (
         [A, answered(A, {}), text("Now b."), B, answered(B, {}), text("Done.")],
         [
-            said("model", called("read_file", {"path": "a"})),
-            said("user", gave("read_file", {})),
-            said("model", "Now b.", called("read_file", {"path": "b"})),
-            said("user", gave("read_file", {})),
-            said("model", "Done."),
+            content_of("model", called("read_file", {"path": "a"})),
+            content_of("user", gave("read_file", {})),
+            content_of("model", "Now b.", called("read_file", {"path": "b"})),
+            content_of("user", gave("read_file", {})),
+            content_of("model", "Done."),
         ],
     ),
     "text after a call": (
         [A, text("x"), answered(A, {})],
         [
-            said("model", called("read_file", {"path": "a"}), "x"),
-            said("user", gave("read_file", {})),
+            content_of("model", called("read_file", {"path": "a"}), "x"),
+            content_of("user", gave("read_file", {})),
         ],
     ),
     "a result that is no object": (
         [A, answered(A, [1])],
         [
-            said("model", called("read_file", {"path": "a"})),
-            said("user", gave("read_file", {"result": [1]})),
+            content_of("model", called("read_file", {"path": "a"})),
+            content_of("user", gave("read_file", {"result": [1]})),
         ],
     ),
     "an error is no turn": (
         [text("x"), {"type": "error", "code": "AGENT_ERROR", "message": "m"}],
-        [said("model", "x")],
+        [content_of("model", "x")],
     ),
 }
 
@@ -102,7 +104,7 @@ HISTORIES: dict[str, tuple[list[Json], list[Json]]] = {
 @pytest.mark.parametrize(("history", "contents"), HISTORIES.values(), ids=HISTORIES)
 def test_the_history(history: list[Json], contents: list[Json]) -> None:
     sent = request({"prompt": "p", "history": history}, dialect="mind")
-    assert sent == {"contents": [said("user", "p"), *contents]}
+    assert sent == {"contents": [content_of("user", "p"), *contents]}
 
 
 def test_every_record_has_a_row_above() -> None:
@@ -112,12 +114,12 @@ def test_every_record_has_a_row_above() -> None:
 
 
 def test_the_system_prompt_is_a_pair_of_turns() -> None:
-    pair = [said("user", "s"), said("model", "ok")]
+    pair = [content_of("user", "s"), content_of("model", "ok")]
     assert request({"prompt": "p", "system_prompt": "s"}, dialect="mind") == {
-        "contents": [*pair, said("user", "p")]
+        "contents": [*pair, content_of("user", "p")]
     }
     assert request({"prompt": "p", "system_prompt": ""}, dialect="mind") == {
-        "contents": [said("user", "p")]
+        "contents": [content_of("user", "p")]
     }
 
 
@@ -130,12 +132,12 @@ def test_ids_and_signatures_come_from_the_session() -> None:
     assert request({"prompt": "p", "history": history}, dialect="mind", session=session)[
         "contents"
     ][1:] == [
-        said(
+        content_of(
             "model",
             called("read_file", {"path": "a"}, "c1", "S1"),
             called("read_file", {"path": "b"}),
         ),
-        said("user", gave("read_file", {}, "c1"), gave("read_file", {})),
+        content_of("user", gave("read_file", {}, "c1"), gave("read_file", {})),
     ]
 
 
@@ -144,7 +146,7 @@ def test_a_call_with_another_name_is_another_call() -> None:
     session.remember("c1", "glob", "S1", "c1")
     assert request({"prompt": "p", "history": [A]}, dialect="mind", session=session)["contents"][
         1:
-    ] == [said("model", called("read_file", {"path": "a"}))]
+    ] == [content_of("model", called("read_file", {"path": "a"}))]
 
 
 def test_calls_that_look_alike_are_answered_in_their_order() -> None:
@@ -156,7 +158,7 @@ def test_calls_that_look_alike_are_answered_in_their_order() -> None:
         dialect="mind",
         session=session,
     )["contents"]
-    assert contents[2] == said(
+    assert contents[2] == content_of(
         "user", gave("read_file", {"n": 1}, "c1"), gave("read_file", {"n": 2}, "c2")
     )
 

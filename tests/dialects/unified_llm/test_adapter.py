@@ -17,7 +17,7 @@ REFUSED = b'{"error": {"code": 429, "message": "Later.", "details": [{"@type": "
 ASKED = {"model": "gemini:m", "messages": [{"role": "user", "content": "Hi"}]}
 
 
-def told(context: dict[str, Any]) -> list[Any]:
+def payloads_of(context: dict[str, Any]) -> list[Any]:
     """The payloads of a call that the server refuses for a quarter of an hour."""
     exchange = with_provider(
         Exchange(
@@ -41,7 +41,7 @@ def test_a_failed_call_gives_its_request_and_its_exception() -> None:
         "status_code": 429,
         "retry_after": 900.0,
     }
-    assert told({"call": "complete", "request": ASKED}) == [
+    assert payloads_of({"call": "complete", "request": ASKED}) == [
         {"sent": {"path": "/v1beta/models/m:generateContent", "key": ["x-goog-api-key"]}},
         {"raised": raised},
     ]
@@ -78,4 +78,4 @@ def test_a_failed_call_gives_its_request_and_its_exception() -> None:
 )
 def test_another_context_is_refused(context: dict[str, Any], words: str) -> None:
     with pytest.raises(AdapterError, match=words):
-        told(context)
+        payloads_of(context)

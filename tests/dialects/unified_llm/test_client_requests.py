@@ -26,8 +26,8 @@ def sent(
 ) -> httpx2.Request:
     asked: list[httpx2.Request] = []
 
-    def handle(one: httpx2.Request) -> httpx2.Response:
-        asked.append(one)
+    def handle(request: httpx2.Request) -> httpx2.Response:
+        asked.append(request)
         return httpx2.Response(200, json=reply("Hi")[0])
 
     with Client(

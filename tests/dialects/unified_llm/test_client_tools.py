@@ -46,8 +46,8 @@ def test_generate_runs_the_tools_and_asks_again() -> None:
 def test_generate_sends_results_and_failures_in_call_order() -> None:
     asked: list[Any] = []
 
-    def handle(one: httpx2.Request) -> httpx2.Response:
-        asked.append(json.loads(one.content))
+    def handle(request: httpx2.Request) -> httpx2.Response:
+        asked.append(json.loads(request.content))
         made = (
             called(("add", {}), ("fail", {}), ("gone", {}))
             if len(asked) == 1
@@ -135,8 +135,8 @@ def test_the_async_client_runs_both_kinds_of_tools() -> None:
         ("gone", {}),
     ]
 
-    def handle(one: httpx2.Request) -> httpx2.Response:
-        asked.append(json.loads(one.content))
+    def handle(request: httpx2.Request) -> httpx2.Response:
+        asked.append(json.loads(request.content))
         made = called(*calls) if len(asked) == 1 else answer(reply("done")[0], stream=False)
         return httpx2.Response(200, content=made.body)
 

@@ -37,15 +37,15 @@ _CODE = re.compile(r"`([^`]+)`")
 
 def tables() -> dict[str, list[list[str]]]:
     """Each table of the page, by the first cell of its head."""
-    found: dict[str, list[list[str]]] = {}
+    by_head: dict[str, list[list[str]]] = {}
     for table in re.findall(r"(?:^\|.*\n)+", TEXT, re.MULTILINE):
         head, _, *rows = [
             [cell.strip() for cell in line.strip().strip("|").split("|")]
             for line in table.splitlines()
         ]
-        assert head[0] not in found, f"two tables of {head[0]}"
-        found[head[0]] = rows
-    return found
+        assert head[0] not in by_head, f"two tables of {head[0]}"
+        by_head[head[0]] = rows
+    return by_head
 
 
 TABLES = tables()

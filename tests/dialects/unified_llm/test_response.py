@@ -30,8 +30,8 @@ def types(payloads: list[dict[str, Any]]) -> list[str]:
 
 
 def response(payloads: list[dict[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = payloads[-1]["response"]
-    return found
+    last: dict[str, Any] = payloads[-1]["response"]
+    return last
 
 
 def test_text_is_one_block_with_start_deltas_and_end() -> None:

@@ -136,7 +136,7 @@ ENVELOPE = shape(
 MESSAGE = st.one_of(
     RESPONSE,
     RESPONSE,
-    CANDIDATE.map(lambda one: {"candidates": [one]}),
+    CANDIDATE.map(lambda candidate: {"candidates": [candidate]}),
     ENVELOPE,
     ERROR,
     ANY,

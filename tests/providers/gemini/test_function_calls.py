@@ -381,8 +381,8 @@ RAW = '<tool_code>{"todos": []}</tool_code>'
 NAMELESS = {"kind": "nameless_call", "call": 1, "payload": {"todos": []}, "raw": RAW}
 
 
-def text(said: str, **more: Json) -> Json:
-    return {"kind": "text", "text": said, **more}
+def text(words: str, **more: Json) -> Json:
+    return {"kind": "text", "text": words, **more}
 
 
 @pytest.mark.parametrize("cut", range(len(RAW) + 1))
@@ -447,8 +447,8 @@ def test_text_held_back_at_the_end_is_text() -> None:
 
 
 def test_a_signature_goes_to_the_last_event_of_its_part() -> None:
-    def signed(said: str) -> list[Json]:
-        return content(parts({"text": said, "thoughtSignature": "S"}), tool_code=True)
+    def signed(words: str) -> list[Json]:
+        return content(parts({"text": words, "thoughtSignature": "S"}), tool_code=True)
 
     assert signed("a" + RAW) == [text("a"), {**NAMELESS, "signature": "S"}]
     assert signed(RAW + "a") == [NAMELESS, text("a", signature="S")]
@@ -461,8 +461,8 @@ def test_each_candidate_is_searched_separately() -> None:
     def message(first: str, second: str) -> Json:
         return {
             "candidates": [
-                {"content": {"parts": [{"text": said}]}, "index": index}
-                for index, said in enumerate((first, second))
+                {"content": {"parts": [{"text": words}]}, "index": index}
+                for index, words in enumerate((first, second))
             ]
         }
 

@@ -104,15 +104,15 @@ def read_words(exchange: Exchange) -> Words:
     """The words of one exchange, by table."""
     words: Words = {table: set() for table in VOCABULARY}
     text = exchange.body.decode("utf-8", "replace")
-    found = [document for _, document in documents(text)]
-    messages = [item for item in found if isinstance(item, dict) and "choices" in item]
+    values = [document for _, document in documents(text)]
+    messages = [item for item in values if isinstance(item, dict) and "choices" in item]
     for message in messages:
         note_message(words, message)
     holders = list(holders_of(messages))
     note_calls(words, holders)
     note_thoughts(words, messages, holders)
     note_ends(words, exchange, messages, text)
-    note_errors(words, exchange, found, text)
+    note_errors(words, exchange, values, text)
     note_request(words, exchange)
     roles = ["role" in holder for _, holder in holders]
     words["difference from OpenAI"] |= {"role again"} if sum(roles) > 1 else set()
@@ -256,8 +256,8 @@ def note_ends(words: Words, exchange: Exchange, messages: list[dict[str, Any]], 
     words["stream end"].add(exchange.end)
 
 
-def note_errors(words: Words, exchange: Exchange, found: list[Any], text: str) -> None:
-    errors = [item for document in found for item in objects(document) if "error" in item]
+def note_errors(words: Words, exchange: Exchange, values: list[Any], text: str) -> None:
+    errors = [item for document in values for item in objects(document) if "error" in item]
     if exchange.status >= 300:
         words["HTTP error"].add(str(exchange.status))
         form = "no JSON" if not errors else "one-element array" if text[0] == "[" else "object"

@@ -101,14 +101,14 @@ def faults(exchange: Exchange) -> list[str]:
     """The facts of an answer that events and payloads lose or invent."""
     wire, interrupted = PROVIDER.facts(exchange), exchange.end in INTERRUPTED
     events = replay(exchange, provider=PROVIDER.name, layer="events")
-    found = event_differences(wire, gather_events(events), interrupted)
+    differences = event_differences(wire, gather_events(events), interrupted)
     assert out_of_order([event["kind"] for event in events]) is None
     for name, dialect in DIALECTS.items():
         session = Session()
         payloads = replay(exchange, dialect=name, provider=PROVIDER.name, session=session)
         carried = read_raw(dialect.facts(payloads, session))
-        found += dialect.differences(wire, carried, interrupted)
-    return found
+        differences += dialect.differences(wire, carried, interrupted)
+    return differences
 
 
 @pytest.mark.parametrize("seed", range(0, SEEDS, 10))

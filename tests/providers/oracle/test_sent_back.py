@@ -78,8 +78,8 @@ def test_a_complete_request_has_no_losses(enveloped: bool) -> None:
     ],
 )
 def test_each_missing_part_of_a_request_is_reported(sent: dict[str, Any], finding: str) -> None:
-    found = return_losses(SENT, gather_request(sent), {"text"})
-    assert any(line.startswith(finding) for line in found), found
+    findings = return_losses(SENT, gather_request(sent), {"text"})
+    assert any(line.startswith(finding) for line in findings), findings
 
 
 def test_results_follow_all_calls() -> None:

@@ -164,11 +164,11 @@ ALTERED: Final[list[tuple[Callable[[Messages], Any], list[tuple[str, str, str, s
     ),
     # missing fields
     (
-        lambda m: [one.pop("responseId") for one in m],
+        lambda m: [reply.pop("responseId") for reply in m],
         [("notable", "responseId", "missing field (string)", "reply.metadata")],
     ),
     (
-        lambda m: [one["candidates"][0].pop("index") for one in m],
+        lambda m: [reply["candidates"][0].pop("index") for reply in m],
         [("harmless", "candidates[].index", "missing field (number)", "candidates.several")],
     ),
     (
@@ -342,7 +342,7 @@ ALTERED: Final[list[tuple[Callable[[Messages], Any], list[tuple[str, str, str, s
         ],
     ),
     (
-        lambda m: [one["usageMetadata"].pop("candidatesTokenCount") for one in (m[0], m[2])],
+        lambda m: [reply["usageMetadata"].pop("candidatesTokenCount") for reply in (m[0], m[2])],
         [
             (
                 "notable",

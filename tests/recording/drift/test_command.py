@@ -50,7 +50,7 @@ def as_code_assist(messages: Messages) -> Exchange:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("alter", "found"),
+    ("alter", "drifts"),
     [ALTERED[0], ALTERED[8], ALTERED[12], ALTERED[18], ALTERED[20], ALTERED[24], ALTERED[27]],
 )
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_the_other_providers_are_asked_again_too(
     on_the_wire: Callable[[Messages], Exchange],
     inside: str,
     alter: Callable[[Messages], Any],
-    found: list[tuple[str, str, str, str]],
+    drifts: list[tuple[str, str, str, str]],
 ) -> None:
     monkeypatch.setenv("CODE_ASSIST_ACCESS_TOKEN", "a-token-of-this-test")
     name, messages = f"{provider}/a", copy.deepcopy(recorded())
@@ -83,9 +83,9 @@ def test_the_other_providers_are_asked_again_too(
     words = {"finish reason", "order of parts", "error"}
     assert capsys.readouterr().out.splitlines()[1:-1] == sorted(
         f"  {severity:<8}  exchange 1  {path if path in words else inside + path}: {says}  [{feature}]"
-        for severity, path, says, feature in found
+        for severity, path, says, feature in drifts
     )
-    assert status == (3 if any(severity == "breaking" for severity, *_ in found) else 1)
+    assert status == (3 if any(severity == "breaking" for severity, *_ in drifts) else 1)
 
 
 @pytest.mark.slow

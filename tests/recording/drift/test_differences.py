@@ -102,13 +102,13 @@ def test_other_words_and_other_cuts_are_no_drift(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("alter", "found"), ALTERED, ids=lambda value: value[0][1] if isinstance(value, list) else ""
+    ("alter", "drifts"), ALTERED, ids=lambda value: value[0][1] if isinstance(value, list) else ""
 )
 def test_each_drift_has_its_severity_and_feature(
     project: Path,
     capsys: pytest.CaptureFixture[str],
     alter: Callable[[Messages], Any],
-    found: list[tuple[str, str, str, str]],
+    drifts: list[tuple[str, str, str, str]],
 ) -> None:
     messages = copy.deepcopy(recorded())
     alter(messages)
@@ -117,9 +117,9 @@ def test_each_drift_has_its_severity_and_feature(
     lines, counted = output.out.splitlines()[1:-1], output.out.splitlines()[-1]
     assert lines == [
         f"  {severity:<8}  exchange 1  {path}: {says}  [{feature}]"
-        for severity, path, says, feature in found
+        for severity, path, says, feature in drifts
     ]
-    severities = [severity for severity, *_ in found]
+    severities = [severity for severity, *_ in drifts]
     assert status == (3 if "breaking" in severities else 1 if "notable" in severities else 0)
     assert (
         counted
@@ -159,19 +159,19 @@ ANSWERS: Final[list[tuple[Exchange, list[tuple[str, str, str, str]]]]] = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("now", "found"), ANSWERS, ids=lambda value: value[0][1] if isinstance(value, list) else ""
+    ("now", "drifts"), ANSWERS, ids=lambda value: value[0][1] if isinstance(value, list) else ""
 )
 def test_changes_of_status_framing_and_end_are_drift(
     project: Path,
     capsys: pytest.CaptureFixture[str],
     now: Exchange,
-    found: list[tuple[str, str, str, str]],
+    drifts: list[tuple[str, str, str, str]],
 ) -> None:
-    assert drift(tape(now)) == (3 if found[0][0] == "breaking" else 1)
+    assert drift(tape(now)) == (3 if drifts[0][0] == "breaking" else 1)
     output = capsys.readouterr().out.splitlines()[1:-1]
     assert output == [
         f"  {severity:<8}  exchange 1  {path}: {says}  [{feature}]"
-        for severity, path, says, feature in found
+        for severity, path, says, feature in drifts
     ]
 
 
@@ -196,7 +196,7 @@ RETRY: Final = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay
 
 
 @pytest.mark.parametrize(
-    ("now", "found"),
+    ("now", "drifts"),
     [
         (
             error(
@@ -244,14 +244,14 @@ RETRY: Final = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay
         ),
     ],
 )
-def test_errors_have_a_shape_of_their_own(now: Exchange, found: list[Drift]) -> None:
-    assert compare_cassettes(tape(error("RESOURCE_EXHAUSTED", INFO, RETRY)), tape(now)) == found
+def test_errors_have_a_shape_of_their_own(now: Exchange, drifts: list[Drift]) -> None:
+    assert compare_cassettes(tape(error("RESOURCE_EXHAUSTED", INFO, RETRY)), tape(now)) == drifts
 
 
 def test_a_missing_exchange_is_breaking_drift() -> None:
     single = exchange(recorded())
-    (found,) = compare_cassettes(tape(single, single), tape(single))
-    assert (found.severity, found.exchange, found.difference) == (
+    (drift,) = compare_cassettes(tape(single, single), tape(single))
+    assert (drift.severity, drift.exchange, drift.difference) == (
         "breaking",
         2,
         "2 exchanges were recorded, now there are 1",
@@ -259,7 +259,7 @@ def test_a_missing_exchange_is_breaking_drift() -> None:
 
 
 @pytest.mark.parametrize(
-    ("now", "found"),
+    ("now", "drifts"),
     [
         (
             [
@@ -300,6 +300,6 @@ def test_a_missing_exchange_is_breaking_drift() -> None:
     ],
 )
 def test_differences_of_the_cli_are_listed_under_their_line_type(
-    now: Messages, found: list[Drift]
+    now: Messages, drifts: list[Drift]
 ) -> None:
-    assert compare_cassettes(run(*RAN), run(*now)) == found
+    assert compare_cassettes(run(*RAN), run(*now)) == drifts

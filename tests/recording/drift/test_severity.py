@@ -62,7 +62,7 @@ def test_the_input_of_a_tool_is_not_part_of_the_shape() -> None:
 
 
 @pytest.mark.parametrize(
-    ("stands", "found"),
+    ("stands", "presence"),
     [
         ("x", {"final", "running"}),
         (".x", {"final", "running"}),
@@ -73,8 +73,8 @@ def test_the_input_of_a_tool_is_not_part_of_the_shape() -> None:
         ("...", set()),
     ],
 )
-def test_the_messages_that_have_counts(stands: str, found: set[str]) -> None:
-    assert presence_of([stand == "x" for stand in stands]) == found
+def test_the_messages_that_have_counts(stands: str, presence: set[str]) -> None:
+    assert presence_of([stand == "x" for stand in stands]) == presence
 
 
 def shipped() -> Iterator[Path]:

@@ -38,8 +38,8 @@ Found = list[tuple[str, str, str]]
 
 def drifts(path: str, old: tuple[bytes, ...], new: tuple[bytes, ...]) -> Found:
     cassettes = [tape(answer(path, reads)) for reads in (old, new)]
-    found = compare_cassettes(*cassettes)
-    return [(drift.severity, drift.path, drift.feature) for drift in found]
+    compared = compare_cassettes(*cassettes)
+    return [(drift.severity, drift.path, drift.feature) for drift in compared]
 
 
 def answer(path: str, reads: tuple[bytes, ...]) -> Exchange:
@@ -81,7 +81,7 @@ def test_text_ids_counts_and_arguments_are_no_drift(
 
 
 @pytest.mark.parametrize(
-    ("new", "found"),
+    ("new", "expected"),
     [
         (
             altered(STREAM, b'"status":"requires_action"', b'"status":"incomplete"'),
@@ -116,8 +116,8 @@ def test_text_ids_counts_and_arguments_are_no_drift(
         ),
     ],
 )
-def test_a_changed_interaction_is_found(new: tuple[bytes, ...], found: Found) -> None:
-    assert drifts(INTERACTIONS, STREAM, new) == found
+def test_a_changed_interaction_is_found(new: tuple[bytes, ...], expected: Found) -> None:
+    assert drifts(INTERACTIONS, STREAM, new) == expected
 
 
 CHAT_CHANGES: list[tuple[Any, Found]] = [
@@ -151,6 +151,6 @@ CHAT_CHANGES: list[tuple[Any, Found]] = [
 ]
 
 
-@pytest.mark.parametrize(("new", "found"), CHAT_CHANGES)
-def test_a_changed_chat_completion_is_found(new: tuple[bytes, ...], found: Found) -> None:
-    assert drifts(CHAT, CHATS, new) == found
+@pytest.mark.parametrize(("new", "expected"), CHAT_CHANGES)
+def test_a_changed_chat_completion_is_found(new: tuple[bytes, ...], expected: Found) -> None:
+    assert drifts(CHAT, CHATS, new) == expected

@@ -98,8 +98,8 @@ def test_many_items_in_another_order_are_placed() -> None:
 @pytest.mark.parametrize("count", [12, 200])
 def test_one_wrong_item_among_many_that_fit_anywhere_is_named(count: int) -> None:
     expected: Json = {"$unordered": [{"$re": "a.*"}] * count}
-    found = compare(expected, [f"a{number}" for number in range(count - 1)] + ["b"])
-    assert [(mismatch.path, mismatch.kind) for mismatch in found] == [
+    mismatches = compare(expected, [f"a{number}" for number in range(count - 1)] + ["b"])
+    assert [(mismatch.path, mismatch.kind) for mismatch in mismatches] == [
         (f"$unordered[{count - 1}]", "changed")
     ]
 

@@ -217,8 +217,8 @@ MALFORMED = [
 def test_a_malformed_operator_is_reported_with_its_path(
     expected: Json, path: tuple[str | int, ...], word: str
 ) -> None:
-    ((found, message),) = check_expectation(expected)
-    assert found == path
+    ((place, message),) = check_expectation(expected)
+    assert place == path
     assert word in message
     assert compare(expected, expected) != []
 
