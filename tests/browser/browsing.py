@@ -21,7 +21,7 @@ class Visit:
     def cells(self) -> int:
         """The number of cells that the page shows."""
         cells = self.page.locator("article > ul a")
-        shown = cells.evaluate_all("all => all.filter(one => !one.closest('[hidden]')).length")
+        shown = cells.evaluate_all("all => all.filter(node => !node.closest('[hidden]')).length")
         return int(shown)
 
     def count(self) -> str:

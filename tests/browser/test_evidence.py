@@ -27,7 +27,7 @@ def evidence_of(visit: Visit) -> dict[str, Any]:
     """The texts of the open panel, part by part."""
     return dict(
         visit.page.locator(".panel .part").evaluate_all(
-            "all => all.map(one => [one.querySelector('h6').firstChild.data.trim(), one.textContent])"
+            "all => all.map(node => [node.querySelector('h6').firstChild.data.trim(), node.textContent])"
         )
     )
 
@@ -83,7 +83,7 @@ def test_the_layers_mark_the_first_difference_and_its_source(reader: Reader, mix
 def test_the_timeline_is_a_picture_with_a_table_beside_it(reader: Reader, mixed: Path) -> None:
     page = reader.open(mixed / "gemini-api.html", "#tool-calls.lost.anthropic").page
     bars = page.locator(".timeline rect").evaluate_all(
-        "all => all.map(one => [+one.getAttribute('x'), +one.getAttribute('height')])"
+        "all => all.map(node => [+node.getAttribute('x'), +node.getAttribute('height')])"
     )
     assert [x for x, _ in bars] == sorted(x for x, _ in bars)
     assert [height for _, height in bars] == sorted(

@@ -50,7 +50,7 @@ def test_every_link_of_the_index_leads_somewhere(reader: Reader, specs: Path, mi
         links = (
             reader.open(folder / "index.html")
             .page.locator("#remarks ~ * a, a.pair")
-            .evaluate_all("all => all.map(one => one.href)")
+            .evaluate_all("all => all.map(node => node.href)")
         )
         anchored = {link for link in links if "#" in link}
         assert len(anchored) > 10
@@ -62,7 +62,7 @@ def test_every_link_of_the_index_leads_somewhere(reader: Reader, specs: Path, mi
                 if link.startswith(f"{file}#") and not re.search("#feature:.*:", link)
             ]
             assert (
-                page.evaluate("all => all.filter(one => !document.getElementById(one))", wanted)
+                page.evaluate("all => all.filter(node => !document.getElementById(node))", wanted)
                 == []
             )
 
@@ -70,7 +70,7 @@ def test_every_link_of_the_index_leads_somewhere(reader: Reader, specs: Path, mi
 def test_the_checklist_of_a_page_equals_that_of_the_index(
     reader: Reader, specs: Path, mixed: Path
 ) -> None:
-    words = "all => all.map(row => [...row.children].map(one => one.innerText.replace(/ docs$/, '').trim()))"
+    words = "all => all.map(row => [...row.children].map(node => node.innerText.replace(/ docs$/, '').trim()))"
     for folder in (specs, mixed):
         tables = reader.open(folder / "index.html").page.locator(".matrix table")
         names = [name for name in PROVIDERS if (folder / f"{name}.html").exists()]
@@ -95,7 +95,7 @@ def test_a_mark_of_a_checklist_leads_to_its_first_cell(reader: Reader, mixed: Pa
 
 def test_links_lead_to_documentation_and_to_other_features(reader: Reader, mixed: Path) -> None:
     page = reader.open(mixed / "code-assist.html").page
-    links = page.get_by_role("link", name="docs").evaluate_all("all => all.map(one => one.href)")
+    links = page.get_by_role("link", name="docs").evaluate_all("all => all.map(node => node.href)")
     assert set(links) == {
         "https://ai.google.dev/gemini-api/docs",
         "https://ai.google.dev/gemini-api/docs/function-calling",
@@ -109,8 +109,8 @@ def test_the_target_of_a_link_is_not_under_the_tools(
     reader: Reader, specs: Path, width: int
 ) -> None:
     page = reader.open(specs / "gemini-api.html", "#feature:usage.totals", width=width).page
-    heading = page.locator(":target h4").evaluate("one => one.getBoundingClientRect().top")
-    tools = page.locator(".tools").evaluate("one => one.getBoundingClientRect().bottom")
+    heading = page.locator(":target h4").evaluate("node => node.getBoundingClientRect().top")
+    tools = page.locator(".tools").evaluate("node => node.getBoundingClientRect().bottom")
     assert tools <= heading <= tools + 60
     page = reader.open(
         specs / "gemini-api.html", "#tool-calls.call-then-safety.mind", width=width
@@ -119,7 +119,7 @@ def test_the_target_of_a_link_is_not_under_the_tools(
         "document.querySelector('.panel') && new Promise(done => setTimeout(() => done(true), 300))"
     )
     title = page.locator("article:has(.panel) h5").first.evaluate(
-        "one => one.getBoundingClientRect().top"
+        "node => node.getBoundingClientRect().top"
     )
-    tools = page.locator(".tools").evaluate("one => one.getBoundingClientRect().bottom")
+    tools = page.locator(".tools").evaluate("node => node.getBoundingClientRect().bottom")
     assert tools <= title <= tools + 80

@@ -98,8 +98,8 @@ def test_a_narrow_page_never_scrolls_sideways(
 
 def test_every_verdict_looks_different_from_passed(reader: Reader, mixed: Path) -> None:
     marks = reader.open(mixed / "index.html").page.locator("#words + dl i")
-    look = "['color', 'backgroundColor', 'borderStyle'].map(name => getComputedStyle(one)[name]).join()"
-    looks = dict(marks.evaluate_all(f"all => all.map(one => [one.className, {look}])"))
+    look = "['color', 'backgroundColor', 'borderStyle'].map(name => getComputedStyle(node)[name]).join()"
+    looks = dict(marks.evaluate_all(f"all => all.map(node => [node.className, {look}])"))
     assert set(looks) == {"", *VERDICTS} - {"passed"}
     assert len(set(looks.values())) == len(looks)
 
@@ -109,7 +109,7 @@ def test_paper_has_room_for_every_column(reader: Reader, specs: Path) -> None:
         page = reader.open(file, width=1020).page  # A4 across, less its margins
         page.emulate_media(media="print")
         wide = page.locator("table:visible").evaluate_all(
-            "all => all.map(one => one.getBoundingClientRect().right)"
+            "all => all.map(node => node.getBoundingClientRect().right)"
         )
         assert all(right <= 1021 for right in wide)
 
@@ -120,7 +120,7 @@ def test_print_shows_all_of_it_and_no_tools(reader: Reader, mixed: Path) -> None
     assert page.locator(".tools:visible, .panel button:visible").count() == 0
     assert page.locator(".panel:visible").count() == 1
     assert (
-        page.locator("body").evaluate("one => getComputedStyle(one).backgroundColor")
+        page.locator("body").evaluate("node => getComputedStyle(node).backgroundColor")
         == "rgb(255, 255, 255)"
     )
 

@@ -92,7 +92,7 @@ def test_text_that_tries_to_break_out_of_every_field_stays_text(
             assert panel.locator("img, script, u, [onclick], [onerror]").count() == 0
         assert page.locator("main img, main script, main [onclick], main [onerror]").count() == 0
         assert page.locator("script").count() <= 2
-        links = page.locator("a").evaluate_all("all => all.map(one => one.getAttribute('href'))")
+        links = page.locator("a").evaluate_all("all => all.map(node => node.getAttribute('href'))")
         assert not [link for link in links if link.startswith(("javascript:", "data:"))]
         page.locator("[data-search]").first.fill(HOSTILE[:40])
         assert (visit.messages, len(visit.asked)) == ([], 1)
