@@ -1,9 +1,9 @@
 {# Shows the evidence of a cell when it is opened. -#}
 const draw = (tag, facts, ...inside) => {
-  const one = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [name, value] of Object.entries(facts)) one.setAttribute(name, value);
-  one.append(...inside);
-  return one;
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(facts)) element.setAttribute(name, value);
+  element.append(...inside);
+  return element;
 };
 
 function facts(pairs) {
@@ -30,10 +30,10 @@ function timeline(stream, title) {
   const picture = draw("svg", { viewBox: `0 0 ${width} 112`, role: "img", class: "timeline" });
   let first = 0;
   const cuts = stream.cuts ?? reads.filter((read) => read.inside).length;
-  const said = `${counted(stream.total ?? reads.reduce((sum, read) => sum + read.many, 0), "read")}, ${counted(reads.reduce((sum, read) => sum + read.size, 0), "byte")}` +
+  const sentence = `${counted(stream.total ?? reads.reduce((sum, read) => sum + read.many, 0), "read")}, ${counted(reads.reduce((sum, read) => sum + read.size, 0), "byte")}` +
     (timed ? `, first byte after ${number(reads[0].at)} ms, last after ${number(last)} ms` : ", times not known") +
     (cuts ? `, ${cuts} of them cut inside a message or a character` : "") + `, ${stream.broken ? "broken off: " : ""}${stream.end}`;
-  picture.setAttribute("aria-label", said);
+  picture.setAttribute("aria-label", sentence);
   picture.append(draw("line", { x1: 0, y1: floor, x2: width, y2: floor, class: "axis" }));
   const step = timed ? 10 ** Math.floor(Math.log10(last)) / (last / 10 ** Math.floor(Math.log10(last)) < 3 ? 2 : 1) : 0;
   if (timed) for (let at = 0; at <= last; at += step) {
@@ -42,8 +42,8 @@ function timeline(stream, title) {
   }
   reads.forEach((read, index) => {
     const height = 6 + 58 * Math.sqrt(read.size / most), x = across(timed ? read.at : index);
-    const which = read.many > 1 ? `reads ${first + 1} to ${first + read.many}` : `read ${first + 1}`;
-    const label = `${which}: ${counted(read.size, "byte")}` + (read.at === null ? "" : ` at ${number(read.at)} ms`) + (read.inside ? `, ${INSIDE[read.inside]}` : "");
+    const range = read.many > 1 ? `reads ${first + 1} to ${first + read.many}` : `read ${first + 1}`;
+    const label = `${range}: ${counted(read.size, "byte")}` + (read.at === null ? "" : ` at ${number(read.at)} ms`) + (read.inside ? `, ${INSIDE[read.inside]}` : "");
     first += read.many;
     picture.append(draw("rect", { x, y: floor - height, width: 6, height, rx: 1.5, class: read.inside ? "cut" : "whole" },
       draw("title", {}, label)));
@@ -70,7 +70,7 @@ function timeline(stream, title) {
   const list = make("details", make("summary", "As a table"));
   list.append(table);
   const key = reads.some((read) => read.inside) ? make("p", `✕ under a bar: the read ${[...new Set(reads.map((read) => INSIDE[read.inside]).filter(Boolean))].join(" or ")}.`, "note") : "";
-  return part(title, said, picture, key, list);
+  return part(title, sentence, picture, key, list);
 }
 
 const LAYERS = { frames: "Wire: frames", events: "Events", payloads: "Payloads", facts: "Native events and facts", prompt: "Prompt", requests: "Request" };
@@ -150,8 +150,8 @@ function quoted(text) {
 function panel(link) {
   const article = link.closest("article");
   const [place] = data.cases[article.case.place];
-  const found = article.case.known[cellsOf(article).indexOf(link)];
-  const cell = typeof found === "string" ? { digest: found } : { ...found };
+  const known = article.case.known[cellsOf(article).indexOf(link)];
+  const cell = typeof known === "string" ? { digest: known } : { ...known };
   // The output of a cell that holds is shown beside the beginning of its stream
   const output = !cell.total && !cell.laws && cell.layers?.length === 1 ? cell.layers : [];
   if (output.length) delete cell.layers;
@@ -166,18 +166,18 @@ function panel(link) {
   close.type = "button";
   close.addEventListener("click", () => { shut(link); link.focus(); });
   box.append(make("header", [make("h6", [name, " ", link.querySelector("i").cloneNode(true)]), close]));
-  const first = find(".found", article).find((one) => one.querySelector("a").hash === link.hash)?.querySelector(".finding");
+  const first = find(".found", article).find((line) => line.querySelector("a").hash === link.hash)?.querySelector(".finding");
   if (first) box.append(findings(first, cell));
   if (cell.layers?.length) box.append(layers(cell));
   const whole = !cell.layers?.length && !cell.total && stream.events ? [["frames", wire.split("\n").filter(Boolean)], ["events", stream.events[0], 0, stream.events[1]]] : [];
   if (whole.length) box.append(layers({ layers: [...whole, ...output] }, "the beginning of each layer"));
   if (cell.without) box.append(make("p", "To keep this page small, it has the layers of its first cells only. results.json has the layers of this cell too.", "note"));
   const before = (stream.before ?? []).map(([digest, reads, unusual]) => ({ status: 200, end: "complete", digest, reads, ...unusual }));
-  const turns = [...before, stream], spoken = (title, turn) => before.length ? `Turn ${turn + 1}: ${title.toLowerCase()}` : title;
-  turns.forEach((one, turn) => { if (one.reads.length) box.append(timeline(one, spoken("Reads of the stream", turn))); });
+  const turns = [...before, stream], titleOf = (title, turn) => before.length ? `Turn ${turn + 1}: ${title.toLowerCase()}` : title;
+  turns.forEach((current, turn) => { if (current.reads.length) box.append(timeline(current, titleOf("Reads of the stream", turn))); });
   if (cell.laws || cell.total) box.append(laws(cell));
   turns.forEach(({ sent }, turn) => {
-    if (sent) box.append(part(spoken("Request", turn), `${sent[0]} ${sent[1]}`, quoted(sent[2]), make("p", counted(sent[3], "byte") + " in total", "note")));
+    if (sent) box.append(part(titleOf("Request", turn), `${sent[0]} ${sent[1]}`, quoted(sent[2]), make("p", counted(sent[3], "byte") + " in total", "note")));
   });
   if (wire && !whole.length) box.append(part("Beginning of the stream", stream.status ? `status ${stream.status}` : "", quoted(wire)));
   const named = cassette ? [["cassette", exchange > 1 ? `${cassette}, exchange ${exchange}` : cassette]] : [];

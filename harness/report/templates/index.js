@@ -4,7 +4,7 @@
 {% include "reading.js" %}
 
 for (const table of find(".features")) {
-  const columns = find("th[data-in]", table).map((one) => one.dataset.in);
+  const columns = find("th[data-in]", table).map((cell) => cell.dataset.in);
   for (const row of find("tr:has(td)", table)) {
     find("td", row).forEach((box, index) => {
       if (!box.textContent.trim()) return;

@@ -10,7 +10,7 @@ const verdictOf = (mark) => mark.className || "passed";
 const docs = (place) => link(document.getElementById(place).href, "docs");
 
 // Every address of documentation is once at the end of the page
-for (const one of find("a[href^='#d']")) one.href = document.getElementById(one.hash.slice(1)).href;
+for (const anchor of find("a[href^='#d']")) anchor.href = document.getElementById(anchor.hash.slice(1)).href;
 
 // The common parts of cases are once above them: the line about their streams, and their file or command
 const form = document.getElementById("form")?.textContent;
@@ -25,13 +25,13 @@ const made = new Map();  // cells by their source text; equal ones are copied
 const cellsFor = (names, mark) => {
   const key = `${mark.className} ${names}`;
   if (!made.has(key)) {
-    const some = new DocumentFragment();
-    for (const name of names.split(", ")) some.append(make("li", make("a", [`${name} `, mark.cloneNode(true)])));
-    made.set(key, some);
+    const fragment = new DocumentFragment();
+    for (const name of names.split(", ")) fragment.append(make("li", make("a", [`${name} `, mark.cloneNode(true)])));
+    made.set(key, fragment);
   }
   return made.get(key).cloneNode(true);
 };
-function article(item, [, more, ...known], about, command) {
+function makeArticle(item, [, more, ...known], about, command) {
   const [doc, ...also] = [more].flat();
   const name = item.firstElementChild.matches("b") ? item.firstElementChild.textContent : "";
   const title = make("h5"), origin = about.cloneNode(true), list = make("ul");
@@ -61,38 +61,38 @@ function article(item, [, more, ...known], about, command) {
   }
   if (name) origin.prepend(make("code", name), " ");
   if (doc) origin.append(" ", typeof doc === "string" ? `· ${doc}` : docs(`d${doc}`));
-  const one = make("article", [title, origin, list, ...item.childNodes], item.querySelector(".found>pre") ? "differs" : "");
+  const article = make("article", [title, origin, list, ...item.childNodes], item.querySelector(".found>pre") ? "differs" : "");
   const run = command.replace(/CASE(?=\[ADAPTER\]'$)/, () => name);
-  if (run) one.append(make("pre", run.replace(/\[ADAPTER\](?='$)/, "")));  // pytest runs the case for every adapter
-  one.case = { known, run, also, anchor, cells, stale, level: about.dataset.level ?? "must" };
-  return one;
+  if (run) article.append(make("pre", run.replace(/\[ADAPTER\](?='$)/, "")));  // pytest runs the case for every adapter
+  article.case = { known, run, also, anchor, cells, stale, level: about.dataset.level ?? "must" };
+  return article;
 }
 
 const articles = [];
 for (const section of sections) {
   let about = null, command = "";
   const written = new DocumentFragment();
-  for (const one of [...section.children].slice(2)) {
-    one.remove();
-    if (one.matches("p")) [about, command] = [one, ""];
-    else if (one.matches("h5")) command = form.replace(/FILE(?=\.yaml::CASE\[ADAPTER\]'$)/, () => one.textContent);
-    else if (one.matches("pre")) command = one.textContent;
-    else for (const item of [...one.children]) {
-      const found = article(item, data.cases[articles.length], about, command);
-      found.case.place = articles.push(found) - 1;
-      judging.get(section.id).push(found);
-      written.append(found);
+  for (const child of [...section.children].slice(2)) {
+    child.remove();
+    if (child.matches("p")) [about, command] = [child, ""];
+    else if (child.matches("h5")) command = form.replace(/FILE(?=\.yaml::CASE\[ADAPTER\]'$)/, () => child.textContent);
+    else if (child.matches("pre")) command = child.textContent;
+    else for (const item of [...child.children]) {
+      const article = makeArticle(item, data.cases[articles.length], about, command);
+      article.case.place = articles.push(article) - 1;
+      judging.get(section.id).push(article);
+      written.append(article);
     }
   }
   section.append(written);
 }
-const cellsOf = (one) => one.case.cells;
+const cellsOf = (article) => article.case.cells;
 const cells = articles.flatMap(cellsOf);
-for (const one of articles) for (const place of one.case.also) judging.get(sections[place].id).push(one);
+for (const article of articles) for (const place of article.case.also) judging.get(sections[place].id).push(article);
 for (const section of sections) {
-  const others = judging.get(section.id).filter((one) => one.parentElement !== section);
-  if (others.length) section.append(make("p", ["Also judged by: ", ...others.flatMap((one, index) => {
-    const other = link(`#${cellsOf(one)[0].id}`, one.case.anchor);
+  const others = judging.get(section.id).filter((article) => article.parentElement !== section);
+  if (others.length) section.append(make("p", ["Also judged by: ", ...others.flatMap((article, index) => {
+    const other = link(`#${cellsOf(article)[0].id}`, article.case.anchor);
     return index ? [" · ", other] : [other];
   })], "also"));
 }
@@ -101,9 +101,9 @@ for (const section of sections) {
 function checklist() {
   const columns = find(".pairs.one tbody tr").map((row) => [row.id.slice(3), row.querySelector("th").textContent]);
   const head = (words, scope) => {
-    const one = make("th", words);
-    one.scope = scope;
-    return one;
+    const cell = make("th", words);
+    cell.scope = scope;
+    return cell;
   };
   const table = make("table", make("thead", make("tr", [head("Feature", "col"), ...columns.map(([, title]) => head(title, "col"))])), "features");
   for (const group of find("section.group")) {
@@ -113,32 +113,32 @@ function checklist() {
       const title = section.querySelector("h4"), source = section.querySelector("h4+p>a");
       const first = [link(`#${section.id}`, title.textContent)];
       if (source) first.push(" ", link(source.href, "docs"));
-      const found = new Map();
+      const cellsByAdapter = new Map();
       for (const cell of judging.get(section.id).flatMap(cellsOf)) {
         const name = nameOf(cell);
-        if (found.has(name)) found.get(name).push(cell); else found.set(name, [cell]);
+        if (cellsByAdapter.has(name)) cellsByAdapter.get(name).push(cell); else cellsByAdapter.set(name, [cell]);
       }
-      return make("tr", [head(first, "row"), ...columns.map(([name]) => mark(section.id, name, found.get(name)))]);
+      return make("tr", [head(first, "row"), ...columns.map(([name]) => mark(section.id, name, cellsByAdapter.get(name)))]);
     })]));
   }
   const box = document.getElementById("table");
   box.append(table);
   box.hidden = false;
 }
-const kept = new Map((data.kept ?? []).map(([one, index, ...places]) => [cellsOf(articles[one])[index], places.map((place) => sections[place].id)]));
+const kept = new Map((data.kept ?? []).map(([place, index, ...features]) => [cellsOf(articles[place])[index], features.map((feature) => sections[feature].id)]));
 const verdictOn = (feature, cell) => kept.get(cell)?.includes(feature) ? "passed" : verdictOf(cell.firstElementChild);
 const marks = new Map();
-function mark(feature, column, found) {
-  if (!found) return make("td");
-  const verdicts = found.map((cell) => verdictOn(feature, cell));
+function mark(feature, column, judged) {
+  if (!judged) return make("td");
+  const verdicts = judged.map((cell) => verdictOn(feature, cell));
   const worst = ORDER.find((name) => verdicts.includes(name));
-  const alike = found.filter((_, at) => verdicts[at] === worst);
+  const alike = judged.filter((_, at) => verdicts[at] === worst);
   marks.set(`${feature}:${column}`, alike[0].id);
   const inPart = worst === "not-carried" && verdicts.includes("passed");
   const word = make("i", inPart ? "{{ IN_PART }}" : worst.replace("-", " "), worst === "passed" ? "" : worst);
-  const one = [link(`#${alike[0].id}`, word, "mark")];
+  const content = [link(`#${alike[0].id}`, word, "mark")];
   const count = inPart ? verdicts.filter((verdict) => verdict === "passed").length : alike.length;
-  return make("td", count < found.length ? [...one, " ", make("small", `${number(count)} of ${number(found.length)}`)] : one);
+  return make("td", count < judged.length ? [...content, " ", make("small", `${number(count)} of ${number(judged.length)}`)] : content);
 }
 if (articles.length) checklist();
 
@@ -158,28 +158,28 @@ function open(cell) {
 }
 
 // Searching and filtering
-const choices = Object.fromEntries(find("[data-by]").map((one) => [one.dataset.by, one]));
+const choices = Object.fromEntries(find("[data-by]").map((select) => [select.dataset.by, select]));
 for (const section of sections) choices.feature?.append(new Option(section.querySelector("h4").textContent, section.id));
-if (articles.some((one) => one.case.stale)) choices.verdict.append(new Option("stale recording", "stale"));
+if (articles.some((article) => article.case.stale)) choices.verdict.append(new Option("stale recording", "stale"));
 let texts = null;
 
 function filter() {
-  texts ??= new Map(articles.map((one) => [one, `${plain(one)} ${one.case.anchor} ${data.cassettes[data.streams[data.cases[one.case.place][0]][0]]?.[0]}`.toLowerCase()]));
-  const [wanted, chosen] = [words(), Object.fromEntries(Object.entries(choices).map(([by, one]) => [by, one.value]))];
+  texts ??= new Map(articles.map((article) => [article, `${plain(article)} ${article.case.anchor} ${data.cassettes[data.streams[data.cases[article.case.place][0]][0]]?.[0]}`.toLowerCase()]));
+  const [wanted, chosen] = [words(), Object.fromEntries(Object.entries(choices).map(([by, select]) => [by, select.value]))];
   let left = 0;
-  for (const one of articles) {
-    const fits = wanted.every((word) => texts.get(one).includes(word)) && (!chosen.feature || judging.get(chosen.feature).includes(one)) &&
-      (!chosen.level || one.case.level === chosen.level);
+  for (const article of articles) {
+    const fits = wanted.every((word) => texts.get(article).includes(word)) && (!chosen.feature || judging.get(chosen.feature).includes(article)) &&
+      (!chosen.level || article.case.level === chosen.level);
     let shown = 0;
-    for (const cell of cellsOf(one)) {
+    for (const cell of cellsOf(article)) {
       const verdict = verdictOf(cell.firstElementChild);
       const fit = fits && (!chosen.adapter || nameOf(cell) === chosen.adapter.slice(3)) &&
-        (!chosen.verdict || (chosen.verdict === "!passed" ? verdict !== "passed" : chosen.verdict === "stale" ? one.case.stale : verdict === chosen.verdict));
+        (!chosen.verdict || (chosen.verdict === "!passed" ? verdict !== "passed" : chosen.verdict === "stale" ? article.case.stale : verdict === chosen.verdict));
       cell.parentElement.hidden = !fit;
       if (!fit && cell.classList.contains("open")) shut(cell);
       shown += Boolean(fit);
     }
-    one.hidden = !shown;
+    article.hidden = !shown;
     left += shown;
   }
   for (const section of sections) section.hidden = !section.querySelector("article:not([hidden])") && left < cells.length;

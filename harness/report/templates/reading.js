@@ -1,18 +1,18 @@
 {# The common part of all scripts. It makes no request, and inserts text only as text. -#}
 const find = (selector, within = document) => [...within.querySelectorAll(selector)];
 const make = (tag, words, name) => {
-  const one = document.createElement(tag);
-  if (name) one.className = name;
-  for (const word of [words].flat()) if (word != null) one.append(word);
-  return one;
+  const element = document.createElement(tag);
+  if (name) element.className = name;
+  for (const word of [words].flat()) if (word != null) element.append(word);
+  return element;
 };
 const number = (value) => value.toLocaleString("en");
 const slug = (text) => text.replace(/[^A-Za-z0-9._-]+/g, "-").slice(0, 120) || "-";
 const counted = (value, noun) => `${number(value)} ${noun}${value === 1 ? "" : "s"}`;
 const link = (target, words, name) => {
-  const one = make("a", words, name);
-  one.href = target;
-  return one;
+  const element = make("a", words, name);
+  element.href = target;
+  return element;
 };
 
 // Ages, which the page itself has only if a day was given
@@ -28,7 +28,7 @@ const tools = document.querySelector(".tools");
 const search = document.querySelector("[data-search]");
 const output = tools?.querySelector("output");
 const words = () => search.value.toLowerCase().split(/\s+/).filter(Boolean);
-const plain = (one) => one.textContent.toLowerCase();
+const plain = (element) => element.textContent.toLowerCase();
 const say = (left, all, noun) => { output.textContent = left === all ? counted(all, noun) : `${number(left)} of ${counted(all, noun)}`; };
 const listen = (filter) => {
   if (!tools) return;
