@@ -22,7 +22,7 @@ FORMAT: Final = 1
 """The version of the lines; newer versions are refused."""
 
 
-class Asked(NamedTuple):
+class Started(NamedTuple):
     """Exchange ``number`` began; a program's output has no request."""
 
     number: int
@@ -61,10 +61,10 @@ class Ended(_Line, tag="ended"):
     end: End
 
 
-Fact = Asked | Answered | Read | Ended
+Fact = Started | Answered | Read | Ended
 
 
-class _Asked(_Line, tag="asked"):
+class _Started(_Line, tag="asked"):
     method: str | None = None
     url: str = ""
     headers: dict[str, list[str]] = {}
@@ -84,7 +84,7 @@ class _Head(msgspec.Struct, forbid_unknown_fields=True):
 
 
 _BEGINS: Final = b'{"harness_unfinished":'
-_LINES: Final = msgspec.json.Decoder(_Asked | Answered | _Read | Ended)
+_LINES: Final = msgspec.json.Decoder(_Started | Answered | _Read | Ended)
 _ENCODE: Final = msgspec.json.Encoder().encode
 
 
@@ -100,10 +100,10 @@ def encode_fact(fact: Fact) -> bytes:
 
 def _line_of(fact: Fact) -> _Line:
     match fact:
-        case Asked(number, None):
-            return _Asked(number)
-        case Asked(number, Request() as request):
-            return _Asked(
+        case Started(number, None):
+            return _Started(number)
+        case Started(number, Request() as request):
+            return _Started(
                 number, request.method, request.url, request.headers, *_as_text(request.body)
             )
         case Read(number, at_ms, data):
@@ -171,12 +171,12 @@ def _read_head(line: bytes, name: str) -> Origin:
     return head.origin
 
 
-def _apply(line: _Asked | Answered | _Read | Ended, drafts: dict[int, _Draft]) -> None:
+def _apply(line: _Started | Answered | _Read | Ended, drafts: dict[int, _Draft]) -> None:
     """Add one line to the drafts; KeyError for an exchange that never began."""
     match line:
-        case _Asked(method=None):
+        case _Started(method=None):
             drafts[line.number] = _Draft(None)
-        case _Asked(method=str(method)):
+        case _Started(method=str(method)):
             drafts[line.number] = _Draft(Request(method, line.url, line.headers, _as_bytes(line)))
         case Answered():
             drafts[line.number].answer = line
@@ -194,5 +194,5 @@ def _as_text(data: bytes) -> tuple[str, str]:
         return "", base64.b64encode(data).decode()
 
 
-def _as_bytes(line: _Asked | _Read) -> bytes:
+def _as_bytes(line: _Started | _Read) -> bytes:
     return base64.b64decode(line.base64, validate=True) if line.base64 else line.text.encode()

@@ -23,10 +23,10 @@ from typing import Final
 from harness.cassettes import Cassette, Exchange, Origin, Request
 from harness.cassettes.journal import (
     Answered,
-    Asked,
     Ended,
     Fact,
     Read,
+    Started,
     encode_fact,
     encode_head,
 )
@@ -175,7 +175,7 @@ class _Lines:
         """Write facts, as far as they can be written."""
         for fact in facts:
             match fact:
-                case Asked(number, request):
+                case Started(number, request):
                     self._ask(number, request)
                 case Answered(number) if number in self._open:
                     self._answer(self._open[number], fact)
@@ -236,7 +236,7 @@ class _Lines:
         if self._guard.scanner.scan_cassette(Cassette((kept,), Origin("recorded")), redacted=True):
             raise SecretFound("the exchange shows a secret")
         facts: list[Fact] = [
-            Asked(number, kept.request),
+            Started(number, kept.request),
             Answered(number, kept.status, kept.reason_phrase, kept.headers),
             *(Read(number, at_ms, data) for at_ms, data in kept.reads),
         ]

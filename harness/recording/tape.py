@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Final
 
 from harness.cassettes import Exchange, Request
-from harness.cassettes.journal import Answered, Asked, Ended, Fact, Read
+from harness.cassettes.journal import Answered, Ended, Fact, Read, Started
 from harness.stream.decompression import unpack_before_fault
 from harness.stream.events import End
 from harness.stream.exchange import first_value
@@ -62,7 +62,7 @@ class Tape:
         with self._lock:
             exchange = InFlightExchange(len(self.in_flight) + 1, request, self)
             self.in_flight.append(exchange)
-        self.tell(Asked(exchange.number, request))
+        self.tell(Started(exchange.number, request))
         return exchange
 
     def tell(self, fact: Fact) -> None:

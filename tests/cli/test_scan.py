@@ -11,7 +11,7 @@ from urllib.parse import quote
 import pytest
 
 from harness.cassettes import Cassette, Request
-from harness.cassettes.journal import Answered, Asked, Read, encode_fact, encode_head
+from harness.cassettes.journal import Answered, Read, Started, encode_fact, encode_head
 from harness.cassettes.vcrpy import export
 from harness.cassettes.yaml import parse
 from harness.cli.main import main
@@ -82,7 +82,7 @@ def test_exchanges_of_other_formats_are_searched(capsys: pytest.CaptureFixture[s
     write(
         "unfinished.yaml.part",
         encode_head(ORIGIN)
-        + encode_fact(Asked(0, PLAIN.request))
+        + encode_fact(Started(0, PLAIN.request))
         + encode_fact(Answered(0, 200, "", {}))
         + encode_fact(Read(0, 1.0, b"\xff" + SECRET.encode())),
     )

@@ -10,8 +10,8 @@ from typing import Any
 from harness.cassettes import Origin, Request
 from harness.cassettes.journal import (
     Answered,
-    Asked,
     Read,
+    Started,
     encode_fact,
     encode_head,
 )
@@ -92,13 +92,13 @@ def wait_for(text: bytes, path: Path) -> bytes:
 HEAD_LINE = encode_head(Origin("recorded", date="2026-11-22"))
 
 
-ASKED = encode_fact(Asked(1, Request("POST", "https://h/x", {"a": ["b"]}, b"\xff")))
+ASKED = encode_fact(Started(1, Request("POST", "https://h/x", {"a": ["b"]}, b"\xff")))
 
 
 UNFINISHED = (
     HEAD_LINE
     + ASKED
-    + encode_fact(Asked(2, None))
+    + encode_fact(Started(2, None))
     + encode_fact(Answered(2, 200, "", {}))
     + encode_fact(Answered(1, 200, "OK", {}))
     + encode_fact(Read(2, 1.5, b"\xc3"))

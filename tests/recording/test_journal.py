@@ -20,7 +20,7 @@ import vcr
 
 from harness import Exchange, load
 from harness.cassettes import CassetteError, Origin
-from harness.cassettes.journal import Answered, Asked, Ended, Read, read_journal
+from harness.cassettes.journal import Answered, Ended, Read, Started, read_journal
 from harness.cassettes.redaction.guard import Guard
 from harness.cassettes.redaction.redactor import Redactor
 from harness.cassettes.redaction.scanner import Scanner
@@ -302,7 +302,7 @@ def test_reads_that_wait_are_written_together(
     monkeypatch.setattr(Scanner, "scan", counted)
     written = JournalWriter(tmp_path / "c.yaml", lambda _: (Origin("recorded"), Guard()))
     reads = [(float(number), b"data: {}\n") for number in range(5000)]
-    written.put(Asked(1, None))
+    written.put(Started(1, None))
     written.put(Answered(1, 200, "OK", {}))
     for at_ms, data in reads:
         written.put(Read(1, at_ms, data))

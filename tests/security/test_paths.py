@@ -9,7 +9,7 @@ import pytest
 
 from harness import load
 from harness.cassettes import CassetteError, Origin
-from harness.cassettes.journal import Answered, Asked
+from harness.cassettes.journal import Answered, Started
 from harness.cassettes.redaction.secrets import guard
 from harness.cli.main import main
 from harness.conformance.project import Project, yaml_files
@@ -80,7 +80,7 @@ def test_a_recording_is_not_written_through_a_link(project: Path) -> None:
         precious.write_text("precious", encoding="utf-8")
         (project / name).symlink_to(precious)
     journal = JournalWriter(cassette, lambda request: (Origin("recorded"), guard()))
-    journal.put(Asked(0, None))
+    journal.put(Started(0, None))
     journal.put(Answered(0, 200, "OK", {}))
     journal.start()
     journal.close()

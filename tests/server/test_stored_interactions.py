@@ -98,7 +98,7 @@ async def async_client_of(base_url: str) -> AsyncIterator[Any]:
             yield talking
 
 
-Asked = Callable[[str, dict[str, Any]], list[Any]]
+Interact = Callable[[str, dict[str, Any]], list[Any]]
 
 
 def stream_sync(base_url: str, request: dict[str, Any]) -> list[Any]:
@@ -123,7 +123,7 @@ def text_of(events: list[Any]) -> str:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("stream", [stream_sync, stream_async])
-def test_google_genai_streams_an_interaction(stream: Asked, server: Server) -> None:
+def test_google_genai_streams_an_interaction(stream: Interact, server: Server) -> None:
     events = stream(server.base_url, asked("text"))
     assert text_of(events) == "Grüße"
     assert events[-1].interaction.status == "completed"
@@ -133,7 +133,7 @@ def test_google_genai_streams_an_interaction(stream: Asked, server: Server) -> N
 
 @pytest.mark.slow
 @pytest.mark.parametrize("stream", [stream_sync, stream_async])
-def test_google_genai_calls_and_sends_the_result(stream: Asked, server: Server) -> None:
+def test_google_genai_calls_and_sends_the_result(stream: Interact, server: Server) -> None:
     events = stream(server.base_url, asked("call"))
     arguments = [
         event.delta.arguments
@@ -149,7 +149,7 @@ def test_google_genai_calls_and_sends_the_result(stream: Asked, server: Server) 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("stream", [stream_sync, stream_async])
-def test_google_genai_meets_errors(stream: Asked, server: Server) -> None:
+def test_google_genai_meets_errors(stream: Interact, server: Server) -> None:
     with pytest.raises(Exception, match="peer closed connection"):
         stream(server.base_url, asked("cut"))
     # The library ignores a document without `data:`; the stream just ends.
