@@ -62,7 +62,7 @@ def test_show_prints_the_verdict_of_each_aspect(capsys: pytest.CaptureFixture[st
     ]
 
 
-def test_mutate_prints_what_does_not_hold(capsys: pytest.CaptureFixture[str]) -> None:
+def test_mutate_prints_broken_relations(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["mutate", str(RECORDING), "--only", "snake-case", "--adapter", "mine"]) == 0
     assert capsys.readouterr().out == (
         'snake-case: equal\n  does not hold: finish is null instead of "STOP"\n'

@@ -127,7 +127,7 @@ def test_check_reports_a_damaged_features_file_once(
     assert capsys.readouterr().out.splitlines() == [problem, "nothing in order, 1 problem"]
 
 
-def test_check_of_nothing_is_a_problem(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_check_without_files_is_a_problem(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check"]) == 1
     assert capsys.readouterr().out.startswith(
         "nothing to check: neither specs nor cassettes has a YAML file"

@@ -129,7 +129,7 @@ def test_a_wire_that_the_adapter_does_not_read_is_named(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("jobs", ["1", "2"])
-def test_other_cuts_show_what_they_lose(answers: Path, jobs: str) -> None:
+def test_the_losses_of_other_cuts_are_shown(answers: Path, jobs: str) -> None:
     write("of_reads.py", OF_READS)
     command = ["judge", "of_reads:replay", "--cassettes", "answers.yaml:1", "--json", "cells.json"]
     assert main([*command, "--jobs", jobs]) == 0

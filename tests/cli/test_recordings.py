@@ -66,7 +66,7 @@ def test_sweep_and_scan_take_names_of_whole_cassettes(
     assert "No such file; omit :2" in capsys.readouterr().err
 
 
-def test_files_come_before_the_projects_cassettes_and_these_before_the_suite(
+def test_files_precede_the_projects_cassettes_and_the_suite(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write("pytest.ini", "[pytest]\nharness_cassettes = tapes\n")

@@ -36,7 +36,7 @@ def test_report_renders_results_later_as_the_run_itself_did(
     assert capsys.readouterr().out == f"12 cells: {tmp_path / 'out' / 'index.html'}\n"
 
 
-def test_the_folder_of_a_report_stands_for_its_results(
+def test_the_folder_of_a_report_can_be_given_for_its_results(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     results = write(tmp_path / "1.json", RUN)

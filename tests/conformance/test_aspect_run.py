@@ -117,7 +117,7 @@ def test_cuts_in_the_same_places_are_asked_for_once(
 
 
 @pytest.mark.parametrize(("streamed", "unary"), [(True, False), (False, True), (None, False)])
-def test_the_cells_of_a_unary_answer_say_so(streamed: bool | None, unary: bool) -> None:
+def test_the_cells_of_a_unary_answer_are_marked(streamed: bool | None, unary: bool) -> None:
     adapter = replace(facts_adapter(), second_request=lambda answer, options: "no second turn")
     item = Item("calls", 1, replace(exchange(CALL % b'"name": "f", '), streamed=streamed))
     [first] = judge_items([item], [adapter], {})

@@ -50,7 +50,7 @@ def verdict(changes: dict[str, str], expected: Any = None) -> tuple[str, list[st
     return result.verdict, [finding.got for finding in result.findings]
 
 
-def test_our_dialect_says_which_ids_it_invented() -> None:
+def test_our_dialect_marks_the_ids_that_it_invented() -> None:
     output = ADAPTERS["anthropic"].with_options(RunOptions(provider="gemini-api")).output(EXCHANGE)
     assert output.session.invented == INVENTED
 

@@ -164,7 +164,7 @@ def test_an_exception_of_a_library_has_the_place_of_the_adapter() -> None:
     assert f"raised JSONDecodeError at test_judge.py:{line}: " in reason
 
 
-def test_an_exception_that_no_line_of_the_adapter_raised_has_the_innermost_place() -> None:
+def test_an_exception_from_other_code_has_the_innermost_place() -> None:
     reason = verdict(adapter=of(partial(json.loads, "{"))).reason
     assert re.search(r"raised TypeError at adapter\.py:\d+: ", reason)
 

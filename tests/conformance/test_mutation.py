@@ -151,14 +151,16 @@ def run(folder: Path, capsys: pytest.CaptureFixture[str], *more: str) -> tuple[i
     return status, capsys.readouterr().out
 
 
-def test_a_survivor_ends_red(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_surviving_mutant_fails_the_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     status, out = run(project(tmp_path, BLIND, BLIND, BLIND), capsys, "--survivors")
     assert status == 1
     assert "! mind: call-lost: survives" in out
     assert "- 0.yaml: c-0[mind]: call-lost" in out
 
 
-def test_a_survivor_that_a_law_notices_says_so(
+def test_a_survivor_that_a_law_notices_is_marked(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _, out = run(project(tmp_path, BLIND), capsys, "--survivors")
@@ -303,7 +305,7 @@ def test_prove_needs_no_development_package(
     assert "! mind: call-lost: applied to 1 of the 3 cases that it needs" in ran.stdout
 
 
-def test_an_exception_kills_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_exception_kills_no_mutant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def breaks(payloads: Any) -> bool:
         raise KeyError("not a kill")
 

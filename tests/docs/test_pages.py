@@ -178,7 +178,7 @@ def test_files_of_the_package_are_there(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_yaml_that_is_shown_is_yaml(page: Path) -> None:
+def test_yaml_on_the_pages_is_valid(page: Path) -> None:
     for block in blocks(page):
         if block["language"] == "yaml":
             assert parse(block["body"]), page.name

@@ -351,7 +351,7 @@ def test_damaged_text_is_repaired_or_passed_on_with_the_intact_one(
     assert red(wire, Transcript((Entry([native], (Text(text), Finish("SUCCESS"))),))) == expected
 
 
-def test_counts_where_the_wire_has_none_are_wrong() -> None:
+def test_counts_that_the_wire_does_not_have_are_wrong() -> None:
     wire = answer(frame({"text": "a"}, finishReason="STOP"))
     facts = (Text("a"), Finish("STOP"), Usage(input=8, output=4, total=12))
     assert red(wire, Transcript((Entry(None, facts),))) == {"usage": "wrong"}

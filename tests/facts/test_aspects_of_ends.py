@@ -169,7 +169,7 @@ def test_a_block_reason_before_a_good_reason_is_kept() -> None:
         ("no answer: OTHER", {}),
     ],
 )
-def test_an_error_in_place_of_a_blocked_prompt_says_so(
+def test_an_error_for_a_blocked_prompt_must_mention_the_block(
     words: str, expected: dict[Aspect, AspectVerdict]
 ) -> None:
     wire = answer({"promptFeedback": {"blockReason": "OTHER"}})

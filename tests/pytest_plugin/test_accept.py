@@ -47,7 +47,9 @@ def test_an_adapter_fills_the_event_model_that_it_names(project: pytest.Pytester
 
 
 @pytest.mark.slow
-def test_accept_fills_what_is_empty_and_waits_for_review(project: pytest.Pytester) -> None:
+def test_accept_fills_empty_expectations_and_marks_them_unreviewed(
+    project: pytest.Pytester,
+) -> None:
     path = write(
         project,
         "specs/hello.yaml",

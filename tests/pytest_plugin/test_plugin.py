@@ -235,7 +235,7 @@ def test_verdicts_become_outcomes(
 
 
 @pytest.mark.slow
-def test_strict_makes_warnings_and_what_does_not_run_failures(project: pytest.Pytester) -> None:
+def test_strict_turns_warnings_and_cells_not_run_into_failures(project: pytest.Pytester) -> None:
     write(
         project,
         "specs/hello.yaml",
@@ -246,7 +246,7 @@ def test_strict_makes_warnings_and_what_does_not_run_failures(project: pytest.Py
     run(project, "--harness-strict").assert_outcomes(failed=2)
 
 
-def test_a_missing_cassette_is_an_error_that_says_so(project: pytest.Pytester) -> None:
+def test_a_missing_cassette_is_an_error_with_its_name(project: pytest.Pytester) -> None:
     write(project, "specs/hello.yaml", CASE.replace("gemini-api/hello", "gemini-api/none"))
     result = run(project)
     result.assert_outcomes(failed=2)

@@ -363,7 +363,7 @@ def test_asks(harness_http_options):
 """
 
 
-def test_an_unknown_request_fails_with_what_differs(
+def test_an_unknown_request_fails_with_its_differences(
     suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     suite.makepyfile(ASKS.format(texts=["hi"]))
@@ -381,7 +381,7 @@ def test_an_unknown_request_fails_with_what_differs(
         if ".py:" in line and "::" not in line
     ]
     assert places == [
-        "test_an_unknown_request_fails_with_what_differs.py"
+        "test_an_unknown_request_fails_with_its_differences.py"
     ]  # and not twenty of the client library
     swallowed = ASKS.format(texts=["ho"]).replace(
         "client.models", "with __import__('contextlib').suppress(Exception): client.models"
@@ -514,13 +514,15 @@ def test_only_other_machines_are_refused() -> None:
         ),
     ],
 )
-def test_a_marker_that_names_nothing(suite: pytest.Pytester, marker: str, message: str) -> None:
+def test_a_missing_or_empty_marker_is_an_error(
+    suite: pytest.Pytester, marker: str, message: str
+) -> None:
     suite.makepyfile(f"import pytest\n{marker}\ndef test_x(harness_http_options): pass\n")
     result = run(suite)
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines([message])
     assert ".py:" not in result.stdout.str().partition("= ERRORS =")[2].replace(
-        "test_a_marker_that_names_nothing.py::", ""
+        "test_a_missing_or_empty_marker_is_an_error.py::", ""
     )
 
 

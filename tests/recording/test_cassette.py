@@ -32,7 +32,7 @@ from tests.support.need import need
 from tests.support.raw_server import Script, plain, raw_server, streaming
 
 
-def test_nothing_is_asked_while_secrets_are_unknown(
+def test_no_request_is_sent_while_secrets_are_unknown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "adc.json"

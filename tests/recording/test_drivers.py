@@ -195,7 +195,7 @@ def test_options_or_the_environment_give_the_address(
         assert (seen.requests[-1][2]["model"], seen.requests[-1][2]["project"]) == ("m", "p")
 
 
-def test_a_key_that_was_given_is_refused_wherever_it_comes_back(tmp_path: Path) -> None:
+def test_a_given_key_is_refused_at_any_place_of_the_answer(tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
     with (
         raw_server(streaming(event(f"you said {KEY}"))) as url,

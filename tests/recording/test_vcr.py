@@ -201,7 +201,7 @@ def test_a_damaged_cassette_of_stock_vcrpy_is_an_error(
         opened.__enter__()
 
 
-def test_a_header_without_a_value_is_none(tmp_path: Path) -> None:
+def test_a_header_without_a_value_is_dropped(tmp_path: Path) -> None:
     recorder, path = vcr.VCR(record_mode="none"), tmp_path / "a.yaml"
     register(recorder)
     request = Request("GET", "http://h/", {"accept": []}, b"")

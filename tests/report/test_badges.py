@@ -98,7 +98,7 @@ def test_no_badge_overwrites_another() -> None:
     assert badges["all-2.svg"].startswith("All")
 
 
-def test_a_badge_of_nothing_compared_is_not_green() -> None:
+def test_a_badge_without_compared_cells_is_not_green() -> None:
     badge = render(Run(HEADER, [result("not-run")]))["badges/all.svg"]
     assert "○ nothing compared" in badge
     assert "#0b5d4b" not in badge

@@ -50,7 +50,7 @@ SHOWN = '{"native":{"text":"Hi"},"facts":[{"text":"Hi"}]}'
 
 @pytest.mark.slow
 @pytest.mark.parametrize("close", ["os.close(1)", "sys.stdout.close()", "os.closerange(1, 3)"])
-def test_a_function_that_closes_the_output_does_not_silence_the_command(
+def test_closing_the_output_does_not_silence_the_command(
     pytester: pytest.Pytester, close: str
 ) -> None:
     Path("a.txt").write_bytes(TEXT)
@@ -195,7 +195,7 @@ def replay(exchange):
 @pytest.mark.slow
 @linux
 @pytest.mark.parametrize("start", STARTS.values(), ids=list(STARTS))
-def test_what_a_function_started_ends_with_the_command(start: str, tmp_path: Path) -> None:
+def test_processes_of_a_function_end_with_the_command(start: str, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(TEXT)
     (tmp_path / "starting.py").write_text(STARTING.format(start=start), encoding="utf-8")
     command = Path(sys.executable).with_name("harness")
@@ -213,7 +213,7 @@ def test_what_a_function_started_ends_with_the_command(start: str, tmp_path: Pat
 @pytest.mark.slow
 @linux
 @pytest.mark.parametrize("start", STARTS.values(), ids=list(STARTS))
-def test_what_a_function_started_ends_with_the_tests(start: str, project: Path) -> None:
+def test_processes_of_a_function_end_with_the_tests(start: str, project: Path) -> None:
     (project / "starting.py").write_text(STARTING.format(start=start), encoding="utf-8")
     (project / "pytest.ini").write_text(
         "[pytest]\nharness_adapters =\n    own: facts = starting:replay\n", encoding="utf-8"

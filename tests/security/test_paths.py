@@ -66,7 +66,9 @@ def test_an_exchange_that_is_not_there_is_an_error(
 
 @pytest.mark.parametrize("command", ["import", "export", "mutate"])
 @pytest.mark.parametrize("target", ["there.yaml", "dangling.yaml"])
-def test_nothing_is_written_over_or_through(command: str, target: str, project: Path) -> None:
+def test_no_file_is_overwritten_or_written_through_a_link(
+    command: str, target: str, project: Path
+) -> None:
     Path("there.yaml").write_text("precious", encoding="utf-8")
     Path("dangling.yaml").symlink_to("made.yaml")
     assert main([command, "outside.yaml", "-o", target]) == 2

@@ -186,7 +186,7 @@ def test_a_conversation_with_tools_finds_its_recorded_turns(
     assert (server.misses, first.id == second.id) == ([], False)
 
 
-def test_the_same_turn_asked_again_is_the_same_message(client: anthropic.Anthropic) -> None:
+def test_a_repeated_turn_gets_the_same_message(client: anthropic.Anthropic) -> None:
     first = ask(client, [QUESTION])
     assert ask(client, [QUESTION]) == first
     second = ask(client, go_on(first))

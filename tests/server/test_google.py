@@ -201,7 +201,7 @@ def test_signatures_are_asked_for_from_gemini_3_on(model: str, code: int) -> Non
     assert json.loads(seen.rest)["error"]["code"] == code
 
 
-def test_a_recorded_request_is_answered_whatever_its_history() -> None:
+def test_a_recorded_request_with_any_history_is_answered() -> None:
     body = json.dumps({"contents": [USER, *UNSIGNED]}).encode()
     with serve(tape(answered(body=body)), pace="step") as server:
         assert Seen(server, body).status == "HTTP/1.1 200 "

@@ -229,7 +229,7 @@ def test_a_history_that_the_api_refuses_is_answered_and_noted(server: Server) ->
         )
 
 
-def test_requests_that_do_not_generate_use_nothing_up(server: Server) -> None:
+def test_requests_that_do_not_generate_use_no_exchange(server: Server) -> None:
     with server.offer(STREAM) as offer:
         count = ask(offer, f"/v1beta/models/{MODEL}:countTokens")
         model = ask(offer, "/v1beta/models/any-model", method="GET", body=b"")
@@ -276,7 +276,7 @@ def test_a_client_that_drops_the_path_of_its_base_url_is_answered() -> None:
         ),
     ],
 )
-def test_what_can_not_be_offered_is_an_error(
+def test_an_exchange_that_can_not_be_offered_is_an_error(
     server: Server, exchange: Exchange, message: str
 ) -> None:
     with pytest.raises(ReplayError, match=message):

@@ -48,7 +48,7 @@ def test_a_long_text_is_shortened() -> None:
     assert shorten("abcde", 4) == "abc…"
 
 
-def test_an_excerpt_says_how_long_the_text_is() -> None:
+def test_an_excerpt_has_the_length_of_the_text() -> None:
     assert excerpt("xxxx", 4) == "xxxx"
     assert excerpt("x" * 10_240, 4) == "xxxx … (10,240 characters)"
     assert excerpt("a" * 5000 + "END", 2, 3) == "aa … (5,003 characters) … END"

@@ -246,7 +246,7 @@ def test_headers_are_kept_by_an_allow_list() -> None:
     )
 
 
-def test_reads_end_where_they_ended() -> None:
+def test_redaction_keeps_the_ends_of_reads() -> None:
     reads = (b'{"a": 1, "access_', b'token": "sec', b"ret", b'-value", "b', b'": 2}')
     kept = Redactor().exchange(exchange(*reads))
     assert kept is not None

@@ -403,7 +403,7 @@ def test_hostile_texts_are_scanned_quickly(text: str) -> None:
     assert process_time() - started < 5
 
 
-def test_the_rest_of_a_known_value_behind_a_redacted_beginning_is_found() -> None:
+def test_the_rest_of_a_partly_redacted_value_is_found() -> None:
     scanner = Scanner({"the value of MY_KEY": 'hunter"2-environ-7731'})
     text = b'see https://h/?token=REDACTED"2-environ-7731'
     assert [finding.kind for finding in scanner.scan(text)] == ["the value of MY_KEY"]

@@ -271,7 +271,9 @@ def test_a_function_that_hangs_is_interrupted(hang: str, tmp_path: Path) -> None
 
 @pytest.mark.slow
 @pytest.mark.parametrize("hang", HANGS_OUTSIDE)
-def test_after_a_thread_that_does_not_end_a_new_process_goes_on(hang: str, tmp_path: Path) -> None:
+def test_after_a_thread_that_does_not_end_a_new_process_continues(
+    hang: str, tmp_path: Path
+) -> None:
     adapter = function_adapter(SLOW.replace("{hang}", HANGS_OUTSIDE[hang]), tmp_path, timeout=0.3)
     with pytest.raises(AdapterError, match="did not return within"):
         adapter.output(EXCHANGE)
@@ -405,7 +407,7 @@ def direct(exchange):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("own", ["SSL_CERT_FILE", "SSL_CERT_DIR", ""])
-def test_served_shims_trust_one_certificate_unless_the_user_names_others(
+def test_served_shims_trust_one_certificate_by_default(
     own: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names = ("SSL_CERT_FILE", "SSL_CERT_DIR")

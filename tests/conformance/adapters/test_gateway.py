@@ -250,7 +250,7 @@ def test_a_gateway_that_is_not_there_or_never_asks_is_an_error(
         run("gemini", url, tmp_path)
 
 
-def test_a_gateway_is_asked_once_for_each_model_of_a_wire_that_it_can_not_ask(
+def test_a_gateway_is_asked_once_per_model_of_an_unsupported_wire(
     upstream: str, tmp_path: Path
 ) -> None:
     def answer(handler: BaseHTTPRequestHandler, body: dict[str, Any]) -> bytes:

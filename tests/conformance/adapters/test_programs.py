@@ -73,7 +73,7 @@ def test_facts_belong_to_their_events_or_to_the_last(
     ] == expected
 
 
-def test_a_program_that_reads_bytes_is_told_whether_they_are_a_stream(tmp_path: Path) -> None:
+def test_a_program_that_reads_bytes_learns_if_they_are_a_stream(tmp_path: Path) -> None:
     code = LOOP + "    out(id=id, skipped='' if given['stream'] else 'only streams')\n"
     adapter = program_adapter(code, tmp_path, "run")
     unary = replace(EXCHANGE, streamed=False)
@@ -82,7 +82,7 @@ def test_a_program_that_reads_bytes_is_told_whether_they_are_a_stream(tmp_path: 
     assert given == ["", "only streams"]
 
 
-def test_a_program_says_that_it_raised_or_skips(tmp_path: Path) -> None:
+def test_a_program_can_report_an_exception_or_a_skip(tmp_path: Path) -> None:
     code = LOOP + (
         "    if number == 1: out(id=id, native=[], facts=[], raised={'type': 'E', 'message': 'm', 'code': 429})\n"
         "    if number == 2: out(id=id, skipped='only streams')\n"

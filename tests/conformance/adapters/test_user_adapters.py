@@ -45,7 +45,7 @@ def test_a_line_names_adapter_event_model_and_target(
         "a = serve:",
     ],
 )
-def test_a_line_that_names_nothing_says_what_it_should_be(line: str) -> None:
+def test_an_invalid_line_names_the_expected_form(line: str) -> None:
     with pytest.raises(AdapterError, match=r"expected NAME = TARGET|can't be read as a command"):
         read_line(line)
 

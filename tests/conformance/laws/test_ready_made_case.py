@@ -149,7 +149,7 @@ def test_shrinking_ends_when_its_tries_are_used_up() -> None:
 
 
 @pytest.mark.slow
-def test_results_say_law_exchange_and_dialect() -> None:
+def test_results_name_law_exchange_and_dialect() -> None:
     results = [
         judge_law(entry).result
         for entry in cells(

@@ -129,7 +129,7 @@ def test_a_text_is_shrunk_by_single_characters_too() -> None:
     assert small.body == b'data: {"candidates": [{"content": {"parts": [{"text": "te"}]}}]}\n\n'
 
 
-def test_the_fewest_cuts_are_found_wherever_they_stand() -> None:
+def test_the_fewest_cuts_are_found_at_any_place() -> None:
     for needed in combinations((1, 7, 8, 30, 63), 2):
         wanted = set(needed)
         assert fewest(tuple(range(1, 64)), wanted.issubset) == needed

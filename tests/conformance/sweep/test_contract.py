@@ -98,7 +98,7 @@ def test_an_exchange_without_an_answer_of_a_model_is_skipped() -> None:
     assert verdict.sentence == "it has no answer of a model"
 
 
-def test_against_a_baseline_only_what_it_kept_is_red(folder: Path) -> None:
+def test_only_losses_against_the_baseline_are_red(folder: Path) -> None:
     shorter, longer = write_shim(folder, "cuts", "[1:]"), write_shim(folder, "whole")
     worse = verdict_of(Settings(shorter, longer, str(folder)))
     assert (worse.worse, worse.better, worse.red) == (("text",), (), True)

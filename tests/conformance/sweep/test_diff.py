@@ -101,7 +101,7 @@ def test_the_same_id_with_another_answer_is_another_stream() -> None:
     assert (diff.both, diff.only_a, diff.only_b, diff.losses) == (0, 1, 1, ())
 
 
-def test_mended_rows_are_counted() -> None:
+def test_fixed_rows_are_counted() -> None:
     diff = compared([verdict("s", "failed", text="lost")], [verdict("s", text="kept")])
     assert (diff.mended, diff.worse) == (1, False)
 

@@ -325,7 +325,7 @@ def test_bytes_are_sent_as_base64() -> None:
     ]
 
 
-def test_parallel_results_stand_in_one_content_in_call_order() -> None:
+def test_parallel_results_are_in_one_content_in_call_order() -> None:
     body = ask(
         {
             "messages": [

@@ -38,7 +38,7 @@ ANNOTATIONS = [
 
 
 @pytest.mark.parametrize(("name", "raw"), ANNOTATIONS)
-def test_annotations_stand_between_parts_and_finish(name: str, raw: Json) -> None:
+def test_annotations_are_between_parts_and_finish(name: str, raw: Json) -> None:
     assert content(
         candidate(**raw, finishReason="STOP", index=0, content={"parts": [{"text": "x"}]})
     ) == [

@@ -366,7 +366,7 @@ def test_a_streamed_call_with_text_for_arguments_is_invalid(
 
 
 @pytest.mark.parametrize("arguments", ["", " \n", "{}", None, {}])
-def test_blank_arguments_are_none(arguments: Json) -> None:
+def test_blank_arguments_count_as_no_arguments(arguments: Json) -> None:
     assert streamed({"name": "f", "args": arguments}) == call(1, "f", {})
 
 
@@ -386,7 +386,7 @@ def text(words: str, **more: Json) -> Json:
 
 
 @pytest.mark.parametrize("cut", range(len(RAW) + 1))
-def test_a_block_is_a_call_wherever_it_is_cut(cut: int) -> None:
+def test_a_block_with_any_cuts_is_a_call(cut: int) -> None:
     assert blocks("a" + RAW[:cut], RAW[cut:] + "b") in (
         [text("a"), NAMELESS, text("b")],
         [text("a"), NAMELESS, text("b")],

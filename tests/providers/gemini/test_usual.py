@@ -113,7 +113,7 @@ def test_every_damaged_recording_reads_the_same(folder: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("wire", ["gemini-api", "vertex-ai"])
-def test_every_damaged_document_reads_the_same_without_the_decoder_of_the_framer(wire: str) -> None:
+def test_damaged_documents_read_the_same_without_the_framers_decoder(wire: str) -> None:
     chance, strict = Random(16), 0
     for messages in recorded(wire):
         for data in [*messages, *damage(messages, chance)]:

@@ -170,7 +170,7 @@ def test_a_part_that_has_no_step_is_named() -> None:
     )
 
 
-def test_a_request_without_a_model_says_so() -> None:
+def test_a_request_without_a_model_is_a_warning() -> None:
     request = to_interaction(GenerateRequest({"contents": []}), Session())
     assert request.body == {"input": [], "store": False}
     assert request.warnings == (

@@ -210,7 +210,7 @@ def test_options_of_the_wire_are_merged() -> None:
     assert body["parallel_tool_calls"] is False
 
 
-def test_a_request_without_a_model_says_so() -> None:
+def test_a_request_without_a_model_is_a_warning() -> None:
     request = to_completion(GenerateRequest({"contents": []}), Session())
     assert request.body == {"messages": []}
     assert request.warnings == ("model: is missing; the compatible endpoint needs one",)
