@@ -114,7 +114,7 @@ def run_async(base_url: str, prompt: str) -> Seen:
 
 
 def python_client(base_url: str) -> genai.Client:
-    async_args = {"transport": httpx2.AsyncHTTPTransport()}  # else aiohttp, where it is installed
+    async_args = {"transport": httpx2.AsyncHTTPTransport()}  # else aiohttp, if it is installed
     return genai.Client(
         api_key="none",
         http_options=types.HttpOptions(

@@ -117,7 +117,7 @@ class Walk:
                 result.not_replayed[f"{unread[1]}: no reader"] += 1
             else:
                 result.red.append(f"not loaded: {error}")
-        except Exception:  # noqa: BLE001  # a crash of any part is what the walk looks for
+        except Exception:  # noqa: BLE001  # the walk looks for crashes of any part
             result.crashes += 1
             result.red.append("crash: " + " | ".join(traceback.format_exc().splitlines()[-3:]))
         return result

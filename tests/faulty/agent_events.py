@@ -108,8 +108,8 @@ def failure_without_an_error(payloads: Items) -> Items:
 
 @AGENT_EVENTS.event
 def no_status_is_done(event: ev.Event) -> ev.Event:
-    """A result without a status, or with a status other than error, counts as done (what the
-    parser's table guards against).
+    """A result without a status, or with a status other than error, counts as done (the parser's
+    table guards against this).
     """
     if isinstance(event, ev.Finish) and event.reason == "failed" and event.raw != "error":
         event.reason = "stop"
@@ -151,7 +151,7 @@ def errors_of_the_cli_dropped(event: ev.Event) -> ev.Event | None:
 
 @AGENT_EVENTS.event
 def every_line_is_json(event: ev.Event) -> ev.Event | None:
-    """A line that is not JSON is silently ignored (what the parser's error code guards against)."""
+    """A line that is not JSON is silently ignored (the parser's error code guards against this)."""
     return None if isinstance(event, ev.Unknown) and event.where == "frame" else event
 
 
@@ -164,7 +164,7 @@ def noise_is_text(event: ev.Event) -> ev.Event:
 
 @AGENT_EVENTS.event
 def unknown_types_are_errors(event: ev.Event) -> ev.Event:
-    """A line of a new type is an error (what users of the CLI ask of its consumers)."""
+    """A line of a new type is an error (users of the CLI ask this of its consumers)."""
     if isinstance(event, ev.Unknown) and event.where.startswith("type "):
         return ev.Unknown("frame", json.dumps(event.raw))
     return event
@@ -172,7 +172,7 @@ def unknown_types_are_errors(event: ev.Event) -> ev.Event:
 
 @AGENT_EVENTS.event
 def empty_text_dropped(event: ev.Event) -> ev.Event | None:
-    """A message with empty text gives no event (what the parser's table guards against)."""
+    """A message with empty text gives no event (the parser's table guards against this)."""
     return None if isinstance(event, ev.Text) and not event.text else event
 
 
@@ -238,9 +238,7 @@ def message_of_the_end_lost(event: ev.Event) -> ev.Event:
 
 @AGENT_EVENTS.event
 def older_outputs_ignored(event: ev.Event) -> ev.Event:
-    """An output that is an object with a text is not read (what the parser's table guards
-    against).
-    """
+    """An output that is an object with a text is not read (the parser's table guards against this)."""
     if isinstance(event, ev.ToolResult) and isinstance(event.response, dict):
         event.response = None
     return event
@@ -251,8 +249,8 @@ def older_outputs_ignored(event: ev.Event) -> ev.Event:
 
 @AGENT_EVENTS.wrapper
 class TodoListIsAlsoATool(TodoLists):
-    """A to-do list is reported twice, as a list and as a tool that started (what the design document
-    forbids).
+    """A to-do list is reported twice, as a list and as a tool that started (the design document
+    forbids this).
     """
 
     def change(self, todo_list: dict[str, Any]) -> Items:
@@ -282,8 +280,8 @@ class BadItemIsABrokenLine(TodoLists):
 
 @AGENT_EVENTS.wrapper
 class AnyStatus(TodoLists):
-    """The status of an item is passed on unchecked, even if the event model has no word for it
-    (what the parser's check guards against).
+    """The status of an item is passed on unchecked, even if the event model has no word for it (the
+    parser's check guards against this).
     """
 
     def change(self, todo_list: dict[str, Any]) -> Items:
@@ -296,7 +294,7 @@ class AnyStatus(TodoLists):
 
 @AGENT_EVENTS.wrapper
 class BlankItems(TodoLists):
-    """An item that contains only blanks is kept (what the parser's check guards against)."""
+    """An item that contains only blanks is kept (the parser's check guards against this)."""
 
     def change(self, todo_list: dict[str, Any]) -> Items:
         for todo in self.todos():
@@ -308,8 +306,8 @@ class BlankItems(TodoLists):
 
 @AGENT_EVENTS.payloads
 def empty_list_dropped(payloads: Items) -> Items:
-    """A list without items gives no event, though it means that the list was cleared (what the
-    parser's table guards against).
+    """A list without items gives no event, though it means that the list was cleared (the parser's
+    table guards against this).
     """
     return [payload for payload in payloads if payload.get("items") != []]
 
@@ -329,8 +327,8 @@ def parameters_hide_the_input(frame: Any) -> Any:
 
 @AGENT_EVENTS.payloads
 def ids_of_lists_are_counted(payloads: Items) -> Items:
-    """A to-do list gets a counted id although the wire has one (what the parser's table guards
-    against).
+    """A to-do list gets a counted id although the wire has one (the parser's table guards against
+    this).
     """
     lists = [payload for payload in payloads if payload["type"] == "todo_list"]
     for number, payload in enumerate(lists, 1):

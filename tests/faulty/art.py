@@ -98,7 +98,7 @@ def calls_alone_are_invalid(payloads: Items) -> Items:
 
 @ART.payloads
 def metadata_before_an_error(payloads: Items) -> Items:
-    """METADATA is before an ERROR that follows text (what the tests of the adapter guard against)."""
+    """METADATA is before an ERROR that follows text (the tests of the adapter guard against this)."""
     changed: Items = []
     for payload in payloads:
         changed += (
@@ -180,8 +180,8 @@ def counts_invented(payloads: Items) -> Items:
 
 @ART.payloads
 def counts_in_our_words_alone(payloads: Items) -> Items:
-    """``providerRawUsage`` has only those of Gemini's counts that have a field of their own (what
-    the document forbids).
+    """``providerRawUsage`` has only those of Gemini's counts that have a field of their own (the
+    document forbids this).
     """
     known = {"promptTokenCount", "candidatesTokenCount", "thoughtsTokenCount", "totalTokenCount"}
     for data in metadata_of(payloads):
@@ -246,8 +246,8 @@ class UnaryTextTrimmed(Unary):
 
 @ART.payloads
 def streamed_text_trimmed(payloads: Items) -> Items:
-    """Each piece of text loses its leading and trailing line ends (what the contract of the event
-    model forbids).
+    """Each piece of text loses its leading and trailing line ends (the contract of the event model
+    forbids this).
     """
     for payload in tokens_of(payloads):
         payload["data"] = payload["data"].strip("\n")
@@ -289,7 +289,7 @@ def thoughts_dropped(event: ev.Event) -> ev.Event | None:
 
 @ART.payloads
 def empty_tokens(payloads: Items) -> Items:
-    """An answer without text has a token without text (what the adapter's check guards against)."""
+    """An answer without text has a token without text (the adapter's check guards against this)."""
     empty = [payload["type"] for payload in payloads] == ["METADATA", "END"]
     token = {**payloads[0], "type": "TOKEN", "data": "", "tokenType": "LLM_RESPONSE"}
     return [token, *payloads] if empty else payloads
@@ -297,7 +297,7 @@ def empty_tokens(payloads: Items) -> Items:
 
 @ART.message
 def text_of_one_part(message: Json) -> None:
-    """Of the parts of a message only the first with text is read (what the later state fixes)."""
+    """Of the parts of a message only the first with text is read (the later state fixes this)."""
     for candidate in message.get("candidates") or []:
         texts = [
             part
@@ -310,8 +310,8 @@ def text_of_one_part(message: Json) -> None:
 
 @ART.payloads
 def reasons_in_other_words(payloads: Items) -> Items:
-    """A reason is not the word of the wire, here for a full answer (what the contract of the event
-    model forbids).
+    """A reason is not the word of the wire, here for a full answer (the contract of the event model
+    forbids this).
     """
     for data in metadata_of(payloads):
         if data.get("stopReason") == "MAX_TOKENS":
@@ -321,7 +321,7 @@ def reasons_in_other_words(payloads: Items) -> Items:
 
 @ART.payloads
 def error_without_its_number(payloads: Items) -> Items:
-    """An error of the API has only its message (where the SDK's error is wrapped)."""
+    """An error of the API has only its message (if the SDK's error is wrapped)."""
     for payload in payloads:
         if payload["type"] == "ERROR":
             payload["data"].pop("code", None)

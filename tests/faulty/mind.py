@@ -147,8 +147,8 @@ def no_result_without_text(payloads: Items) -> Items:
 
 @MIND.payloads
 def result_of_the_last_piece(payloads: Items) -> Items:
-    """The result of an answer in more than two pieces is its last piece, not the whole text (what
-    its readers guard against).
+    """The result of an answer in more than two pieces is its last piece, not the whole text (its
+    readers guard against this).
     """
     texts = [
         payload["message"]["content"][0]["text"]
@@ -163,7 +163,7 @@ def result_of_the_last_piece(payloads: Items) -> Items:
 
 @MIND.wrapper
 class EmptyMessages(Wrapper):
-    """A piece without text is a message (what the documents forbid)."""
+    """A piece without text is a message (the documents forbid this)."""
 
     def feed(self, event: ev.Event) -> Items:
         payloads = super().feed(event)

@@ -207,8 +207,8 @@ def role_tool_dropped(prompt: Json, options: Json) -> None:
 
 @of_prompt("art")
 def bad_arguments_are_none(prompt: Json, options: Json) -> None:
-    """Arguments that are not JSON are sent as no arguments (what the contract of the event model
-    forbids).
+    """Arguments that are not JSON are sent as no arguments (the contract of the event model forbids
+    this).
     """
     for message in messages_with(prompt, "assistant"):
         for call in message["tool_calls"] if isinstance(message.get("tool_calls"), list) else []:
@@ -240,7 +240,7 @@ def zeros_lost(body: Body) -> None:
 
 @of_body("art")
 def no_user_first(body: Body) -> None:
-    """A history that begins with the model is sent as it is (what the document forbids)."""
+    """A history that begins with the model is sent as it is (the document forbids this)."""
     if body.get("contents") and body["contents"][0] == {
         "role": "user",
         "parts": [{"text": "(Initial context)"}],
@@ -250,7 +250,7 @@ def no_user_first(body: Body) -> None:
 
 @of_body("art")
 def text_trimmed(body: Body) -> None:
-    """Text loses the blanks around it (what the contract of the event model forbids)."""
+    """Text loses the blanks around it (the contract of the event model forbids this)."""
     for part in parts(body, "text"):
         part["text"] = part["text"].strip()
 
@@ -374,8 +374,8 @@ def developers_ignored(prompt: Json, options: Json) -> None:
 
 @of_body("unified-llm")
 def named_choice_is_any(body: Body) -> None:
-    """A choice of a specific tool is sent as any tool (what the specification's list of choices
-    guards against).
+    """A choice of a specific tool is sent as any tool (the specification's list of choices guards
+    against this).
     """
     body.get("toolConfig", {}).get("functionCallingConfig", {}).pop("allowedFunctionNames", None)
 

@@ -356,7 +356,7 @@ def thoughts_are_text(event: ev.Event) -> ev.Event:
 
 @UNIFIED_LLM.payloads
 def thoughts_open_a_text_block(payloads: Items) -> Items:
-    """A thought opens a block of text that stays empty (what a sibling's test guards against)."""
+    """A thought opens a block of text that stays empty (a sibling's test guards against this)."""
     opened: Items = []
     for payload in payloads:
         opened += (
@@ -435,8 +435,8 @@ def broken_json_skipped(frame: Frame) -> Frame | None:
 
 @UNIFIED_LLM.payloads
 def started_twice(payloads: Items) -> Items:
-    """STREAM_START is sent again if the model or the reply's id comes late or changes (what a
-    sibling's test guards against).
+    """STREAM_START is sent again if the model or the reply's id comes late or changes (a sibling's
+    test guards against this).
     """
     again: Items = []
     for payload in payloads:
@@ -463,8 +463,8 @@ def text_not_ended_before_the_end(payloads: Items) -> Items:
 
 @UNIFIED_LLM.payloads
 def text_ended_inside_the_call(payloads: Items) -> Items:
-    """The block of text before a call is closed only after the start of the call (what a sibling's
-    test guards against).
+    """The block of text before a call is closed only after the start of the call (a sibling's test
+    guards against this).
     """
     for at in range(len(payloads) - 1):
         if payloads[at]["type"] == "TEXT_END" and payloads[at + 1]["type"] == "TOOL_CALL_START":

@@ -42,7 +42,7 @@ STREAMS = {
 
 
 def client_of(base_url: str) -> genai.Client:
-    async_args = {"transport": httpx2.AsyncHTTPTransport()}  # else aiohttp, where it is installed
+    async_args = {"transport": httpx2.AsyncHTTPTransport()}  # else aiohttp, if it is installed
     return genai.Client(
         api_key="none",
         http_options=types.HttpOptions(

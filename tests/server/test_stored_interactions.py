@@ -83,7 +83,7 @@ def _server() -> Iterator[Server]:
 def client_of(base_url: str, **place: Any) -> Iterator[genai.Client]:
     options = types.HttpOptions(
         base_url=base_url,
-        # else aiohttp, where it is installed
+        # else aiohttp, if it is installed
         async_client_args={"transport": httpx2.AsyncHTTPTransport()},
         retry_options=types.HttpRetryOptions(attempts=1),
     )

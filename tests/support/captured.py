@@ -53,7 +53,7 @@ def write_parquet(path: Path, *rows: dict[str, Any], group: int = 2) -> Path:
 
 
 def need_scale() -> None:
-    """Skip where the extra ``scale`` is not installed."""
+    """Skip if the extra ``scale`` is not installed."""
     names = ("dask", "distributed", "duckdb", "fsspec", "pyarrow")
     missing = [name for name in names if find_spec(name) is None]
     need("scale", not missing, f"{', '.join(missing)} is not installed")

@@ -14,7 +14,7 @@ Shim = Callable[[Iterable[Payload]], Iterator[tuple[Payload, list[Fact]]]]
 
 
 def transcript_of_payloads(shim: str, payloads: Iterable[Payload]) -> Transcript:
-    """The facts that a shim states. Raises `KeyError` where a payload lacks a field."""
+    """The facts that a shim states. Raises `KeyError` if a payload lacks a field."""
     return Transcript(
         tuple(Entry(payload, tuple(facts)) for payload, facts in SHIMS[shim](payloads))
     )
