@@ -188,7 +188,7 @@ def test_other_values_stay(body: bytes) -> None:
 )
 @pytest.mark.parametrize("ascii_only", [True, False])
 def test_a_value_is_redacted_whole_at_every_depth(value: str, ascii_only: bool) -> None:
-    """Compares with `json.loads`, which has no limit of depth of its own."""
+    """Reads the result with `json.loads`, level by level."""
     inner: object = {"a": "before", "api_key": value, "b": {"access_token": [value]}, "c": "after"}
     for _ in range(6):
         body = json.dumps(inner, ensure_ascii=ascii_only)
