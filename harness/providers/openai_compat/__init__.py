@@ -10,49 +10,29 @@ alphabetical order, its model is one of Google's, and neither its id nor a field
 from __future__ import annotations
 
 import re
-from contextlib import suppress
 from typing import Any, Final
 
 from harness.facts import Facts
 from harness.stream.events import INTERRUPTED, End
-from harness.stream.json_codec import decode_json, objects_in
+from harness.stream.json_codec import objects_in
 
-from ..chat_completions.normalizer import ChatNormalizer
 from ..oracle import gather_compat
 from ..provider import Answer, Endpoint, FirstMessages, Identity, Provider
-from .choices import VENDORS, GeminiChoices
+from .choices import VENDORS
+from .normalizer import CompatNormalizer
 from .places import PLACES
 from .request import NAME, to_completion
+from .thoughts import TAG, thought_tag
 
-TAG: Final = "thought"
 _MODEL: Final = re.compile(r"(?:^|/)(?:gemini|gemma|learnlm)[^/]*$")
 _OF_OPENAI: Final = frozenset({"system_fingerprint", "service_tier", "obfuscation", "provider"})
 _OBJECTS: Final = ("chat.completion", "chat.completion.chunk")
 
 
-def make_normalizer(answer: Answer) -> ChatNormalizer:
-    """The reader of one answer."""
-    return ChatNormalizer(answer, GeminiChoices(thought_tag(answer.asked)))
-
-
-def read_facts(body: bytes, answer: Answer, end: End) -> Facts:
+def _read_facts(body: bytes, answer: Answer, end: End) -> Facts:
     """The oracle's account of one answer."""
     tag = thought_tag(answer.asked)
     return gather_compat(body, answer.status, interrupted=end in INTERRUPTED, tag=tag)
-
-
-def thought_tag(asked: bytes) -> str:
-    """The name of the tag around thoughts. A request to Vertex AI may choose it by
-    ``thought_tag_marker``, which clients nest in different ways.
-    """
-    if b'"thought_tag_marker"' in asked:
-        with suppress(ValueError):
-            holder = decode_json(asked)
-            while type(holder) is dict:
-                if type(marker := holder.get("thought_tag_marker")) is str and marker:
-                    return marker
-                holder = holder.get("google", holder.get("extra_body"))
-    return TAG
 
 
 def _detect(first: FirstMessages) -> Identity | None:
@@ -91,8 +71,8 @@ def _has_extra(item: dict[str, Any]) -> bool:
 PROVIDER: Final = Provider(
     name=NAME,
     title="Gemini, OpenAI-compatible",
-    normalizer=make_normalizer,
-    oracle=read_facts,
+    normalizer=CompatNormalizer,
+    oracle=_read_facts,
     url=re.compile(r"/(?:v1\w*/openai|endpoints/[^/]+)/chat/completions$"),
     detect=_detect,
     wrap=to_completion,

@@ -1,27 +1,52 @@
-"""Gemini's additions to the choices of Chat Completions: signatures and thoughts.
+"""Reads the choices of an answer: their deltas or messages, their other fields, the finish reasons.
 
-A call, a delta or a message has ``extra_content`` with the key ``google`` or ``vertex``. Thoughts
-are a part of the text, between tags; on Vertex AI they may be in deltas that are marked as
-thoughts, without tags. In a delta with a signature, the mark does not apply to the text
-(https://ai.google.dev/gemini-api/docs/openai#thinking).
+A delta gives its text, then its signature, then its calls; a choice gives its delta, then its
+annotations, then its finish reason, which also ends its calls. Gemini's additions to Chat
+Completions are signatures and thoughts: a call, a delta or a message has ``extra_content`` with the
+key ``google`` or ``vertex``. Thoughts are a part of the text, between tags; on Vertex AI they may
+be in deltas that are marked as thoughts, without tags. In a delta with a signature, the mark does
+not apply to the text (https://ai.google.dev/gemini-api/docs/openai#thinking).
 """
 
 from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from harness.stream.events import Annotation, Event, FinishClass, Reasoning, Text, Unknown
+from harness.stream.events import (
+    Annotation,
+    Event,
+    Finish,
+    FinishClass,
+    Media,
+    Reasoning,
+    Text,
+    Unknown,
+)
 from harness.stream.json_codec import Json
 
-from ..chat_completions.choices import FINISH_REASONS, Choices
 from ..gemini import finish_reasons
 from ..gemini.fields import Fields
+from .calls import Calls
 from .thoughts import ThoughtSplitter
 
 VENDORS: Final = ("google", "vertex")
 _EXTRA: Final = {name: name for name in VENDORS}
 _VENDOR: Final = {name: name for name in ("thought", "thought_signature")}
 _CALL: Final = {name: name for name in ("extra_content", "thought_signature")}
+_CHOICE: Final = {name: name for name in ("index", "delta", "message", "finish_reason", "logprobs")}
+_DELTA: Final = {
+    name: name
+    for name in (
+        *("role", "content", "refusal", "audio", "annotations", "function_call", "tool_calls"),
+        *("extra_content", "thought_signature"),
+    )
+}
+_AUDIO: Final = {name: name for name in ("id", "data", "transcript", "expires_at")}
+_ROLES: Final = ("assistant", "model", "")
+_FINISHES: Final[dict[str, FinishClass]] = {
+    **dict.fromkeys(("stop", "tool_calls", "function_call"), "stop"),
+    "length": "length",
+}
 
 
 class _Beside(NamedTuple):
@@ -37,25 +62,100 @@ class _Beside(NamedTuple):
 _NOTHING: Final = _Beside()
 
 
-class GeminiChoices(Choices):
-    """All choices of one answer. ``tag``: the name of the tag around thoughts."""
+class Choices:
+    """All choices of one answer. Choice 0 is the answer. ``tag``: the name of the tag around
+    thoughts.
+    """
 
     def __init__(self, tag: str) -> None:
-        super().__init__(live=False)
+        self.calls = Calls()
         self._tag = tag
         self._splitters: dict[int, ThoughtSplitter] = {}
         self._plain = False  # a text of the answer without a tag is no thought
 
-    def read_text(self, text: str, index: int, out: list[Event]) -> None:
-        if self._plain and index == 0 and self.calls.none_came and "<" not in text:
+    def read(self, choices: list[Json], out: list[Event]) -> None:
+        """Read one list of choices. A missing index is the place in the list."""
+        for position, choice in enumerate(choices):
+            if type(choice) is not dict:
+                out.append(Unknown("choice", choice))
+                continue
+            fields = Fields(choice, _CHOICE)
+            index = fields.values.get("index", position)
+            if type(index) is int and index >= 0:
+                fields.take("index")
+            else:
+                index = position
+            self._read_choice(fields, index, out)
+
+    def read_text(self, text: str, out: list[Event]) -> None:
+        """Read a text of the answer that stands in a delta alone."""
+        if self._plain and self.calls.none_came and "<" not in text:
             out.append(Text(text))  # nearly all text
         else:
-            self._split(text, index, False, out)
+            self._split(text, 0, False, out)
 
-    def read_content(self, content: str, fields: Fields, index: int, out: list[Event]) -> None:
+    def release_all(self, out: list[Event]) -> None:
+        """The answer has ended, so held-back text is text."""
+        for index in self._splitters:
+            self._release(index, out)
+
+    def _read_choice(self, fields: Fields, index: int, out: list[Event]) -> None:
+        reason, logprobs = fields.take("finish_reason", str), fields.take_raw("logprobs", dict)
+        for name in ("delta", "message"):
+            holder = fields.take(name, dict)
+            if holder:
+                self._read_delta(Fields(holder, _DELTA), index, out)
+        if reason:
+            self._release(index, out)
+            self.calls.make_way(index, out)
+        if logprobs:
+            out.append(Annotation("logprobs", logprobs, index))
+        out += [Unknown(f"choice field {key}", {key: value}, index) for key, value in fields.left()]
+        if reason:
+            out.append(Finish(_finish_class(reason), reason, None, index))
+
+    def _read_delta(self, fields: Fields, index: int, out: list[Event]) -> None:
+        if fields.values.get("role") in _ROLES:
+            fields.take("role")
+        refusal, audio = fields.take("refusal", str), fields.take("audio", dict)
+        old_call, calls = fields.take("function_call", dict), fields.take("tool_calls", list) or ()
+        annotations = fields.take_raw("annotations", list)
+        self._read_content(fields.take("content", str) or "", fields, index, out)
+        if refusal:
+            self._release(index, out)
+            self._put(Text(refusal, None, index, None, True), out)
+        if audio is not None:
+            self._read_audio(audio, index, out)
+        if old_call is not None:
+            calls = [{"function": old_call}, *calls]
+        for call in calls:
+            if type(call) is dict:
+                self._release(index, out)
+                signature, wire = _call_signature(call)
+                self.calls.read(wire, signature, index, out)
+            else:
+                out.append(Unknown("call", call, index))
+        if annotations and annotations["annotations"]:
+            out.append(Annotation("citations", annotations, index))
+        out += [Unknown(f"delta field {key}", {key: value}, index) for key, value in fields.left()]
+
+    def _read_audio(self, audio: dict[str, Json], index: int, out: list[Event]) -> None:
+        """Read a piece of sound: its transcript is text of the answer."""
+        fields = Fields(audio, _AUDIO)
+        self._release(index, out)
+        data, transcript = fields.take("data", str), fields.take("transcript", str)
+        if transcript:
+            self._put(Text(transcript, None, index), out)
+        if data:
+            self._put(Media(None, {"audio": audio}, data, None, False, None, index), out)
+            return
+        out += [Unknown(f"audio field {key}", {key: value}, index) for key, value in fields.left()]
+
+    def _read_content(self, content: str, fields: Fields, index: int, out: list[Event]) -> None:
+        """Read the text of a delta or message, perhaps ``""``, and the fields beside it."""
         beside = _take_beside(fields)
         if beside.signature is not None and not content:
-            self.release(index, out)
+            self._release(index, out)
         before = len(out)
         if content:
             marked = beside.thought is not None and beside.signature is None
@@ -68,41 +168,14 @@ class GeminiChoices(Choices):
             Unknown(f"extra_content field {key}", {key: value}, index) for key, value in beside.left
         ]
 
-    def call_signature(self, wire: dict[str, Json]) -> tuple[str | None, dict[str, Json]]:
-        if wire.keys().isdisjoint(_CALL):
-            return None, wire
-        fields = Fields(wire, _CALL)
-        beside = _take_beside(fields)
-        left = {**dict(fields.left()), **dict(beside.left), **(beside.thought or {})}
-        return beside.signature, left
-
-    def finish_class(self, reason: str) -> FinishClass:
-        """The class of a finish reason: a word of Chat Completions, perhaps followed by more text,
-        or one of Gemini's own words, perhaps after the name of a filter.
-        """
-        if reason.startswith("content_filter"):
-            return "content_filter"
-        return FINISH_REASONS.get(reason) or finish_reasons.FINISH_REASONS.get(
-            reason.rpartition(": ")[2], "other"
-        )
-
-    def release(self, index: int, out: list[Event]) -> None:
-        splitter = self._splitters.get(index)
-        if splitter is not None:
-            self._put_pieces(splitter.close(), index, out)
-
-    def release_all(self, out: list[Event]) -> None:
-        for index in self._splitters:
-            self.release(index, out)
-
     def _sign(self, signature: str, index: int, before: int, out: list[Event]) -> None:
         """Sign the last piece of this delta; if it has no piece, an empty text is signed."""
-        self.release(index, out)
+        self._release(index, out)
         latest = out[-1] if len(out) > before else None
         if type(latest) is Text or type(latest) is Reasoning:
             latest.signature = signature
         else:
-            self.calls.sign(signature, index, out)
+            out.append(Text("", signature, index))
 
     def _split(self, text: str, index: int, marked: bool, out: list[Event]) -> None:
         """Read a text; it ends the calls before it, even if it is only a tag."""
@@ -114,9 +187,43 @@ class GeminiChoices(Choices):
         if index == 0:
             self._plain = splitter.idle
 
+    def _release(self, index: int, out: list[Event]) -> None:
+        """Other content of a choice follows, so held-back text is text."""
+        splitter = self._splitters.get(index)
+        if splitter is not None:
+            self._put_pieces(splitter.close(), index, out)
+
     def _put_pieces(self, pieces: list[tuple[bool, str]], index: int, out: list[Event]) -> None:
-        for thought, text in pieces:
-            self.put(Reasoning(text, None, index) if thought else Text(text, None, index), out)
+        out += [
+            Reasoning(text, None, index) if thought else Text(text, None, index)
+            for thought, text in pieces
+        ]
+
+    def _put(self, event: Text | Media, out: list[Event]) -> None:
+        """Add content; it ends the calls before it."""
+        self.calls.make_way(event.candidate, out)
+        out.append(event)
+
+
+def _finish_class(reason: str) -> FinishClass:
+    """The class of a finish reason: a word of Chat Completions, perhaps followed by more text,
+    or one of Gemini's own words, perhaps after the name of a filter.
+    """
+    if reason.startswith("content_filter"):
+        return "content_filter"
+    return _FINISHES.get(reason) or finish_reasons.FINISH_REASONS.get(
+        reason.rpartition(": ")[2], "other"
+    )
+
+
+def _call_signature(wire: dict[str, Json]) -> tuple[str | None, dict[str, Json]]:
+    """The signature beside a call, and the call without it."""
+    if wire.keys().isdisjoint(_CALL):
+        return None, wire
+    fields = Fields(wire, _CALL)
+    beside = _take_beside(fields)
+    left = {**dict(fields.left()), **dict(beside.left), **(beside.thought or {})}
+    return beside.signature, left
 
 
 def _take_beside(fields: Fields) -> _Beside:

@@ -7,7 +7,27 @@ as a thought is a thought.
 
 from __future__ import annotations
 
+from contextlib import suppress
+from typing import Final
+
+from harness.stream.json_codec import decode_json
 from harness.stream.tool_code import tag_beginning
+
+TAG: Final = "thought"
+
+
+def thought_tag(asked: bytes) -> str:
+    """The name of the tag around thoughts. A request to Vertex AI may choose it by
+    ``thought_tag_marker``, which clients nest in different ways.
+    """
+    if b'"thought_tag_marker"' in asked:
+        with suppress(ValueError):
+            holder = decode_json(asked)
+            while type(holder) is dict:
+                if type(marker := holder.get("thought_tag_marker")) is str and marker:
+                    return marker
+                holder = holder.get("google", holder.get("extra_body"))
+    return TAG
 
 
 class ThoughtSplitter:

@@ -5,7 +5,6 @@ imports only the vocabulary of facts.
 """
 
 from .agy import gather_agy
-from .chat_completions import gather_chat
 from .events import gather_events
 from .gemini import gather_body, read_messages
 from .gemini_cli import gather_cli
@@ -20,7 +19,6 @@ __all__ = [
     "SecondTurnAspect",
     "gather_agy",
     "gather_body",
-    "gather_chat",
     "gather_cli",
     "gather_compat",
     "gather_events",

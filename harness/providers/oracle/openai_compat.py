@@ -1,56 +1,132 @@
-"""The oracle of Gemini's OpenAI-compatible endpoint: Chat Completions and Gemini's additions.
+"""The oracle of Gemini's OpenAI-compatible endpoint: a slow and plain reader of a raw body, with
+the standard library's JSON.
 
-Signatures stand in ``extra_content``, and thoughts in the text, between tags or marked as a
-thought. A tag may be split over deltas, but not across a call, a signature, a refusal or the end.
+A body is one ``chat.completion`` or a stream of ``chat.completion.chunk``. Signatures stand in
+``extra_content``, and thoughts in the text, between tags or marked as a thought. A tag may be split
+over deltas, but not across a call, a signature, a refusal or the end. The oracle shares no code
+with the framers and normalizers, so it can't share their faults.
 """
 
 from __future__ import annotations
 
+import json
 import re
+from dataclasses import dataclass, field
+from itertools import takewhile
 
 from harness.facts import Facts
 from harness.stream.json_codec import Json
 
-from .chat_completions import ChatReader
-from .gemini import present
+from .gemini import names_in, present
+from .reader import MessageReader, note_error
 
 VENDORS = ("google", "vertex")
 """The keys under ``extra_content``."""
+
+DEEPEST = 200
+"""Arguments that nest deeper are no arguments."""
+
+_COUNTS = (
+    ("prompt_tokens", "promptTokenCount"),
+    ("completion_tokens", "candidatesTokenCount"),
+    ("total_tokens", "totalTokenCount"),
+)
+_INPUT_COUNTS = (
+    ("cached_tokens", "cachedContentTokenCount"),
+    ("cache_write_tokens", "cacheWriteTokenCount"),
+)
+_READ = {"choices", "usage", "error", "object", "id", "model", "obfuscation"}
+_READ_CHOICE = {"index", "delta", "message", "finishReason"}
+_READ_DELTA = {
+    *("role", "content", "refusal", "toolCalls", "functionCall", "audio"),
+    *("extraContent", "thoughtSignature"),
+}
+_READ_CALL = {"index", "id", "type", "function", "custom", "extraContent"}
+_READ_FUNCTION = {"name", "arguments", "input"}
 
 
 def gather_compat(
     body: bytes, status: int = 200, *, interrupted: bool = False, tag: str = "thought"
 ) -> Facts:
     """The facts of choice 0 in a raw body; ``tag`` is the name of the tag around thoughts."""
-    return _CompatReader(status, tag).gather(body, interrupted)
+    reader = _Reader(status, tag)
+    reader.read_all(body)
+    return reader.finish(interrupted)
 
 
-def signature_of(holder: dict[str, Json]) -> str | None:
-    """The signature beside a call, a delta or a message; the older field counts last."""
-    for vendor in VENDORS:
-        extra = _extra(holder, vendor)
-        if isinstance(extra.get("thought_signature"), str) and extra["thought_signature"]:
-            return str(extra["thought_signature"])
-    old = holder.get("thought_signature")
-    return old if isinstance(old, str) and old else None
+def count_chat(facts: Facts, usage: dict[str, Json]) -> None:
+    """Note the counts of one ``usage``. The tokens of the reasoning are counted in the output."""
+    for name, wire in _COUNTS:
+        if type(usage.get(name)) is int:
+            facts.usage[wire] = usage[name]
+    of_input, of_output = (usage.get(f"{name}_tokens_details") for name in ("prompt", "completion"))
+    for name, wire in _INPUT_COUNTS:
+        if isinstance(of_input, dict) and type(of_input.get(name)) is int:
+            facts.usage[wire] = of_input[name]
+    if isinstance(of_output, dict) and type(of_output.get("reasoning_tokens")) is int:
+        reasoning = of_output["reasoning_tokens"]
+        facts.usage["thoughtsTokenCount"] = reasoning
+        if type(usage.get("completion_tokens")) is int:
+            facts.usage["candidatesTokenCount"] = usage["completion_tokens"] - reasoning
 
 
-def _extra(holder: dict[str, Json], vendor: str) -> dict[str, Json]:
-    content = holder.get("extra_content")
-    extra = content.get(vendor) if isinstance(content, dict) else None
-    return extra if isinstance(extra, dict) else {}
+@dataclass
+class _Call:
+    """One call as it came. ``is_text``: its tool takes a text and no object; ``whole``: its
+    arguments, once they are an object; ``closed``: other content came after it.
+    """
+
+    name: str
+    id: str | None
+    index: int | None
+    signature: str | None
+    place: int
+    is_text: bool
+    pieces: list[str] = field(default_factory=list)
+    whole: dict[str, Json] | None = None
+    closed: bool = False
+
+    @property
+    def text(self) -> str:
+        return "".join(self.pieces)
+
+    @property
+    def is_over(self) -> bool:
+        return self.closed or self.whole is not None
+
+    @property
+    def arguments(self) -> Json:
+        """The arguments: an object, ``{}`` where none came, else the text that is no object."""
+        if self.whole is not None:
+            return self.whole
+        return self.text if self.text.strip() or self.is_text else {}
+
+    def add(self, piece: Json) -> None:
+        """Append a piece of the arguments; an object is all of them."""
+        if isinstance(piece, dict):
+            self.whole = piece
+        elif isinstance(piece, str) and piece:
+            self.pieces.append(piece)
+            self.whole = None if self.is_text else read_object(self.text)
+
+    def continued_by(self, call_id: str | None, index: int | None, name: str) -> bool:
+        """Whether a piece with this id, index and name belongs to the call."""
+        if call_id is not None and self.id is not None:
+            return call_id == self.id
+        if index is None:
+            return call_id is None and not name
+        return index == self.index and name in ("", self.name)
 
 
-class _CompatReader(ChatReader):
+class _Reader(MessageReader):
     """``_pending``: texts in which a tag could continue, each with its mark; ``_inside``: between
     two tags; ``_tagged``: a tag came before; ``_last``: the kind of the last piece of the last
     delta; ``_marked``: a delta was marked as a thought.
     """
 
-    live = False
-
     def __init__(self, status: int, tag: str) -> None:
         super().__init__(status)
+        self._calls: list[_Call] = []
         self._tags = re.compile(f"<(/?){re.escape(tag)}>")
         self._pending: list[tuple[str, bool]] = []
         self._inside = False
@@ -58,15 +134,171 @@ class _CompatReader(ChatReader):
         self._last = "text"
         self._marked = False
 
-    def read_text(self, text: str, holder: dict[str, Json]) -> None:
-        marked = signature_of(holder) is None and _is_thought(holder)
+    def finish(self, interrupted: bool) -> Facts:
+        """Return the facts of the whole body."""
+        self._settle(broken=interrupted or bool(self.facts.errors))
+        self._note_end()
+        if self._marked and not (self.facts.thoughts or self._tagged):
+            self.facts.others.add("thought")
+        return self.facts
+
+    def _read_object(self, message: dict[str, Json]) -> None:
+        kind, error = message.get("object"), message.get("error")
+        if isinstance(kind, str) and kind and kind not in _OBJECTS:  # of another API
+            self.facts.others |= names_in(message)
+        else:
+            self._read_answer(message)
+        if error or isinstance(error, dict):
+            self._read_error(error)
+
+    def _read_answer(self, message: dict[str, Json]) -> None:
+        facts = self.facts
+        facts.others |= present(message, _READ)
+        facts.others |= {"object"} if message.get("object") not in (None, "", *_OBJECTS) else set()
+        facts.others |= {"modelVersion"} if message.get("model") else set()
+        facts.others |= {"responseId"} if message.get("id") else set()
+        if isinstance(message.get("usage"), dict):
+            count_chat(facts, message["usage"])
+        choices = message.get("choices")
+        for position, choice in enumerate(choices if isinstance(choices, list) else []):
+            if not isinstance(choice, dict):
+                continue
+            index = choice.get("index")
+            if not (index if type(index) is int and index >= 0 else position):
+                self._read_choice(choice)
+
+    def _read_choice(self, choice: dict[str, Json]) -> None:
+        self.facts.others |= present(choice, _READ_CHOICE)
+        for name in ("delta", "message"):
+            holder = choice.get(name)
+            if isinstance(holder, dict):
+                self._read_holder(holder)
+        reason = choice.get("finish_reason")
+        if isinstance(reason, str) and reason:
+            self._close_calls()
+            self.facts.finish = reason
+        elif reason:
+            self.facts.others.add("finishReason")
+
+    def _read_holder(self, holder: dict[str, Json]) -> None:
+        """Read a delta or a message: text first, then calls."""
+        audio = holder.get("audio")
+        audio = audio if isinstance(audio, dict) else {}
+        content = holder.get("content")
+        if isinstance(content, str) and content:
+            self._close_calls(ends_text=False)
+            self._read_text(content, holder)
+        self._read_beside(holder)
+        for text in (holder.get("refusal"), audio.get("transcript")):
+            if isinstance(text, str) and text:
+                self._close_calls()
+                self.facts.add_text(text)
+        if audio.get("data"):
+            self._close_calls()
+            self.facts.media += 1
+            self.facts.add_opaque("media", audio["data"])
+        self.facts.others |= present(holder, _READ_DELTA)
+        self.facts.others |= {"role"} if holder.get("role") not in _ROLES else set()
+        self.facts.others |= {
+            name
+            for name in ("content", "refusal")
+            if holder.get(name) and not isinstance(holder[name], str)
+        }
+        annotations, calls = holder.get("annotations"), holder.get("tool_calls")
+        for annotation in annotations if isinstance(annotations, list) else ():
+            cited = annotation.get("url_citation") if isinstance(annotation, dict) else None
+            self.facts.add_opaque(
+                "citations", cited.get("url") if isinstance(cited, dict) else None
+            )
+        old = holder.get("function_call")
+        if isinstance(old, dict):
+            self._read_call({"function": old})
+        for piece in calls if isinstance(calls, list) else ():
+            if isinstance(piece, dict):
+                self._read_call(piece)
+
+    def _read_call(self, piece: dict[str, Json]) -> None:
+        self._end_text()
+        self.facts.others |= present(piece, _READ_CALL) | _left(piece)
+        signature = _signature_of(piece)
+        function = piece.get("function") or piece.get("custom")
+        function = function if isinstance(function, dict) else {}
+        self.facts.others |= present(function, _READ_FUNCTION)
+        name, index, identity = function.get("name"), piece.get("index"), piece.get("id")
+        given = name if isinstance(name, str) else ""
+        call_id = identity if isinstance(identity, str) and identity else None
+        self.facts.others |= {"name"} if name and not given else set()
+        self.facts.others |= {"id"} if identity and not call_id else set()
+        arguments = function.get("arguments", function.get("input"))
+        index = index if type(index) is int else None
+        related = [call for call in self._calls if call.continued_by(call_id, index, given)]
+        if call_id is None and index is None:
+            related = self._calls[-1:] if not given else []
+        call = related[-1] if related else None
+        over = call is not None and call.is_over
+        if call is None or (over and given):
+            if given or call_id or (arguments and not self._calls):
+                is_text = not isinstance(piece.get("function"), dict) and "custom" in piece
+                place = len(self.facts.text)
+                call = _Call(given, call_id, index, signature, place, is_text)
+                call.add(arguments)
+                self._calls.append(call)
+            elif arguments:
+                self.facts.others.add("arguments")
+        elif over:
+            if arguments not in (None, "") and str(arguments).strip():
+                self.facts.others.add("arguments")
+            self._sign("text", signature)
+        else:
+            if call.signature is None:
+                call.signature = signature
+            else:
+                self._sign("text", signature)
+            call.add(arguments)
+
+    def _close_calls(self, ends_text: bool = True) -> None:
+        """Other content comes, so no call continues."""
+        if ends_text:
+            self._end_text()
+        for call in self._calls:
+            call.closed = True
+
+    def _sign(self, kind: str, signature: str | None) -> None:
+        if signature:
+            self.facts.signatures.append((kind, signature))
+
+    def _settle(self, broken: bool) -> None:
+        """State the calls so far; in an answer that is ``broken`` off, those before the first open
+        one.
+        """
+        facts = self.facts
+        self._end_text()
+        shown = list(takewhile(lambda call: call.is_over or not broken, self._calls))
+        facts.calls = [
+            (call.name, call.arguments) for call in shown if not isinstance(call.arguments, str)
+        ]
+        facts.invalid_calls = [
+            (call.name, call.text) for call in shown if isinstance(call.arguments, str)
+        ]
+        facts.places = [call.place for call in shown]
+        facts.marks = [(call.id, call.signature) for call in shown]
+        facts.pieces = [piece for call in shown if len(call.pieces) > 1 for piece in call.pieces]
+        others = [signature for signature in facts.signatures if signature[0] != "call"]
+        facts.signatures = [("call", call.signature) for call in shown if call.signature] + others
+
+    def _read_error(self, error: Json) -> None:
+        self._settle(broken=True)
+        note_error(self.facts, error, self._status)
+
+    def _read_text(self, text: str, holder: dict[str, Json]) -> None:
+        marked = _signature_of(holder) is None and _is_thought(holder)
         if self._pending and self._pending[-1][1] != marked:
             inside, tagged = self._state()
             if not (inside or tagged):
-                self.end_text()
+                self._end_text()
         self._pending.append((text, marked))
 
-    def end_text(self) -> None:
+    def _end_text(self) -> None:
         text = "".join(piece for piece, _ in self._pending)
         latest = len(text) - len(self._pending[-1][0]) if self._pending else 0
         self._last = "text"
@@ -78,27 +310,17 @@ class _CompatReader(ChatReader):
         self._note(text[start:], len(text) > latest)
         self._pending = []
 
-    def read_beside(self, holder: dict[str, Json]) -> None:
+    def _read_beside(self, holder: dict[str, Json]) -> None:
         self.facts.others |= _left(holder)
         self._marked = self._marked or _is_thought(holder)
-        signature = signature_of(holder)
+        signature = _signature_of(holder)
         if signature:
             has_text = isinstance(holder.get("content"), str) and holder["content"]
-            self.end_text()
+            self._end_text()
             self.facts.signatures.append((self._last if has_text else "text", signature))
         old = holder.get("thought_signature")
         if old and old != signature:
             self.facts.others.add("thoughtSignature")
-
-    def call_signature(self, piece: dict[str, Json]) -> str | None:
-        self.facts.others |= _left(piece)
-        return signature_of(piece)
-
-    def _finish(self, interrupted: bool) -> Facts:
-        facts = super()._finish(interrupted)
-        if self._marked and not (facts.thoughts or self._tagged):
-            facts.others.add("thought")
-        return facts
 
     def _matches(self, text: str) -> list[re.Match[str]]:
         """The tags that open or close a thought, in turn."""
@@ -126,6 +348,50 @@ class _CompatReader(ChatReader):
             self.facts.add_text(text)
         if is_latest:
             self._last = kind
+
+
+_OBJECTS = ("chat.completion", "chat.completion.chunk")
+_ROLES = (None, "", "assistant", "model")
+
+
+def read_object(text: str) -> dict[str, Json] | None:
+    """The object of JSON in a text; None if the text is anything else."""
+    if not text.rstrip().endswith("}"):
+        return None
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) and _depth(value) <= DEEPEST else None
+
+
+def _depth(value: Json) -> int:
+    depth, level = 0, [value]
+    while level:
+        depth += 1
+        level = [
+            inner
+            for item in level
+            if isinstance(item, dict | list)
+            for inner in (item.values() if isinstance(item, dict) else item)
+        ]
+    return depth - 1
+
+
+def _signature_of(holder: dict[str, Json]) -> str | None:
+    """The signature beside a call, a delta or a message; the older field counts last."""
+    for vendor in VENDORS:
+        extra = _extra(holder, vendor)
+        if isinstance(extra.get("thought_signature"), str) and extra["thought_signature"]:
+            return str(extra["thought_signature"])
+    old = holder.get("thought_signature")
+    return old if isinstance(old, str) and old else None
+
+
+def _extra(holder: dict[str, Json], vendor: str) -> dict[str, Json]:
+    content = holder.get("extra_content")
+    extra = content.get(vendor) if isinstance(content, dict) else None
+    return extra if isinstance(extra, dict) else {}
 
 
 def _is_thought(holder: dict[str, Json]) -> bool:

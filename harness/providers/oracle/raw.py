@@ -8,10 +8,10 @@ from harness.facts import Facts
 from harness.stream.json_codec import Json
 
 from .agy import count_usage
-from .chat_completions import count_chat
 from .gemini import count_gemini, gather_value, names_in
 from .gemini_cli import count_stats
 from .interactions import count_interactions, gather_step
+from .openai_compat import count_chat
 
 
 def read_raw(facts: Facts) -> Facts:

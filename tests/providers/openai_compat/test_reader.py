@@ -14,8 +14,7 @@ from harness.dialects import DIALECTS
 from harness.facts import event_differences
 from harness.pipeline.replay import replay
 from harness.providers import PROVIDERS, Answer
-from harness.providers.openai_compat import thought_tag
-from harness.providers.openai_compat.thoughts import ThoughtSplitter
+from harness.providers.openai_compat.thoughts import ThoughtSplitter, thought_tag
 from harness.providers.oracle import gather_events, read_raw
 from harness.stream.events import INTERRUPTED
 from harness.stream.exchange import Exchange

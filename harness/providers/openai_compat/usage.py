@@ -1,4 +1,4 @@
-"""Reads the token counts of Chat Completions."""
+"""Reads the token counts of an answer."""
 
 from __future__ import annotations
 

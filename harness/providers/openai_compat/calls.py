@@ -2,8 +2,8 @@
 
 A piece names its call by ``index`` or by ``id``. A piece with neither continues the last call. A
 call is over when its arguments are an object, or when other content or a finish reason follows. A
-piece with a name for a call that is over begins another call. Only one call may be open in the
-canonical order, so a call that begins inside another waits for its end.
+piece with a name for a call that is over begins another call. A call becomes events when it is
+over, because a later piece may have its signature.
 """
 
 from __future__ import annotations
@@ -35,12 +35,11 @@ class _Call:
     """One call. ``pieces`` are the texts of its arguments; ``arguments``: the whole object."""
 
     __slots__ = (
-        *("arguments", "candidate", "id", "index", "is_json", "name", "number", "over"),
-        *("pieces", "signature", "tracker"),
+        *("arguments", "candidate", "id", "index", "is_json", "name", "over", "pieces"),
+        *("signature", "tracker"),
     )
 
     def __init__(self, piece: _Piece, candidate: int) -> None:
-        self.number = 0
         self.name = piece.name
         self.id = piece.id
         self.index = piece.index
@@ -106,18 +105,12 @@ class _Piece:
 class Calls:
     """The tool calls of one answer, of all its choices, numbered from 1. ``none_came``: no choice
     has a call so far.
-
-    ``live``: the text of the answer's arguments is passed on as it comes. Otherwise a call is
-    passed on when it is over, because a later piece may have its signature.
     """
 
-    def __init__(self, live: bool) -> None:
-        self._live = live
+    def __init__(self) -> None:
         self._count = 0
         self._calls: dict[int, list[_Call]] = {}
         self._waiting: list[_Call] = []
-        self._open: _Call | None = None
-        self._signatures: list[tuple[str, int]] = []  # that came inside a call
         self.none_came = True
 
     def read(
@@ -137,37 +130,20 @@ class Calls:
         elif call.over:
             self._note_late(piece, candidate, out)
             return
-        if call.signature is None and call is not self._open:
+        if call.signature is None:
             call.signature, piece.signature = piece.signature, None
         if type(piece.arguments) is dict:
             call.arguments, call.over = piece.arguments, True
         elif piece.arguments:
             call.add(piece.arguments)
-            if call is self._open:
-                out.append(CallText(call.number, piece.arguments))
-        self._advance(out)
+        self._give_whole(out)
         self._note_left(piece, candidate, out)
 
-    def sign(self, signature: str, candidate: int, out: list[Event]) -> None:
-        """Emit a signature without content of its own; it comes after the open call."""
-        if self._open is None:
-            out.append(Text("", signature, candidate))
-        else:
-            self._signatures.append((signature, candidate))
-
-    def make_way(self, candidate: int, out: list[Event]) -> bool:
-        """Other content of a choice begins: end its calls. Returns False if a call of the answer is
-        open and the content belongs to another choice.
-        """
-        if self._waiting or self._open:
-            for call in self._waiting:
-                call.over = call.over or call.candidate == candidate
-            if self._open and candidate == 0:
-                self._open.over = True
-            self._advance(out)
-        for call in self._calls.get(candidate, ())[-1:]:
-            call.over = True
-        return self._open is None
+    def make_way(self, candidate: int, out: list[Event]) -> None:
+        """Other content of a choice begins: end its calls."""
+        for call in self._waiting:
+            call.over = call.over or call.candidate == candidate
+        self._give_whole(out)
 
     def end_all(self, out: list[Event]) -> None:
         """End the calls of all choices."""
@@ -187,45 +163,28 @@ class Calls:
             return None if piece.name or not calls else calls[-1]
         return next((call for call in reversed(calls) if call.continued_by(piece)), None)
 
-    def _advance(self, out: list[Event]) -> None:
-        """Give the events that are possible now."""
-        if self._open:
-            if not self._open.over:
-                return
-            self._end(self._open, out)
-            self._open = None
-        while call := self._next():
-            self._waiting.remove(call)
-            self._count += 1
-            call.number = self._count
-            out.append(CallStart(call.number, call.name, call.id, call.signature, call.candidate))
-            out += [CallText(call.number, text) for text in call.pieces]
-            if not call.over:
-                self._open = call
-                return
-            self._end(call, out)
-
-    def _next(self) -> _Call | None:
-        """The first call that can be emitted; the calls of a choice keep their order."""
-        blocked: set[int] = set()
+    def _give_whole(self, out: list[Event]) -> None:
+        """Give the calls that are over; the calls of a choice keep their order."""
+        waiting: list[_Call] = []
         for call in self._waiting:
-            live = self._live and call.candidate == 0
-            if call.candidate not in blocked and (call.over or live):
-                return call
-            blocked.add(call.candidate)
-        return None
+            if call.over and all(call.candidate != other.candidate for other in waiting):
+                self._give(call, out)
+            else:
+                waiting.append(call)
+        self._waiting = waiting
 
-    def _end(self, call: _Call, out: list[Event]) -> None:
+    def _give(self, call: _Call, out: list[Event]) -> None:
+        self._count += 1
+        out.append(CallStart(self._count, call.name, call.id, call.signature, call.candidate))
+        out += [CallText(self._count, text) for text in call.pieces]
         arguments = call.arguments
         if arguments is None and not call.text.strip() and call.is_json:
             arguments = {}
         out.append(
-            CallInvalid(call.number, call.text)
+            CallInvalid(self._count, call.text)
             if arguments is None
-            else CallEnd(call.number, arguments)
+            else CallEnd(self._count, arguments)
         )
-        out += [Text("", signature, candidate) for signature, candidate in self._signatures]
-        self._signatures.clear()
 
     def _note_late(self, piece: _Piece, candidate: int, out: list[Event]) -> None:
         """Note a piece of a call that is over."""
@@ -238,5 +197,5 @@ class Calls:
     def _note_left(self, piece: _Piece, candidate: int, out: list[Event]) -> None:
         """Note a signature that came too late for the start of its call, and unknown fields."""
         if piece.signature is not None:
-            self.sign(piece.signature, candidate, out)
+            out.append(Text("", piece.signature, candidate))
         out += [Unknown(f"call field {key}", {key: value}, candidate) for key, value in piece.left]

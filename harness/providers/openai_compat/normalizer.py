@@ -1,4 +1,6 @@
-"""The reader of Chat Completions: chunks, whole answers and errors.
+"""The reader of answers in the form of Chat Completions: a ``chat.completion``, a stream of
+``chat.completion.chunk`` (https://platform.openai.com/docs/api-reference/chat-streaming), or an
+error.
 
 The order of the events of a message is that of `harness.stream.events`: start, metadata, usage,
 choices. Facts about the whole answer become events when they are new or have changed, because every
@@ -9,13 +11,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from harness.stream.events import (
-    Event,
-    Mark,
-    Metadata,
-    Start,
-    Unknown,
-)
+from harness.stream.events import Event, Mark, Metadata, Start, Unknown
 from harness.stream.framing import Frame
 from harness.stream.json_codec import Json
 
@@ -23,6 +19,7 @@ from ..answer_reader import AnswerReader
 from ..gemini.fields import Fields
 from ..provider import Answer
 from .choices import Choices
+from .thoughts import thought_tag
 from .usage import read_usage
 from .usual import REFUSED, decode_usual
 
@@ -35,12 +32,12 @@ _OBJECTS: Final = ("chat.completion", "chat.completion.chunk")
 _END: Final = "[DONE]"
 
 
-class ChatNormalizer(AnswerReader):
-    """One answer: see `harness.providers.provider.Normalizer`. ``choices`` reads the content."""
+class CompatNormalizer(AnswerReader):
+    """One answer: see `harness.providers.provider.Normalizer`."""
 
-    def __init__(self, answer: Answer, choices: Choices) -> None:
+    def __init__(self, answer: Answer) -> None:
         super().__init__(answer)
-        self._choices = choices
+        self._choices = Choices(thought_tag(answer.asked))
         self._names: tuple[Json, ...] | None = None  # of the latest message
 
     def feed(self, frame: Frame) -> list[Event]:
@@ -58,7 +55,7 @@ class ChatNormalizer(AnswerReader):
         out: list[Event] = []
         choices = chunk.choices
         if choices and (text := choices[0].delta.content):
-            self._choices.read_text(text, 0, out)
+            self._choices.read_text(text, out)
         return out
 
     def _release(self, out: list[Event]) -> list[str]:

@@ -1,6 +1,4 @@
-"""The plain reader of Chat Completions, a base for providers of this wire: it passes on pieces of
-arguments as they come, and ignores Gemini's additions.
-"""
+"""The events of single messages in the form of Chat Completions."""
 
 from __future__ import annotations
 
@@ -11,11 +9,11 @@ import pytest
 from msgspec import to_builtins
 
 from harness.facts import event_differences
-from harness.providers import Answer
-from harness.providers.chat_completions.choices import Choices
-from harness.providers.chat_completions.normalizer import ChatNormalizer
-from harness.providers.oracle import gather_chat, gather_events
+from harness.providers import PROVIDERS, Answer
+from harness.providers.oracle import gather_compat, gather_events
 from harness.stream.framing import Frame, frame_by_content
+
+PROVIDER = PROVIDERS["openai-compat"]
 
 
 def stream(*messages: Any) -> bytes:
@@ -29,12 +27,12 @@ def chunk(delta: dict[str, Any], **choice: Any) -> dict[str, Any]:
 
 def events(body: bytes, end: Any = "complete") -> list[dict[str, Any]]:
     """The events of a body, which its oracle agrees with."""
-    framer, normalizer = frame_by_content(), ChatNormalizer(Answer(), Choices())
+    framer, normalizer = frame_by_content(), PROVIDER.normalizer(Answer())
     read = [
         event for frame in framer.feed(body) + framer.close() for event in normalizer.feed(frame)
     ]
     built = [to_builtins(event) for event in read + normalizer.close(end)]
-    wire = gather_chat(body, interrupted=end == "cut")
+    wire = gather_compat(body, interrupted=end == "cut")
     assert event_differences(wire, gather_events(built), end == "cut") == []
     return built
 
@@ -46,19 +44,7 @@ def piece(index: int, text: str, **first: Any) -> dict[str, Any]:
     )
 
 
-def test_pieces_of_arguments_are_passed_on_as_they_come() -> None:
-    first = stream(piece(0, "", id="c1", name="f"), piece(0, '{"a":'))
-    assert events(first, "cut")[1:3] == [
-        {"kind": "call_start", "call": 1, "name": "f", "id": "c1"},
-        {"kind": "call_text", "call": 1, "text": '{"a":'},
-    ]
-    whole = events(first + stream(piece(0, " 1}"), chunk({}, finish_reason="tool_calls")))
-    assert [event["kind"] for event in whole] == (
-        ["start", "call_start", "call_text", "call_text", "call_end", "finish"]
-    )
-
-
-def test_a_call_that_begins_inside_another_one_ends_after_it() -> None:
+def test_a_call_that_begins_inside_another_one_waits() -> None:
     body = stream(
         piece(0, '{"a":', id="c1", name="f"),
         piece(1, '{"b":', id="c2", name="g"),
@@ -72,10 +58,6 @@ def test_a_call_that_begins_inside_another_one_ends_after_it() -> None:
 @pytest.mark.parametrize(
     ("delta", "expected"),
     [
-        (
-            {"content": "<thought>x</thought>"},
-            [{"kind": "text", "text": "<thought>x</thought>"}],
-        ),
         ({"refusal": "No."}, [{"kind": "text", "text": "No.", "refusal": True}]),
         (
             {"audio": {"data": "AA==", "transcript": "Hi"}},
@@ -116,24 +98,14 @@ def test_a_call_that_begins_inside_another_one_ends_after_it() -> None:
             ],
         ),
         (
-            {"extra_content": {"google": {"thought_signature": "QQ=="}}},
-            [
-                {
-                    "kind": "unknown",
-                    "where": "delta field extra_content",
-                    "raw": {"extra_content": {"google": {"thought_signature": "QQ=="}}},
-                }
-            ],
-        ),
-        (
             {"content": [1]},
             [{"kind": "unknown", "where": "delta field content", "raw": {"content": [1]}}],
         ),
     ],
-    ids=["tags", "refusal", "audio", "custom tool", "citations", "extra content", "list"],
+    ids=["refusal", "audio", "custom tool", "citations", "list"],
 )
 def test_the_events_of_a_delta(delta: dict[str, Any], expected: list[dict[str, Any]]) -> None:
-    framer, normalizer = frame_by_content(), ChatNormalizer(Answer(), Choices())
+    framer, normalizer = frame_by_content(), PROVIDER.normalizer(Answer())
     frames = framer.feed(stream(chunk(delta)))
     read = [event for frame in frames for event in normalizer.feed(frame)] + normalizer.close()
     assert [to_builtins(event) for event in read][1:] == expected
@@ -187,7 +159,7 @@ def test_the_strict_decoder_gives_the_events_of_the_reader() -> None:
         {**chunk({}), "choices": []},
     )
     framer = frame_by_content()
-    decoded, lazy = (ChatNormalizer(Answer(), Choices()) for _ in range(2))
+    decoded, lazy = (PROVIDER.normalizer(Answer()) for _ in range(2))
     frames = framer.feed(body)
     assert all(type(frame.message) is bytes for frame in frames)
     fast = [event for frame in frames for event in lazy.feed(frame)]

@@ -1,8 +1,8 @@
 """A strict decoder for the usual chunk of a stream: a fast way into the reader.
 
 Nearly every chunk differs from the chunk before it only in its text. These types accept only this
-form. A chunk with any other field or type goes to the reader of `ChatNormalizer`, which would give
-the same events for a usual chunk too.
+form. A chunk with any other field or type goes to the reader of `CompatNormalizer`, which would
+give the same events for a usual chunk too.
 """
 
 from __future__ import annotations
