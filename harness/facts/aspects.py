@@ -19,8 +19,8 @@ from msgspec import Struct
 from harness.stream.json_codec import Json, same_json
 from harness.stream.printable import excerpt, short_json
 
-from .account import Facts
-from .differences import take_call
+from .account import Facts, arguments_of
+from .differences import first_difference, take_call
 from .error_class import error_classes
 from .fact import Call, Error, Fact, Finish, Text, Thought, Usage
 from .finish import FinishClass, ends_in_call, ends_without_call, finish_class
@@ -249,12 +249,9 @@ def _carried(wire: WireAnswer | None, transcript: Transcript) -> _Carried:
 
 
 def _arguments(arguments: Json) -> Json:
-    """Arguments as an object; text that is no JSON stays text."""
+    """Arguments as an object; text that is no JSON object stays text."""
     if isinstance(arguments, str):
-        try:
-            return json.loads(arguments) if arguments.strip() else {}
-        except ValueError:
-            return arguments
+        return arguments_of(arguments.strip())
     return {} if arguments is None else arguments
 
 
@@ -362,7 +359,10 @@ class _Judge:
             texts = [*texts, mended] if beside_the_pieces else [mended, *texts[1:]]
         for account in self._accounts:
             if account.blocks:
-                texts.append(self._without_called_blocks(account))
+                text = account.text
+                for raw, _ in self._called_blocks(account):
+                    text = text.replace(raw, "", 1)
+                texts.append(text)
         self._joined("text", self._carried.text, texts)
 
     def _thoughts(self) -> None:
@@ -380,20 +380,20 @@ class _Judge:
             len(accepted) > 1 and carried.startswith(shortest) and accepted[0].startswith(carried)
         ):
             self._set(aspect, "kept")
-        elif any(_is_subsequence(carried, text) for text in accepted):
-            self._set(aspect, "lost", _first_difference(aspect, accepted[0], carried))
         else:
-            self._set(aspect, "wrong", _first_difference(aspect, accepted[0], carried))
+            is_part = any(_is_subsequence(carried, text) for text in accepted)
+            note = _first_difference(accepted[0], carried)
+            self._set(aspect, "lost" if is_part else "wrong", note)
 
-    def _without_called_blocks(self, account: Facts) -> str:
-        """The text without the ``<tool_code>`` blocks that the adapter turned into calls."""
-        text, free = account.text, list(self._carried.calls)
+    def _called_blocks(self, account: Facts) -> list[tuple[str, Call]]:
+        """The ``<tool_code>`` blocks that the adapter turned into calls, each with its call."""
+        free = list(self._carried.calls)
+        called = []
         for raw, name, arguments in account.blocks:
-            call = self._call_of_block(free, name, arguments)
-            if call:
+            if call := self._call_of_block(free, name, arguments):
                 free.remove(call)
-                text = text.replace(raw, "", 1)
-        return text
+                called.append((raw, call))
+        return called
 
     def _call_of_block(self, calls: list[Call], name: str | None, arguments: Json) -> Call | None:
         """The call that an adapter made from a ``<tool_code>`` block, if any. A block without a
@@ -449,14 +449,8 @@ class _Judge:
                 calls = calls[:-1]  # it never ended, so it must not be run
             lists.append(calls)
             if account.blocks:
-                free = list(self._carried.calls)
-                called = []
-                for _, name, arguments in account.blocks:
-                    call = self._call_of_block(free, name, arguments)
-                    if call:
-                        free.remove(call)
-                        called.append((call.name, call.arguments))
-                lists.append(calls + called)
+                called = self._called_blocks(account)
+                lists.append(calls + [(call.name, call.arguments) for _, call in called])
         return lists
 
     def _handed_on_in_pieces(self) -> bool:
@@ -735,9 +729,8 @@ def _is_subsequence(part: str, whole: str) -> bool:
     return all(character in characters for character in part)
 
 
-def _first_difference(aspect: str, wire: str, carried: str) -> str:
-    pairs = enumerate(zip(wire, carried, strict=False))
-    at = next((at for at, pair in pairs if pair[0] != pair[1]), min(len(wire), len(carried)))
+def _first_difference(wire: str, carried: str) -> str:
+    at = first_difference(wire, carried)
     return (
         f"at character {at} the wire has {short_json(wire[at : at + 80])}, the adapter"
         f" {short_json(carried[at : at + 80])}"

@@ -129,14 +129,17 @@ def take_call(calls: list[tuple[str, Json]], wanted: tuple[str, Json]) -> bool:
     return False
 
 
+def first_difference(wire: str, carried: str) -> int:
+    """The index of the first character that differs."""
+    pairs = enumerate(zip(wire, carried, strict=False))
+    return next((at for at, pair in pairs if pair[0] != pair[1]), min(len(wire), len(carried)))
+
+
 def text_findings(name: str, wire: str, carried: str) -> list[str]:
     """The first place where a concatenated text differs."""
     if wire == carried:
         return []
-    at = next(
-        (at for at, pair in enumerate(zip(wire, carried, strict=False)) if pair[0] != pair[1]),
-        min(len(wire), len(carried)),
-    )
+    at = first_difference(wire, carried)
     verb = "lost" if len(carried) < len(wire) else "invented"
     return [
         f"{name} {verb}: at character {at} the wire has {short_json(wire[at:])}, carried is"
@@ -172,14 +175,15 @@ def call_findings(
 
 def invalid_call_findings(wire: Facts, carried: Facts) -> list[str]:
     """Calls whose arguments are no JSON object, by name and text."""
+    sides = (
+        ("lost", wire.invalid_calls, carried.invalid_calls),
+        ("invented", carried.invalid_calls, wire.invalid_calls),
+    )
     return [
-        f"invalid call lost: {name}({short_json(text)})"
-        for name, text in wire.invalid_calls
-        if (name, text) not in carried.invalid_calls
-    ] + [
-        f"invalid call invented: {name}({short_json(text)})"
-        for name, text in carried.invalid_calls
-        if (name, text) not in wire.invalid_calls
+        f"invalid call {verb}: {name}({short_json(text)})"
+        for verb, there, here in sides
+        for name, text in there
+        if (name, text) not in here
     ]
 
 

@@ -59,13 +59,6 @@ def gather_body(body: bytes, status: int = 200, *, tool_code: bool = False) -> F
     return reader.finish(tool_code)
 
 
-def gather_value(message: Json) -> Facts:
-    """The facts in one message that is already parsed."""
-    reader = _Reader(200)
-    reader.read(message)
-    return reader.settled()
-
-
 def count_gemini(facts: Facts, *usages: dict[str, Json]) -> None:
     """Note the counts of one ``usageMetadata`` or of several: a later count takes the place of an
     earlier one; a value that is no whole number is left out.

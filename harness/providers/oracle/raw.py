@@ -8,7 +8,7 @@ from harness.facts import Facts
 from harness.stream.json_codec import Json
 
 from .agy import count_usage
-from .gemini import count_gemini, gather_value, names_in
+from .gemini import count_gemini, names_in, read_messages
 from .gemini_cli import count_stats
 from .interactions import count_interactions, gather_step
 from .openai_compat import count_chat
@@ -44,7 +44,7 @@ def read_raw_part(facts: Facts, raw: Json) -> None:
         case {"type": str()}:
             _add_parts(facts, gather_step(raw))
         case {}:
-            _add_parts(facts, gather_value({"candidates": [{"content": {"parts": [raw]}}]}))
+            _add_parts(facts, read_messages([{"candidates": [{"content": {"parts": [raw]}}]}]))
         case str():
             facts.unreadable.append(raw)
         case _:

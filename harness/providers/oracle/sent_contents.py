@@ -8,9 +8,9 @@ On the other wires a conversation is a list of steps
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
+from harness.facts import arguments_of
 from harness.stream.json_codec import Json
 
 Content = dict[str, Any]
@@ -73,7 +73,7 @@ def _of_message(message: Content, names: dict[str, str]) -> Content:
     for call in message.get("tool_calls") or []:
         function = call.get("function") or {}
         called = {"id": call.get("id"), "name": function.get("name")}
-        called["args"] = _arguments(function.get("arguments"))
+        called["args"] = arguments_of(function.get("arguments") or "")
         parts.append({"functionCall": called, "thoughtSignature": _signature(call)})
     return {"role": "model", "parts": parts}
 
@@ -102,13 +102,6 @@ def _names(messages: list[Json]) -> dict[str, str]:
         if isinstance(message, dict)
         for call in message.get("tool_calls") or []
     }
-
-
-def _arguments(text: Json) -> Json:
-    try:
-        return json.loads(text or "{}")
-    except ValueError:
-        return text
 
 
 def _text(item: Json) -> str:

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from harness.providers import oracle
-from harness.providers.oracle import gather_body
-from harness.providers.oracle.gemini import gather_value
+from harness.providers.oracle import gather_body, read_messages
 
 FIRST = '{"candidates":[{"content":{"parts":[{"text":"Hé"}],"role":"model"},"index":0}],"usageMetadata":{"promptTokenCount":3}}'
 LAST = (
@@ -62,7 +61,7 @@ def test_the_first_candidate_without_another_index_is_the_answer(index: Any, lat
         {"content": {"parts": [{"text": text}]}, "index": number}
         for text, number in (("A", index), ("B", later))
     ]
-    assert gather_value({"candidates": candidates}).text == "A"
+    assert read_messages([{"candidates": candidates}]).text == "A"
 
 
 @pytest.mark.parametrize(
@@ -78,7 +77,7 @@ def test_the_first_candidate_without_another_index_is_the_answer(index: Any, lat
 )
 def test_a_later_part_of_a_call_has_arguments_too(calls: list[Any], read: Any) -> None:
     parts = [{"functionCall": call} for call in calls]
-    facts = gather_value({"candidates": [{"content": {"parts": parts}}]})
+    facts = read_messages([{"candidates": [{"content": {"parts": parts}}]}])
     assert facts.calls == [("f", read)]
 
 
@@ -193,7 +192,7 @@ def test_a_data_line_may_be_empty_or_have_no_colon() -> None:
 
 
 def test_one_parsed_message_has_its_text() -> None:
-    assert gather_value(json.loads(FIRST)).text == "Hé"
+    assert read_messages([json.loads(FIRST)]).text == "Hé"
 
 
 def stream_of_calls(*calls: str) -> bytes:
