@@ -1,5 +1,4 @@
-"""Evidence: the reads of the stream, the output of each layer, and the laws that the exchange
-breaks.
+"""Evidence: the reads of the stream, the output of each layer, and a small case for a broken law.
 
 It is made from a `Judgement`, for red cells and for a report. It replays nothing: the judgement
 holds frames, events and payloads of the one replay. For a cell that differs, it shows the layers
@@ -12,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import sha256
 from itertools import pairwise
@@ -20,7 +19,7 @@ from typing import Any, Final, Literal
 
 from msgspec import structs, to_builtins
 
-from harness.cassettes import Cassette, CassetteError, Exchange
+from harness.cassettes import Exchange
 from harness.cassettes.redaction.redactor import redact_url
 from harness.facts import AspectVerdict, json_of_fact
 from harness.pipeline.replay import Normalized, ReplayError, Trace
@@ -28,15 +27,13 @@ from harness.specs.matching import Mismatch, compare
 from harness.stream.framing import Frame
 from harness.stream.printable import excerpt
 
-from .adapters import ADAPTERS, EVENTS, Adapter, AdapterError, RunOptions
+from .adapters import ADAPTERS, RunOptions
 from .aspects import judge_output
 from .judge import Cell, Judgement
-from .laws import LAWS, Law
 from .laws.judge import LawCell, LawJudgement, ready_made_case
-from .laws.law import Breach as LawBreach
+from .laws.law import Breach
 from .results import (
     MOST_READS,
-    Breach,
     CaseResult,
     Evidence,
     Inside,
@@ -56,11 +53,6 @@ MAX_REQUEST: Final = 60
 """The number of lines of a prompt or request for a cell that differs."""
 MAX_GREEN_REQUEST: Final = 20
 """The number of lines of a prompt or request for a cell that passes."""
-MAX_LAW_BODY: Final = 16 * 1024
-"""The maximum size of a body on which the laws are tried for a report: they replay it thousands of
-times.
-"""
-MAX_COUNTEREXAMPLES: Final = 3
 MAX_GREEN_LINES: Final = 4
 """Items of a layer, of a cell that holds."""
 MAX_GREEN_LINE: Final = 90
@@ -89,7 +81,6 @@ def with_evidence(judgement: Judgement) -> CaseResult:
     evidence = Evidence(
         streams[-1] if streams else None,
         digest,
-        judgement.cell.case.tool_code,
         layers,
         before=tuple(streams[:-1]),
     )
@@ -119,48 +110,6 @@ def _aspects(judgement: Judgement) -> dict[str, AspectVerdict]:
     return {aspect: finding.verdict for aspect, finding in judged.aspects.items()}
 
 
-def try_laws(
-    result: CaseResult, load: Callable[[str], Cassette], laws: Sequence[Law] = LAWS
-) -> CaseResult:
-    """The result with the laws that its exchange breaks in our own pipeline; unchanged if the laws
-    can't be tried, or if the body is long.
-    """
-    evidence = result.evidence
-    own = ADAPTERS.get(result.adapter)
-    if (
-        evidence is None
-        or evidence.breaches is not None
-        or result.layer == "requests"
-        or evidence.stream is None
-        or evidence.stream.size > MAX_LAW_BODY
-        or (result.adapter and own is None)
-    ):
-        return result
-    try:
-        exchange = load(result.cassette).exchanges[result.exchange - 1]
-    except (CassetteError, IndexError):
-        return result
-    options = RunOptions(provider=result.provider, tool_code=evidence.tool_code)
-    adapters = [adapter.with_options(options) for adapter in (EVENTS, own) if adapter]
-    breaches = tuple(
-        Breach(law.id, law.title, tuple(excerpt(finding, 2 * MAX_LINE) for finding in findings))
-        for law in laws
-        if (findings := _sentences(law, exchange, adapters)[:MAX_COUNTEREXAMPLES])
-    )
-    return structs.replace(result, evidence=structs.replace(evidence, breaches=breaches))
-
-
-def _sentences(law: Law, exchange: Exchange, adapters: Sequence[Adapter]) -> list[str]:
-    sentences: list[str] = []
-    for adapter in adapters:
-        if adapter.layer in law.layers and not law.unasked(exchange, adapter):
-            try:
-                sentences += [breach.sentence for breach in law.findings(exchange, adapter)]
-            except AdapterError as error:
-                sentences.append(str(error))
-    return sentences
-
-
 def examine_law(cell: LawCell, judgement: LawJudgement) -> CaseResult:
     """The result of a law cell that was judged. The result of a broken law gets evidence: the reads
     of the stream, each layer of the answer that shows the breach, and a small case.
@@ -168,16 +117,15 @@ def examine_law(cell: LawCell, judgement: LawJudgement) -> CaseResult:
     if not judgement.breaches:
         return judgement.result
     provider = judgement.result.provider
-    breach = Breach(cell.law.id, cell.law.title, (ready_made_case(cell),))
     evidence = Evidence(
         describe(cell.exchange, provider),
         layers=_views_of_breach(judgement.breaches[0], provider),
-        breaches=(breach,),
+        small_case=ready_made_case(cell),
     )
     return structs.replace(judgement.result, evidence=evidence)
 
 
-def _views_of_breach(breach: LawBreach, provider: str) -> tuple[LayerView, ...]:
+def _views_of_breach(breach: Breach, provider: str) -> tuple[LayerView, ...]:
     """Frames and events of the answer that shows a breach, and the adapter's output where it is
     known.
     """

@@ -181,30 +181,18 @@ class LayerView(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=T
     differs: bool = False
 
 
-class Breach(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """A law that the exchange breaks, with small counterexamples. It is not part of the verdict, so
-    a comparison of runs ignores it.
-    """
-
-    law: int
-    title: str
-    counterexamples: tuple[str, ...]
-
-
 class Evidence(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """The details of a cell in a report, beside its findings.
 
-    ``digest`` is that of the output as JSON; ``tool_code`` is the option of the replay. Only cells
-    that differ, and request cells, have ``layers``. ``breaches`` is None where no law was tried:
-    only the first red cells of a run are. ``before`` are the streams of the earlier turns of a
-    conversation, and ``stream`` that of the last.
+    ``digest`` is that of the output as JSON. ``small_case`` is a spec and a cassette, as text, that
+    show the breach of a law. ``before`` are the streams of the earlier turns of a conversation, and
+    ``stream`` that of the last.
     """
 
     stream: Stream | None = None
     digest: str = ""
-    tool_code: bool | None = None
     layers: tuple[LayerView, ...] = ()
-    breaches: tuple[Breach, ...] | None = None
+    small_case: str = ""
     before: tuple[Stream, ...] = ()
 
 

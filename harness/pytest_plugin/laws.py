@@ -87,12 +87,7 @@ class LawItem(ResultItem):
             case "known-failing":
                 xfail(result)
             case "failed":
-                evidence = result.evidence
-                made = "\n".join(
-                    case
-                    for breach in (evidence.breaches or () if evidence else ())
-                    for case in breach.counterexamples
-                )
+                made = result.evidence.small_case if result.evidence else ""
                 raise HarnessFailure(
                     f"{explain(result, self.place(1))}\n\nA case that shows it:\n{made}"
                 ) from judgement.exception

@@ -11,7 +11,9 @@ import pytest
 from harness.conformance.facts_cells import fixed_failures, unshown_losses
 from harness.conformance.project import kind_of, yaml_files
 from harness.conformance.results import CaseResult, decode
-from harness.report import summary
+from harness.report import Run, summary
+from harness.report.files import read_run, write_report
+from harness.report.header import choose_day, make_header
 from harness.specs import SpecError
 from harness.stream.printable import printable
 
@@ -64,11 +66,20 @@ def write_summary(
     for item in _filled(terminal):
         terminal.write_line(masked(printable(f"filled in: {item}, `reviewed: no`")))
     if folder := config.getoption("--harness-report"):
-        from .report import write_report
-
         target = Path(config.invocation_params.dir / folder)
-        write_report(results, target, project_of(config), config, unread)
+        _write_report(results, target, config, unread)
         terminal.write_line(masked(f"Report: {target / 'index.html'}"))
+
+
+def _write_report(
+    results: list[CaseResult], target: Path, config: pytest.Config, unread: Sequence[str]
+) -> None:
+    """Write all files of the report into a folder. ``unread`` are the errors of specs."""
+    day = choose_day(config.getoption("--harness-date"), os.environ.get("SOURCE_DATE_EPOCH", ""))
+    header = make_header(results, project_of(config).features(), day, unread)
+    baseline = config.getoption("--harness-baseline")
+    base = read_run(config.invocation_params.dir / baseline) if baseline else None
+    write_report(Run(header, results), base, target)
 
 
 def _filled(terminal: pytest.TerminalReporter) -> list[object]:

@@ -31,6 +31,8 @@ from .tally import verdict_of
 
 MAX_TEXT: Final = 1000
 """The maximum length of the expected or actual value of a finding on a page."""
+MAX_CASE: Final = 8_000
+"""The maximum length of the small case for a broken law on a page."""
 MAX_WITH_LAYERS: Final = 200
 """The number of cells with findings on a page whose layers are shown; of the others only the
 findings are shown.
@@ -150,7 +152,7 @@ def _cell(result: CaseResult, *, with_layers: bool) -> Any:
     """Only the digest for a cell without other evidence, else an object with all evidence."""
     evidence = result.evidence or Evidence()
     digest = evidence.digest[:DIGEST]
-    if not (result.findings or evidence.layers or evidence.breaches is not None):
+    if not (result.findings or evidence.layers):
         return digest
     layers = [_layer(view) for view in evidence.layers] if with_layers else []
     members = {
@@ -160,18 +162,9 @@ def _cell(result: CaseResult, *, with_layers: bool) -> Any:
         "first": result.first_layer,
         "layers": layers,
         "without": int(len(layers) < len(evidence.layers)),
+        "case": _printable(evidence.small_case, MAX_CASE) if with_layers else "",
     }
-    members = {name: value for name, value in members.items() if value}
-    if evidence.breaches is not None:
-        members["laws"] = [
-            [
-                breach.law,
-                printable_lines(breach.title),
-                [printable_lines(text) for text in breach.counterexamples],
-            ]
-            for breach in evidence.breaches
-        ]
-    return members
+    return {name: value for name, value in members.items() if value}
 
 
 def _finding(finding: Finding) -> list[str | None]:

@@ -17,7 +17,6 @@ import msgspec
 from msgspec import Meta, Struct
 
 from harness.conformance.results import (
-    Breach,
     CaseResult,
     Evidence,
     Finding,
@@ -128,9 +127,8 @@ class ResultEntry(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields
     command: str = ""
     judged: bool = True
     digest: str = ""
-    tool_code: bool | None = None
     layers: tuple[LayerView, ...] = ()
-    breaches: tuple[Breach, ...] | None = None
+    small_case: str = ""
     lost_features: tuple[str, ...] | None = None
     aspects: dict[str, AspectVerdict] = {}
     declared: dict[str, bool] = {}
@@ -287,5 +285,5 @@ _OF_CELL: Final = (
     "known",
     "answered",
 )
-_OF_EVIDENCE: Final = ("digest", "tool_code", "layers", "breaches")
+_OF_EVIDENCE: Final = ("digest", "layers", "small_case")
 _ANY: Final = "[ADAPTER]'"

@@ -8,48 +8,36 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import msgspec
-from msgspec.structs import replace
 
-from harness.conformance.results import CaseResult, Evidence, ResultsError, encode_item
+from harness.conformance.results import CaseResult, ResultsError, encode_item
 
 from .document import Header, Named, Run
 
 
 def merge(runs: Iterable[Run]) -> Run:
-    """One run with every result of the given runs once.
-
-    A run tries the laws on its first red cells only, so two results of a cell may differ in their
-    breaches: the longer ones are kept. Raises `ResultsError` if two results of a cell differ in
-    anything else.
+    """One run with every result of the given runs once. Raises `ResultsError` if two results of a
+    cell differ.
     """
-    cells: dict[tuple[str, ...], dict[bytes, CaseResult]] = {}
-    counts: Counter[bytes] = Counter()
     headers = []
+    counts: Counter[bytes] = Counter()
+    results: dict[bytes, CaseResult] = {}
     for run in runs:
         headers.append(run.header)
-        counts_of_run: Counter[bytes] = Counter()
-        for result in run.results:
-            content = encode_item(_without_breaches(result))
-            counts_of_run[content] += 1
-            key = (result.spec, result.case, result.layer, result.adapter, result.command)
-            contents = cells.setdefault(key, {})
-            contents[content] = max(contents.get(content, result), result, key=_breaches)
-        counts |= counts_of_run
-    for (spec, case, layer, adapter, _), contents in cells.items():
-        if len(contents) > 1:
-            verdicts = " and ".join(sorted({result.verdict for result in contents.values()}))
+        encoded = [encode_item(result) for result in run.results]
+        counts |= Counter(encoded)
+        results |= zip(encoded, run.results, strict=True)
+    cells: dict[tuple[str, ...], CaseResult] = {}
+    for result in results.values():
+        key = (result.spec, result.case, result.layer, result.adapter, result.command)
+        other = cells.setdefault(key, result)
+        if other is not result:
+            verdicts = " and ".join(sorted({other.verdict, result.verdict}))
             raise ResultsError(
-                f"{spec}: case {case!r} for {adapter or layer} has different results in two runs"
-                f" ({verdicts}); only parts of one run can be merged; make a report of each run, or"
-                " compare them with `harness compare`"
+                f"{result.spec}: case {result.case!r} for {result.adapter or result.layer} has"
+                f" different results in two runs ({verdicts}); only parts of one run can be merged;"
+                " make a report of each run, or compare them with `harness compare`"
             )
-    results = [
-        result
-        for contents in cells.values()
-        for content, result in contents.items()
-        for _ in range(counts[content])
-    ]
-    return Run(_merge_headers(headers), results)
+    return Run(_merge_headers(headers), [results[content] for content in counts.elements()])
 
 
 def _merge_headers(headers: Sequence[Header]) -> Header:
@@ -71,16 +59,3 @@ def _union(lists: Iterable[Sequence[Named]]) -> tuple[Named, ...]:
         key = (named.of, named.name)
         kept[key] = min(kept.get(key, named), named, key=msgspec.structs.astuple)
     return tuple(sorted(kept.values(), key=lambda named: (named.order, named.of, named.name)))
-
-
-def _without_breaches(result: CaseResult) -> CaseResult:
-    return replace(result, evidence=result.evidence and replace(result.evidence, breaches=None))
-
-
-def _breaches(result: CaseResult) -> tuple[int, bytes]:
-    """The sort key of a result: the amount of its data about broken laws; None is less
-    than none.
-    """
-    breaches = result.evidence.breaches if result.evidence else None
-    encoded = encode_item(Evidence(breaches=breaches))
-    return len(encoded), encoded

@@ -20,14 +20,11 @@ from harness.conformance.evidence import (
     MAX_LINE,
     MAX_WIRE,
     describe,
-    try_laws,
     with_evidence,
 )
 from harness.conformance.judge import MAX_FINDING_TEXT, Cell, judge
-from harness.conformance.laws import Breach as LawBreach
-from harness.conformance.laws import Law
 from harness.conformance.project import Project, kind_of, yaml_files
-from harness.conformance.results import MOST_READS, Breach, CaseResult, Evidence, Read
+from harness.conformance.results import MOST_READS, CaseResult, Evidence, Read
 from harness.providers import with_provider
 from harness.specs import Case
 
@@ -135,7 +132,6 @@ def test_a_green_cell_has_a_digest_and_the_beginning_of_its_layers() -> None:
     assert held.stream is not None
     assert held.stream.events[0].startswith("start")
     assert held.stream.events_total >= len(held.stream.events)
-    assert held.breaches is None
     assert len(held.digest) == 32
     assert held.digest == evidence(judged({"$contains": []})).digest != other.digest
 
@@ -252,37 +248,6 @@ def test_a_shortened_line_states_its_length() -> None:
     lines = [line for view in evidence(judged([], exchange=long)).layers for line in view.lines]
     assert max(map(len, lines)) <= MAX_LINE + 40
     assert any("characters)" in line for line in lines)
-
-
-def test_a_broken_law_has_its_counterexample() -> None:
-    def load(name: str) -> Cassette:
-        return Cassette((WHOLE,), Origin("written"))
-
-    def breaks(exchange: Exchange, adapter: Adapter) -> list[LawBreach]:
-        sentences = [f"byte {at} of {len(exchange.body)}" for at in range(9)]
-        return [
-            LawBreach(sentence, exchange) for sentence in sentences if adapter.name == "anthropic"
-        ]
-
-    laws = (Law(1, "One", "", breaks), Law(2, "Two", "", lambda exchange, adapter: []))
-    tried = evidence(try_laws(judged([], "anthropic"), load, laws)).breaches
-    size = len(FIRST + LAST)
-    assert tried == (
-        Breach(1, "One", (f"byte 0 of {size}", f"byte 1 of {size}", f"byte 2 of {size}")),
-    )
-    assert evidence(try_laws(judged([]), load, laws)).breaches == ()
-    assert evidence(try_laws(judged([]), load)).breaches == ()
-
-
-def test_laws_are_not_tried_for_foreign_cells() -> None:
-    def load(name: str) -> Cassette:
-        return Cassette((WHOLE,), Origin("written"))
-
-    for result in (
-        judged([], cassette="z"),
-        msgspec.structs.replace(judged([]), adapter="somebody-elses"),
-    ):
-        assert try_laws(result, load) == result
 
 
 def test_findings_are_kept_as_far_as_they_fit_and_counted_all() -> None:

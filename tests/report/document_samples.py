@@ -71,14 +71,12 @@ SEVERAL = [
         regression_of=("vercel/ai#10660", "a-b/c.d#7"),
         findings=(Finding("[0]", "changed", "1", "2"),),
         findings_total=1,
-        evidence=Evidence(STREAM, "c" * 32, True),
+        evidence=Evidence(STREAM, "c" * 32),
     ),
     result(
         "failed",
         "three",
-        evidence=Evidence(
-            None, "d", layers=(LayerView("events", ("text",), 0, 1, 0, True),), breaches=()
-        ),
+        evidence=Evidence(None, "d", layers=(LayerView("events", ("text",), 0, 1, 0, True),)),
     ),
     result("error", "four", provider="", origin=None, end="unknown", evidence=None, wire=""),
 ]

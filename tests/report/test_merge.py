@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 import random
 from itertools import permutations
-from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from harness.conformance.results import (
-    Breach,
     CaseResult,
     Evidence,
     Read,
@@ -26,7 +24,7 @@ from harness.report import (
     pack,
     unpack,
 )
-from tests.report.document_samples import HEADER, SEVERAL, STREAM, failing, result
+from tests.report.document_samples import HEADER, SEVERAL, failing, result
 
 SHARDS = [
     Run(HEADER, SEVERAL[:2]),
@@ -75,46 +73,6 @@ def test_runs_with_different_results_of_a_cell_do_not_merge() -> None:
         match=r"case 'one' for anthropic has different results in two runs \(failed and passed\)",
     ):
         merge([Run(HEADER, [result()]), Run(HEADER, [result("failed")])])
-
-
-def tried(*breaches: Breach, laws: bool = True, **changes: Any) -> Run:
-    return Run(
-        HEADER,
-        [
-            result(
-                "failed",
-                evidence=Evidence(STREAM, "b" * 32, breaches=breaches if laws else None),
-                **changes,
-            )
-        ],
-    )
-
-
-def test_runs_with_and_without_tried_laws_merge() -> None:
-    breach = Breach(3, "Nothing lost", ("a text is missing",))
-    known = tried(breach)
-    for order in permutations([known, tried(laws=False), tried(laws=False)]):
-        assert merge(order).results == known.results
-    assert merge([tried(), tried(laws=False)]).results == tried().results
-
-
-def test_the_longest_breaches_are_kept_in_any_order() -> None:
-    runs = [
-        tried(),
-        tried(Breach(3, "Nothing lost", ("a",))),
-        tried(Breach(3, "Nothing lost", ("b",))),
-        tried(laws=False),
-    ]
-    whole = merge(runs).results
-    assert whole[0].evidence is not None
-    assert whole[0].evidence.breaches == (Breach(3, "Nothing lost", ("b",)),)
-    for order, two, three, four in permutations(runs):
-        for grouped in (
-            [merge([order, two]), merge([three, four])],
-            [order, merge([two, merge([three, four])])],
-            [order, two, two, three, four],
-        ):
-            assert merge(grouped).results == whole
 
 
 def varied(number: int, reads: int) -> list[CaseResult]:

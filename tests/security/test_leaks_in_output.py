@@ -21,7 +21,6 @@ from harness.cassettes.redaction.mask import Mask
 from harness.cli.main import main
 from harness.conformance.masked_output import MaskedOutput
 from harness.conformance.results import (
-    Breach,
     CaseResult,
     Evidence,
     Finding,
@@ -101,7 +100,7 @@ REPORTED: dict[str, Callable[[str], CaseResult]] = {
     "payloads": lambda text: lines(
         json.dumps({"type": "TOKEN", "data": {"inner": json.dumps([text])}})
     ),
-    "counterexample": lambda text: with_evidence(breaches=(Breach(3, "Nothing lost", (text,)),)),
+    "counterexample": lambda text: with_evidence(small_case=text),
     "request's URL": lambda text: with_stream(sent=Sent("POST", f"https://x/?q={text}")),
     "request's body": lambda text: with_stream(sent=Sent("POST", URL, json.dumps({"q": text}), 9)),
 }

@@ -9,7 +9,6 @@ from typing import Any
 from msgspec.structs import replace
 
 from harness.conformance.results import (
-    Breach,
     CaseResult,
     Evidence,
     Finding,
@@ -111,7 +110,7 @@ HOSTILE_EVIDENCE = Evidence(
     Stream(200, 3, HOSTILE, (Read(1.0, 3),), 1, Sent(HOSTILE, HOSTILE, HOSTILE, 9)),
     HOSTILE,
     layers=(LayerView("payloads", (HOSTILE,), 0, 1, 0, True),),
-    breaches=(Breach(1, HOSTILE, (HOSTILE,)),),
+    small_case=HOSTILE,
     before=(Stream(200, 3, HOSTILE, (Read(1.0, 3),), 1, Sent(HOSTILE, HOSTILE, HOSTILE, 9)),),
 )
 

@@ -132,15 +132,6 @@ function findings(written, cell) {
   return part("Expected and got", `${number(boxes.length + 1)} of ${counted(cell.total, "finding")}`, first, ...boxes);
 }
 
-function laws(cell) {
-  if (!cell.laws) return part("Laws", "", make("p", ["Not tried. A report tries the laws for the built-in event models on the first cells that differ, if the stream is short. ", make("code", "pytest --harness-laws"), " tries them on all streams."]));
-  const list = make("ul");
-  for (const [law, title, examples] of cell.laws) {
-    list.append(make("li", [make("b", `Law ${law}, ${title}, is broken.`), ...examples.map((example) => make("pre", example))]));
-  }
-  return part("Laws", cell.laws.length ? "with the smallest counterexample found" : "", cell.laws.length ? list : make("p", "The stream breaks no law."));
-}
-
 function quoted(text) {
   const box = make("pre", text, "wire");
   box.tabIndex = 0;
@@ -153,7 +144,7 @@ function panel(link) {
   const known = article.case.known[cellsOf(article).indexOf(link)];
   const cell = typeof known === "string" ? { digest: known } : { ...known };
   // The output of a cell that holds is shown beside the beginning of its stream
-  const output = !cell.total && !cell.laws && cell.layers?.length === 1 ? cell.layers : [];
+  const output = !cell.total && cell.layers?.length === 1 ? cell.layers : [];
   if (output.length) delete cell.layers;
   const [made, exchange, wire, digest, reads, unusual] = data.streams[place];
   const stream = { status: 200, end: "complete", digest, reads, ...unusual };
@@ -175,7 +166,7 @@ function panel(link) {
   const before = (stream.before ?? []).map(([digest, reads, unusual]) => ({ status: 200, end: "complete", digest, reads, ...unusual }));
   const turns = [...before, stream], titleOf = (title, turn) => before.length ? `Turn ${turn + 1}: ${title.toLowerCase()}` : title;
   turns.forEach((current, turn) => { if (current.reads.length) box.append(timeline(current, titleOf("Reads of the stream", turn))); });
-  if (cell.laws || cell.total) box.append(laws(cell));
+  if (cell.case) box.append(part("A small case", "a spec and a cassette that show the breach", quoted(cell.case)));
   turns.forEach(({ sent }, turn) => {
     if (sent) box.append(part(titleOf("Request", turn), `${sent[0]} ${sent[1]}`, quoted(sent[2]), make("p", counted(sent[3], "byte") + " in total", "note")));
   });
