@@ -47,7 +47,7 @@ LOST = replace(
         findings_total=9,
         first_layer="events",
     ),
-    evidence=Evidence(STREAM, "b" * 32, layers=LAYERS),
+    evidence=Evidence(STREAM, "b" * 32, layers=LAYERS, small_case="harness: 1"),
 )
 
 

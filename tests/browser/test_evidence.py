@@ -43,7 +43,7 @@ def test_a_cell_of_the_index_leads_to_its_evidence(reader: Reader, mixed: Path) 
         "Expected and got",
         "First difference: events",
         "Reads of the stream",
-        "Laws",
+        "A small case",
         "Request",
         "Beginning of the stream",
         "Origin of the stream",
@@ -55,7 +55,7 @@ def test_a_cell_of_the_index_leads_to_its_evidence(reader: Reader, mixed: Path) 
         "3 reads, 900 bytes, first byte after 112 ms, last after 512 ms, 1 of them cut"
         in evidence["Reads of the stream"]
     )
-    assert "The stream breaks no law" in evidence["Laws"]
+    assert evidence["A small case"].endswith("harness: 1")
     assert "POST https://x.example/v1" in evidence["Request"]
     assert evidence["Command"].endswith(
         "pytest 'specs/gemini-api/tool-calls.yaml::lost[anthropic]'"
