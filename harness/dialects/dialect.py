@@ -177,14 +177,14 @@ class ClientAdapter:
     ``name`` is its key under ``expect``. It needs ``module``, which the ``extra`` of the package
     installs. ``target``, ``module:function``, is imported when a case needs it: a function of the
     case's ``context`` and a `ServedCassette` that returns payloads and raises `ContextError`.
-    ``waits``: it mostly waits for a process, so that it can run beside other work.
+    ``program``: the module of its program, which can be started before the first case.
     """
 
     name: str
     module: str
     extra: str
     target: str
-    waits: bool = False
+    program: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -49,35 +48,19 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return True if walked else None
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the cells that wait for a program last, so that it runs while the other cells
-    are judged.
-    """
-    items.sort(key=_waits)
-
-
-def _waits(item: pytest.Item) -> bool:
-    return getattr(item, "waits", False)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, object]:
-    """Run programs ahead of their cells. A worker of pytest-xdist does not know its cells here.
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> None:
+    """Start the programs of cells, so that they are ready when their cells are judged. A worker of
+    pytest-xdist does not know its cells here.
 
     The specs stay in memory to the end, so the garbage collector need not walk through them.
     """
     config = session.config
     if any(hasattr(item, "cell") for item in session.items):
         gc.freeze()
-    if config.option.collectonly or hasattr(config, "workerinput"):
-        return (yield)
-    cells = [vars(item)["cell"] for item in session.items if _waits(item)]
-    if not cells:
-        return (yield)
-    from .ahead import run_ahead
-
-    with run_ahead(config, cells):
-        return (yield)
+    if not config.option.collectonly and not hasattr(config, "workerinput"):
+        for item in session.items:
+            getattr(item, "prepare", lambda: None)()
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:

@@ -26,7 +26,6 @@ from harness.pipeline.replay import ReplayError
 from harness.specs import SpecError, accept
 from harness.stream.printable import printable
 
-from .ahead import AHEAD
 from .failures import HarnessFailure, HarnessWarning
 from .items import ResultItem, xfail
 from .markers import FILLED
@@ -95,11 +94,10 @@ class CellItem(ResultItem):
     def ihook(self) -> HookRelay:
         return cast(HookRelay, self.quiet) if self.quiet else super().ihook
 
-    @property
-    def waits(self) -> bool:
-        """Whether its run waits for a program."""
-        adapter = project_of(self.config).adapter(self.cell.column)
-        return bool(adapter and adapter.waits and self.cell.case.expect[self.cell.key])
+    def prepare(self) -> None:
+        """Start what its run would wait for."""
+        if adapter := project_of(self.config).adapter(self.cell.column):
+            adapter.prepare()
 
     def runtest(self) -> None:
         project = project_of(self.config)
@@ -108,11 +106,10 @@ class CellItem(ResultItem):
             filled = self.config.getoption("--harness-accept") and self._accept(project)
         except (AdapterError, CassetteError) as error:
             fault = f"nothing could be filled in: {error}"
-        ahead = self.config.stash.get(AHEAD, None)
         judgement = judge(
             self.cell,
             project.cassette,
-            ahead.adapter(self.cell) if ahead else project.adapter(self.cell.column),
+            project.adapter(self.cell.column),
             today=date.today(),
             normalize=project.normalize,
         )

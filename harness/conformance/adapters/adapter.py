@@ -155,8 +155,7 @@ class Adapter:
     the library or program under test; it may start the program. ``second_request(exchange,
     options)`` gives the body of the request that follows the answer, or the reason why there is
     none; see `second_request`. ``close()`` ends the threads and processes of the adapter; a later
-    run starts new ones. ``waits``: a run mostly waits for a process, so it can run in a thread
-    beside other work.
+    run starts new ones. ``prepare()`` starts what the first run would wait for.
     """
 
     name: str
@@ -175,7 +174,7 @@ class Adapter:
     version: Callable[[], str] = lambda: UNKNOWN
     second_request: Callable[[Exchange, RunOptions], bytes | str] | None = None
     close: Callable[[], None] = lambda: None
-    waits: bool = False
+    prepare: Callable[[], None] = lambda: None
     of_normalized: Callable[[Normalized, RunOptions], Output] | None = None
 
     @property

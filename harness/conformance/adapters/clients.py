@@ -17,7 +17,7 @@ from harness.stream.exchange import Cassette, Exchange
 
 from .adapter import Adapter, AdapterError, AdapterMissing, Output, RunOptions
 from .environment import CERTIFICATE
-from .warm import run_program
+from .warm import run_program, start_program
 
 if TYPE_CHECKING:
     from harness.server import Server
@@ -54,7 +54,11 @@ def make_client_adapter(
             except ContextError as error:
                 raise AdapterError(str(error)) from None
 
-    return Adapter(name=client.name, model=client.name, run=run, waits=client.waits)
+    def prepare() -> None:
+        if client.program:
+            start_program(client.program)
+
+    return Adapter(name=client.name, model=client.name, run=run, prepare=prepare)
 
 
 def _import(client: ClientAdapter) -> Adapt:

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
-import threading
 from base64 import b64decode
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Final
 
 from . import warm_server
 from .adapter import AdapterError
 from .process import LineProcess
-
-_LOCK: Final = threading.Lock()
 
 
 def run_program(
@@ -30,20 +26,20 @@ def run_program(
     exit code, and ``warm_up()``, which does the work that every run begins with.
     """
     line = json.dumps([[*arguments], {**environment}, folder]).encode() + b"\n"
-    with _LOCK:  # a process does one run at a time
-        process = _warm(module)
-        try:
-            answer = next(process.ask(line, timeout))
-        except AdapterError:
-            process.end()
-            _warm.cache_clear()
-            raise
+    process = start_program(module)
+    try:
+        answer = next(process.ask(line, timeout))
+    except AdapterError:
+        process.end()
+        start_program.cache_clear()
+        raise
     printed, status = json.loads(answer)
     return b64decode(printed), status
 
 
 @cache
-def _warm(module: str) -> LineProcess:
+def start_program(module: str) -> LineProcess:
+    """The process of a program, which is started once."""
     order = json.dumps([sys.path, module])
     command = [sys.executable, "-P", str(warm_server.__file__), order]
     return LineProcess(command, Path(), module, runs_function=True)

@@ -5,6 +5,7 @@ from typing import Final
 from ..dialect import ClientAdapter, Dialect, type_of
 from .facts import differences, read_facts
 from .mutations import MUTATIONS
+from .program import MAIN
 from .request import REQUEST
 from .response import LOSSES, ORDER, Translator
 
@@ -25,7 +26,7 @@ DIALECT: Final = Dialect(
         "google.genai",
         "genai",
         "harness.dialects.mind.program.adapter:adapt",
-        waits=True,
+        program=MAIN,
     ),
     api=None,
 )

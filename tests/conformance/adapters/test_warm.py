@@ -17,9 +17,9 @@ ROOT = Path(__file__).parents[3]
 def fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.syspath_prepend(ROOT)
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    warm._warm.cache_clear()
+    warm.start_program.cache_clear()
     yield
-    warm._warm.cache_clear()
+    warm.start_program.cache_clear()
 
 
 def run(folder: Path, *arguments: str, timeout: float = 20, **environment: str) -> tuple[str, int]:

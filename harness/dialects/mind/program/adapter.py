@@ -17,8 +17,8 @@ from typing import Any, Final
 from harness.stream.json_codec import decode_object
 
 from ...dialect import ContextError, ServedCassette
+from . import MAIN
 
-PROGRAM: Final = "harness.dialects.mind.program.main"
 CONTEXT: Final = {"arguments": list, "files": dict, "environment": dict}
 """The fields of ``context``: a list of strings, and mappings of strings to strings."""
 
@@ -58,7 +58,7 @@ def adapt(context: Mapping[str, Any], served: ServedCassette, run: Run | None = 
         for name, text in context["files"].items():
             (Path(folder) / name).write_text(text, encoding="utf-8", newline="")
         if run is None:
-            out, status = served.run_program(PROGRAM, context["arguments"], environment, folder)
+            out, status = served.run_program(MAIN, context["arguments"], environment, folder)
         else:
             out, status = run(context["arguments"], environment, folder)
     lines = out.decode("utf-8", "backslashreplace").splitlines(keepends=True)
