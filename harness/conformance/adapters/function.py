@@ -4,6 +4,7 @@ results.
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import sys
 import threading
@@ -27,12 +28,14 @@ from .json_data import json_of_native
 from .raised import raised_by, trim
 from .reply import Level, Reply, checked_facts
 from .started import ended_with_this_process
-from .thread import LEFT_S, Expired, Loop, Overtime, WorkerThread
+from .thread import Expired, Overtime, WorkerThread
 
 _EXPECTED: Final[Mapping[Level, str]] = {
     "facts": "pairs (native, [facts])",
     "payloads": "payloads",
 }
+END_S: Final = 2.0
+"""The time for tasks and generators that functions have left."""
 
 
 class Function:
@@ -65,7 +68,7 @@ class Function:
         except (PackageNotFoundError, ValueError):
             return UNKNOWN
 
-    def reply(self, question: Question, reply: Reply, loop: Loop) -> None:
+    def reply(self, question: Question, reply: Reply, loop: asyncio.Runner) -> None:
         """Call the function, and put its events into ``reply`` as they come. Raises `AdapterError`
         for a value that a function may not return, and `Expired`.
         """
@@ -101,7 +104,7 @@ class Function:
             self._forks.end_child()
 
     def _gather(
-        self, function: Any, argument: Any, reply: Reply, loop: Loop, *, silent: bool
+        self, function: Any, argument: Any, reply: Reply, loop: asyncio.Runner, *, silent: bool
     ) -> None:
         given = function(argument)
         if inspect.isawaitable(given):
@@ -180,7 +183,7 @@ class InProcess:
         """End the thread and the process."""
         with self._lock:
             if self._thread is not None:
-                self._thread.end(wait_s=2 * LEFT_S)
+                self._thread.end(END_S)
                 self._thread = None
             if self._process is not None:
                 self._process.close()

@@ -10,15 +10,17 @@ import asyncio
 import ctypes
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future, wait
 from contextlib import suppress
-from dataclasses import dataclass, field
 from queue import SimpleQueue
 from typing import Any, Final
 
 _TRIES: Final = 20
 _TRY_S: Final = 0.05
-LEFT_S: Final = 1.0
-"""The time for tasks and generators that functions have left."""
+
+Work = Callable[[asyncio.Runner], Any]
+"""A call, with the event loop for its coroutines."""
+_Job = tuple[Work, Future[Any]]
 
 
 class Expired(BaseException):
@@ -33,96 +35,54 @@ class Overtime(Exception):
         self.ended = ended
 
 
-class Loop:
-    """The event loop of one thread, made when a call needs it."""
-
-    def __init__(self) -> None:
-        self.loop: asyncio.AbstractEventLoop | None = None
-
-    def run(self, coroutine: Any) -> Any:
-        """Run a coroutine to its end."""
-        if self.loop is None:
-            self.loop = asyncio.new_event_loop()
-        return self.loop.run_until_complete(coroutine)
-
-    def wake(self) -> None:
-        """Wake the loop, from another thread."""
-        if self.loop is not None:
-            with suppress(RuntimeError):  # it is closed
-                self.loop.call_soon_threadsafe(lambda: None)
-
-    def close(self) -> None:
-        """Close the loop, unless something still runs in it. Tasks and generators that functions
-        have left are ended.
-        """
-        loop = self.loop
-        if loop is None or loop.is_running():
-            return
-        left = asyncio.all_tasks(loop)
-        for task in left:
-            task.cancel()
-        left.add(loop.create_task(loop.shutdown_asyncgens()))
-        loop.run_until_complete(asyncio.wait(left, timeout=LEFT_S))
-        loop.close()
-
-
-@dataclass(slots=True)
-class _Job:
-    work: Callable[[Loop], Any]
-    done: threading.Event = field(default_factory=threading.Event)
-    result: Any = None
-    error: BaseException | None = None
-
-
 class WorkerThread:
     """One thread that calls functions, one after the other."""
 
     def __init__(self) -> None:
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
-        self._loop = Loop()
+        self._runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)
         self._thread = threading.Thread(
-            target=_work, args=(self._jobs, self._loop), name="harness-adapter", daemon=True
+            target=_work, args=(self._jobs, self._runner), name="harness-adapter", daemon=True
         )
         self._thread.start()
 
-    def call(self, work: Callable[[Loop], Any], timeout: float) -> Any:
+    def call(self, work: Work, timeout: float) -> Any:
         """The result of ``work``; raises the exceptions of ``work``, and `Overtime`, after which
         this thread is not used again.
         """
-        job = _Job(work)
-        self._jobs.put(job)
-        if not job.done.wait(timeout):
-            raise Overtime(ended=self._interrupt(job))
-        if job.error is not None:
-            raise job.error
-        return job.result
+        future: Future[Any] = Future()
+        self._jobs.put((work, future))
+        if not wait([future], timeout).done:
+            raise Overtime(ended=self._interrupt(future))
+        return future.result()
 
     def end(self, wait_s: float = 0.0) -> None:
         """End the thread after its present call, and wait up to ``wait_s`` seconds for that."""
         self._jobs.put(None)
         self._thread.join(wait_s)
 
-    def _interrupt(self, job: _Job) -> bool:
+    def _interrupt(self, future: Future[Any]) -> bool:
         """Raise `Expired` in the thread until the call ends. Code that blocks outside Python does
         not notice.
         """
         ident = ctypes.c_ulong(self._thread.ident or 0)
         for _ in range(_TRIES):
             ctypes.pythonapi.PyThreadState_SetAsyncExc(ident, ctypes.py_object(Expired))
-            self._loop.wake()
-            if job.done.wait(_TRY_S):
+            with suppress(RuntimeError):  # the loop is closed
+                self._runner.get_loop().call_soon_threadsafe(lambda: None)
+            if wait([future], _TRY_S).done:
                 self.end()
                 return True
         return False
 
 
-def _work(jobs: SimpleQueue[_Job | None], loop: Loop) -> None:
-    with suppress(Expired):  # it may be raised after the call has ended
+def _work(jobs: SimpleQueue[_Job | None], runner: asyncio.Runner) -> None:
+    # Expired may be raised after the call has ended; a loop that still runs can't be closed
+    with suppress(Expired, RuntimeError), runner:
         while (job := jobs.get()) is not None:
+            work, future = job
             try:
-                job.result = job.work(loop)
+                future.set_result(work(runner))
             except BaseException as error:  # noqa: BLE001  # `call` raises it in its own thread
-                job.error = error
-            job.done.set()
-            del job
-        loop.close()
+                future.set_exception(error)
+            del job, work, future

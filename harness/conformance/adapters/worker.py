@@ -6,6 +6,7 @@ speaks the protocol of `harness.conformance.adapters.program`, and writes every 
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import sys
@@ -21,7 +22,6 @@ from .function import Function
 from .process import OUT
 from .program import Program
 from .reply import Level, Reply
-from .thread import Loop
 
 
 def worker_program(target: str, level: Level, folder: Path, *, served: bool) -> Program:
@@ -56,12 +56,12 @@ def main(words: list[str]) -> None:
     served, level, folder, target = words
     function = Function(target, cast(Level, level), Path(folder), served=served == "served")
     _write(0, hello=1, name=target, version=function.version)
-    loop = Loop()
+    loop = asyncio.Runner()
     for line in sys.stdin.buffer:
         _answer(function, json.loads(line), loop)
 
 
-def _answer(function: Function, given: Mapping[str, Any], loop: Loop) -> None:
+def _answer(function: Function, given: Mapping[str, Any], loop: asyncio.Runner) -> None:
     number = given["id"]
     question = Question(
         exchange_of_json(given["exchange"]),
