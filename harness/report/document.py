@@ -227,9 +227,16 @@ def _footer(cases: Sized, streams: Sized, rows: Sequence[ResultEntry]) -> Footer
 
 def _case(result: CaseResult) -> CaseEntry:
     own = {name: getattr(result, name) for name in _OF_CASE}
+    return CaseEntry(**own, command=shared_command(result))
+
+
+def shared_command(result: CaseResult) -> str:
+    """The command of a cell with ``[ADAPTER]`` in the place of its adapter or layer; "" if it has
+    another form.
+    """
     head = result.command.removesuffix(f"[{result.adapter or result.layer}]'")
     has_form = head != result.command and _ANY not in head
-    return CaseEntry(**own, command=f"{head}{_ANY}" if has_form else "")
+    return f"{head}{_ANY}" if has_form else ""
 
 
 def _stream(result: CaseResult) -> StreamEntry:

@@ -15,7 +15,7 @@ from .document import Header, Named
 from .fingerprint import Fingerprint, fingerprint
 from .layout import Cell, group_title, page_name
 from .questions import questions
-from .sections import Section, feature_anchor, file_of, form_of, sections_of, sources_of
+from .sections import Section, feature_anchor, sections_of, sources_of
 from .tally import (
     IN_PART,
     ORIGINS,
@@ -192,8 +192,6 @@ def provider_page(name: str, cells: Sequence[Cell], names: Names) -> dict[str, A
         ],
         "levels": sorted({result.level for result in results}),
         "sections": sections,
-        "form": form_of(sections),
-        "file_of": file_of,
     }
 
 

@@ -171,12 +171,13 @@ def test_properties_that_cases_share_are_shown_once_above_them() -> None:
         for adapter in DIALECTS
     ]
     rendered = pages(*several)["gemini-api.html"]
-    assert rendered.count("pytest 'specs/FILE.yaml::CASE[ADAPTER]'") == 1
-    assert rendered.count("<h5>gemini-api/tool-calls</h5>") == 1
+    assert re.findall("<pre>(.*)</pre>", rendered) == [
+        f"pytest 'specs/gemini-api/tool-calls.yaml::case-{n}[ADAPTER]'" for n in range(9)
+    ]
     assert rendered.count("<b>written</b> <time>2026-11-22</time>") == 1
     assert rendered.count("passed: unified-llm, anthropic\n") == 9
-    assert [re.findall(r"<li><b>(.*?)</b> Two calls stay two calls\.", rendered)] == [
-        [f"case-{n}" for n in range(9)]
+    assert re.findall(r"<li id=(\S+)><b>(.*?)</b> Two calls stay two calls\.", rendered) == [
+        (f"tool-calls.case-{n}", f"case-{n}") for n in range(9)
     ]
 
 
@@ -197,32 +198,14 @@ def test_commands_of_another_form_are_shown_whole(
         f"<pre>pytest 'specs/gemini-api/tool-calls.yaml::two-calls[unified-llm]'\n{other['command']}</pre>"
         in rendered
     )
-    assert "<li id=tool-calls.two-calls>Two calls" in rendered
+    assert "<li id=tool-calls.two-calls><b>two-calls</b> Two calls" in rendered
 
 
-def test_a_page_has_its_most_frequent_command() -> None:
-    commands = ["specs/a", "specs/b", "mine/c", "specs/d", "specs/e-\u202e"]
-    files = [
-        result(spec=f"{place}.yaml", command=f"pytest '{place}.yaml::two-calls[anthropic]'")
-        for place in commands
-    ]
-    rendered = pages(*files)["gemini-api.html"]
-    assert "<code id=\"form\">pytest 'specs/FILE.yaml::CASE[ADAPTER]'</code>" in rendered
-    assert re.findall("<h5>(.*)</h5>", rendered) == ["a", "b", "d"]
-    assert re.findall("<pre>(.*::CASE.*)</pre>", rendered) == [
-        f"pytest '{place}.yaml::CASE[ADAPTER]'" for place in ("mine/c", "specs/e-\\u202e")
-    ]
-
-
-def test_an_anchor_that_differs_from_the_command_is_written() -> None:
+def test_an_anchor_that_differs_from_the_name_of_its_cell_is_written() -> None:
     twice = pages(result(), result())["gemini-api.html"]
     assert re.findall(r"<a id=(\S+)>anthropic <i>passed", twice) == [
         "tool-calls.two-calls.anthropic-2"
     ]
-    elsewhere = pages(
-        result(command="pytest 'a/b/gemini-api/tool-calls.yaml::two-calls[anthropic]'")
-    )["gemini-api.html"]
-    assert "<li id=tool-calls.two-calls><b>two-calls</b>" in elsewhere
 
 
 def test_origin_level_and_end_are_above_their_own_cases() -> None:
@@ -250,11 +233,11 @@ def test_origin_level_and_end_are_above_their_own_cases() -> None:
 
 def test_a_case_of_two_features_is_under_the_first_feature() -> None:
     page = Page(pages(*MIXED)["code-assist.html"])
-    assert page.source.count("<li><b>") == 1
+    assert page.source.count("<li id=") == 1
     assert (
         page.source.index("id=feature:tool-calls.parallel")
         < page.source.index("id=feature:usage.totals")
-        < page.source.index("<li><b>")
+        < page.source.index("<li id=")
     )
     assert page.data["cases"] == [
         [0, [2, 0], ""]
@@ -428,8 +411,8 @@ def test_origins_count_distinct_streams_that_were_compared(
             "written 2020-01-01 (2,517 days old)",
             False,
         ),
-        (Origin("recorded", "2020-01-01"), "", "recorded 2020-01-01 gemini-api/tool-calls", False),
-        (Origin("recorded", "soon"), "2026-11-22", "recorded soon gemini-api/tool-calls", False),
+        (Origin("recorded", "2020-01-01"), "", "recorded 2020-01-01 two-calls", False),
+        (Origin("recorded", "soon"), "2026-11-22", "recorded soon two-calls", False),
     ],
 )
 def test_a_page_has_an_age_only_if_a_day_was_given(

@@ -12,14 +12,8 @@ const docs = (place) => link(document.getElementById(place).href, "docs");
 // Every address of documentation is once at the end of the page
 for (const anchor of find("a[href^='#d']")) anchor.href = document.getElementById(anchor.hash.slice(1)).href;
 
-// The common parts of cases are once above them: the line about their streams, and their file or command
-const form = document.getElementById("form")?.textContent;
 const sections = find("section.group>section");
 const judging = new Map(sections.map((section) => [section.id, []]));
-const stemOf = (command) => {
-  const path = /^[^']*'[^/']+\/([^']*)\.yaml::CASE\[ADAPTER\]'$/.exec(command)?.[1];
-  return path?.startsWith(`${data.provider}/`) ? path.slice(data.provider.length + 1) : path;
-};
 
 const made = new Map();  // cells by their source text; equal ones are copied
 const cellsFor = (names, mark) => {
@@ -31,14 +25,14 @@ const cellsFor = (names, mark) => {
   }
   return made.get(key).cloneNode(true);
 };
-function makeArticle(item, [, more, ...known], about, command) {
+function makeArticle(item, [, more, ...known], about) {
   const [doc, ...also] = [more].flat();
-  const name = item.firstElementChild.matches("b") ? item.firstElementChild.textContent : "";
-  const title = make("h5"), origin = about.cloneNode(true), list = make("ul");
-  const anchor = item.id || slug(`${stemOf(command)}.${name}`);
-  if (name) item.firstElementChild.remove();
+  const name = item.firstElementChild, command = item.querySelector(":scope>pre");
+  const title = make("h5"), origin = about.cloneNode(true), list = make("ul"), anchor = item.id;
+  name.remove();
+  command?.remove();
   while (!item.firstChild.matches?.("p,div")) title.append(item.firstChild);
-  if (name) title.firstChild.data = title.firstChild.data.trimStart();
+  title.firstChild.data = title.firstChild.data.trimStart();
   for (const line of find(":scope>p", item)) {
     const mark = line.querySelector("i"), names = /(passed:)? ([\w., -]+)/.exec(mark ? mark.nextSibling.data : line.textContent)[2].trim();
     list.append(cellsFor(names, mark ?? make("i", "passed")));
@@ -59,10 +53,10 @@ function makeArticle(item, [, more, ...known], about, command) {
     cell.ariaExpanded = "false";
     if (stale) cell.append(" ", make("b", "stale", "stale"));
   }
-  if (name) origin.prepend(make("code", name), " ");
+  origin.prepend(make("code", name.textContent), " ");
   if (doc) origin.append(" ", typeof doc === "string" ? `· ${doc}` : docs(`d${doc}`));
   const article = make("article", [title, origin, list, ...item.childNodes], item.querySelector(".found>pre") ? "differs" : "");
-  const run = command.replace(/CASE(?=\[ADAPTER\]'$)/, () => name);
+  const run = command?.textContent;
   if (run) article.append(make("pre", run.replace(/\[ADAPTER\](?='$)/, "")));  // pytest runs the case for every adapter
   article.case = { known, run, also, anchor, cells, stale, level: about.dataset.level ?? "must" };
   return article;
@@ -70,15 +64,13 @@ function makeArticle(item, [, more, ...known], about, command) {
 
 const articles = [];
 for (const section of sections) {
-  let about = null, command = "";
+  let about = null;
   const written = new DocumentFragment();
   for (const child of [...section.children].slice(2)) {
     child.remove();
-    if (child.matches("p")) [about, command] = [child, ""];
-    else if (child.matches("h5")) command = form.replace(/FILE(?=\.yaml::CASE\[ADAPTER\]'$)/, () => child.textContent);
-    else if (child.matches("pre")) command = child.textContent;
+    if (child.matches("p")) about = child;
     else for (const item of [...child.children]) {
-      const article = makeArticle(item, data.cases[articles.length], about, command);
+      const article = makeArticle(item, data.cases[articles.length], about);
       article.case.place = articles.push(article) - 1;
       judging.get(section.id).push(article);
       written.append(article);
