@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -24,15 +22,9 @@ from msgspec.structs import replace as with_fields
 from harness.cassettes import CassetteError
 from harness.cassettes.load import load
 from harness.cassettes.redaction.secrets import mask
-from harness.conformance.adapters import FACTS, Adapter, AdapterError
+from harness.conformance.adapters import ADAPTERS, Adapter, AdapterError
 from harness.conformance.adapters.declarations import declared_losses
-from harness.conformance.adapters.named import (
-    TIMEOUT_S,
-    NamedAdapter,
-    adapter_of_target,
-    make_adapter,
-    read_line,
-)
+from harness.conformance.adapters.named import TIMEOUT_S, read_argument
 from harness.conformance.aspect_results import (
     AdapterResults,
     AspectCell,
@@ -54,7 +46,7 @@ from harness.conformance.project import yaml_files
 from harness.conformance.recordings import find_recording
 from harness.conformance.results import encode_item
 from harness.conformance.suite import CASSETTES
-from harness.facts import DeclaredLoss, read_losses
+from harness.facts import read_losses
 from harness.pipeline.replay import choose_provider, is_answer
 from harness.report import ReportError
 from harness.report.aspect_compare import compare_results, comparison_text
@@ -63,12 +55,11 @@ from harness.report.aspect_text import results_text
 from harness.report.files import write_files
 from harness.stream.printable import plural
 
+from .named_adapter import Losses, open_adapter
 from .output import note
 from .record import INTERRUPTED, read_count, read_seconds
 
 RED: Final = 1
-_NAMED: Final = re.compile(r"(?P<name>[a-z0-9]+(?:-[a-z0-9]+)*)\s*=\s*(?P<target>\S.*)")
-_WITH_LEVEL: Final = re.compile(r"(?!(?:serve|run)\s*:)[a-z0-9-]+\s*:\s*[a-z0-9-]+\s*=.*")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -198,10 +189,9 @@ def _judge_one(
     use: LossUse = {}
     day = datetime.now(UTC).date().isoformat()
     secrets = mask()
-    named = AdapterResults(
-        first.name, _target_of(argument), first.version(), argument, day, folder=_folder()
-    )
-    blank = masked(named, secrets)
+    target = argument if argument in ADAPTERS else read_argument(argument, adapters_of()).target
+    unmasked = AdapterResults(first.name, target, first.version(), argument, day, folder=_folder())
+    blank = masked(unmasked, secrets)
     file.begin(blank)
     bar = partial(tqdm, unit=" exchanges", file=sys.stderr, leave=False, disable=None)
     cells, second_turn = [], []
@@ -294,42 +284,15 @@ def read_document(path: Path) -> JudgeResults:
     return decode_results(path.read_bytes(), path.name)
 
 
-def line_of(text: str) -> NamedAdapter | None:
-    """The adapter of an argument with a name of its own; None for any other. Raises
-    `AdapterError`.
-    """
-    if match := _NAMED.fullmatch(text.strip()):
-        return NamedAdapter(match["name"], FACTS, match["target"])
-    return read_line(text) if _WITH_LEVEL.fullmatch(text.strip()) else None
-
-
-def _adapters(
-    text: str, parsed: argparse.Namespace, declared: Mapping[str, tuple[DeclaredLoss, ...]]
-) -> list[Adapter]:
+def _adapters(text: str, parsed: argparse.Namespace, losses: Losses) -> list[Adapter]:
     """The adapter of an argument, once for each job. Raises `AdapterError`."""
-    named = line_of(text)
-    adapters = []
-    for _ in range(parsed.jobs):
-        isolated = parsed.jobs > 1
-        adapter = (
-            make_adapter(named, Path.cwd(), timeout=parsed.timeout, isolated=isolated)
-            if named
-            else adapter_of_target(
-                text, Path.cwd(), adapters_of(), timeout=parsed.timeout, isolated=isolated
-            )
-        )
-        losses = (*declared.get(adapter.name, ()), *declared.get("", ()))
-        adapters.append(replace(adapter, losses=(*adapter.losses, *losses)))
-    return adapters
+    return [
+        open_adapter(text, losses, timeout=parsed.timeout, isolated=parsed.jobs > 1)
+        for _ in range(parsed.jobs)
+    ]
 
 
-def _target_of(text: str) -> str:
-    """The target that an argument names."""
-    named = line_of(text) or adapters_of().get(text)
-    return named.target if named else text
-
-
-def declared_of(given: Sequence[str]) -> Mapping[str, tuple[DeclaredLoss, ...]]:
+def declared_of(given: Sequence[str]) -> Losses:
     """The declared losses by adapter; those of all adapters are under ""."""
     if not given:
         return losses_of()

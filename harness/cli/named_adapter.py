@@ -1,28 +1,44 @@
-"""The option ``--adapter`` of commands that run an adapter on one recording, and its output."""
+"""The adapter that an argument of a command names, and its output on one recording."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from harness.conformance.adapters import Adapter, AdapterError, RunOptions
-from harness.conformance.adapters.named import adapter_of_target
+from harness.conformance.adapters.named import TIMEOUT_S, adapter_of_target
 from harness.conformance.aspects import judge_output
 from harness.conformance.configuration import adapters_of, losses_of
-from harness.facts import json_of_fact
+from harness.facts import DeclaredLoss, json_of_fact
 from harness.stream.exchange import Exchange
+
+Losses = Mapping[str, tuple[DeclaredLoss, ...]]
+"""Name of an adapter → its declared losses."""
+
+
+def open_adapter(
+    text: str, losses: Losses | None = None, *, timeout: float = TIMEOUT_S, isolated: bool = False
+) -> Adapter:
+    """The adapter of an argument, with its declared losses: ``losses``, else the configured ones.
+    Raises `AdapterError`.
+    """
+    adapter = adapter_of_target(text, Path.cwd(), adapters_of(), timeout=timeout, isolated=isolated)
+    declared = losses_for(adapter.name, losses_of() if losses is None else losses)
+    return replace(adapter, losses=(*adapter.losses, *declared))
+
+
+def losses_for(name: str, losses: Losses) -> tuple[DeclaredLoss, ...]:
+    """The declared losses of an adapter, with those of all adapters, which are under ""."""
+    return (*losses.get(name, ()), *losses.get("", ()))
 
 
 def adapter_named(target: str, parsed: argparse.Namespace) -> Adapter:
-    """The adapter of a target, a configured name or a dialect. Raises `AdapterError`."""
-    folder = Path()
-    adapter = adapter_of_target(target, folder, adapters_of(folder))
-    losses = losses_of(folder).get(adapter.name, ())
+    """The adapter of the option ``--adapter``. Raises `AdapterError`."""
     options = RunOptions(provider=getattr(parsed, "provider", None))
-    return replace(adapter, losses=(*adapter.losses, *losses)).with_options(options)
+    return open_adapter(target).with_options(options)
 
 
 def output_items(adapter: Adapter, exchange: Exchange) -> Iterator[Any]:

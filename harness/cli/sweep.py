@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from glob import has_magic
 from pathlib import Path
@@ -14,8 +14,7 @@ from typing import Any
 from tqdm import tqdm
 
 from harness.cassettes.redaction.secrets import mask
-from harness.conformance.adapters import ADAPTERS, FACTS, Adapter
-from harness.conformance.adapters.named import TIMEOUT_S, adapter_of_target, make_adapter
+from harness.conformance.adapters.named import TIMEOUT_S
 from harness.conformance.configuration import adapters_of
 from harness.conformance.laws import LAWS
 from harness.conformance.masked_output import masked_output
@@ -29,11 +28,11 @@ from harness.conformance.sweep.parts import Part
 from harness.conformance.sweep.run import Sweep, plan_sweep, run_sweep
 from harness.conformance.sweep.summary import Summary
 from harness.dialects import DEFAULT_DIALECT
-from harness.facts import DeclaredLoss
 from harness.report.sweep_page import PAGE, most_frequent, sweep_page
 from harness.stream.printable import printable
 
-from .judge import RED, declared_of, line_of
+from .judge import RED, declared_of
+from .named_adapter import Losses, losses_for, open_adapter
 from .output import note
 from .record import INTERRUPTED, read_count, read_seconds
 
@@ -186,22 +185,15 @@ def _count(bar: Any, part: Part, now: bool) -> None:
         bar.refresh()
 
 
-def _target(text: str, declared: Mapping[str, Sequence[DeclaredLoss]], timeout: float) -> Target:
+def _target(text: str, declared: Losses, timeout: float) -> Target:
     """The adapter of an argument, as every process can make it. Raises `AdapterError`."""
-    named = line_of(text) or (None if text in ADAPTERS else adapters_of().get(text))
-    adapter: Adapter = (
-        make_adapter(named, Path.cwd(), timeout=timeout, isolated=True)
-        if named
-        else adapter_of_target(text, Path.cwd(), {}, timeout=timeout, isolated=True)
-    )
+    adapter = open_adapter(text, {}, timeout=timeout, isolated=True)
     try:
         version = adapter.version()
     finally:
         adapter.close()
-    losses = (*declared.get(adapter.name, ()), *declared.get("", ()))
-    dialect = named.dialect if named else "" if text in ADAPTERS else FACTS
-    target = named.target if named else text
-    return Target(target, adapter.name, version, dialect, ", ".join(map(str, losses)))
+    losses = ", ".join(map(str, losses_for(adapter.name, declared)))
+    return Target(str(adapters_of().get(text, text)), adapter.name, version, losses)
 
 
 def _lines(summary: Summary, settings: Settings) -> list[str]:

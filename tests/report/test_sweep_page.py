@@ -9,7 +9,7 @@ from harness.conformance.sweep.summary import Summary
 from harness.conformance.sweep.verdict import Verdict
 from harness.report.sweep_page import MOST_REASONS, page_values, sweep_page
 
-SETTINGS = Settings(Target("shop:replay", "shop", "2.1", "facts"))
+SETTINGS = Settings(Target("shop:replay", "shop", "2.1"))
 
 
 def row(number: int, **fields: object) -> Verdict:
@@ -68,7 +68,7 @@ def test_the_same_results_give_the_same_page() -> None:
 
 
 def test_changes_against_a_baseline_have_a_table() -> None:
-    settings = Settings(SETTINGS.adapter, Target("old:replay", "old", "1", "facts"))
+    settings = Settings(SETTINGS.adapter, Target("old:replay", "old", "1"))
     changed = row(1, worse=("text",), better=("usage",), against="old 1")
     page = sweep_page(Summary.of([changed]), settings, [])
     assert "Compared with old 1: only what that keeps" in page

@@ -84,4 +84,4 @@ def replay(exchange):
 def write_shim(folder: Path, name: str, change: str = "") -> Target:
     """A user's adapter that adds ``change`` to the end of its text."""
     (folder / f"{name}.py").write_text(SHIM.format(change=change), encoding="utf-8")
-    return Target(f"{name}:replay", name, "1", "facts")
+    return Target(f"{name}:replay", name, "1")

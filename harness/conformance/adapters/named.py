@@ -75,6 +75,9 @@ class NamedAdapter:
     dialect: str
     target: str
 
+    def __str__(self) -> str:
+        return f"{self.name}: {self.dialect} = {self.target}"
+
 
 class Asker(Protocol):
     """A target that can be asked; each question gets a reply within the time limit."""
@@ -103,6 +106,24 @@ def read_line(line: str) -> NamedAdapter:
     return named
 
 
+def read_argument(text: str, configured: Mapping[str, NamedAdapter]) -> NamedAdapter:
+    """The adapter that an argument of a command names: a configured one, a line as in the
+    configuration, ``NAME = TARGET`` or a target alone; the last two are judged by their facts.
+    Raises `AdapterError`.
+    """
+    if text in configured:
+        return configured[text]
+    if _read_target(text) is not None:
+        return NamedAdapter(_name_of(text), FACTS, text)
+    if "=" in text:
+        named, has_level = read_line(text), ":" in text.partition("=")[0]
+        return named if has_level else replace(named, dialect=FACTS)
+    known = ", ".join([*ADAPTERS, *configured])
+    raise AdapterError(
+        f"{text!r} names no adapter; expected one of {known}, or a target: {_TARGETS}"
+    )
+
+
 def adapter_of_target(
     target: str,
     folder: Path,
@@ -111,19 +132,12 @@ def adapter_of_target(
     timeout: float = TIMEOUT_S,
     isolated: bool = False,
 ) -> Adapter:
-    """The adapter that an argument of a command names: one of our dialects, a configured adapter,
-    or a target, which is judged by its facts. Raises `AdapterError`.
+    """The adapter that an argument of a command names: one of our dialects, or as `read_argument`
+    says. Raises `AdapterError`.
     """
     if target in ADAPTERS:
         return ADAPTERS[target]
-    named = configured.get(target)
-    if named is None:
-        if _read_target(target) is None:
-            known = ", ".join([*ADAPTERS, *configured])
-            raise AdapterError(
-                f"{target!r} names no adapter; expected one of {known}, or a target: {_TARGETS}"
-            )
-        named = NamedAdapter(_name_of(target), FACTS, target)
+    named = read_argument(target, configured)
     return make_adapter(named, folder, timeout=timeout, isolated=isolated)
 
 

@@ -22,7 +22,7 @@ from harness.stream.exchange import Exchange
 from harness.stream.printable import printable, shorten
 
 from ..adapters import EVENTS, Adapter, AdapterError, RunOptions
-from ..adapters.named import TIMEOUT_S, NamedAdapter, adapter_of_target, make_adapter
+from ..adapters.named import TIMEOUT_S, adapter_of_target
 from ..aspects import ExchangeJudgement, compare_output, variants_of_wire
 from ..laws import LAWS
 from ..laws.judge import LawCell, judge_law
@@ -40,14 +40,12 @@ _MODEL: Final = re.compile(rb'"model_?[vV]ersion"\s*:\s*"([^"\\]{1,200})"')
 class Target:
     """An adapter as text, so that any process can make it.
 
-    ``text``: a dialect or a target. ``dialect``: the event model whose expectations apply to it.
-    ``losses``: its declared losses.
+    ``text``: an argument of a command that needs no configuration. ``losses``: its declared losses.
     """
 
     text: str
     name: str
     version: str
-    dialect: str = ""
     losses: str = ""
 
     @property
@@ -104,14 +102,13 @@ def _masked(row: Verdict, guard: Mask) -> Verdict:
 @lru_cache(maxsize=8)
 def open_adapter(target: Target, settings: Settings) -> Adapter:
     """The adapter of a target, made once in each process. Raises `AdapterError`."""
-    folder, isolated = Path(settings.folder), settings.isolated
-    if target.dialect:
-        named = NamedAdapter(target.name, target.dialect, target.text)
-        adapter = make_adapter(named, folder, timeout=settings.timeout, isolated=isolated)
-    else:
-        adapter = adapter_of_target(
-            target.text, folder, {}, timeout=settings.timeout, isolated=isolated
-        )
+    adapter = adapter_of_target(
+        target.text,
+        Path(settings.folder),
+        {},
+        timeout=settings.timeout,
+        isolated=settings.isolated,
+    )
     return replace(adapter, losses=(*adapter.losses, *read_losses(target.losses)))
 
 
