@@ -98,10 +98,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             " whole, pieces; a cell shows the worst; default: recorded)"
         ),
     )
-    page = "write a page to this folder (default: none)"
-    parser.add_argument("--report", type=Path, metavar="DIR", help=page)
-    cells = "write the results to this file as they come (default: none)"
-    parser.add_argument("--json", type=Path, metavar="FILE", help=cells)
+    parser.add_argument(
+        "--report", type=Path, metavar="DIR", help="write a page to this folder (default: none)"
+    )
+    parser.add_argument(
+        "--json",
+        type=Path,
+        metavar="FILE",
+        help="write the results to this file as they come (default: none)",
+    )
     parser.add_argument(
         "--baseline",
         type=Path,

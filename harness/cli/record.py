@@ -74,25 +74,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             " default: the prompts of the case or the cassette)"
         ),
     )
-    source = (
-        "the provider to record from (default: the case's, else the cassette's folder); with"
-        " --missing and --all: only this provider's cassettes"
+    parser.add_argument(
+        "--provider",
+        choices=PROVIDERS,
+        help=(
+            "the provider to record from (default: the case's, else the cassette's folder); with"
+            " --missing and --all: only this provider's cassettes"
+        ),
     )
-    parser.add_argument("--provider", choices=PROVIDERS, help=source)
-    rewrite = (
-        "also overwrite cassettes that were written by hand, imported, or can't be read (default:"
-        " refuse)"
+    parser.add_argument(
+        "--rewrite",
+        action="store_true",
+        help=(
+            "also overwrite cassettes that were written by hand, imported, or can't be read"
+            " (default: refuse)"
+        ),
     )
-    parser.add_argument("--rewrite", action="store_true", help=rewrite)
     parser.add_argument(
         "--unary", action="store_true", help="ask for the answer in one piece, not as a stream"
     )
-    ends = (
-        "also keep incomplete answers with this end (repeatable; default: the ends of the old"
-        " cassette)"
-    )
     parser.add_argument(
-        "--allow-end", action="append", choices=("cut", "reset", "aborted"), default=[], help=ends
+        "--allow-end",
+        action="append",
+        choices=("cut", "reset", "aborted"),
+        default=[],
+        help=(
+            "also keep incomplete answers with this end (repeatable; default: the ends of the old"
+            " cassette)"
+        ),
     )
     add_asking(parser)
     parser.set_defaults(run=_record)
@@ -105,16 +114,23 @@ def add_asking(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="the model to ask (default: the prompt's, then HARNESS_MODEL)",
     )
-    version = (
-        "such as v1beta (default: GOOGLE_GENAI_API_VERSION or CODE_ASSIST_API_VERSION, then the"
-        " client's own)"
+    parser.add_argument(
+        "--api-version",
+        metavar="VERSION",
+        help=(
+            "such as v1beta (default: GOOGLE_GENAI_API_VERSION or CODE_ASSIST_API_VERSION, then the"
+            " client's own)"
+        ),
     )
-    parser.add_argument("--api-version", metavar="VERSION", help=version)
-    server = (
-        "the server to ask (default: GOOGLE_GEMINI_BASE_URL, GOOGLE_VERTEX_BASE_URL or"
-        " CODE_ASSIST_ENDPOINT, then Google's)"
+    parser.add_argument(
+        "--base-url",
+        type=_base_url,
+        metavar="URL",
+        help=(
+            "the server to ask (default: GOOGLE_GEMINI_BASE_URL, GOOGLE_VERTEX_BASE_URL or"
+            " CODE_ASSIST_ENDPOINT, then Google's)"
+        ),
     )
-    parser.add_argument("--base-url", type=_base_url, metavar="URL", help=server)
     parser.add_argument(
         "--project",
         metavar="ID",
@@ -131,18 +147,26 @@ def add_asking(parser: argparse.ArgumentParser) -> None:
         metavar="COMMAND",
         help="gemini-cli, agy: the program and its own arguments (default: gemini, agy)",
     )
-    allowed = (
-        "also keep answers of this HTTP status, 400 or higher (repeatable; default: the statuses of"
-        " the old cassette)"
+    parser.add_argument(
+        "--allow-status",
+        action="append",
+        type=int,
+        default=[],
+        metavar="CODE",
+        help=(
+            "also keep answers of this HTTP status, 400 or higher (repeatable; default: the"
+            " statuses of the old cassette)"
+        ),
     )
     parser.add_argument(
-        "--allow-status", action="append", type=int, default=[], metavar="CODE", help=allowed
+        "--timeout",
+        type=read_seconds,
+        metavar="SECONDS",
+        help=(
+            "give up an answer or a connection attempt after this many seconds without a byte"
+            " (default: 300), and a program after this many seconds in all (default: 600)"
+        ),
     )
-    silence = (
-        "give up an answer or a connection attempt after this many seconds without a byte (default:"
-        " 300), and a program after this many seconds in all (default: 600)"
-    )
-    parser.add_argument("--timeout", type=read_seconds, metavar="SECONDS", help=silence)
     parser.add_argument(
         "--answer-bytes",
         type=int,
@@ -164,11 +188,19 @@ def add_asking(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="at most N tries of one request (default: 4)",
     )
-    requests = "at most N requests in the whole run, retries included (default: 50)"
-    parser.add_argument("--requests", type=read_count, default=50, metavar="N", help=requests)
-    tokens = "at most N output tokens in the whole run, thinking included (default: 50000)"
     parser.add_argument(
-        "--output-tokens", type=read_count, default=50_000, metavar="N", help=tokens
+        "--requests",
+        type=read_count,
+        default=50,
+        metavar="N",
+        help="at most N requests in the whole run, retries included (default: 50)",
+    )
+    parser.add_argument(
+        "--output-tokens",
+        type=read_count,
+        default=50_000,
+        metavar="N",
+        help="at most N output tokens in the whole run, thinking included (default: 50000)",
     )
     add_folders(parser)
 

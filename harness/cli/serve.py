@@ -34,8 +34,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="the port to listen on (default: 0, a free one)",
     )
-    host = "the address to listen on (default: 127.0.0.1, which only this machine can reach)"
-    parser.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help=host)
+    parser.add_argument(
+        "--host",
+        default="127.0.0.1",
+        metavar="ADDRESS",
+        help="the address to listen on (default: 127.0.0.1, which only this machine can reach)",
+    )
     parser.add_argument(
         "--allow-host",
         action="append",
@@ -44,36 +48,53 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a name that clients use for this machine, as host.docker.internal (repeatable;"
         " default: only loopback names)",
     )
-    pace = (
-        "when each read is sent: at its recorded time (recorded), N times as fast (a number N),"
-        " a millisecond apart (step), without waiting (instant)"
+    parser.add_argument(
+        "--pace",
+        default="recorded",
+        metavar="PACE",
+        help=(
+            "when each read is sent: at its recorded time (recorded), N times as fast (a number N),"
+            " a millisecond apart (step), without waiting (instant) (default: recorded)"
+        ),
     )
     parser.add_argument(
-        "--pace", default="recorded", metavar="PACE", help=f"{pace} (default: recorded)"
-    )
-    cuts = (
-        "where bodies are cut into reads: as recorded, nowhere, or after each byte (default:"
-        " recorded)"
+        "--cuts",
+        choices=("recorded", "whole", "bytes"),
+        default="recorded",
+        help=(
+            "where bodies are cut into reads: as recorded, nowhere, or after each byte (default:"
+            " recorded)"
+        ),
     )
     parser.add_argument(
-        "--cuts", choices=("recorded", "whole", "bytes"), default="recorded", help=cuts
+        "--fault",
+        metavar="FAULT",
+        help=(
+            "break answers: cut:N, reset:N or stall:N, after N reads; status:CODE, an error from"
+            " 400 to 599; slow, half a second before each read (default: none)"
+        ),
     )
-    fault = (
-        "cut:N, reset:N or stall:N, after N reads; status:CODE, an error from 400 to 599; slow,"
-        " half a second before each read"
+    parser.add_argument(
+        "--match",
+        choices=("request", "path"),
+        default="request",
+        help=(
+            "which exchange answers: the one recorded for the same request; with path, the next"
+            " with the same method, path and model (default: request)"
+        ),
     )
-    parser.add_argument("--fault", metavar="FAULT", help=f"break answers: {fault} (default: none)")
-    match = (
-        "which exchange answers: the one recorded for the same request; with path, the next with"
-        " the same method, path and model (default: request)"
+    parser.add_argument(
+        "--provider",
+        choices=PROVIDERS,
+        help="the provider of recordings without a request (default: detected from the body)",
     )
-    parser.add_argument("--match", choices=("request", "path"), default="request", help=match)
-    provider = "the provider of recordings without a request (default: detected from the body)"
-    parser.add_argument("--provider", choices=PROVIDERS, help=provider)
     served = {name: dialect.api.path for name, dialect in DIALECTS.items() if dialect.api}
     paths = ", ".join(f"{name}: POST {path}" for name, path in served.items())
-    dialect = f"answer the requests of this event model's own API as well ({paths}; default: no)"
-    parser.add_argument("--dialect", choices=served, help=dialect)
+    parser.add_argument(
+        "--dialect",
+        choices=served,
+        help=(f"answer the requests of this event model's own API as well ({paths}; default: no)"),
+    )
     rules = parser.add_mutually_exclusive_group()
     rules.add_argument(
         "--strict",
