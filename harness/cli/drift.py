@@ -24,8 +24,8 @@ from harness.recording.run import Spent, record_requests
 from harness.stream.generation import TranslationError
 from harness.stream.printable import printable
 
-from .output import note
-from .record import INTERRUPTED, Bar, add_asking, limits_of, settings_of
+from .output import INTERRUPTED, note
+from .record import Bar, add_asking, limits_of, settings_of
 from .record_plan import Plan, find_names, plan_cassette, read_sources
 
 NOTABLE: Final = 1

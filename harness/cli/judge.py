@@ -55,9 +55,9 @@ from harness.report.aspect_text import results_text
 from harness.report.files import write_files
 from harness.stream.printable import plural
 
+from .arguments import read_count, read_seconds
 from .named_adapter import Losses, open_adapter
-from .output import note
-from .record import INTERRUPTED, read_count, read_seconds
+from .output import INTERRUPTED, note
 
 RED: Final = 1
 

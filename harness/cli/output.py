@@ -1,10 +1,14 @@
-"""The messages of a command."""
+"""The messages of a command, and the exit status that several have."""
 
 from __future__ import annotations
 
 import sys
+from typing import Final
 
 from harness.stream.printable import printable
+
+INTERRUPTED: Final = 130
+"""Exit status of a command that Ctrl-C stopped."""
 
 
 def note(message: str) -> None:

@@ -31,7 +31,8 @@ from harness.specs import Case
 from harness.stream.generation import TranslationError
 from harness.stream.printable import plural, printable
 
-from .output import note
+from .arguments import read_count, read_seconds
+from .output import INTERRUPTED, note
 from .record_plan import (
     Plan,
     RecordingSources,
@@ -42,12 +43,10 @@ from .record_plan import (
 )
 
 REFUSED: Final = 1
-INTERRUPTED: Final = 130
 STILL_S: Final = 15.0
 """The number of seconds without progress after which a run without a terminal prints that it is
 still waiting.
 """
-DAY_S: Final = 86_400.0
 ANSWERED: Final = ("recorded", "loopback")
 """Origins of cassettes that can be recorded again; written and imported ones cannot."""
 
@@ -203,30 +202,6 @@ def add_asking(parser: argparse.ArgumentParser) -> None:
         help="at most N output tokens in the whole run, thinking included (default: 50000)",
     )
     add_folders(parser)
-
-
-def read_count(text: str) -> int:
-    """A limit on the command line."""
-    try:
-        number = int(text)
-    except ValueError:
-        number = 0
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not a limit; use a number, 1 or more")
-    return number
-
-
-def read_seconds(text: str) -> float:
-    """A time on the command line."""
-    try:
-        number = float(text)
-    except ValueError:
-        number = 0
-    if not 0 < number <= DAY_S:
-        raise argparse.ArgumentTypeError(
-            f"{text} is not a time; use a number of seconds, above 0 and at most {DAY_S:.0f}"
-        )
-    return number
 
 
 def _base_url(text: str) -> str:

@@ -31,10 +31,10 @@ from harness.dialects import DEFAULT_DIALECT
 from harness.report.sweep_page import PAGE, most_frequent, sweep_page
 from harness.stream.printable import printable
 
+from .arguments import read_count, read_seconds
 from .judge import RED, declared_of
 from .named_adapter import Losses, losses_for, open_adapter
-from .output import note
-from .record import INTERRUPTED, read_count, read_seconds
+from .output import INTERRUPTED, note
 
 
 def add_sweep(parser: argparse.ArgumentParser) -> None:
