@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
-from functools import lru_cache
 from typing import Any, Final
 
 from harness.cassettes import Exchange
@@ -14,19 +13,20 @@ CUT: Final = (
 LEFT: Final = "the client stopped here when this was recorded, so the rest of the answer is unknown"
 
 
-def played(http: Any, exchange: Exchange) -> Any:
-    """The response of the library ``http`` (httpx2 or httpx) for a recorded exchange."""
+def played(library: Any, exchange: Exchange) -> Any:
+    """The response of a client library (`transport.Transports`) for a recorded exchange."""
     headers = [(name, value) for name, values in exchange.headers.items() for value in values]
     extensions = {
         "http_version": b"HTTP/1.1",
         "reason_phrase": exchange.reason_phrase.encode("ascii", "replace"),
     }
-    return http.Response(
-        exchange.status, headers=headers, stream=_player(http)(exchange), extensions=extensions
+    stream = library.player(exchange)
+    return library.http.Response(
+        exchange.status, headers=headers, stream=stream, extensions=extensions
     )
 
 
-class _Player:
+class Player:
     """The body of a recorded exchange, for blocking and for awaiting clients. No asynchronous
     generator, for the reason of `transport._Tee`.
     """
@@ -59,8 +59,3 @@ class _Player:
                 raise self.http.ReadError("[Errno 104] Connection reset by peer")
             case "aborted":
                 raise self.http.ReadError(LEFT)
-
-
-@lru_cache
-def _player(http: Any) -> Any:
-    return type("Player", (_Player, http.SyncByteStream, http.AsyncByteStream), {"http": http})

@@ -24,7 +24,7 @@ from urllib.request import getproxies, proxy_bypass
 from harness.cassettes import Request
 from harness.stream.events import End
 
-from .playback import played
+from .playback import Player, played
 from .settings import MissingLibrary
 from .tape import InFlightExchange, Tape
 
@@ -41,13 +41,19 @@ _PYTHON: Final = Path(os.__file__).parent
 
 
 class Transports:
-    """The transports of one client library: ``library`` is ``httpx2`` or ``httpx``."""
+    """The classes for one client library: ``library`` is ``httpx2`` or ``httpx``. ``sync`` and
+    ``asynchronous`` make a transport of a `Tape`, the others are for one response.
+    """
 
     def __init__(self, library: str) -> None:
         self.http: Any = import_module(library)
-        kinds = (_Transport, self.http.BaseTransport, self.http.AsyncBaseTransport)
-        self.sync: Any = type("Transport", kinds, {"__module__": __name__, "http": self.http})
+        http, streams = self.http, (self.http.SyncByteStream, self.http.AsyncByteStream)
+        kinds = (_Transport, http.BaseTransport, http.AsyncBaseTransport)
+        self.sync: Any = type("Transport", kinds, {"__module__": __name__, "library": self})
         self.asynchronous: Any = self.sync
+        self.tee: Any = type("Tee", (_Tee, *streams), {"http": http})
+        self.player: Any = type("Player", (Player, *streams), {"http": http})
+        self.headers: Any = type("Headers", (_WatchedHeaders, http.Headers), {})
 
 
 def http_library() -> str:
@@ -76,7 +82,7 @@ def transports(library: str) -> Transports:
 class _Transport:
     """A transport for blocking and for awaiting clients."""
 
-    http: Any
+    library: Transports
 
     def __init__(self, source: Tape) -> None:
         self.source = source
@@ -84,23 +90,25 @@ class _Transport:
         self._pools: dict[asyncio.AbstractEventLoop | None, dict[str | None, Any]] = {}
         self._proxies = getproxies()
         if source.live:
-            _tls(self.http)  # slow, so it is done before the client waits for its first answer
+            _tls(
+                self.library.http
+            )  # slow, so it is done before the client waits for its first answer
 
     def handle_request(self, request: Any) -> Any:
-        return handle(self.http, self.source, self._send, request)
+        return handle(self.library, self.source, self._send, request)
 
     async def handle_async_request(self, request: Any) -> Any:
-        return await handle_async(self.http, self.source, self._send_async, request)
+        return await handle_async(self.library, self.source, self._send_async, request)
 
     def _send(self, request: Any) -> Any:
-        return self._inner(None, self.http.HTTPTransport, request).handle_request(request)
+        return self._inner(None, self.library.http.HTTPTransport, request).handle_request(request)
 
     async def _send_async(self, request: Any) -> Any:
         for other in list(self._pools):
             if other and other.is_closed():  # its pool refers to it, and cannot be closed any more
                 self._pools.pop(other, None)
-        inner = self._inner(asyncio.get_running_loop(), self.http.AsyncHTTPTransport, request)
-        return await inner.handle_async_request(request)
+        loop, kind = asyncio.get_running_loop(), self.library.http.AsyncHTTPTransport
+        return await self._inner(loop, kind, request).handle_async_request(request)
 
     def _inner(
         self, loop: asyncio.AbstractEventLoop | None, kind: Callable[..., Any], request: Any
@@ -109,7 +117,7 @@ class _Transport:
         pool = self._pools.setdefault(loop, {})
         proxy = _proxy(self._proxies, request.url)
         if proxy not in pool:
-            pool[proxy] = kind(verify=_tls(self.http), proxy=proxy)
+            pool[proxy] = kind(verify=_tls(self.library.http), proxy=proxy)
         return pool[proxy]
 
     def close(self) -> None:
@@ -133,58 +141,51 @@ def _proxy(proxies: dict[str, str], url: Any) -> str | None:
     return None if proxy is None or proxy_bypass(url.host) else proxy
 
 
-def handle(http: Any, source: Tape, send: Callable[[Any], Any], request: Any) -> Any:
+def handle(library: Transports, source: Tape, send: Callable[[Any], Any], request: Any) -> Any:
     """The library's response: the source's answer, or the network's (``send``), which is recorded
     while the client reads it.
     """
     request.read()
     asked = _request(request)
-    answer = source.answer(asked)
-    if answer is not None:
-        return played(http, answer)
+    if answer := source.answer(asked):
+        return played(library, answer)
     exchange = source.begin(asked)
-    with _failures(http, source, exchange):
-        response = send(_limited(http, source, request))
-    return _recorded(http, source, exchange, response)
+    with _asking(library.http, source, exchange, request):
+        response = send(request)
+    return _recorded(library, source, exchange, response)
 
 
 async def handle_async(
-    http: Any, source: Tape, send: Callable[[Any], Awaitable[Any]], request: Any
+    library: Transports, source: Tape, send: Callable[[Any], Awaitable[Any]], request: Any
 ) -> Any:
     """`handle` for an asyncio client."""
     await request.aread()
     asked = _request(request)
-    answer = source.answer(asked)
-    if answer is not None:
-        return played(http, answer)
+    if answer := source.answer(asked):
+        return played(library, answer)
     exchange = source.begin(asked)
-    with _failures(http, source, exchange):
-        response = await send(_limited(http, source, request))
-    return _recorded(http, source, exchange, response)
+    with _asking(library.http, source, exchange, request):
+        response = await send(request)
+    return _recorded(library, source, exchange, response)
 
 
-def _recorded(http: Any, source: Tape, exchange: InFlightExchange, response: Any) -> Any:
+def _recorded(library: Transports, source: Tape, exchange: InFlightExchange, response: Any) -> Any:
     """The network's response, which is recorded while the client reads it."""
     phrase = response.extensions.get("reason_phrase", b"").decode("ascii", "replace")
     exchange.answered(response.status_code, headers_by_name(response.headers.raw), phrase)
-    response.headers = _watched(http)(response.headers, exchange)
-    response.stream = _tee(http)(response, exchange, partial(_reason, http, source))
+    response.headers = library.headers(response.headers, exchange)
+    response.stream = library.tee(response, exchange, partial(_reason, library.http, source))
     return response
 
 
-def _limited(http: Any, source: Tape, request: Any) -> Any:
-    """The request with the source's time limit. The client's own limit might add a header."""
-    if source.silence_s is not None:
-        request.extensions = {
-            **request.extensions,
-            "timeout": http.Timeout(source.silence_s).as_dict(),
-        }
-    return request
-
-
 @contextmanager
-def _failures(http: Any, source: Tape, exchange: InFlightExchange) -> Iterator[None]:
-    """Records why a request gets no answer."""
+def _asking(http: Any, source: Tape, exchange: InFlightExchange, request: Any) -> Iterator[None]:
+    """Sets the source's time limit, because the client's own might add a header, and records why a
+    request gets no answer.
+    """
+    if source.silence_s is not None:
+        limit = http.Timeout(source.silence_s).as_dict()
+        request.extensions = {**request.extensions, "timeout": limit}
     try:
         yield
     except http.TransportError as error:
@@ -203,21 +204,19 @@ def _reason(http: Any, source: Tape, error: BaseException) -> str:
 
 def patches(library: str, source: Tape) -> list[tuple[Any, str, Callable[..., Any]]]:
     """Patches of a library's own transports for a vcrpy cassette: class, method, replacement."""
-    http = transports(library).http
-    send, send_async = (
-        http.HTTPTransport.handle_request,
-        http.AsyncHTTPTransport.handle_async_request,
-    )
+    ours = transports(library)
+    sync, asynchronous = ours.http.HTTPTransport, ours.http.AsyncHTTPTransport
+    send, send_async = sync.handle_request, asynchronous.handle_async_request
 
     def handle_request(transport: Any, request: Any) -> Any:
-        return handle(http, source, partial(send, transport), request)
+        return handle(ours, source, partial(send, transport), request)
 
     async def handle_async_request(transport: Any, request: Any) -> Any:
-        return await handle_async(http, source, partial(send_async, transport), request)
+        return await handle_async(ours, source, partial(send_async, transport), request)
 
     return [
-        (http.HTTPTransport, "handle_request", handle_request),
-        (http.AsyncHTTPTransport, "handle_async_request", handle_async_request),
+        (sync, "handle_request", handle_request),
+        (asynchronous, "handle_async_request", handle_async_request),
     ]
 
 
@@ -379,13 +378,3 @@ def _is_users(file: str) -> bool:
     """Whether code is a user's: neither installed nor Python's own."""
     path = Path(file)
     return _INSTALLED.isdisjoint(path.parts) and not path.is_relative_to(_PYTHON)
-
-
-@lru_cache
-def _watched(http: Any) -> Any:
-    return type("Headers", (_WatchedHeaders, http.Headers), {})
-
-
-@lru_cache
-def _tee(http: Any) -> Any:
-    return type("Tee", (_Tee, http.SyncByteStream, http.AsyncByteStream), {"http": http})
