@@ -31,7 +31,7 @@ def saving(folder: Path) -> dict[str, float]:
     journal.put(Ended(1, exchange.end))
     journal.close()
     written = process_time()
-    journal.discard()
+    journal.end(None)
     guard().encode(Cassette((exchange,), origin), "cassette.yaml")
     return {
         "journal": 1e6 * (written - started) / READS,

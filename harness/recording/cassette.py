@@ -175,40 +175,33 @@ def use_cassette(
     )
     use_format(recorder, guard)
     persister = _Rewriter if mode == "rewrite" else Persister
-    journal: JournalWriter | None = None
-    try:
-        with (
-            ExitStack() as until_saved,
-            recorder.use_cassette(str(path), persister=persister) as cassette,
-        ):
-            if cassette.rewound:
-                yield Playback(name or str(path), cassette, redactor, recorded_by)
-                return
-            before = stamp_of(path)
-            guard()  # raises before any request if this machine's secrets can't be read
-            journal = JournalWriter(
-                path,
-                lambda request: (
-                    origin_of([request], tape.origin),
-                    _guard(redactor, [request], keys),
-                ),
-                partial(filtered, cassette),
-            )
-            tape.listener = journal.put
-            journal.start()
-            yield tape
-            refuse_errors(tape.exchanges(), allow_status)
-            refuse_broken(tape.answered(), allow_end)
-            refuse_unread(tape.answered(), redactor.kept_headers)
-            until_saved.enter_context(unchanged(path, before))
-            append(tape.exchanges(), cassette, tape.origin)
-            journal.close()
-    except BaseException as error:
-        if journal:
-            journal.failed(error)
-        raise
-    if journal and tape.in_flight:
-        journal.complete()
+    with (
+        ExitStack() as until_saved,
+        recorder.use_cassette(str(path), persister=persister) as cassette,
+    ):
+        if cassette.rewound:
+            yield Playback(name or str(path), cassette, redactor, recorded_by)
+            return
+        before = stamp_of(path)
+        guard()  # raises before any request if this machine's secrets can't be read
+        journal = JournalWriter(
+            path,
+            lambda request: (
+                origin_of([request], tape.origin),
+                _guard(redactor, [request], keys),
+            ),
+            partial(filtered, cassette),
+        )
+        until_saved.push(lambda _, error, __: journal.end(error))
+        tape.listener = journal.put
+        journal.start()
+        yield tape
+        refuse_errors(tape.exchanges(), allow_status)
+        refuse_broken(tape.answered(), allow_end)
+        refuse_unread(tape.answered(), redactor.kept_headers)
+        until_saved.enter_context(unchanged(path, before))
+        append(tape.exchanges(), cassette, tape.origin)
+        journal.close()
 
 
 def _check_file(path: Path, name: str, mode: Mode) -> None:

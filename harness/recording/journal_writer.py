@@ -82,6 +82,7 @@ class JournalWriter:
         self._facts: SimpleQueue[Fact | None] = SimpleQueue()
         self._closing = threading.Event()
         self._thread: threading.Thread | None = None
+        self._answered = False
         self.put: Final[Callable[[Fact], None]] = self._facts.put
 
     def start(self) -> None:
@@ -99,28 +100,18 @@ class JournalWriter:
             self._thread.join()
             self._thread = None
 
-    def discard(self) -> None:
-        """Close and delete the journal: it must not be kept."""
-        self.close()
-        self._file.delete()
-        self._file.close()
-
-    def complete(self) -> None:
-        """Close and delete the journal, and those that earlier recordings left: the cassette is
-        saved.
+    def end(self, error: BaseException | None) -> None:
+        """Close and delete the journal if the cassette is saved, or if it must not be kept. After
+        any other error the journal stays, and a note of the error names it. A saved cassette
+        replaces the journals that earlier recordings left, too.
         """
-        self.discard()
-        delete_left(self._path)
-
-    def failed(self, error: BaseException) -> None:
-        """Close the journal of a recording that failed: it is named in a note of the error, or
-        deleted if it must not be kept.
-        """
-        if isinstance(error, SecretFound):
-            self.discard()
         self.close()
+        if error is None or isinstance(error, SecretFound):
+            self._file.delete()
         self._file.close()
-        if self._file.path:
+        if error is None and self._answered:
+            delete_left(self._path)
+        if error is not None and self._file.path:
             error.add_note(kept(self._file.path, self._path))
 
     def _run(self) -> None:
@@ -133,6 +124,7 @@ class JournalWriter:
             # If the thread is late, all waiting facts are written together.
             while facts[-1] is not None and len(facts) < TOGETHER and not self._facts.empty():
                 facts.append(self._facts.get())
+            self._answered |= any(isinstance(fact, Answered) for fact in facts)
             try:
                 if not file.stopped:
                     lines.add([fact for fact in facts if fact is not None])

@@ -62,7 +62,7 @@ class _Context(CassetteContextDecorator):  # type: ignore[misc]  # vcrpy has no 
     def __exit__(self, *raised: Any) -> None:
         super().__exit__(*raised)
         if raised[1] is not None and self._cassette.journal:
-            self._cassette.journal.failed(raised[1])
+            self._cassette.journal.end(raised[1])
 
 
 class StreamingCassette(VcrCassette):  # type: ignore[misc]  # vcrpy has no types
@@ -134,10 +134,8 @@ class StreamingCassette(VcrCassette):  # type: ignore[misc]  # vcrpy has no type
                 super()._save(force=force)
         except Exception as error:  # noqa: BLE001  # `_Context` raises it
             self.failure = error
-        if self.journal and self.failure:
-            self.journal.failed(self.failure)
-        elif self.journal and recorded:
-            self.journal.complete()
+        if self.journal:
+            self.journal.end(self.failure)
 
 
 class _VcrTape(Tape):

@@ -313,7 +313,7 @@ def test_reads_that_wait_are_written_together(
     (exchange,) = read_journal(journal.read_bytes(), "c").exchanges
     assert list(exchange.reads) == reads
     assert len(scans) < 20
-    written.discard()
+    written.end(None)
 
 
 @pytest.mark.slow
