@@ -77,6 +77,8 @@ class Driver(Protocol):
     """Sends requests to one provider; the recording that it was made for records the exchanges."""
 
     def ask(self, ask: GenerateAsk) -> None:
-        """Send a request and read the whole answer. An error answer raises nothing."""
+        """Send a request and read the whole answer. Raises `ReplayError` for a fault of the user;
+        any error of the client counts only if nothing was recorded.
+        """
 
     def close(self) -> None: ...
