@@ -12,7 +12,6 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
 from typing import Final, Self
 
 from harness.cassettes import CassetteError, Exchange
@@ -348,12 +347,7 @@ class Bar:
             threading.Thread(target=self._say_still, name="harness-still", daemon=True).start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self._over.set()
         self._bar.close()
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Collection
-from types import TracebackType
 from typing import Final, Self
 
 from .callers import Callers
@@ -54,12 +53,7 @@ class Listener:
             raise self._failure
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self.stop()
         if self._thread is not None:
             self._thread.join()

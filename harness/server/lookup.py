@@ -55,7 +55,6 @@ class Finder:
         self._index = RequestIndex([item.exchange for item in placed], again=True)
         self._by_request = match == "request"
         self._queues: dict[_Key, list[int]] = {}
-        self._last: dict[_Key, int] = {}
         for place in reversed(range(len(placed))):
             exchange = placed[place].exchange
             key, recorded = None, exchange.request
@@ -84,9 +83,7 @@ class Finder:
             keys += [("bare", identity.provider, mode), ("bare", None, mode)]
         for key in keys:
             if queue := self._queues.get(key):
-                self._last[key] = queue.pop()
-            if key in self._last:
-                return self._use(self._last[key])
+                return self._use(queue.pop() if len(queue) > 1 else queue[0])
         return None
 
     def _use(self, place: int | None) -> Exchange | None:

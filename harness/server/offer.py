@@ -14,7 +14,6 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from types import TracebackType
 from typing import Final
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -55,7 +54,7 @@ class Offer(AbstractContextManager["Offer"]):
         *,
         final: bool,
         options: Callable[[], Options],
-        close: Callable[[], None],
+        close: Callable[[], object],
     ) -> None:
         self.base_url = base_url
         self.close = close
@@ -69,12 +68,7 @@ class Offer(AbstractContextManager["Offer"]):
         self._histories: list[int] = []
         self._stored = StoredInteractions((), options())
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self.close()
 
     @property

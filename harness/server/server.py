@@ -9,7 +9,7 @@ import asyncio
 import re
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -56,7 +56,6 @@ class Server(Listener):
         **options: Any,
     ) -> None:
         super().__init__(host, port, allowed_hosts)
-        self._options = options
         self._read = read
         self.misses: list[str] = []
         self._requests: deque[ServedRequest] = deque(maxlen=MAX_REQUESTS)
@@ -65,7 +64,7 @@ class Server(Listener):
         self.warnings: list[str] = []
         self._on_miss = on_miss or self.misses.append
         self._on_warning = on_warning or self.warnings.append
-        self._endpoint = self._make_endpoint([])
+        self._serve([], options)
         self.add(*cassettes)
 
     def add(self, *cassettes: Cassette | str | Path) -> None:
@@ -81,28 +80,27 @@ class Server(Listener):
             for number, exchange in enumerate(cassette.exchanges, 1):
                 known = exchange if exchange.generates else with_provider(exchange)
                 added.append(PlacedExchange(known, name, number))
-        self._endpoint = self._make_endpoint([*self._endpoint.placed, *added])
+        self._serve([*self._endpoint.placed, *added], self._options)
 
-    def _make_endpoint(self, placed: Sequence[PlacedExchange]) -> Endpoint:
-        options = read_options(**self._options)
-        return Endpoint(placed, options, self._on_miss, self._on_warning, self.callers)
+    def _serve(self, placed: Sequence[PlacedExchange], options: Mapping[str, Any]) -> None:
+        """Serve these exchanges with these options. Raises before anything changes."""
+        self._endpoint = Endpoint(
+            placed, read_options(**options), self._on_miss, self._on_warning, self.callers
+        )
+        self._options = options
 
     def behave(self, **options: Any) -> None:
         """Change ``pace``, ``cuts``, ``fault``, ``match``, ``provider``, ``dialect`` or
         ``strictness`` from the next request; other options stay.
         """
-        read_options(**{**self._options, **options})  # raises before anything changes
-        self._options = {**self._options, **options}
-        self._endpoint = self._make_endpoint(self._endpoint.placed)
+        self._serve(self._endpoint.placed, {**self._options, **options})
 
     def clear(self, **options: Any) -> None:
         """Remove all cassettes and misses, and use these options."""
-        read_options(**options)  # raises before anything changes
-        self._options = options
+        self._serve([], options)
         self.misses.clear()
         self.warnings.clear()
         self._requests.clear()
-        self._endpoint = self._make_endpoint([])
 
     def offer(self, *exchanges: Exchange, final: bool = False) -> Offer:
         """Serve one exchange to one adapter under test, at a base URL of its own; call this while
@@ -123,12 +121,9 @@ class Server(Listener):
             exchanges,
             final=final,
             options=lambda: self._endpoint.options,
-            close=lambda: self._withdraw(name),
+            close=lambda: self._offers.pop(name, None),
         )
         return offer
-
-    def _withdraw(self, name: str) -> None:
-        self._offers.pop(name, None)
 
     @property
     def token(self) -> str:
@@ -162,7 +157,7 @@ class Server(Listener):
         if offer is not None:
             answer, entry = offer.answer(request)
         else:
-            if self._is_closed(name):
+            if name and 0 < int(name[1:]) <= self._offered:
                 note = f"the offer /{name} is closed; this request comes too late"
                 answer = replace(error_answer(request, 404, note), notes=(note,))
             else:
@@ -173,6 +168,3 @@ class Server(Listener):
         self._requests.append(entry)
         answer = replace(answer, headers=moved(answer.headers, self.base_url))
         return answer, endpoint.options
-
-    def _is_closed(self, name: str) -> bool:
-        return bool(name) and 0 < int(name[1:]) <= self._offered
