@@ -18,8 +18,8 @@ from binascii import a2b_base64
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from itertools import accumulate, islice
-from typing import Any, Final
+from itertools import accumulate
+from typing import Final
 
 Span = tuple[int, int]
 """Start and end of some bytes."""
@@ -64,8 +64,6 @@ _CONTROLS: Final = b"0abefnrtvNLP_"
 _BASE64: Final = re.compile(rb"[0-9A-Za-z+/]{11,}")  # 11 characters hold 8 bytes
 _WORD: Final = re.compile(b" (" + b"[^ ]" * 11 + b"[^ ]*)")
 """The same in a text in which every other character is a blank: in a third of the time."""
-_TOGETHER: Final = 4096
-"""The texts of a stream that are looked at together."""
 _ENDS: Final = (b"CgAK", b"AAACgAK", b"AACgAK", b"ACgAK")
 """The padding that is added to a run of base64 before it is decoded, by the length of the run
 modulo 4. It fills the last group of four characters, and decodes to a zero byte between two line
@@ -147,42 +145,20 @@ def _joined_texts(data: bytes, pattern: re.Pattern[bytes], window: int) -> Itera
     that continues in another text.
     """
     plain, overlap = Reading(data), window // 8
-    if len(data) <= overlap:
-        yield from _whole_texts(plain, pattern)
-        return
     spans: list[Span] = []
     size = low = 0
-    matches = pattern.finditer(data)
-    while batch := [match.span(pattern.groups) for match in islice(matches, _TOGETHER)]:
-        sizes = [stop - start for start, stop in batch]
-        if max(sizes) <= overlap and size + sum(sizes) < window:
-            spans += batch
-            size += sum(sizes)
-            continue
-        for start, stop in batch:
-            spans.append((start, min(stop, start + overlap)))
-            size += spans[-1][1] - start
-            if stop - start > overlap or size >= window:
-                if len(spans) > 1:
-                    yield _cut_out(plain, spans, low, size - overlap + overlap // 4)
-                is_long = stop - start > overlap
-                spans = [(stop - overlap, stop)] if is_long else _tail(spans, overlap)
-                size, low = overlap, overlap // 4
+    for match in pattern.finditer(data):
+        start, stop = match.span(pattern.groups)
+        is_long = stop - start > overlap
+        spans.append((start, start + overlap if is_long else stop))
+        size += spans[-1][1] - start
+        if is_long or size >= window:
+            if len(spans) > 1:
+                yield _cut_out(plain, spans, low, size - overlap + overlap // 4)
+            spans = [(stop - overlap, stop)] if is_long else _tail(spans, overlap)
+            size, low = overlap, overlap // 4
     if len(spans) > 1:
         yield _cut_out(plain, spans, low, size)
-
-
-def _whole_texts(source: Reading, pattern: re.Pattern[bytes]) -> Iterator[Reading]:
-    """As `_joined_texts`, for texts that are not long. The positions are calculated on request."""
-
-    def pieces() -> Iterator[Piece]:
-        spans = (match.span(pattern.groups) for match in pattern.finditer(source.text))
-        return ((start, stop - start, stop - start) for start, stop in spans)
-
-    texts: list[Any] = pattern.findall(source.text)
-    if len(texts) > 1:
-        text = b"".join(texts if pattern.groups == 1 else [groups[-1] for groups in texts])
-        yield Reading(text, source, partial(_of_pieces, pieces), in_pieces=True)
 
 
 def _tail(spans: list[Span], size: int) -> list[Span]:
