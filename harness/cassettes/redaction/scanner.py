@@ -253,25 +253,26 @@ def _cut(form: bytes, text: bytes) -> Iterator[Span]:
         if stop < start + len(form) and _GAP_AFTER.match(text, stop):
             yield start, stop
         start = text.find(form[:MIN_LENGTH], stop)
-    stop = len(text)
-    while (start := text.rfind(form[-MIN_LENGTH:], 0, stop)) >= 0:
-        stop = start + MIN_LENGTH
-        before = text[max(stop - len(form), 0) : stop]
-        start = stop - _common(form[::-1], before[::-1])
+    for start, stop in _ends(form, text):
         if stop - start < len(form) and _GAP_BEFORE.search(text[max(start - 5, 0) : start]):
             yield start, stop
-        stop -= 1
 
 
 def _rests(form: bytes, text: bytes) -> Iterator[Span]:
     """The ends of a secret whose beginning was redacted as the value of a name."""
-    stop = text.find(form[-MIN_LENGTH:]) + MIN_LENGTH
-    while stop >= MIN_LENGTH:
-        before = text[max(stop - len(form), 0) : stop]
-        start = stop - _common(form[::-1], before[::-1])
+    for start, stop in _ends(form, text):
         if text.endswith(REDACTED.encode(), 0, start):
             yield start, stop
-        stop = text.find(form[-MIN_LENGTH:], stop) + MIN_LENGTH
+
+
+def _ends(form: bytes, text: bytes) -> Iterator[Span]:
+    """The places of the end of a secret, each with as much of the secret as stands there."""
+    start = text.find(form[-MIN_LENGTH:])
+    while start >= 0:
+        stop = start + MIN_LENGTH
+        before = text[max(stop - len(form), 0) : stop]
+        yield stop - _common(form[::-1], before[::-1]), stop
+        start = text.find(form[-MIN_LENGTH:], start + 1)
 
 
 def _common(first: bytes, second: bytes) -> int:
