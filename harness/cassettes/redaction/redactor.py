@@ -160,23 +160,22 @@ class Redactor:
         self._before_record = before_record
         self.asks_whole: Final = before_record is not None
         """Whether exchanges can be redacted only when they are complete."""
-        names = {*map(str.lower, SECRET_KEYS)}
         own = {key.lower() for key in keys}
+        names = own.union(map(str.lower, SECRET_KEYS))
         self._parameters: Final = SECRET_PARAMETERS | own
-        self._names: Final = tuple(name.encode() for name in (*names, *own))
+        self._names: Final = tuple(name.encode() for name in names)
         self._members: Final = Members(names)
-        self._own_members: Final = Members(own) if own else None
         self._beside: Final = {
             word.encode(): Members(inner) for word, inner in SECRET_BESIDE.items()
         }
         self._words: Final = (*self._names, *self._beside)
         spelled = (re.escape(word).replace(b"k", b"(?:k|%b)" % _KELVIN) for word in self._words)
         self._anything: Final = (*spelled, _ESCAPED_LETTER.pattern)
-        self._assigned: Final = _assignments(names | own, self._parameters)
-        self._printed: Final = _printed(names | own, rb"\"", rb"")
-        self._printed_in_json: Final = _printed(names | own, rb"\\++\"", rb"\"")
+        self._assigned: Final = _assignments(names, self._parameters)
+        self._printed: Final = _printed(names, rb"\"", rb"")
+        self._printed_in_json: Final = _printed(names, rb"\\++\"", rb"\"")
         self._parts: Final = _parts(self._parameters)
-        self._streamed: Final = _streamed(names | own)
+        self._streamed: Final = _streamed(names)
         self._searched = b"", False
 
     def cassette(self, cassette: Cassette) -> Cassette:
@@ -303,8 +302,6 @@ class Redactor:
         words = {word for part in _lowered(body) for word in self._words if word in part}
         if not words.isdisjoint(self._names):
             yield self._members
-            if self._own_members:
-                yield self._own_members
         for word, members in self._beside.items():
             if word in words:
                 yield members
@@ -314,7 +311,7 @@ class Redactor:
         for members in self._members_in(body):
             container = members.find(body)
             spans += [(start, stop, REDACTED.encode()) for start, stop in container.strings]
-            if members in (self._members, self._own_members):
+            if members is self._members:
                 spans += [(start, stop, b"0") for start, stop in container.numbers]
         return _outer(spans)
 
