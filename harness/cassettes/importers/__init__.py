@@ -16,8 +16,7 @@ from harness.stream.exchange import Cassette, CassetteError
 
 from ..yaml import MAX_BYTES
 from .bare_body import BARE_SSE
-from .content import Content
-from .format import Format
+from .content import Content, Format
 from .unsupported import UNREAD, describe
 
 FORMATS: Final[tuple[Format, ...]] = tuple(

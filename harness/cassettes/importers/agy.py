@@ -15,8 +15,7 @@ from harness.providers import EXIT_CODE, PROGRAM, STDERR, detect_provider
 from harness.stream.exchange import Cassette, CassetteError, Exchange
 
 from .build import build_cassette, build_exchange
-from .content import Content
-from .format import Format
+from .content import Content, Format
 
 _MARK: Final = re.compile(rb'"event"\s*:|"conversation_id"\s*:')
 _RESULT: Final = re.compile(rb'"event"\s*:\s*"result"')

@@ -12,8 +12,7 @@ from typing import Any, Final
 from harness.stream.exchange import Cassette, CassetteError
 
 from .build import build_cassette, build_exchange
-from .content import Content, parse_json
-from .format import Format
+from .content import Content, Format, parse_json
 from .unsupported import is_known_wire, unread_kind
 
 _SSE: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:data|event|id|retry)?:")

@@ -13,8 +13,7 @@ from typing import Any, Final
 from harness.stream.exchange import Cassette, CassetteError, Exchange
 
 from .build import body_bytes, build_cassette, build_exchange
-from .content import Content, as_shape, parse_json
-from .format import Format
+from .content import Content, Format, as_shape, parse_json
 
 _JSON: Final = {"Content-Type": "application/json; charset=UTF-8"}
 

@@ -25,8 +25,7 @@ from .build import (
     build_exchange,
     build_request,
 )
-from .content import Content, each
-from .format import Format
+from .content import Content, Format, each
 
 
 class _Body(Struct):

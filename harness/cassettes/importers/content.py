@@ -1,4 +1,5 @@
-"""The content of a file of an unknown format, as text, JSON, YAML or lines.
+"""The content of a file of an unknown format, as text, JSON, YAML or lines, and the import formats,
+which read it.
 
 Each view is made once, when a format first asks for it. JSON numbers that Python would write
 otherwise (``1.10``, ``1E5``, integers of 20 digits, ``-0``) become `msgspec.Raw`, so that
@@ -13,6 +14,7 @@ import re
 from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cached_property
 from io import BytesIO
 from itertools import islice
@@ -20,7 +22,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from harness.stream.exchange import CassetteError
+from harness.stream.exchange import Cassette, CassetteError
 
 from ..validation import msgspec_fault
 from ..yaml import MAX_BYTES, YamlError, parse
@@ -196,6 +198,21 @@ class Content:
     def shaped(self, shape: type[Shape]) -> Shape:
         """`document` as ``shape``; raises `CassetteError` with the place that does not fit."""
         return as_shape(self.document, shape)
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """An import format: a row of the table `FORMATS`.
+
+    ``name`` is short and unique; ``title`` is the name in messages. ``recognises`` is cheap, and
+    does not raise for content of another format. ``read`` raises `CassetteError` for content that
+    is damaged.
+    """
+
+    name: str
+    title: str
+    recognises: Callable[[Content], bool]
+    read: Callable[[Content], Cassette]
 
 
 def as_shape(value: Any, shape: type[Shape], where: str = "") -> Shape:

@@ -13,8 +13,7 @@ from typing import Any, Final
 from harness.stream.exchange import Cassette
 
 from .build import build_cassette, build_exchange
-from .content import Content
-from .format import Format
+from .content import Content, Format
 
 _OPENS: Final = re.compile(rb'\{\s*"(?:session_id|response|stats|error)"')
 _LOOK: Final = 64 * 1024

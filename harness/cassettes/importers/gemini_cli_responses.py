@@ -15,8 +15,7 @@ from msgspec import Struct
 from harness.stream.exchange import CassetteError, Exchange
 
 from .build import build_exchange, join_responses, read_with
-from .content import Content, as_shape, parse_json
-from .format import Format
+from .content import Content, Format, as_shape, parse_json
 
 _METHODS: Final = frozenset(
     {"generateContent", "generateContentStream", "countTokens", "embedContent"}

@@ -12,8 +12,7 @@ from harness.providers import detect_provider
 from harness.stream.exchange import Cassette
 
 from .build import build_cassette, build_exchange
-from .content import Content
-from .format import Format
+from .content import Content, Format
 
 _EVENT: Final = re.compile(
     rb'\{\s*"type":\s*"(?:init|message|tool_use|tool_result|error|result)",\s*"timestamp":\s*"([^"]{4,40})"'

@@ -24,8 +24,7 @@ from .build import (
     join_responses,
     read_with,
 )
-from .content import Content, each
-from .format import Format
+from .content import Content, Format, each
 
 _PREFIXES: Final = {
     "{MLDEV_URL_PREFIX}": "https://generativelanguage.googleapis.com/v1beta",

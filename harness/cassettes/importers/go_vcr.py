@@ -21,8 +21,7 @@ from .build import (
     build_request,
     read_with,
 )
-from .content import Content, each
-from .format import Format
+from .content import Content, Format, each
 
 
 class _Request(Sent, kw_only=True):

@@ -26,8 +26,7 @@ from .build import (
     build_request,
     decode_base64,
 )
-from .content import Content, as_shape, each, parse_json, parse_part
-from .format import Format
+from .content import Content, Format, as_shape, each, parse_json, parse_part
 
 
 class _Parameter(Struct):

@@ -13,8 +13,7 @@ from typing import Final
 from harness.stream.exchange import CassetteError, Exchange
 
 from .build import build_exchange, build_request, read_with
-from .content import Content
-from .format import Format
+from .content import Content, Format
 
 _FIRST_LINE: Final = b"httprr trace v1"
 _LENGTHS: Final = re.compile(rb"(\d{1,12}) (\d{1,12})\r?\n")

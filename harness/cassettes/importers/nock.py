@@ -15,8 +15,7 @@ from msgspec import Struct
 from harness.stream.exchange import CassetteError, Exchange
 
 from .build import StatusCode, body_bytes, build_exchange, build_request, read_with
-from .content import Content, each
-from .format import Format
+from .content import Content, Format, each
 
 
 class _Definition(Struct, rename="camel"):

@@ -24,8 +24,7 @@ from .build import (
     decode_base64,
     tagged_bytes,
 )
-from .content import Content
-from .format import Format
+from .content import Content, Format
 
 
 class _Request(Sent, kw_only=True):

@@ -24,8 +24,7 @@ from .build import (
     decode_base64,
     read_with,
 )
-from .content import Content, as_shape
-from .format import Format
+from .content import Content, Format, as_shape
 
 _FIRST: Final = re.compile(r"(?:---[ \t]*\r?\n)?when:[ \t]*\r?\n[ \t]+\w")
 _BETWEEN: Final = re.compile(r"^---[ \t]*\r?\n", re.MULTILINE)

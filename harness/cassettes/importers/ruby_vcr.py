@@ -26,8 +26,7 @@ from .build import (
     build_request,
     decode_base64,
 )
-from .content import Content, as_shape, each
-from .format import Format
+from .content import Content, Format, as_shape, each
 
 
 class _Request(Sent, kw_only=True):

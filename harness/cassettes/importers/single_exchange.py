@@ -26,8 +26,7 @@ from .build import (
     read_with,
     tagged_bytes,
 )
-from .content import Content, as_shape
-from .format import Format
+from .content import Content, Format, as_shape
 
 
 class _Request(Sent):

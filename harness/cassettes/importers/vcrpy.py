@@ -24,8 +24,7 @@ from .build import (
     decode_base64,
     read_with,
 )
-from .content import Content, as_shape, each
-from .format import Format
+from .content import Content, Format, as_shape, each
 
 
 class _Request(Sent, kw_only=True):
