@@ -204,6 +204,18 @@ def decode_base64(text: Any, where: str) -> bytes:
         raise CassetteError(f"{where}: not base64: {error}") from None
 
 
+def stored_bytes(body: Any, where: str) -> bytes:
+    """The bytes of a body that may be a mapping with ``string`` or ``base64_string``; any other
+    mapping is an empty body. Raises as `decode_base64`.
+    """
+    match body:
+        case {"base64_string": text}:
+            return decode_base64(text, f"{where}: base64_string")
+        case dict():
+            return body_bytes(body.get("string"))
+    return body_bytes(body)
+
+
 def tagged_bytes(body: Any, where: str) -> bytes:
     """The bytes of a body that may be ``{"b64": …}`` or text with the prefix ``base64:``; raises as
     `decode_base64`.

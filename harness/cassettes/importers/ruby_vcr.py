@@ -20,11 +20,11 @@ from .build import (
     Received,
     Sent,
     Status,
-    body_bytes,
     build_cassette,
     build_exchange,
     build_request,
     decode_base64,
+    stored_bytes,
 )
 from .content import Content, Format, as_shape, each
 
@@ -82,15 +82,9 @@ def _status(status: Any) -> Any:
 
 def _body(body: Any, where: str) -> bytes:
     match body:
-        case {"base64_string": text}:
-            return decode_base64(text, f"{where}: base64_string")
         case {"raw_gzip": text}:
             return _inflate(decode_base64(text, f"{where}: raw_gzip"), where)
-        case {"string": string}:
-            return body_bytes(string)
-        case {}:
-            return b""
-    return body_bytes(body)
+    return stored_bytes(body, where)
 
 
 def _inflate(data: bytes, where: str) -> bytes:

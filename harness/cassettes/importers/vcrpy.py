@@ -21,8 +21,8 @@ from .build import (
     body_bytes,
     build_exchange,
     build_request,
-    decode_base64,
     read_with,
+    stored_bytes,
 )
 from .content import Content, Format, as_shape, each
 
@@ -92,17 +92,8 @@ def _sent_body(body: Any, parsed: Any, place: str) -> bytes:
 
 
 def _body(body: Any, parsed: Any, place: str) -> bytes:
-    """The bytes of ``parsed_body`` if there is one, else of the body, which may be a mapping."""
-    if parsed is not None:
-        return body_bytes(parsed)
-    match body:
-        case {"base64_string": text}:
-            return decode_base64(text, f"{place}: base64_string")
-        case {"string": string}:
-            return body_bytes(string)
-        case {}:
-            return b""
-    return body_bytes(body)
+    """The bytes of ``parsed_body`` if there is one, else of the body."""
+    return stored_bytes(body, place) if parsed is None else body_bytes(parsed)
 
 
 VCRPY: Final = Format(
