@@ -75,22 +75,33 @@ def _inner_parts(source: Fields) -> list[Payload]:
     content = source.need("content", str, list)
     if isinstance(content, str):
         return [{"text": content}]
+    return _parts_of_blocks(source, _CONTENT_BLOCKS)
+
+
+def _parts_of_blocks(
+    holder: Fields, known: tuple[str, ...], as_given: bool = False
+) -> list[Payload]:
+    """The parts of the blocks in ``content``."""
     parts: list[Payload] = []
-    for block in source.items("content"):
-        kind = block.choose("type", _CONTENT_BLOCKS)
-        parts.append(
-            {"text": block.need("text", str)} if kind == "text" else translate_image(block)
-        )
+    for block in holder.items("content"):
+        match block.choose("type", known):
+            case "text":
+                read = [{"text": block.need("text", str)}]
+            case "image":
+                read = [translate_image(block)]
+            case _:
+                read = translate_document(block)
+        parts += named_kinds(block, read) if as_given else read
         block.leave_rest()
     return parts
 
 
 def named_kinds(block: Fields, parts: list[Payload]) -> list[Payload]:
-    """The parts of an image or a document, each with media with its ``kind``; those of a document
-    that is made of blocks are images.
+    """The parts of a block, each with media with its ``kind``; those of a document that is made of
+    blocks are images.
     """
     kind = block.need("type", str)
-    if block.need("source", dict).get("type") == "content":
+    if (block.get("source", dict) or {}).get("type") == "content":
         kind = "image"
     return [part if "text" in part else {**part, "kind": kind} for part in parts]
 
@@ -103,42 +114,21 @@ def translate_result(block: Fields, as_given: bool = False) -> Payload:
     """
     content = block.get("content", str, list)
     failed = block.get("is_error", bool)
+    is_text = content is None or isinstance(content, str)
+    parts = [] if is_text else _parts_of_blocks(block, _RESULT_BLOCKS, as_given)
     if as_given:
-        return {**_given_result(block, content), **({"isError": True} if failed else {})}
-    key = "error" if failed else "content"
-    if content is None or isinstance(content, str):
-        return {"response": {key: content or ""}}
+        given = {"response": content or ""} if is_text else {"parts": parts}
+        return {**given, **({"isError": True} if failed else {})}
     items: list[Any] = []
     files: list[Payload] = []
-    for item in block.items("content"):
-        kind = item.choose("type", _RESULT_BLOCKS)
-        parts = [{"text": item.need("text", str)}] if kind == "text" else _result_parts(kind, item)
-        item.leave_rest()
-        for part in parts:
-            if "text" in part:
-                items.append({"type": "text", "text": part["text"]})
-            else:
-                [(place, file)] = part.items()
-                name = f"file_{len(files) + 1}"
-                files.append({place: {**file, "displayName": name}})
-                items.append({"$ref": name})
-    return {"response": {key: items}, **({"parts": files} if files else {})}
-
-
-def _given_result(block: Fields, content: str | list[Any] | None) -> Payload:
-    if content is None or isinstance(content, str):
-        return {"response": content or ""}
-    parts: list[Payload] = []
-    for item in block.items("content"):
-        kind = item.choose("type", _RESULT_BLOCKS)
-        parts += (
-            [{"text": item.need("text", str)}]
-            if kind == "text"
-            else named_kinds(item, _result_parts(kind, item))
-        )
-        item.leave_rest()
-    return {"parts": parts}
-
-
-def _result_parts(kind: str, item: Fields) -> list[Payload]:
-    return [translate_image(item)] if kind == "image" else translate_document(item)
+    for part in parts:
+        if "text" in part:
+            items.append({"type": "text", "text": part["text"]})
+        else:
+            [(place, file)] = part.items()
+            name = f"file_{len(files) + 1}"
+            files.append({place: {**file, "displayName": name}})
+            items.append({"$ref": name})
+    result = (content or "") if is_text else items
+    response = {"error" if failed else "content": result}
+    return {"response": response, **({"parts": files} if files else {})}
