@@ -21,7 +21,7 @@ from harness.dialects.art.request import DEFAULT_MODEL, FIRST_TURN, GENERATION, 
 from harness.dialects.art.response import CONTEXTS, COUNTS
 from harness.dialects.mind.program.main import MAX_ROUNDS
 from harness.dialects.mind.program.shell_and_web import SHELL_SECONDS
-from harness.dialects.mind.request import ACKNOWLEDGEMENT, PROMPT_KEYS, RECORDS
+from harness.dialects.mind.request import ACKNOWLEDGEMENT, RECORDS
 from harness.dialects.mind.request import DEFAULT_MODEL as MIND_MODEL
 from harness.dialects.mind.response import RATE_LIMITED
 from harness.dialects.mind.tools import DECLARATIONS, READERS
@@ -292,7 +292,7 @@ def test_mind() -> None:
     }
     for sentence in (ACKNOWLEDGEMENT, MIND_MODEL):
         assert f"`{sentence}`" in text("mind")
-    assert all(f'"{key}"' in text("mind") for key in PROMPT_KEYS)
+    assert all(f'"{key}"' in text("mind") for key in ("prompt", "system_prompt", "history"))
     assert f"time limit ({SHELL_SECONDS:g} s)" in text("mind")
     assert f"after {MAX_ROUNDS} answers in a row" in text("mind")
 

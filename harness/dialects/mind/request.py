@@ -16,19 +16,18 @@ from typing import Any, Final
 from harness.stream.generation import (
     GenerateRequest,
     ToolOutcome,
-    TranslationError,
     outcomes_of,
 )
 from harness.stream.session import RememberedCall, Session
 
 from ..dialect import Payload, RequestTranslator
+from ..fields import Fields
 from .tools import DECLARATIONS
 
 DEFAULT_MODEL: Final = "gemini-3-flash-preview"
 ACKNOWLEDGEMENT: Final = "ok"
 """The model's answer to the system prompt in the history."""
 
-PROMPT_KEYS: Final = ("prompt", "system_prompt", "history")
 RECORDS: Final[Mapping[str, str | None]] = {
     "assistant": "model",
     "tool_code": "model",
@@ -46,42 +45,31 @@ def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> Gene
     """See `harness.dialects.dialect.RequestTranslator`. Options are ``model_name`` and
     ``allowed_tools``, the names of tools to declare.
     """
-    if not isinstance(prompt, Mapping):
-        raise TranslationError(
-            "", "a prompt of mind is an object with prompt and perhaps system_prompt"
-        )
-    for key in prompt:
-        if key not in PROMPT_KEYS:
-            raise TranslationError(
-                str(key), f"unknown key; known ones are {', '.join(PROMPT_KEYS)}"
-            )
+    given, chosen = Fields(prompt, ""), Fields(options, "options")
+    text, system = given.need("prompt", str), given.get("system_prompt", str)
+    records = given.items("history")
+    given.refuse_rest()
     contents: list[dict[str, Any]] = []
-    system = prompt.get("system_prompt")
-    if system is not None and _text(system, "system_prompt"):
+    if system:
         contents += [
             _content("user", {"text": system}),
             _content("model", {"text": ACKNOWLEDGEMENT}),
         ]
-    contents.append(_content("user", {"text": _text(prompt.get("prompt"), "prompt")}))
-    history = prompt.get("history") or []
-    if not isinstance(history, list):
-        raise TranslationError("history", "is no list of records")
-    _History(history, session, contents).write()
+    contents.append(_content("user", {"text": text}))
+    _History(records, session, contents).write()
     body: dict[str, Any] = {"contents": contents}
-    declared = _declared(options.get("allowed_tools") or ())
+    declared = _declared(chosen)
     if declared:
         body["tools"] = [{"functionDeclarations": declared}]
-    model = options.get("model_name") or DEFAULT_MODEL
-    return GenerateRequest(body, _text(model, "options.model_name"))
+    return GenerateRequest(body, chosen.get("model_name", str) or DEFAULT_MODEL)
 
 
-def _declared(names: Any) -> list[dict[str, Any]]:
-    if not isinstance(names, list | tuple):
-        raise TranslationError("options.allowed_tools", "is no list of names")
+def _declared(options: Fields) -> list[dict[str, Any]]:
+    names = options.get("allowed_tools", list) or ()
     for name in names:
         if name not in DECLARATIONS:
-            raise TranslationError(
-                "options.allowed_tools",
+            options.fail(
+                "allowed_tools",
                 f"there is no tool {name!r}; known ones are {', '.join(DECLARATIONS)}",
             )
     return [{"name": name, **DECLARATIONS[name]} for name in DECLARATIONS if name in names]
@@ -91,38 +79,28 @@ class _History:
     """Writes the records of earlier turns into contents."""
 
     def __init__(
-        self, records: Sequence[Any], session: Session, contents: list[dict[str, Any]]
+        self, records: Sequence[Fields], session: Session, contents: list[dict[str, Any]]
     ) -> None:
-        self.records = records
+        self.records = [(record.choose("type", RECORDS), record) for record in records]
         self.contents = contents
         # calls without a result, each with its id on the wire
         self.waiting: list[tuple[Payload, str | None]] = []
-        called = [
-            index
-            for index, record in enumerate(records)
-            if isinstance(record, Mapping) and record.get("type") == "tool_code"
-        ]
+        called = [index for index, (kind, _) in enumerate(self.records) if kind == "tool_code"]
         self.remembered = dict(
             zip(reversed(called), reversed(session.calls.values()), strict=False)
         )
 
     def write(self) -> None:
-        for index, record in enumerate(self.records):
-            place = f"history[{index}]"
-            kind = record.get("type") if isinstance(record, Mapping) else None
-            if not isinstance(kind, str) or kind not in RECORDS:
-                raise TranslationError(
-                    f"{place}.type", f"unknown record {kind!r}; known ones are {', '.join(RECORDS)}"
-                )
+        for index, (kind, record) in enumerate(self.records):
             role = RECORDS[kind]
             if role is None:
                 continue
             if kind == "tool_code":
-                part = self._call(record, place, self.remembered.get(index))
+                part = self._call(record, self.remembered.get(index))
             elif kind == "tool_result":
-                part = self._result(record, place)
+                part = self._result(record)
             else:
-                part = {"text": _text_of(record, place)}
+                part = {"text": _text_of(record)}
             self._add(role, part)
 
     def _add(self, role: str, part: dict[str, Any]) -> None:
@@ -135,25 +113,20 @@ class _History:
         else:
             last["parts"].append(part)
 
-    def _call(
-        self, record: Payload, place: str, remembered: RememberedCall | None
-    ) -> dict[str, Any]:
-        name, args = _text(record.get("name"), f"{place}.name"), record.get("args")
-        if not isinstance(args, dict):
-            raise TranslationError(f"{place}.args", "is no object")
+    def _call(self, record: Fields, remembered: RememberedCall | None) -> dict[str, Any]:
+        call = {"name": record.need("name", str), "args": record.need("args", dict)}
+        name = call["name"]
         known = remembered if remembered and remembered.name == name else RememberedCall(name)
-        self.waiting.append((record, known.wire_id))
-        call = {"functionCall": _with_id(known.wire_id, name=name, args=args)}
-        return call if known.signature is None else call | {"thoughtSignature": known.signature}
+        self.waiting.append((call, known.wire_id))
+        part = {"functionCall": _with_id(known.wire_id, **call)}
+        return part if known.signature is None else part | {"thoughtSignature": known.signature}
 
-    def _result(self, record: Payload, place: str) -> dict[str, Any]:
-        name = _text(record.get("name"), f"{place}.name")
-        fitting = (pair for pair in self.waiting if _answers(record, pair[0]))
-        pair = next(fitting, None)
+    def _result(self, record: Fields) -> dict[str, Any]:
+        name = record.need("name", str)
+        answered = {"name": name, "args": record.get("args")}
+        pair = next((pair for pair in self.waiting if pair[0] == answered), None)
         if pair is None:
-            raise TranslationError(
-                place, f"no call of {name} with these arguments waits for a result"
-            )
+            record.fail("", f"no call of {name} with these arguments waits for a result")
         self.waiting.remove(pair)
         result = record.get("result")
         response = result if isinstance(result, dict) else {"result": result}
@@ -172,19 +145,11 @@ def _answers(result: Payload, call: Payload) -> bool:
     return result.get("name") == call.get("name") and result.get("args") == call.get("args")
 
 
-def _text_of(record: Payload, place: str) -> str:
-    match record:
-        case {"message": {"content": [{"type": "text", "text": str(text)}]}}:
+def _text_of(record: Fields) -> str:
+    match record.get("message"):
+        case {"content": [{"type": "text", "text": str(text)}]}:
             return text
-    raise TranslationError(
-        f"{place}.message", "is not of the form {content: [{type: text, text: …}]}"
-    )
-
-
-def _text(value: Any, place: str) -> str:
-    if not isinstance(value, str):
-        raise TranslationError(place, "is missing" if value is None else f"is no string: {value!r}")
-    return value
+    record.fail("message", "is not of the form {content: [{type: text, text: …}]}")
 
 
 def say(text: str) -> Payload:

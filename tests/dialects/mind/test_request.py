@@ -188,26 +188,26 @@ def test_the_readers_are_the_tools_that_only_read() -> None:
 
 
 FAULTS: dict[str, tuple[Any, Json, str]] = {
-    "no object": ("p", {}, "a prompt of mind is an object"),
+    "no object": ("p", {}, "must be an object"),
     "no prompt": ({"system_prompt": "s"}, {}, "prompt: is missing"),
-    "a prompt that is no text": ({"prompt": 1}, {}, "prompt: is no string"),
+    "a prompt that is no text": ({"prompt": 1}, {}, "prompt: must be a string, not 1"),
     "a system prompt that is no text": (
         {"prompt": "p", "system_prompt": ["s"]},
         {},
-        "system_prompt: is no string",
+        "system_prompt: must be a string",
     ),
     "an unknown key": (
         {"prompt": "p", "system": "s"},
         {},
-        "system: unknown key; known ones are prompt, system_prompt, history",
+        "system: unknown key; known here are prompt, system_prompt, history",
     ),
-    "a history that is none": ({"prompt": "p", "history": "h"}, {}, "history: is no list"),
+    "a history that is none": ({"prompt": "p", "history": "h"}, {}, "history: must be a list"),
     "an unknown record": (
         {"prompt": "p", "history": [{"type": "token"}]},
         {},
-        "history[0].type: unknown record 'token'",
+        "history[0].type: unknown type 'token'",
     ),
-    "a record that is none": ({"prompt": "p", "history": ["x"]}, {}, "history[0].type: "),
+    "a record that is none": ({"prompt": "p", "history": ["x"]}, {}, "history[0]: must be an object"),
     "text of another form": (
         {"prompt": "p", "history": [{"type": "assistant", "message": "x"}]},
         {},
@@ -241,12 +241,12 @@ FAULTS: dict[str, tuple[Any, Json, str]] = {
     "tools that are no list": (
         {"prompt": "p"},
         {"allowed_tools": "glob"},
-        "options.allowed_tools: is no list",
+        "options.allowed_tools: must be a list",
     ),
     "a model that is none": (
         {"prompt": "p"},
         {"model_name": 3},
-        "options.model_name: is no string",
+        "options.model_name: must be a string",
     ),
 }
 
