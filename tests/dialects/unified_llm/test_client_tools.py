@@ -66,6 +66,18 @@ def test_generate_sends_results_and_failures_in_call_order() -> None:
     ]
 
 
+def test_the_blocking_client_awaits_tools_also_inside_of_an_event_loop() -> None:
+    async def add(arguments: dict[str, Any]) -> int:
+        return 5
+
+    async def generate() -> Response:
+        request = {**HELLO, "tools": [tool("add", add)]}
+        with Loopback(called(("add", {})), answer(reply("5")[0], stream=False)) as client:
+            return client.generate(request)
+
+    assert asyncio.run(generate()).text == "5"
+
+
 def test_generate_stops_after_its_rounds() -> None:
     again = [called(("f", {})) for _ in range(4)]
     with Loopback(*again) as client:

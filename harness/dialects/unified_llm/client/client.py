@@ -23,7 +23,7 @@ from .call import Call, Payload, Preparer, Reading
 from .errors import ConfigurationError, NetworkError, RequestTimeoutError, SDKError, error_of
 from .response import Response
 from .retry import RetryPolicy
-from .tool_loop import Tools, after_tools, executable, run_in_loop, run_in_threads
+from .tool_loop import Tools, after_tools, executable, run_tools, run_tools_blocking
 
 try:
     import httpx2
@@ -187,7 +187,7 @@ class Client:
 
         preparer = Preparer(api_key, base_url, provider, session)
         self._http = httpx2.Client(transport=transport)
-        backend = _Backend(partial(_post_blocking, self._http), wait, run_in_threads)
+        backend = _Backend(partial(_post_blocking, self._http), wait, run_tools_blocking)
         self._calls = _Calls(preparer, retry, timeouts, backend)
 
     def complete(self, request: Mapping[str, Any]) -> Response:
@@ -205,8 +205,9 @@ class Client:
         """The answer after its tool calls were run and their results sent, at most
         ``max_tool_rounds`` times.
 
-        A tool runs by its ``execute(arguments)``. If no tool has an ``execute``, the first answer
-        is returned with its calls. The answers before the last are in the Response's ``steps``.
+        A tool runs by its ``execute(arguments)``, which may be a coroutine function; any other runs
+        in a thread. If no tool has an ``execute``, the first answer is returned with its calls. The
+        answers before the last are in the Response's ``steps``.
         """
         return coroutines.run(self._calls.generate(request, max_tool_rounds=max_tool_rounds))
 
@@ -224,8 +225,7 @@ class Client:
 class AsyncClient(_Calls):
     """`Client` for asyncio: use it in ``async with``, or await `aclose`.
 
-    ``sleep`` is awaited. ``transport`` is an asynchronous one. The ``execute`` of a tool may be a
-    coroutine function; any other runs in a thread.
+    ``sleep`` is awaited. ``transport`` is an asynchronous one.
     """
 
     def __init__(
@@ -242,7 +242,7 @@ class AsyncClient(_Calls):
     ) -> None:
         preparer = Preparer(api_key, base_url, provider, session)
         self._http = httpx2.AsyncClient(transport=transport)
-        backend = _Backend(partial(_post, self._http), sleep, run_in_loop)
+        backend = _Backend(partial(_post, self._http), sleep, run_tools)
         super().__init__(preparer, retry, timeouts, backend)
 
     async def aclose(self) -> None:

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
 from harness.stream.generation import ToolOutcome
 
 from ..request import follow_up
-from . import coroutines
 from .response import Response
 
 Execute = Callable[[dict[str, Any]], Any]
@@ -39,51 +38,36 @@ def after_tools(
     return follow_up(request, [{"type": "FINISH", "response": response}], outcomes)
 
 
-async def run_in_threads(tools: Tools, response: Response) -> list[ToolOutcome]:
-    """The outcome of each call; every ``execute`` runs in a thread. Blocks.
+async def run_tools(tools: Tools, response: Response) -> list[ToolOutcome]:
+    """The outcome of each call. An ``execute`` may be a coroutine function; any other runs in a
+    thread.
 
     An unknown tool and a tool that raises give failed outcomes, which are sent to the model.
     """
-    with ThreadPoolExecutor(MAX_AT_ONCE) as pool:
-        return list(
-            pool.map(
-                lambda call: coroutines.run(_outcome(tools, call, _call_here)), response.tool_calls
-            )
-        )
-
-
-async def run_in_loop(tools: Tools, response: Response) -> list[ToolOutcome]:
-    """Like `run_in_threads`, without blocking; an ``execute`` may be a coroutine function."""
     places = asyncio.Semaphore(MAX_AT_ONCE)
 
     async def outcome(call: Mapping[str, Any]) -> ToolOutcome:
         async with places:
-            return await _outcome(tools, call, _call_in_loop_or_thread)
+            return await _outcome(tools, call)
 
     return list(await asyncio.gather(*map(outcome, response.tool_calls)))
 
 
-async def _outcome(
-    tools: Tools,
-    call: Mapping[str, Any],
-    run: Callable[[Execute, dict[str, Any]], Awaitable[Any]],
-) -> ToolOutcome:
+async def run_tools_blocking(tools: Tools, response: Response) -> list[ToolOutcome]:
+    """Like `run_tools`, but blocks; the thread of the caller may have an event loop of its own."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, run_tools(tools, response)).result()
+
+
+async def _outcome(tools: Tools, call: Mapping[str, Any]) -> ToolOutcome:
     execute = tools.get(call["name"])
     if execute is None:
         known = ", ".join(tools)
         return ToolOutcome(f"unknown tool {call['name']!r}; known are {known}", failed=True)
     try:
-        return ToolOutcome(await run(execute, call["arguments"]))
+        if inspect.iscoroutinefunction(execute):
+            return ToolOutcome(await execute(call["arguments"]))
+        result = await asyncio.to_thread(execute, call["arguments"])
+        return ToolOutcome(await result if inspect.isawaitable(result) else result)
     except Exception as error:  # noqa: BLE001  # sent to the model as a failure
         return ToolOutcome(f"{type(error).__name__}: {error}", failed=True)
-
-
-async def _call_here(execute: Execute, arguments: dict[str, Any]) -> Any:
-    return execute(arguments)
-
-
-async def _call_in_loop_or_thread(execute: Execute, arguments: dict[str, Any]) -> Any:
-    if inspect.iscoroutinefunction(execute):
-        return await execute(arguments)
-    result = await asyncio.to_thread(execute, arguments)
-    return await result if inspect.isawaitable(result) else result
