@@ -18,6 +18,7 @@ from harness.stream.json_codec import decode_json
 from harness.stream.session import Session
 
 from ..dialect import Payload, RequestTranslator
+from ..fields import Fields
 from ..gemini_schema import to_gemini_schema
 
 DEFAULT_MODEL: Final = "gemini-1.5-flash-latest"
@@ -51,19 +52,6 @@ class _Writer:
         self.system: list[str] = []
         self.warnings: list[str] = []
 
-    def message(self, place: str, message: Any) -> None:
-        if not isinstance(message, Mapping):
-            raise TranslationError(
-                place, "is no object; a message must be an object with role and content"
-            )
-        role = message.get("role")
-        write = ROLES.get(role) if isinstance(role, str) else None
-        if write is None:
-            raise TranslationError(
-                f"{place}.role", f"unknown role {role!r}; known are {', '.join(ROLES)}"
-            )
-        write(self, place, message)
-
     def add(self, role: str, parts: list[Any]) -> Content:
         self.contents.append({"role": role, "parts": parts})
         return self.contents[-1]
@@ -87,85 +75,76 @@ class _Writer:
         return self.contents
 
 
-def _write_system(writer: _Writer, place: str, message: Mapping[str, Any]) -> None:
-    content = message.get("content")
+def _write_system(writer: _Writer, message: Fields, given: Mapping[str, Any]) -> None:
+    content = given.get("content")
     if not isinstance(content, str):
         writer.warn(
-            f"{place}.content", "is left out; the content of a system message must be a string"
+            message.at("content"),
+            "is left out; the content of a system message must be a string",
         )
     elif content:
         writer.system.append(content)
 
 
-def _write_user(writer: _Writer, place: str, message: Mapping[str, Any]) -> None:
-    if "content" not in message:
-        raise TranslationError(f"{place}.content", "is missing; a user message has one")
-    added = writer.add("user", [{"text": _as_text(message["content"], f"{place}.content")}])
+def _write_user(writer: _Writer, message: Fields, given: Mapping[str, Any]) -> None:
+    if "content" not in given:  # null is sent as text
+        message.fail("content", "is missing; a user message has one")
+    added = writer.add("user", [{"text": _as_text(given["content"], message.at("content"))}])
     writer.first_user = writer.first_user or added
 
 
-def _write_assistant(writer: _Writer, place: str, message: Mapping[str, Any]) -> None:
-    content = message.get("content")
-    text = "" if content is None else _as_text(content, f"{place}.content")
+def _write_assistant(writer: _Writer, message: Fields, given: Mapping[str, Any]) -> None:
+    content = given.get("content")
+    text = "" if content is None else _as_text(content, message.at("content"))
     parts: list[Any] = [{"text": text}] if text.strip() else []
-    calls = message.get("tool_calls")
-    if not isinstance(calls, list | None):
-        raise TranslationError(f"{place}.tool_calls", "is no list")
-    for number, call in enumerate(calls or ()):
-        at = f"{place}.tool_calls[{number}]"
-        if not isinstance(call, Mapping):
-            raise TranslationError(at, "is no object")
-        if call.get("type", "function") == "function":
-            parts.append({"functionCall": _function_call(call.get("function"), f"{at}.function")})
+    for call in message.items("tool_calls"):
+        kind = call.get("type") or "function"
+        if kind == "function":
+            parts.append({"functionCall": _function_call(call)})
         else:
             writer.warn(
-                at,
-                f"is left out; its type is {call['type']!r}, and Gemini takes only functions",
+                call.place, f"is left out; its type is {kind!r}, and Gemini takes only functions"
             )
     writer.add("model", parts or [{"text": ""}])
 
 
-def _function_call(function: Any, place: str) -> dict[str, Any]:
-    if not isinstance(function, Mapping):
-        raise TranslationError(place, "is missing; a call of the type function needs it")
+def _function_call(call: Fields) -> dict[str, Any]:
+    function = Fields(call.need("function", dict), call.at("function"))
     name, arguments = function.get("name"), function.get("arguments") or "{}"
     if not isinstance(name, str) or not name:
-        raise TranslationError(f"{place}.name", "is missing; a call names its function")
+        function.fail("name", "is missing; a call names its function")
     try:
         args = decode_json(arguments.encode()) if isinstance(arguments, str) else None
     except (ValueError, RecursionError):
-        raise TranslationError(f"{place}.arguments", "is no JSON") from None
+        function.fail("arguments", "is no JSON")
     if not isinstance(args, dict):
-        raise TranslationError(
-            f"{place}.arguments",
+        function.fail(
+            "arguments",
             "must be a string with a JSON object, because Gemini's arguments are an object",
         )
     return {"name": name, "args": args}
 
 
-def _write_result(writer: _Writer, place: str, message: Mapping[str, Any]) -> None:
+def _write_result(writer: _Writer, message: Fields, given: Mapping[str, Any]) -> None:
     for field in ("tool_call_id", "name"):
-        if not isinstance(message.get(field), str) or not message[field]:
-            raise TranslationError(
-                f"{place}.{field}",
-                f"is missing; a {message['role']} message needs tool_call_id and name",
-            )
-    content = message.get("content")
-    _as_text(content, f"{place}.content")  # sent as it is, so it must be JSON
-    writer.add(
-        "user", [{"functionResponse": {"name": message["name"], "response": {"content": content}}}]
-    )
+        if not message.get(field, str):
+            role = given["role"]
+            message.fail(field, f"is missing; a {role} message needs tool_call_id and name")
+    content = given.get("content")
+    _as_text(content, message.at("content"))  # sent as it is, so it must be JSON
+    response = {"name": given["name"], "response": {"content": content}}
+    writer.add("user", [{"functionResponse": response}])
 
 
-def _write_request(writer: _Writer, place: str, message: Mapping[str, Any]) -> None:
+def _write_request(writer: _Writer, message: Fields, given: Mapping[str, Any]) -> None:
     writer.warn(
-        place,
+        message.place,
         "is left out; a tool_request is a note of ART's own, the call stands in the assistant's"
         " message",
     )
 
 
-ROLES: Final[Mapping[str, Callable[[_Writer, str, Mapping[str, Any]], None]]] = {
+ROLES: Final[Mapping[str, Callable[[_Writer, Fields, Mapping[str, Any]], None]]] = {
     "system": _write_system,
     "user": _write_user,
     "assistant": _write_assistant,
@@ -245,32 +224,21 @@ def _generation_config(
     return config
 
 
-def _declarations(
-    tools: Any, warn: Callable[[str, str], None], warnings: list[str]
-) -> list[dict[str, Any]]:
-    if not isinstance(tools, list):
-        raise TranslationError("options.tools", "is no list of ToolSchemas")
+def _declarations(options: Fields, writer: _Writer) -> list[dict[str, Any]]:
     declarations = []
-    for number, tool in enumerate(tools):
-        place = f"options.tools[{number}]"
-        if (
-            not isinstance(tool, Mapping)
-            or not isinstance(tool.get("name"), str)
-            or not tool["name"]
-        ):
-            raise TranslationError(f"{place}.name", "is missing; a tool must have a name")
-        declaration = {"name": tool["name"]} | (
-            {"description": tool["description"]} if tool.get("description") else {}
-        )
-        if tool.get("inputSchema") is not None:
-            declaration["parameters"], lost = to_gemini_schema(
-                tool["inputSchema"], place=f"{place}.inputSchema"
-            )
-            warnings += lost
+    for tool in options.items("tools"):
+        name, description = tool.get("name"), tool.get("description")
+        if not isinstance(name, str) or not name:
+            tool.fail("name", "is missing; a tool must have a name")
+        declaration = {"name": name, **({"description": description} if description else {})}
+        schema = tool.get("inputSchema")
+        if schema is not None:
+            declaration["parameters"], lost = to_gemini_schema(schema, place=tool.at("inputSchema"))
+            writer.warnings += lost
         for field in ("outputSchema", "examples"):
             if tool.get(field):
-                warn(
-                    f"{place}.{field}",
+                writer.warn(
+                    tool.at(field),
                     "is left out; a function is declared by name, description and parameters",
                 )
         declarations.append(declaration)
@@ -296,9 +264,10 @@ def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> Gene
         raise TranslationError("messages", "is no list; a prompt is a list of messages")
     writer = _Writer()
     for number, message in enumerate(prompt):
-        writer.message(f"messages[{number}]", message)
+        fields = Fields(message, f"messages[{number}]")
+        ROLES[fields.choose("role", ROLES)](writer, fields, message)
     body: dict[str, Any] = {"contents": writer.finish()}
-    declarations = _declarations(options.get("tools") or [], writer.warn, writer.warnings)
+    declarations = _declarations(Fields(options, "options"), writer)
     if declarations:
         body["tools"] = [{"functionDeclarations": declarations}]
     config = _generation_config(options, writer.warn)
