@@ -60,7 +60,7 @@ ADDRESSES: dict[str, tuple[dict[str, Any], bool, str, str]] = {
     "vertex": (
         {"provider": "vertex-ai"},
         True,
-        f"https://aiplatform.googleapis.com/v1/publishers/google/models/{MODEL}:streamGenerateContent?alt=sse",
+        f"https://aiplatform.googleapis.com/v1beta1/publishers/google/models/{MODEL}:streamGenerateContent?alt=sse",
         "x-goog-api-key: the-key",
     ),
     "vertex project": (
@@ -103,16 +103,16 @@ def test_a_model_name_cannot_change_the_url() -> None:
     [
         ("gemini-api", "gemini:models/m", "/v1beta/models/m:generateContent"),
         ("gemini-api", "tunedModels/m", "/v1beta/tunedModels/m:generateContent"),
-        ("vertex-ai", "models/m", "/v1/publishers/google/models/m:generateContent"),
+        ("vertex-ai", "models/m", "/v1beta1/publishers/google/models/m:generateContent"),
         (
             "vertex-ai",
             "publishers/google/models/m",
-            "/v1/publishers/google/models/m:generateContent",
+            "/v1beta1/publishers/google/models/m:generateContent",
         ),
         (
             "vertex-ai",
             "gemini:projects/p/locations/l/endpoints/7",
-            "/v1/projects/p/locations/l/endpoints/7:generateContent",
+            "/v1beta1/projects/p/locations/l/endpoints/7:generateContent",
         ),
     ],
 )

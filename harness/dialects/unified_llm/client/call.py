@@ -31,38 +31,15 @@ _COMPATIBLE: Final = "/openai"
 with ``/openapi``.
 """
 _FIRST_VERSION: Final = re.compile(r"^/v[0-9][a-z0-9]*(?=/)")
-
-
-@dataclass(frozen=True, slots=True)
-class Endpoint:
-    """The API of a provider.
-
-    ``header`` holds the key, after ``prefix``. ``folder`` is the path of the provider's own models.
-    """
-
-    base_url: str
-    path: str
-    header: str = "x-goog-api-key"
-    prefix: str = ""
-    folder: str = ""
-
+_GOOGLES_MODELS: Final = "publishers/google/"
+"""The folder of Google's own models on Vertex AI."""
 
 ENDPOINTS: Final = {
-    "gemini-api": Endpoint("https://generativelanguage.googleapis.com", "/v1beta/{model}:{method}"),
-    "vertex-ai": Endpoint(
-        "https://aiplatform.googleapis.com", "/v1/{model}:{method}", folder="publishers/google/"
-    ),
-    "code-assist": Endpoint(
-        "https://cloudcode-pa.googleapis.com", "/v1internal:{method}", "authorization", "Bearer "
-    ),
-    "interactions": Endpoint("https://generativelanguage.googleapis.com", "/v1beta/interactions"),
-    "openai-compat": Endpoint(
-        "https://generativelanguage.googleapis.com",
-        f"/v1beta{_COMPATIBLE}/chat/completions",
-        "authorization",
-        "Bearer ",
-    ),
+    name: provider.endpoint for name, provider in PROVIDERS.items() if provider.endpoint
 }
+"""The providers that have an API, each with its addresses."""
+TOKEN_PROVIDERS: Final = frozenset({"code-assist", "openai-compat"})
+"""The providers that get the key as a bearer token; others get it in ``x-goog-api-key``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,13 +97,14 @@ class Preparer:
             ).encode("ascii")
         except (TypeError, ValueError, RecursionError) as error:
             raise TranslationError("", f"the request can't be written as JSON: {error}") from None
-        headers = {
-            "content-type": "application/json",
-            self._endpoint.header: f"{self._endpoint.prefix}{self._key}",
-        }
+        key = (
+            {"authorization": f"Bearer {self._key}"}
+            if provider.name in TOKEN_PROVIDERS
+            else {"x-goog-api-key": self._key}
+        )
         return Call(
             self._url(generate.model or "", stream),
-            headers,
+            {"content-type": "application/json", **key},
             content,
             provider,
             generate.model or "",
@@ -138,9 +116,10 @@ class Preparer:
         """The URL; version and folder are left out if the base URL has them."""
         method = "streamGenerateContent?alt=sse" if stream else "generateContent"
         named = model if "/" in model else f"models/{model}"
-        if not named.startswith(("projects/", "publishers/")):  # else the path is complete
-            named = self._endpoint.folder + named
-        path = self._endpoint.path.format(model=quote(named, safe="/"), method=method)
+        path = self._endpoint.generate.replace("models/{model}", "{model}")
+        if named.startswith(("projects/", "publishers/")):  # the name is a whole path
+            path = path.replace(_GOOGLES_MODELS, "")
+        path = path.format(model=quote(named, safe="/"), method=method)
         if _VERSION.search(urlsplit(self._base_url).path):
             path = _FIRST_VERSION.sub("", path)
         if self._base_url.endswith((_COMPATIBLE, "/openapi")):
