@@ -207,7 +207,11 @@ FAULTS: dict[str, tuple[Any, Json, str]] = {
         {},
         "history[0].type: unknown type 'token'",
     ),
-    "a record that is none": ({"prompt": "p", "history": ["x"]}, {}, "history[0]: must be an object"),
+    "a record that is none": (
+        {"prompt": "p", "history": ["x"]},
+        {},
+        "history[0]: must be an object",
+    ),
     "text of another form": (
         {"prompt": "p", "history": [{"type": "assistant", "message": "x"}]},
         {},
