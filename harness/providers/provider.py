@@ -153,13 +153,12 @@ class Provider:
     program: bool = False
     gemini_messages: bool = False
     endpoint: Endpoint | None = None
+    tags: tuple[str, ...] = ()
     variants: Callable[[bytes], list[str]] = lambda body: []
 
     def __post_init__(self) -> None:
         if (self.wrap is None) != (self.places is None):
             raise TypeError(f"the provider {self.name} needs wrap and places, or neither")
-
-    tags: tuple[str, ...] = ()
 
     def __new__(cls, **given: Any) -> Provider:
         """Refuse a provider that lacks a required field, by its name."""
