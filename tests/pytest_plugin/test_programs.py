@@ -24,7 +24,7 @@ PROGRAM = """\
 
 @pytest.fixture
 def steps(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Takes the place of all processes: notes their starts and the prompts of their runs."""
+    """Replaces all processes: notes their starts and the prompts of their runs."""
     cases = [PROGRAM.format(name=name) for name in ("one", "two")]
     write(project, "specs/hello.yaml", CASE + "".join(cases))
     steps: list[str] = []

@@ -26,7 +26,7 @@ def chunk(delta: dict[str, Any], **choice: Any) -> dict[str, Any]:
 
 
 def events(body: bytes, end: Any = "complete") -> list[dict[str, Any]]:
-    """The events of a body, which its oracle agrees with."""
+    """The events of a body; the oracle agrees with them."""
     framer, normalizer = frame_by_content(), PROVIDER.normalizer(Answer())
     read = [
         event for frame in framer.feed(body) + framer.close() for event in normalizer.feed(frame)
@@ -44,7 +44,7 @@ def piece(index: int, text: str, **first: Any) -> dict[str, Any]:
     )
 
 
-def test_a_call_that_begins_inside_another_one_waits() -> None:
+def test_a_call_that_begins_inside_another_one_ends_after_it() -> None:
     body = stream(
         piece(0, '{"a":', id="c1", name="f"),
         piece(1, '{"b":', id="c2", name="g"),
