@@ -27,7 +27,7 @@ from harness.facts import (
     merged_facts,
 )
 from harness.pipeline.replay import choose_provider
-from harness.providers import PROVIDERS, declared_tools
+from harness.providers import PROVIDERS, Provider, declared_tools
 from harness.providers.oracle import read_messages
 from harness.stream.decompression import unpack, unpack_before_fault
 from harness.stream.events import INTERRUPTED
@@ -136,7 +136,7 @@ def compare_output(
         if losses and shown:
             findings[aspect] = AspectFinding("not_carried", f"declared as {losses[0]}")
     red = [aspect for aspect, finding in findings.items() if finding.verdict in RED]
-    if red and _is_as_declared(exchange, adapter, output):
+    if red and not differences(exchange, wire_facts(exchange, adapter), adapter, output):
         note = f"a declared loss of {adapter.model}"
         findings |= dict.fromkeys(red, AspectFinding("not_carried", note))
     elif red and adapter.reference:
@@ -150,13 +150,22 @@ def compare_output(
     )
 
 
-def _is_as_declared(exchange: Exchange, adapter: Adapter, output: Output) -> bool:
-    """Whether the comparison of the adapter's event model finds no undeclared loss."""
-    if adapter.differences is None or adapter.facts is None:
-        return False
-    provider = PROVIDERS[choose_provider(exchange, adapter.options.provider)]
-    wire = provider.facts(exchange, adapter.options.tool_code)
-    return not adapter.differences(wire, adapter.facts(output), broke_off(exchange))
+def differences(exchange: Exchange, wire: Facts, adapter: Adapter, output: Output) -> list[str]:
+    """A sentence for each fact that an output loses or invents, without the declared losses."""
+    carried = facts_of(adapter, output)
+    if adapter.differences is None or isinstance(carried, str):
+        return [str(carried)]
+    return adapter.differences(wire, carried, broke_off(exchange))
+
+
+def provider_of(exchange: Exchange, adapter: Adapter) -> Provider:
+    """The provider as which the adapter reads the exchange."""
+    return PROVIDERS[choose_provider(exchange, adapter.options.provider)]
+
+
+def wire_facts(exchange: Exchange, adapter: Adapter) -> Facts:
+    """The facts of the raw answer, as its oracle reads them."""
+    return provider_of(exchange, adapter).facts(exchange, adapter.options.tool_code)
 
 
 def judge_transcript(answer: WireAnswer, transcript: Transcript) -> dict[Aspect, AspectFinding]:
@@ -173,7 +182,7 @@ def judge_transcript(answer: WireAnswer, transcript: Transcript) -> dict[Aspect,
 
 def wire_answer(exchange: Exchange, adapter: Adapter, transcript: Transcript) -> WireAnswer:
     """The facts on the wire of an exchange, for the adapter that was judged on it."""
-    provider = PROVIDERS[choose_provider(exchange, adapter.options.provider)]
+    provider = provider_of(exchange, adapter)
     coding, body = exchange.header("content-encoding"), exchange.body
     broken = False
     if coding is not None:

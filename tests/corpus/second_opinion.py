@@ -19,7 +19,7 @@ from google import genai
 from google.genai import errors, types
 
 from harness import Exchange
-from harness.conformance.laws.variants import plain
+from harness.conformance.metamorphic.reads import plain
 from harness.facts import Facts
 from harness.stream.json_codec import same_json
 

@@ -42,7 +42,7 @@ from harness.conformance.laws.law import difference
 from harness.conformance.laws.loss import LOSS
 from harness.conformance.laws.order import ORDER
 from harness.conformance.laws.round_trip import ROUND_TRIP
-from harness.conformance.laws.variants import seeded
+from harness.conformance.metamorphic.reads import seeded
 from harness.pipeline.replay import choose_provider, frames_of
 from harness.providers import PROVIDERS, detect_provider
 from harness.providers.oracle import gather_events
@@ -193,7 +193,7 @@ class Walk:
     def _cut_anew(self, recorded: harness.Exchange, dialect: str) -> Iterator[str]:
         exchange = without_times(recorded)
         expected = self.replay(exchange, dialect=dialect)
-        chance, size = seeded(exchange), len(exchange.body)
+        chance, size = seeded(exchange.body), len(exchange.body)
         cuts: dict[str, Any] = {"whole": "whole"}
         if size > 1:
             cuts["random"] = sorted(chance.sample(range(1, size), min(size - 1, 30)))

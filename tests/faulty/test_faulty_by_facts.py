@@ -22,10 +22,9 @@ from harness import Exchange
 from harness.conformance.adapters import ADAPTERS, Adapter, AdapterError, Output, RunOptions
 from harness.conformance.adapters.adapter import FACTS, Effort
 from harness.conformance.aspect_run import Item, judge_second_turns
-from harness.conformance.aspects import judge_output, transcript_of
+from harness.conformance.aspects import judge_output, provider_of, transcript_of
 from harness.conformance.judge import Cell
 from harness.conformance.laws import LAWS
-from harness.conformance.laws.wire import provider_of
 from harness.facts import (
     Call,
     Entry,

@@ -12,9 +12,9 @@ import pytest
 from harness.cassettes import Exchange
 from harness.cassettes.load import load
 from harness.conformance.adapters import ADAPTERS
+from harness.conformance.aspects import provider_of, wire_facts
 from harness.conformance.judge import Cell, resolve_fixture, run_cell
 from harness.conformance.laws.round_trip import nothing_goes_back
-from harness.conformance.laws.wire import provider_of, wire_facts
 from harness.conformance.project import Project, kind_of, yaml_files
 from harness.dialects import DIALECTS
 from harness.pipeline.replay import frames_of

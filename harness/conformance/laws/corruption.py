@@ -18,9 +18,8 @@ from harness.providers import PROVIDERS
 from harness.stream.exchange import Exchange
 
 from ..adapters import Adapter, AdapterError
-from ..metamorphic.messages import with_reads
+from ..metamorphic.reads import plain, seeded, with_reads
 from .law import Breach, Law, shown
-from .variants import plain, seeded
 
 _GARBAGE = (
     b"\x00\xff\xfe garbage\r\n",
@@ -50,7 +49,7 @@ def damaged_exchanges(exchange: Exchange, name: str, count: int) -> Iterator[tup
     ``name`` is a part of the seed, so each adapter gets different damage.
     """
     original = plain(exchange)
-    chance = seeded(original, name)
+    chance = seeded(original.body, name)
     for _ in range(count):
         damage = chance.choice(DAMAGES)
         yield damage.__name__, with_reads(original, damage(original.body, chance))

@@ -14,11 +14,10 @@ from harness.specs.accept import as_read
 from harness.stream.exchange import Exchange
 
 from ..adapters import Adapter, AdapterError, OutOfTime, Output
-from ..aspects import facts_of, variants_of_wire
+from ..aspects import facts_of, provider_of, variants_of_wire
+from ..metamorphic.reads import seeded, shortened
 from .law import Breach, Law, difference, shown
 from .loss import judged, unknown_model
-from .variants import seeded, shortened
-from .wire import finds_tool_code, provider_of
 
 _OF_BEGINNINGS: tuple[Aspect, ...] = ("text", "thoughts", "calls", "unfinished")
 
@@ -64,7 +63,7 @@ def _beginning_of_events(exchange: Exchange, adapter: Adapter) -> Judge:
     Text that is held back as a possible tag may come out at the end.
     """
     full = adapter.items(exchange)
-    tags = finds_tool_code(exchange, adapter) or provider_of(exchange, adapter).tags
+    tags = _finds_tool_code(exchange, adapter) or provider_of(exchange, adapter).tags
 
     def judge(short: Exchange) -> str:
         items = adapter.outcome(short)
@@ -89,7 +88,7 @@ def _beginning_of_facts(exchange: Exchange, adapter: Adapter) -> Judge | str:
         return full
     # A block or line that is cut may become text, although it is no text in the whole answer.
     provider = provider_of(exchange, adapter)
-    loose = finds_tool_code(exchange, adapter) or provider.program
+    loose = _finds_tool_code(exchange, adapter) or provider.program
 
     def judge(short: Exchange) -> str:
         output = adapter.attempt(short)
@@ -124,6 +123,12 @@ def _aspects_of_beginning(exchange: Exchange, adapter: Adapter) -> Judge:
     return judge
 
 
+def _finds_tool_code(exchange: Exchange, adapter: Adapter) -> bool:
+    """Whether ``<tool_code>`` in the text becomes a call."""
+    chosen = adapter.options.tool_code
+    return provider_of(exchange, adapter).tool_code if chosen is None else chosen
+
+
 def _last(output: Output) -> object:
     return output.items[-1] if output.items else None
 
@@ -156,7 +161,7 @@ def prefixes(exchange: Exchange, tries: int) -> Sequence[int]:
     if len(body) <= tries:
         return range(len(body))
     ends = [line_end.end() for line_end in re.finditer(rb"\n|\r", body)]
-    chance = seeded(exchange)
+    chance = seeded(exchange.body)
     chosen = {
         *chance.sample(ends, min(LINES, tries // 2, len(ends))),
         *chance.sample(range(len(body)), min(PREFIXES, tries // 2, len(body))),

@@ -14,8 +14,8 @@ from harness.specs.accept import as_read
 from harness.stream.exchange import Exchange
 
 from ..adapters import Adapter
+from ..metamorphic.reads import Cuts, cuts_of, seeded, with_cuts
 from .law import Breach, Law, difference, shown
-from .variants import Cuts, cuts_of, seeded, with_cuts
 
 BYTEWISE = 256 * 1024
 """Bodies up to this size are cut at every place."""
@@ -75,7 +75,7 @@ def cut_sets(exchange: Exchange, tries: int) -> Iterator[Cuts]:
         return
     if size <= BYTEWISE:
         yield from (tuple(range(first, size, comb)) for first in range(1, min(comb + 1, size)))
-    chance = seeded(exchange)
+    chance = seeded(exchange.body)
     for _ in range(min(RANDOM_CUTS, comb)):
         yield tuple(sorted(chance.sample(range(1, size), min(size - 1, chance.randint(1, 40)))))
 

@@ -4,15 +4,13 @@ facts.
 
 from __future__ import annotations
 
-from harness.facts import Facts
 from harness.specs.accept import as_read
 from harness.stream.exchange import Exchange
 from harness.stream.session import Session
 
 from ..adapters import Adapter, AdapterError, Output
-from ..aspects import ExchangeJudgement, broke_off, facts_of, judge_exchange, variants_of_wire
+from ..aspects import ExchangeJudgement, differences, judge_exchange, variants_of_wire, wire_facts
 from .law import Breach, Law
-from .wire import wire_facts
 
 
 def loss_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
@@ -49,14 +47,6 @@ def judged(exchange: Exchange, adapter: Adapter) -> ExchangeJudgement:
     if judgement.error:
         raise AdapterError(judgement.error)
     return judgement
-
-
-def differences(exchange: Exchange, wire: Facts, adapter: Adapter, output: Output) -> list[str]:
-    """A sentence for each fact that an output loses or invents."""
-    carried = facts_of(adapter, output)
-    if adapter.differences is None or isinstance(carried, str):
-        return [str(carried)]
-    return adapter.differences(wire, carried, broke_off(exchange))
 
 
 def as_reference(findings: list[str], exchange: Exchange, adapter: Adapter) -> list[Breach]:

@@ -14,8 +14,8 @@ from harness.stream.exchange import Exchange
 from harness.stream.generation import ToolOutcome, TranslationError
 
 from ..adapters import Adapter
+from ..aspects import provider_of, wire_facts
 from .law import Breach, Law
-from .wire import provider_of, wire_facts
 
 
 def return_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:

@@ -16,8 +16,7 @@ from harness.cassettes import Cassette, Exchange, Origin, dumps
 from harness.pipeline.replay import DEFAULT_PROVIDER
 from harness.stream.framing import json_messages
 
-from ..metamorphic.messages import with_reads
-from .variants import plain
+from ..metamorphic.reads import plain, with_reads
 
 LETTERS = 40
 """A text up to this length is shortened by single characters, a longer one by halves."""

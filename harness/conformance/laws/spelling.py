@@ -11,11 +11,10 @@ from harness.specs.accept import as_read
 from harness.stream.exchange import Exchange
 
 from ..adapters import Adapter, Output
-from ..aspects import variants_of_wire
+from ..aspects import provider_of, variants_of_wire
 from ..metamorphic.catalogue import WireVariant, spellings_of
+from ..metamorphic.reads import plain
 from .law import Breach, Law, differing
-from .variants import plain
-from .wire import provider_of
 
 SAME_WIRE = ("lf", "crlf", "cr", "sse")
 """Spellings of the same wire, in which even the native events are the same. The others are

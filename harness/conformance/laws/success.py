@@ -16,14 +16,13 @@ from harness.facts import CONTINUATION, Error, Facts, Finish, Transcript, finish
 from harness.stream.exchange import Exchange
 
 from ..adapters import Adapter, AdapterError
-from ..aspects import facts_of, read_raw_facts
+from ..aspects import facts_of, provider_of, read_raw_facts, wire_facts
 from ..metamorphic import chat, steps
 from ..metamorphic.content import with_finish
-from ..metamorphic.messages import edited, with_reads
+from ..metamorphic.messages import edited
+from ..metamorphic.reads import plain, with_reads
 from .law import Breach, Law
 from .loss import unknown_model
-from .variants import plain
-from .wire import provider_of, wire_facts
 
 BODIES: Final = {
     "an empty body": b"",

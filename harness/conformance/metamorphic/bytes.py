@@ -4,16 +4,14 @@ bytes.
 
 from __future__ import annotations
 
-import random  # noqa: TID251  # `random_places` seeds it with the body
 import re
-import zlib
 from collections.abc import Callable
-from itertools import pairwise
 from typing import Final
 
 from harness.stream.exchange import Exchange
 
-from .messages import Change, Messages, answer_messages, as_events, parts, rewritten, with_reads
+from .messages import Change, Messages, answer_messages, as_events, parts, rewritten
+from .reads import seeded, with_cuts
 
 RANDOM_PLACES: Final = 20
 ERROR: Final = {"error": {"code": 503, "message": "overloaded", "status": "UNAVAILABLE"}}
@@ -21,7 +19,7 @@ ERROR: Final = {"error": {"code": 503, "message": "overloaded", "status": "UNAVA
 
 def uncut(exchange: Exchange) -> Exchange | None:
     """Put the whole body into one read."""
-    return with_reads(exchange, exchange.body) if len(exchange.reads) > 1 else None
+    return with_cuts(exchange, ()) if len(exchange.reads) > 1 else None
 
 
 def cut_at(places: Callable[[bytes], list[int]]) -> Change:
@@ -30,10 +28,7 @@ def cut_at(places: Callable[[bytes], list[int]]) -> Change:
     def change(exchange: Exchange) -> Exchange | None:
         body = exchange.body
         cuts = sorted({place for place in places(body) if 0 < place < len(body)})
-        if not cuts:
-            return None
-        reads = (body[start:stop] for start, stop in pairwise([0, *cuts, len(body)]))
-        return with_reads(exchange, *reads)
+        return with_cuts(exchange, cuts) if cuts else None
 
     return change
 
@@ -56,7 +51,7 @@ def inside_tags(body: bytes) -> list[int]:
 
 def random_places(body: bytes) -> list[int]:
     """Offsets that look random and are the same every time."""
-    chance = random.Random(zlib.crc32(body))  # noqa: S311  # it chooses tests and protects no secret
+    chance = seeded(body)
     return [chance.randrange(1, len(body)) for _ in range(RANDOM_PLACES)] if len(body) > 1 else []
 
 

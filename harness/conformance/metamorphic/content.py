@@ -18,8 +18,8 @@ from .messages import (
     parts,
     put_in_all,
     responses,
-    with_reads,
 )
+from .reads import with_reads
 
 DEEPER: Final = 5000
 """A number of nested levels that no reader has to accept."""

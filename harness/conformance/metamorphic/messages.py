@@ -12,6 +12,8 @@ from harness.stream.events import INTERRUPTED
 from harness.stream.exchange import Exchange
 from harness.stream.json_codec import Json
 
+from .reads import shortened, with_reads
+
 Messages = list[Any]
 Change = Callable[[Exchange], Exchange | None]
 """Changes an exchange; returns None if there is nothing to change."""
@@ -56,11 +58,6 @@ def json_texts(messages: Messages, *, ascii_: bool, spaced: bool) -> Iterator[st
     """Each message as JSON, with or without escapes and white space."""
     separators = (", ", ": ") if spaced else (",", ":")
     return (json.dumps(item, ensure_ascii=ascii_, separators=separators) for item in messages)
-
-
-def with_reads(exchange: Exchange, *reads: bytes) -> Exchange:
-    """The exchange with another body, cut into these reads; their times are unknown."""
-    return replace(exchange, reads=tuple((None, data) for data in reads if data))
 
 
 def rewritten(read: Read, write: Callable[[Messages], bytes]) -> Change:
@@ -110,9 +107,7 @@ def truncated(read: Read, place: Callable[[bytes], int | None]) -> Change:
 
     def change(exchange: Exchange) -> Exchange | None:
         end = None if read(exchange) is None else place(exchange.body)
-        if end is None:
-            return None
-        return replace(with_reads(exchange, exchange.body[:end]), end="cut")
+        return None if end is None else shortened(exchange, end)
 
     return change
 

@@ -25,8 +25,8 @@ from .messages import (
     responses,
     reversed_keys,
     rewritten,
-    with_reads,
 )
+from .reads import with_reads
 
 _CAPITAL: Final = re.compile("[A-Z]")
 _USER_KEYED: Final = frozenset({"args", "properties", "partMetadata", "error", "metadata"})

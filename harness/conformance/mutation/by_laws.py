@@ -10,11 +10,9 @@ from harness.facts import Transcript
 from harness.stream.exchange import Exchange
 
 from ..adapters import Adapter, Output
-from ..aspects import compare_output, facts_of, wire_answer
-from ..laws.loss import differences
+from ..aspects import compare_output, differences, facts_of, wire_answer, wire_facts
 from ..laws.order import illegal
 from ..laws.success import no_good_end
-from ..laws.wire import wire_facts
 
 FACTS = "facts"
 """The name of the neutral level: an aspect of the answer is lost or wrong."""

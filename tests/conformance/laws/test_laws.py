@@ -15,8 +15,8 @@ import pytest
 from harness import Exchange
 from harness.conformance.adapters import ADAPTERS, EVENTS, Adapter
 from harness.conformance.laws import LAWS, check
-from harness.conformance.laws.variants import cuts_of
 from harness.conformance.metamorphic.catalogue import SPELLINGS, WireVariant
+from harness.conformance.metamorphic.reads import cuts_of
 from harness.conformance.metamorphic.spelling import snake_case
 from harness.pipeline.replay import replay as our_replay
 from harness.providers import PROVIDERS

@@ -14,8 +14,8 @@ from harness.conformance.adapters import ADAPTERS, EVENTS, Adapter
 from harness.conformance.laws import LAWS
 from harness.conformance.laws.judge import LawCell, cells, judge_law, ready_made_case
 from harness.conformance.laws.shrink import shrink
-from harness.conformance.laws.variants import cuts_of
 from harness.conformance.metamorphic.catalogue import SPELLINGS
+from harness.conformance.metamorphic.reads import cuts_of
 from harness.dialects import DIALECTS
 from harness.facts import Facts
 from harness.pipeline.replay import replay as our_replay

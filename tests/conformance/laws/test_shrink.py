@@ -17,7 +17,7 @@ from harness.conformance.laws import LAWS
 from harness.conformance.laws.cut_short import LINES, PREFIXES, first_prefix, prefixes
 from harness.conformance.laws.cuts import BYTEWISE, COMB, RANDOM_CUTS, cut_sets, fewest
 from harness.conformance.laws.judge import LawCell, judge_law, ready_made_case
-from harness.conformance.laws.variants import cuts_of
+from harness.conformance.metamorphic.reads import cuts_of
 from harness.pipeline.replay import replay as our_replay
 from harness.stream.exchange import Exchange as AnyExchange
 from tests.support.adapters import events_of

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import random  # noqa: TID251  # `seeded` seeds it with the body
 import zlib
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import accumulate, pairwise
 
 from harness.stream.decompression import unpack
 from harness.stream.exchange import Exchange
 
-from ..metamorphic.messages import with_reads
-
 Cuts = tuple[int, ...]
 """Offsets in a body where one network read ends and the next begins."""
 
 
-def with_cuts(exchange: Exchange, cuts: Cuts) -> Exchange:
+def with_reads(exchange: Exchange, *reads: bytes) -> Exchange:
+    """The exchange with another body, cut into these reads; their times are unknown."""
+    return replace(exchange, reads=tuple((None, data) for data in reads if data))
+
+
+def with_cuts(exchange: Exchange, cuts: Sequence[int]) -> Exchange:
     """The exchange with its body cut at these places."""
     body, places = exchange.body, [0, *cuts, len(exchange.body)]
     return with_reads(exchange, *(body[start:end] for start, end in pairwise(places)))
@@ -46,7 +50,7 @@ def plain(exchange: Exchange) -> Exchange:
     return replace(with_reads(exchange, body), headers=headers)
 
 
-def seeded(exchange: Exchange, name: str = "") -> random.Random:
+def seeded(body: bytes, name: str = "") -> random.Random:
     """A random generator that depends on the body and on ``name`` only."""
-    seed = zlib.crc32(exchange.body, zlib.crc32(name.encode()))
+    seed = zlib.crc32(body, zlib.crc32(name.encode()))
     return random.Random(seed)  # noqa: S311  # it chooses tests and protects no secret
