@@ -40,6 +40,7 @@ class Item:
 Cuts = Literal["recorded", "whole", "pieces"]
 """The ways to cut the body of an answer: as recorded, nowhere, or in `PIECES` equal pieces."""
 PIECES: Final = 100
+FIRST_TURN_FAILED: Final = "the first turn is an error"
 
 LossUse = dict[DeclaredLoss, bool]
 """The declared losses that concern at least one cell, and whether a cell shows them."""
@@ -126,6 +127,7 @@ def _goes_on(item: Item, adapter: Adapter) -> bool:
 
 
 def _judge_second_turn(item: Item, adapter: Adapter) -> AspectCell:
+    adapter = adapter.with_options(item.options)
     assert adapter.second_request is not None  # see judge_second_turns
     variants = tuple(variants_of_wire(item.exchange))
     blank = AspectCell(
@@ -135,36 +137,43 @@ def _judge_second_turn(item: Item, adapter: Adapter) -> AspectCell:
         variants=variants,
         unary=item.exchange.streamed is False,
     )
+    facts = _answer(item, adapter).facts
+    unasked = _not_for_a_second_turn(item, adapter, facts)
+    if unasked:
+        return _not_asked(blank, "calls", unasked)
     try:
-        if _answer(item, adapter).facts.pieces:  # Vertex AI only
-            transcript = _first_turn(item, adapter)
-            if transcript is None:
-                note = "the first turn is an error"
-                return replace(blank, aspects={"calls": "not_asked"}, notes={"calls": note})
-            answer = wire_answer(item.exchange, adapter, transcript)
-            if answer.unavailable:
-                note = "the wire that the adapter asked does not have it"
-                return replace(blank, aspects={"calls": "not_asked"}, notes={"calls": note})
-        if not all(name for name, _ in _answer(item, adapter).facts.calls):
-            note = "the wire has a call without a name, which nobody can run"
-            return replace(blank, aspects={"calls": "not_asked"}, notes={"calls": note})
         body = adapter.second_request(item.exchange, item.options)
     except AdapterError as error:
         if _is_error(_first_turn(item, adapter)):
-            note = "the first turn is an error"
-            return replace(blank, aspects={"results": "not_asked"}, notes={"results": note})
+            return _not_asked(blank, "results", FIRST_TURN_FAILED)
         return replace(blank, error=str(error))
     if isinstance(body, str):
-        return replace(blank, aspects={"results": "not_asked"}, notes={"results": body})
+        return _not_asked(blank, "results", body)
     try:
         request = decode_json(body)
     except ValueError as error:
         return replace(blank, error=f"the second request is no JSON: {error}")
     if not isinstance(request, dict):
         return replace(blank, error="the second request is no JSON object")
-    facts = _answer(item, adapter).facts
     findings = judge_second_turn(facts, request, given=_given(facts, item.exchange))
     return second_turn_cell(blank, findings, item.exchange, request)
+
+
+def _not_asked(blank: AspectCell, aspect: str, note: str) -> AspectCell:
+    return replace(blank, aspects={aspect: "not_asked"}, notes={aspect: note})
+
+
+def _not_for_a_second_turn(item: Item, adapter: Adapter, facts: Facts) -> str:
+    """The reason why the calls of an answer can't be sent back; "" where they can."""
+    if facts.pieces:  # Vertex AI only
+        transcript = _first_turn(item, adapter)
+        if transcript is None:
+            return FIRST_TURN_FAILED
+        if wire_answer(item.exchange, adapter, transcript).unavailable:
+            return "the wire that the adapter asked does not have it"
+    if not all(name for name, _ in facts.calls):
+        return "the wire has a call without a name, which nobody can run"
+    return ""
 
 
 def _given(facts: Facts, exchange: Exchange) -> list[bool]:
@@ -180,7 +189,7 @@ def _given(facts: Facts, exchange: Exchange) -> list[bool]:
 def _first_turn(item: Item, adapter: Adapter) -> Transcript | None:
     """The transcript of the answer; None where the adapter gave none that can be judged."""
     try:
-        output = adapter.with_options(item.options).output(item.exchange)
+        output = adapter.output(item.exchange)
     except AdapterError:
         return None
     return output.transcript or Transcript()

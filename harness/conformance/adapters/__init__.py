@@ -12,7 +12,6 @@ from .adapter import (
     OutOfTime,
     Output,
     RunOptions,
-    second_request,
 )
 from .own import ADAPTERS, EVENTS, FRAMES, dialect_adapter, user_adapter
 
@@ -30,6 +29,5 @@ __all__ = [
     "Output",
     "RunOptions",
     "dialect_adapter",
-    "second_request",
     "user_adapter",
 ]

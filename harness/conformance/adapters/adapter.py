@@ -4,8 +4,7 @@ client.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
@@ -153,9 +152,10 @@ class Adapter:
     ``of_normalized(normalized, options)`` of our own adapters is ``run`` for an exchange that is
     already normalized, so that several adapters can share it. ``version()`` gives the version of
     the library or program under test; it may start the program. ``second_request(exchange,
-    options)`` gives the body of the request that follows the answer, or the reason why there is
-    none; see `second_request`. ``close()`` ends the threads and processes of the adapter; a later
-    run starts new ones. ``prepare()`` starts what the first run would wait for.
+    options)`` gives the body of the request that the adapter sends after the answer, with the
+    results of its calls, or the reason why there is none. It raises `AdapterError`. ``close()``
+    ends the threads and processes of the adapter; a later run starts new ones. ``prepare()`` starts
+    what the first run would wait for.
     """
 
     name: str
@@ -202,11 +202,17 @@ class Adapter:
         ``normalize``, if given. Raises `AdapterError` for every exception that it raises.
         """
         options = options or self.options
-        with _adapter_errors():
+        try:
             if normalize and self.of_normalized:
                 normalized = normalize(exchange, options.provider, options.tool_code)
                 return self.of_normalized(normalized, options)
             return self.run(exchange, options)
+        except AdapterError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise AdapterError(
+                f"the adapter raised {type(error).__name__} at {place_of(error)}: {error}"
+            ) from error
 
     def items(self, exchange: Exchange) -> list[Any]:
         """The native events of a run; raises as `output` does."""
@@ -227,27 +233,3 @@ class Adapter:
         """
         output = self.attempt(exchange)
         return output.items if isinstance(output, Output) else [{"fault": str(output)}]
-
-
-def second_request(adapter: Adapter, exchange: Exchange) -> bytes | str:
-    """The body of the request that an adapter sends after the answer of an exchange, with the
-    results of its calls. A text: the reason why there is no request. Raises `AdapterError`.
-    """
-    if adapter.second_request is None:
-        return f"{adapter.name} has no converse(at)"
-    with _adapter_errors():
-        return adapter.second_request(exchange, adapter.options)
-
-
-@contextmanager
-def _adapter_errors() -> Iterator[None]:
-    """Turns every exception of an adapter into an `AdapterError` with its type and place."""
-    try:
-        yield
-    except AdapterError:
-        raise
-    except (Exception, SystemExit) as error:
-        place = place_of(error)
-        raise AdapterError(
-            f"the adapter raised {type(error).__name__} at {place}: {error}"
-        ) from error

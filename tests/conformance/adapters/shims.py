@@ -117,3 +117,9 @@ def transcript(adapter: Adapter, exchange: Exchange = EXCHANGE) -> Transcript:
 def facts_of(adapter: Adapter, exchange: Exchange = EXCHANGE) -> list[Fact]:
     """The facts of one run."""
     return list(transcript(adapter, exchange).facts())
+
+
+def second_request(adapter: Adapter, exchange: Exchange = EXCHANGE) -> bytes | str:
+    """The body of the second request, or the reason why there is none."""
+    assert adapter.second_request is not None
+    return adapter.second_request(exchange, adapter.options)
