@@ -4,16 +4,17 @@ programs.
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NoReturn
+
+from msgspec import to_builtins
 
 from harness.facts import Call, skip
 from harness.pipeline.replay import choose_provider
 from harness.providers import PROVIDERS, declared_tools, json_schema, user_prompt, with_provider
 from harness.providers.oracle import result_text
-from harness.stream.exchange import Exchange, Request
+from harness.stream.exchange import Exchange
 from harness.stream.json_codec import Json
 from harness.stream.session import Tool
 
@@ -118,7 +119,7 @@ def _called(exchange: Exchange, options: RunOptions) -> list[str]:
 
 def line_of(question: Question, number: int) -> dict[str, Any]:
     """The line that a program gets for a question. With a ``base_url``, it has the fields of `At`;
-    without one, the recorded exchange.
+    without one, the recorded exchange, with bytes in base64.
     """
     options = question.options
     line = {
@@ -130,7 +131,7 @@ def line_of(question: Question, number: int) -> dict[str, Any]:
     }
     if not question.base_url:
         known = with_streamed(question.exchange)
-        return {**line, "stream": known.streamed, "exchange": exchange_as_json(known)}
+        return {**line, "stream": known.streamed, "exchange": to_builtins(known)}
     at = at_of(question)
     calls = _called(question.exchange, options)
     return {
@@ -146,36 +147,3 @@ def line_of(question: Question, number: int) -> dict[str, Any]:
         "results": [result_text(number) for number in range(1, len(calls) + 1)],
         "say": at.say,
     }
-
-
-def exchange_as_json(exchange: Exchange) -> dict[str, Json]:
-    """An exchange as JSON data, bytes in base64."""
-    request = exchange.request
-    return {
-        "request": request
-        and {
-            "method": request.method,
-            "url": request.url,
-            "headers": request.headers,
-            "body": base64.b64encode(request.body).decode(),
-        },
-        "status": exchange.status,
-        "headers": exchange.headers,
-        "reads": [[at_ms, base64.b64encode(data).decode()] for at_ms, data in exchange.reads],
-        "end": exchange.end,
-    }
-
-
-def exchange_of_json(value: Mapping[str, Any]) -> Exchange:
-    """The exchange of `exchange_as_json`."""
-    request = value["request"]
-    reads = tuple((at_ms, base64.b64decode(data)) for at_ms, data in value["reads"])
-    return with_provider(
-        Exchange(
-            request and Request(**{**request, "body": base64.b64decode(request["body"])}),
-            value["status"],
-            value["headers"],
-            reads,
-            value["end"],
-        )
-    )

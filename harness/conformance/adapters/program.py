@@ -15,12 +15,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
+from msgspec import to_builtins
+
 from harness.facts import Raised
 from harness.stream.json_codec import decode_json
 from harness.stream.printable import shorten
 
 from .adapter import UNKNOWN, AdapterError
-from .at import Question, exchange_as_json, line_of
+from .at import Question, line_of
 from .process import OUT, LineProcess, Unusable
 from .reply import Level, Reply, entries_of_json
 
@@ -79,7 +81,7 @@ class Program:
             self._asked += 1
             line = line_of(question, self._asked)
             if self._with_exchange and question.base_url:
-                line["exchange"] = exchange_as_json(question.exchange)
+                line["exchange"] = to_builtins(question.exchange)
             try:
                 return self._reply(process, line, timeout)
             except Unusable:

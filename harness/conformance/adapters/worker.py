@@ -14,10 +14,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
+from msgspec import convert
+
 from harness.facts import Entry, json_of_fact
+from harness.stream.exchange import Exchange
 
 from .adapter import AdapterError, RunOptions
-from .at import Question, exchange_of_json
+from .at import Question
 from .function import Function
 from .process import OUT
 from .program import Program
@@ -64,7 +67,7 @@ def main(words: list[str]) -> None:
 def _answer(function: Function, given: Mapping[str, Any], loop: asyncio.Runner) -> None:
     number = given["id"]
     question = Question(
-        exchange_of_json(given["exchange"]),
+        convert(given["exchange"], Exchange),
         RunOptions(provider=given["provider"]),
         given.get("base_url", ""),
         given["turn"],
