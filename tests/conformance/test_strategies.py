@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 from harness.cassettes import Cassette, Exchange, OriginKind, dumps, loads
 from harness.conformance.adapters import ADAPTERS, EVENTS, RunOptions
 from harness.conformance.laws import LAWS
-from harness.conformance.strategies import cassettes, exchanges, specs, wild_exchanges
+from harness.conformance.strategies import exchanges, wild_exchanges
 from harness.dialects import DIALECTS
 from harness.providers import PROVIDERS
 from harness.providers.oracle import gather_body
 from harness.specs import read_spec
+from tests.support.strategies import cassettes, specs
 
 FEW = settings(max_examples=25, suppress_health_check=list(HealthCheck))
 FAST = tuple(law for law in LAWS if law.id in (2, 3, 5, 8))
