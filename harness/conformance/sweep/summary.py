@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
 
 from msgspec import Struct, field
 
@@ -66,13 +66,11 @@ class Summary(Struct):
         self.red += verdict.red
         self.variants += bool(verdict.variants)
         _merge(self.verdicts, {verdict.verdict: 1})
-        by_aspect = self.aspects.setdefault(verdict.provider or "", {})
-        for aspect, word in verdict.aspects.items():
-            _merge(by_aspect.setdefault(aspect, {}), {word: 1})
+        counts = {aspect: {word: 1} for aspect, word in verdict.aspects.items()}
+        _merge(self.aspects, {verdict.provider or "": counts})
         _merge(self.worse, Counter(verdict.worse))
         _merge(self.better, Counter(verdict.better))
-        for law, word in verdict.laws.items():
-            _merge(self.laws.setdefault(law, {}), {word: 1})
+        _merge(self.laws, {law: {word: 1} for law, word in verdict.laws.items()})
         if verdict.sentence:
             example = Example(verdict.id, verdict.source, verdict.sentence)
             word = "variant" if verdict.variants else verdict.verdict
@@ -84,14 +82,8 @@ class Summary(Struct):
         self.red += other.red
         self.variants += other.variants
         self.other_reasons += other.other_reasons
-        _merge(self.verdicts, other.verdicts)
-        _merge(self.worse, other.worse)
-        _merge(self.better, other.better)
-        for law, counts in other.laws.items():
-            _merge(self.laws.setdefault(law, {}), counts)
-        for provider, aspects in other.aspects.items():
-            for aspect, counts in aspects.items():
-                _merge(self.aspects.setdefault(provider, {}).setdefault(aspect, {}), counts)
+        for name in ("verdicts", "aspects", "worse", "better", "laws"):
+            _merge(getattr(self, name), getattr(other, name))
         for word, layers in other.reasons.items():
             for layer, reasons in layers.items():
                 for reason in reasons.values():
@@ -113,6 +105,10 @@ class Summary(Struct):
         del known.examples[EXAMPLES:]
 
 
-def _merge(counts: dict[str, int], other: dict[str, int]) -> None:
+def _merge(counts: dict[str, Any], other: Mapping[str, Any]) -> None:
+    """Add numbers by name, at every depth."""
     for name, number in other.items():
-        counts[name] = counts.get(name, 0) + number
+        if isinstance(number, dict):
+            _merge(counts.setdefault(name, {}), number)
+        else:
+            counts[name] = counts.get(name, 0) + number
