@@ -200,9 +200,9 @@ class Walk:
         if size <= BYTEWISE:
             cuts["bytes"] = "bytes"
         for name, places in cuts.items():
-            first = difference(expected, self.replay(exchange, dialect=dialect, cuts=places))
-            if first is not None:
-                yield f"{dialect}, read {name}: {first.sentence('payload', 'as recorded')}"
+            payloads = self.replay(exchange, dialect=dialect, cuts=places)
+            if first := difference(expected, payloads, "payload", "as recorded"):
+                yield f"{dialect}, read {name}: {first}"
 
 
 def _why_not(exchange: harness.Exchange) -> str:

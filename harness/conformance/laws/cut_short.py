@@ -71,10 +71,8 @@ def _beginning_of_events(exchange: Exchange, adapter: Adapter) -> Judge:
             return f"the last event is {shown(items[-1] if items else None)}, not incomplete"
         events = items[:-1]
         held_back = tags and events and str(events[-1].get("text", "")).startswith("<")
-        first = difference(full[: len(events)], events)
-        if first and held_back:
-            first = difference(full[: len(events) - 1], events[:-1])
-        return first.sentence("event", "in the whole answer") if first else ""
+        compared = len(events) - bool(held_back)
+        return difference(full[:compared], events[:compared], "event", "in the whole answer")
 
     return judge
 

@@ -51,8 +51,8 @@ def cut_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
             few = fewest(cuts, differs)
             shows = with_cuts(exchange, few)
             got = adapter.outcome(shows)
-            first = difference(expected, got)
-            sentence = first.sentence(adapter.noun, WHOLE) if first else "it differs sometimes"
+            first = difference(expected, got, adapter.noun, WHOLE)
+            sentence = first or "it differs sometimes"
             return [Breach(f"{places(exchange, few)}, {sentence}", shows, as_read(expected), got)]
     return []
 

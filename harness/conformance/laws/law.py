@@ -63,33 +63,18 @@ class Law:
         return re.sub("[^a-z]+", "-", self.title.lower().replace("'", ""))
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """The first place where two lists differ: the items at ``index``, or no item if a list has
-    ended.
+def difference(expected: list[Any], got: list[Any], noun: str, otherwise: str) -> str:
+    """The first place where two lists differ, in a sentence with both items, the expected one under
+    the name ``otherwise``; "" where the lists are equal.
     """
-
-    index: int
-    expected: list[Any]
-    got: list[Any]
-
-    def sentence(self, noun: str, otherwise: str) -> str:
-        """Both items, the expected one under the name ``otherwise``."""
-        came = (
-            f"{noun} {self.index} is {shown(self.got[0])}"
-            if self.got
-            else f"there is no {noun} {self.index}"
-        )
-        return f"{came}; {otherwise} " + (
-            f"it is {shown(self.expected[0])}" if self.expected else "there is none"
-        )
-
-
-def difference(expected: list[Any], got: list[Any]) -> Difference | None:
-    """The first place where two lists differ; None where they are equal."""
-    longest = max(len(expected), len(got))
-    pairs = ((at, expected[at : at + 1], got[at : at + 1]) for at in range(longest))
-    return next((Difference(*pair) for pair in pairs if pair[1] != pair[2]), None)
+    for at in range(max(len(expected), len(got))):
+        wanted, given = expected[at : at + 1], got[at : at + 1]
+        if wanted != given:
+            came = f"{noun} {at} is {shown(given[0])}" if given else f"there is no {noun} {at}"
+            return f"{came}; {otherwise} " + (
+                f"it is {shown(wanted[0])}" if wanted else "there is none"
+            )
+    return ""
 
 
 def differing(
@@ -100,11 +85,8 @@ def differing(
     ``how`` describes the variant, ``otherwise`` the exchange with the expected items.
     """
     got = adapter.outcome(variant)
-    first = difference(expected, got)
-    if first is None:
-        return None
-    sentence = f"{how}, {first.sentence(adapter.noun, otherwise)}"
-    return Breach(sentence, variant, as_read(expected), got)
+    first = difference(expected, got, adapter.noun, otherwise)
+    return Breach(f"{how}, {first}", variant, as_read(expected), got) if first else None
 
 
 def shown(value: object) -> str:
