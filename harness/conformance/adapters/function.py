@@ -23,11 +23,10 @@ from harness.providers import PROVIDERS
 from .adapter import UNKNOWN, AdapterError
 from .at import Question, at_of, with_streamed
 from .environment import kept_streams, without_exit, without_keys
-from .forks import Forks
 from .json_data import json_of_native
 from .raised import raised_by, trim
 from .reply import Level, Reply, checked_facts
-from .started import ended_with_this_process
+from .started import Forks, ended_with_this_process
 from .thread import Expired, Overtime, WorkerThread
 
 _EXPECTED: Final[Mapping[Level, str]] = {

@@ -20,7 +20,7 @@ from harness.dialects import DIALECTS
 from harness.facts import Entry, Error, Fact, Raised, Raw, Thought, facts_of_account
 from harness.providers import PROVIDERS, Answer
 from harness.providers.oracle import read_raw
-from harness.stream.framing import Frame, FramingError, frame_by_content
+from harness.stream.framing import Frame, FramingError, frames_of_body
 from harness.stream.generation import GenerateRequest
 from harness.stream.json_codec import Json
 from harness.stream.printable import printable, shorten
@@ -149,14 +149,10 @@ class Gateway:
 
 
 def _frames(body: bytes) -> list[Frame]:
-    framer = frame_by_content()
-    frames: list[Frame] = []
     try:
-        frames += framer.feed(body)
-        frames += framer.close()
+        return frames_of_body(body)
     except FramingError:
-        frames.append(Frame(0, None, body[-2000:].decode("utf-8", "backslashreplace")))
-    return frames
+        return [Frame(0, None, body[-2000:].decode("utf-8", "backslashreplace"))]
 
 
 def _first_line(text: str) -> str:

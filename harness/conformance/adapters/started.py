@@ -11,6 +11,7 @@ import os
 import signal
 import threading
 import time
+import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -23,6 +24,7 @@ ROUNDS: Final = 10
 the next.
 """
 
+_PID_SIZE: Final = 8
 _START: Final = time.monotonic_ns()
 _watched: Final[set[int]] = set()
 """The processes that end what they started: this one, unless it was forked since."""
@@ -113,3 +115,34 @@ def _marked(mark: bytes) -> Iterator[int]:
         with suppress(OSError):
             if mark in environ.read_bytes().split(b"\0"):
                 yield int(environ.parent.name)
+
+
+class Forks:
+    """The children that a function forks and in which it returns. They are ended, because they
+    would continue with the tests. Such a child names itself in a pipe, so that its parent can wait
+    for it. The parent is the process that creates this object.
+    """
+
+    def __init__(self) -> None:
+        self._process = os.getpid()
+        self._read, self._write = os.pipe()
+        os.set_blocking(self._read, False)
+        weakref.finalize(self, _close, self._read, self._write)
+
+    def end_child(self) -> None:
+        """End this process, if it is a child."""
+        if os.getpid() != self._process:
+            os.write(self._write, os.getpid().to_bytes(_PID_SIZE, "big"))
+            os._exit(1)
+
+    def reap(self) -> None:
+        """Wait for the children that have ended, so that no zombies are left."""
+        with suppress(BlockingIOError):
+            while name := os.read(self._read, _PID_SIZE):
+                with suppress(ChildProcessError):  # the function has waited for it
+                    os.waitpid(int.from_bytes(name, "big"), 0)
+
+
+def _close(*descriptors: int) -> None:
+    for descriptor in descriptors:
+        os.close(descriptor)
