@@ -1,9 +1,9 @@
-"""The catalogue of wire variants: changes that Gemini's wire or a network is known to make."""
+"""The catalogue of wire variants: changes that Gemini's wires or a network are known to make."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,7 +12,7 @@ from harness.stream.exchange import Exchange
 
 from . import bytes as raw
 from . import chat, content, runs, spelling, steps
-from .messages import Change, answer_messages, as_events, edited, refused, truncated, without
+from .messages import Change, Edit, answer_messages, as_events, edited, refused, truncated, without
 from .relations import ANSWERED, FAILED, PREFIX, Calls, Relation, equal
 
 
@@ -32,96 +32,10 @@ class WireVariant:
 
 
 SAME: Final = equal()
-
-_LINE_ENDS: Final = "framing.line-ends"
-LINE_ENDS: Final = (
-    WireVariant("lf", "lines end in LF", SAME, spelling.with_line_ends(b"\n"), _LINE_ENDS),
-    WireVariant("crlf", "lines end in CRLF", SAME, spelling.with_line_ends(b"\r\n"), _LINE_ENDS),
-)
-"""Spellings that every wire has."""
-
-ARRAY: Final = WireVariant(
-    "json-array",
-    "the messages come as one JSON array",
-    SAME,
-    spelling.respelled(spelling.json_array),
-    "framing.json-array",
-)
-
-EVENTS: Final = (
-    WireVariant(
-        "cr",
-        "lines end in CR",
-        SAME,
-        spelling.respelled(lambda messages: as_events(messages, "\r")),
-        "framing.line-ends",
-    ),
-    WireVariant("sse", "each message is one event", SAME, spelling.respelled(as_events)),
-)
-
-KEYS: Final = (
-    WireVariant(
-        "snake-case",
-        "keys are spelled in snake_case",
-        SAME,
-        spelling.respelled(spelling.in_snake_case),
-    ),
-    WireVariant(
-        "envelope",
-        "each message is wrapped as Code Assist does",
-        SAME,
-        spelling.respelled(spelling.in_envelopes),
-    ),
-    WireVariant(
-        "key-order",
-        "keys come in reverse order",
-        SAME,
-        spelling.respelled(spelling.with_reversed_keys),
-    ),
-    WireVariant(
-        "compact",
-        "messages have no white space and no escapes",
-        SAME,
-        spelling.respelled(spelling.compact),
-    ),
-)
-
-TEXTS: Final = (
-    WireVariant(
-        "text-split",
-        "text comes in shorter pieces",
-        SAME,
-        spelling.redivided(spelling.text_in_pieces),
-    ),
-    WireVariant(
-        "text-joined",
-        "text comes in longer pieces",
-        SAME,
-        spelling.redivided(spelling.text_in_one_piece),
-    ),
-)
-"""Another division of the same text."""
-
-CUTS: Final = tuple(
-    WireVariant(name, description, SAME, change)
-    for name, description, change in (
-        ("cut-every-byte", "each byte comes in a read of its own", raw.cut_at(raw.between_bytes)),
-        ("uncut", "all bytes come in one read", raw.uncut),
-        ("cut-anywhere", "reads end at random places", raw.cut_at(raw.random_places)),
-        (
-            "cut-inside-characters",
-            "reads end inside UTF-8 characters",
-            raw.cut_at(raw.inside_characters),
-        ),
-        ("cut-inside-line-ends", "reads end between CR and LF", raw.cut_at(raw.inside_line_ends)),
-        ("cut-inside-tags", "reads end inside <tool_code>", raw.cut_at(raw.inside_tags)),
-    )
-)
-
+_NOT_WELL: Final = equal(less=["finish", "failed", "usage"])
 _MORE_TEXT: Final = "more"
 _SURROGATE: Final = "a\ud83d"
-_HUGE: Final = 1 << 20
-_HUGE_TEXT: Final = "x" * _HUGE
+_HUGE_TEXT: Final = "x" * (1 << 20)
 _BEYOND_64_BITS: Final = 2**64 + 1
 _DEEP: Final = 50
 
@@ -135,470 +49,355 @@ def _with_argument(value: object) -> Relation:
     return equal(calls=replaced)
 
 
-CONTENT: Final = tuple(
-    WireVariant(name, description, relation, edited(edit))
-    for name, description, relation, edit in (
-        ("numeric-reasons", "finish reasons are numbers", SAME, spelling.number_reasons),
-        (
-            "unknown-fields",
-            "messages and candidates have unknown fields",
-            SAME,
-            spelling.add_unknown_fields,
-        ),
-        (
-            "unknown-part",
-            "a part is of an unknown kind",
-            SAME,
-            content.appended({"hologram": {"x": 1}}),
-        ),
-        (
-            "unknown-reason",
-            "the finish reason is an unknown word",
-            equal(less=["finish"]),
-            content.with_finish("BRAND_NEW"),
-        ),
-        (
-            "unknown-block",
-            "the prompt is blocked for an unknown reason",
-            ANSWERED,
-            content.block,
-        ),
-        ("no-usage", "no tokens are counted", equal(less=["usage"]), without("usageMetadata")),
-        (
-            "usage-last",
-            "all counts come in the last message",
-            SAME,
-            content.move_usage_to_the_end,
-        ),
-        (
-            "signature-moved",
-            "the signature of a text comes in an empty part after it",
-            SAME,
-            content.move_signature,
-        ),
-        (
-            "parallel-split",
-            "parallel calls come in separate messages",
-            SAME,
-            content.split_parallel_calls,
-        ),
-        (
-            "arguments-streamed",
-            "a call comes in pieces with JSON paths",
-            SAME,
-            content.stream_arguments,
-        ),
-        ("ids-repeated", "all calls have the same id", SAME, content.with_ids("same")),
-        ("ids-missing", "no call has an id", SAME, content.with_ids(None)),
-        ("finish-twice", "the finish reason comes twice", SAME, content.repeat_finish),
-        (
-            "finish-missing",
-            "no finish reason comes",
-            equal(less=["finish", "failed", "usage"]),
-            content.with_finish(None),
-        ),
-        (
-            "text-after-finish",
-            "text follows the finish reason",
-            equal(text=_MORE_TEXT),
-            content.appended({"text": _MORE_TEXT}),
-        ),
-        (
-            "second-candidate",
-            "another candidate stands beside the answer",
-            SAME,
-            content.add_candidate,
-        ),
-        ("empty-text", "a piece of text is empty", SAME, content.appended({"text": ""})),
-        (
-            "huge-text",
-            f"a piece of text has {_HUGE} characters",
-            equal(text=_HUGE_TEXT),
-            content.appended({"text": _HUGE_TEXT}),
-        ),
-        (
-            "lone-surrogate",
-            "text holds one half of a surrogate pair",
-            equal(text=_SURROGATE),
-            content.appended({"text": _SURROGATE}),
-        ),
-        (
-            "large-integer",
-            "an argument is larger than 2⁶⁴",
-            _with_argument(_BEYOND_64_BITS),
-            content.with_first_argument(_BEYOND_64_BITS),
-        ),
-        (
-            "deep-argument",
-            f"an argument is {_DEEP} levels deep",
-            _with_argument(content.nested(_DEEP)),
-            content.with_first_argument(content.nested(_DEEP)),
-        ),
+_MEANINGS: Final[Mapping[str, tuple[str, Relation]]] = {
+    "cut-every-byte": ("each byte comes in a read of its own", SAME),
+    "uncut": ("all bytes come in one read", SAME),
+    "cut-anywhere": ("reads end at random places", SAME),
+    "cut-inside-characters": ("reads end inside UTF-8 characters", SAME),
+    "cut-inside-line-ends": ("reads end between CR and LF", SAME),
+    "cut-inside-tags": ("reads end inside <tool_code>", SAME),
+    "lf": ("lines end in LF", SAME),
+    "crlf": ("lines end in CRLF", SAME),
+    "cr": ("lines end in CR", SAME),
+    "sse": ("each message is one event", SAME),
+    "unnamed": ("events have no names", SAME),
+    "json-array": ("the messages come as one JSON array", SAME),
+    "json-lines": ("each line is one event", SAME),
+    "snake-case": ("keys are spelled in snake_case", SAME),
+    "envelope": ("each message is wrapped as Code Assist does", SAME),
+    "key-order": ("keys come in reverse order", SAME),
+    "compact": ("messages have no white space and no escapes", SAME),
+    "escaped": ("characters beyond ASCII are escaped", SAME),
+    "spaced": ("messages have white space", SAME),
+    "text-split": ("text comes in shorter pieces", SAME),
+    "text-joined": ("text comes in longer pieces", SAME),
+    "letters": ("each character of the text is a delta", SAME),
+    "comments": ("comments stand around the events", SAME),
+    "event-fields": ("events have names, ids and retry times", SAME),
+    "event-ids": ("events have ids for resuming", SAME),
+    "noise": ("other output stands before, between and glued to the lines", SAME),
+    "too-deep": (f"an argument is {content.DEEPER} levels deep", ANSWERED),
+    "numeric-reasons": ("finish reasons are numbers", SAME),
+    "unknown-fields": ("messages and the objects in them have unknown fields", SAME),
+    "unknown-part": ("a part is of an unknown kind", SAME),
+    "unknown-event": ("an event is of an unknown type", SAME),
+    "unknown-step": ("a step and its delta are of an unknown type", SAME),
+    "unknown-reason": ("the finish reason is an unknown word", equal(less=["finish"])),
+    "unknown-status": ("the status is an unknown word", equal(less=["finish"])),
+    "unknown-block": ("the prompt is blocked for an unknown reason", ANSWERED),
+    "no-usage": ("no tokens are counted", equal(less=["usage"])),
+    "usage-last": ("all counts come last", SAME),
+    "usage-running": ("a delta has smaller counts", SAME),
+    "signature-moved": ("the signature of a text comes alone after it", SAME),
+    "empty-signatures": ("empty signatures stand between summaries", SAME),
+    "vertex": ("signatures stand under Vertex AI's key", SAME),
+    "indexes": ("every call has an index", SAME),
+    "parallel-split": ("parallel calls come in separate messages", SAME),
+    "arguments-streamed": ("a call comes in pieces with JSON paths", SAME),
+    "arguments-split": ("arguments come in shorter pieces", SAME),
+    "arguments-cut": ("arguments come in two deltas", SAME),
+    "ids-repeated": ("all calls have the same id", SAME),
+    "ids-missing": ("no call has an id", SAME),
+    "finish-twice": ("the finish reason comes twice", SAME),
+    "finish-missing": ("no finish reason comes", _NOT_WELL),
+    "canceled": ("the run was canceled", _NOT_WELL),
+    "no-end-mark": ("no end mark comes", SAME),
+    "text-after-finish": ("text follows the finish reason", equal(text=_MORE_TEXT)),
+    "steps-repeated": ("the last event repeats the steps", SAME),
+    "response-alone": ("text comes with the response alone", SAME),
+    "response-missing": ("no response comes", SAME),
+    "response-empty": ("the response is empty", _NOT_WELL),
+    "init-missing": ("the first line does not come", SAME),
+    "resumed": ("the steps are those of a later turn", SAME),
+    "second-candidate": ("another candidate stands beside the answer", SAME),
+    "second-choice": ("another choice stands beside the answer", SAME),
+    "empty-text": ("a piece of text is empty", SAME),
+    "huge-text": (f"a piece of text has {len(_HUGE_TEXT)} characters", equal(text=_HUGE_TEXT)),
+    "lone-surrogate": ("text holds one half of a surrogate pair", equal(text=_SURROGATE)),
+    "large-integer": ("an argument is larger than 2⁶⁴", _with_argument(_BEYOND_64_BITS)),
+    "deep-argument": (
+        f"an argument is {_DEEP} levels deep",
+        _with_argument(content.nested(_DEEP)),
+    ),
+    "error-raw": ("a bare error follows the events", PREFIX),
+    "error-as-event": ("the last event is an error", PREFIX),
+    "error-as-array": ("the last event is an array with an error", PREFIX),
+    "error-last": ("the result is an error", PREFIX),
+    "error-instead": ("an error comes instead of the answer", FAILED),
+    "truncated": ("the answer breaks off in the middle", PREFIX),
+    "truncated-at-once": ("the answer breaks off before the first byte", PREFIX),
+    "truncated-behind-event": ("the answer breaks off between two events", PREFIX),
+    "truncated-behind-line": ("the answer breaks off between two lines", PREFIX),
+    "truncated-in-character": ("the answer breaks off inside a UTF-8 character", PREFIX),
+    "truncated-anywhere": ("the answer breaks off at a random place", PREFIX),
+    "truncated-late": ("the answer breaks off before the last byte", PREFIX),
+}
+"""Name → description and relation, for all wires."""
+
+_FEATURES: Final = {
+    **dict.fromkeys(("lf", "crlf", "cr"), "framing.line-ends"),
+    "json-array": "framing.json-array",
+    "unnamed": "framing.event-fields",
+    "json-lines": "framing.json-lines",
+    "escaped": "text.non-ascii",
+}
+
+
+def _variants(changes: Mapping[str, Change], feature: str = "") -> tuple[WireVariant, ...]:
+    """The variants of one wire. ``feature`` is that of variants without their own."""
+    return tuple(
+        WireVariant(name, *_MEANINGS[name], change, _FEATURES.get(name, feature))
+        for name, change in changes.items()
     )
+
+
+def _edits(edited: Callable[[Edit], Change], edits: Mapping[str, Edit]) -> tuple[WireVariant, ...]:
+    return _variants({name: edited(edit) for name, edit in edits.items()})
+
+
+PLACES: Final[Mapping[str, Callable[[bytes], int | None]]] = {
+    "truncated": lambda body: len(body) // 2,
+    "truncated-at-once": lambda body: 0,
+    "truncated-behind-event": raw.after_first_event,
+    "truncated-in-character": raw.first_inside_character,
+    "truncated-anywhere": lambda body: raw.random_places(body)[0],
+    "truncated-late": lambda body: len(body) - 1,
+}
+
+LINE_ENDS: Final = _variants(
+    {"lf": spelling.with_line_ends(b"\n"), "crlf": spelling.with_line_ends(b"\r\n")}
+)
+"""Spellings that every wire has."""
+
+ARRAY: Final = _variants({"json-array": spelling.respelled(spelling.json_array)})
+
+CUTS: Final = _variants(
+    {
+        "cut-every-byte": raw.cut_at(raw.between_bytes),
+        "uncut": raw.uncut,
+        "cut-anywhere": raw.cut_at(raw.random_places),
+        "cut-inside-characters": raw.cut_at(raw.inside_characters),
+        "cut-inside-line-ends": raw.cut_at(raw.inside_line_ends),
+        "cut-inside-tags": raw.cut_at(raw.inside_tags),
+    }
 )
 
-AROUND: Final = (
-    WireVariant(
-        "comments",
-        "comments stand around the events",
-        SAME,
-        raw.around_events(b": ping\n\n", b": pong\n\n"),
+SPELLINGS: Final = (
+    *LINE_ENDS,
+    *_variants(
+        {
+            "cr": spelling.respelled(lambda messages: as_events(messages, "\r")),
+            "sse": spelling.respelled(as_events),
+        }
     ),
-    WireVariant(
-        "event-fields",
-        "events have names, ids and retry times",
-        SAME,
-        raw.around_events(b"event: message\nid: 7\nretry: 1000\n", b""),
-    ),
-    WireVariant(
-        "too-deep",
-        f"an argument is {content.DEEPER} levels deep",
-        ANSWERED,
-        content.with_too_deep_argument,
+    *ARRAY,
+    *_variants(
+        {
+            "snake-case": spelling.respelled(spelling.in_snake_case),
+            "envelope": spelling.respelled(spelling.in_envelopes),
+            "key-order": spelling.respelled(spelling.with_reversed_keys),
+            "compact": spelling.respelled(spelling.compact),
+            "text-split": spelling.redivided(spelling.text_in_pieces),
+            "text-joined": spelling.redivided(spelling.text_in_one_piece),
+        }
     ),
 )
+"""Variants with the same content in another spelling."""
 
 _ERROR: Final = json.dumps(raw.ERROR).encode()
 
-ERRORS: Final = (
-    *(
-        WireVariant(name, description, PREFIX, raw.followed_by(text))
-        for name, description, text in (
-            (
-                "error-raw",
-                "a bare error document follows the events",
-                json.dumps(raw.ERROR, indent=2).encode() + b"\n",
-            ),
-            ("error-as-event", "the last event is an error", b"data: " + _ERROR + b"\n\n"),
-            (
-                "error-as-array",
-                "the last event is an array with an error",
-                b"data: [" + _ERROR + b"]\n\n",
-            ),
-        )
+OTHERS: Final = (
+    *_variants(
+        {
+            "comments": raw.around_events(b": ping\n\n", b": pong\n\n"),
+            "event-fields": raw.around_events(b"event: message\nid: 7\nretry: 1000\n", b""),
+            "too-deep": content.with_too_deep_argument,
+        }
     ),
-    WireVariant(
-        "error-instead",
-        "an error comes instead of the answer",
-        FAILED,
-        refused(answer_messages, json.dumps([raw.ERROR])),
+    *_edits(
+        edited,
+        {
+            "numeric-reasons": spelling.number_reasons,
+            "unknown-fields": spelling.add_unknown_fields,
+            "unknown-part": content.appended({"hologram": {"x": 1}}),
+            "unknown-reason": content.with_finish("BRAND_NEW"),
+            "unknown-block": content.block,
+            "no-usage": without("usageMetadata"),
+            "usage-last": content.move_usage_to_the_end,
+            "signature-moved": content.move_signature,
+            "parallel-split": content.split_parallel_calls,
+            "arguments-streamed": content.stream_arguments,
+            "ids-repeated": content.with_ids("same"),
+            "ids-missing": content.with_ids(None),
+            "finish-twice": content.repeat_finish,
+            "finish-missing": content.with_finish(None),
+            "text-after-finish": content.appended({"text": _MORE_TEXT}),
+            "second-candidate": content.add_candidate,
+            "empty-text": content.appended({"text": ""}),
+            "huge-text": content.appended({"text": _HUGE_TEXT}),
+            "lone-surrogate": content.appended({"text": _SURROGATE}),
+            "large-integer": content.with_first_argument(_BEYOND_64_BITS),
+            "deep-argument": content.with_first_argument(content.nested(_DEEP)),
+        },
+    ),
+    *_variants(
+        {
+            "error-raw": raw.followed_by(json.dumps(raw.ERROR, indent=2).encode() + b"\n"),
+            "error-as-event": raw.followed_by(b"data: " + _ERROR + b"\n\n"),
+            "error-as-array": raw.followed_by(b"data: [" + _ERROR + b"]\n\n"),
+            "error-instead": refused(answer_messages, json.dumps([raw.ERROR])),
+            **{name: truncated(raw.messages_to_cut, place) for name, place in PLACES.items()},
+        }
     ),
 )
-
-PLACES: Final[tuple[tuple[str, str, Callable[[bytes], int | None]], ...]] = (
-    ("truncated", "in the middle", lambda body: len(body) // 2),
-    ("truncated-at-once", "before the first byte", lambda body: 0),
-    ("truncated-behind-event", "between two events", raw.after_first_event),
-    ("truncated-in-character", "inside a UTF-8 character", raw.first_inside_character),
-    ("truncated-anywhere", "at a random place", lambda body: raw.random_places(body)[0]),
-    ("truncated-late", "before the last byte", lambda body: len(body) - 1),
-)
-TRUNCATIONS: Final = tuple(
-    WireVariant(
-        name, f"the connection breaks {where}", PREFIX, truncated(raw.messages_to_cut, place)
-    )
-    for name, where, place in PLACES
-)
-
-SPELLINGS: Final = (*LINE_ENDS, *EVENTS, ARRAY, *KEYS, *TEXTS)
-"""Variants with the same content in another spelling."""
-
-OTHERS: Final = (*AROUND, *CONTENT, *ERRORS, *TRUNCATIONS)
 """Variants that change more than the spelling of an answer over HTTP."""
 
 VARIANTS: Final = (*CUTS, *SPELLINGS, *OTHERS)
-"""Every wire variant, in the order of the catalogue."""
+"""Every wire variant of Gemini's messages, in the order of the catalogue."""
 
-
-STEP_SPELLINGS: Final = tuple(
-    WireVariant(name, description, SAME, steps.respelled(spell), feature)
-    for name, description, spell, feature in (
-        ("crlf", "lines end in CRLF", lambda events: steps.written(events, "\r\n"), _LINE_ENDS),
-        ("cr", "lines end in CR", lambda events: steps.written(events, "\r"), _LINE_ENDS),
-        (
-            "unnamed",
-            "events have no names",
-            lambda events: steps.written(events, named=False),
-            "framing.event-fields",
-        ),
-        ("json-lines", "each line is one event", steps.json_lines, "framing.json-lines"),
-        (
-            "escaped",
-            "characters beyond ASCII are escaped",
-            lambda events: steps.written(events, ascii_=True),
-            "text.non-ascii",
-        ),
-        ("key-order", "keys come in reverse order", steps.in_reverse, "interactions.steps"),
-    )
+STEP_SPELLINGS: Final = _variants(
+    {
+        "crlf": steps.respelled(lambda events: steps.written(events, "\r\n")),
+        "cr": steps.respelled(lambda events: steps.written(events, "\r")),
+        "unnamed": steps.respelled(lambda events: steps.written(events, named=False)),
+        "json-lines": steps.respelled(steps.json_lines),
+        "escaped": steps.respelled(lambda events: steps.written(events, ascii_=True)),
+        "key-order": steps.respelled(steps.in_reverse),
+    },
+    "interactions.steps",
 )
 """Spellings of a stream of the Interactions API."""
-
-STEP_CHANGES: Final = tuple(
-    WireVariant(name, description, relation, steps.edited(edit))
-    for name, description, relation, edit in (
-        ("unknown-fields", "events and steps have unknown fields", SAME, steps.add_unknown_fields),
-        ("unknown-event", "an event is of an unknown type", SAME, steps.add_unknown_event),
-        (
-            "unknown-step",
-            "a step and its delta are of an unknown type",
-            SAME,
-            steps.with_step("hologram", {"type": "hologram_frame", "frame": "eA=="}),
-        ),
-        (
-            "unknown-status",
-            "the status is an unknown word",
-            equal(less=["finish"]),
-            steps.with_status("brand_new"),
-        ),
-        ("no-usage", "no tokens are counted", equal(less=["usage"]), without("metadata", "usage")),
-        ("usage-running", "a delta has smaller counts", SAME, steps.count_on_the_way),
-        ("text-split", "text comes in shorter pieces", SAME, steps.split_deltas("text", "text")),
-        (
-            "arguments-split",
-            "arguments come in shorter pieces",
-            SAME,
-            steps.split_deltas("arguments_delta", "arguments"),
-        ),
-        ("event-ids", "events have ids for resuming", SAME, steps.add_event_ids),
-        (
-            "empty-signatures",
-            "empty signatures stand between summaries",
-            SAME,
-            steps.add_empty_signatures,
-        ),
-        ("no-end-mark", "no end mark comes", SAME, steps.remove_end_mark),
-        ("steps-repeated", "the last event repeats the steps", SAME, steps.repeat_steps),
-        ("ids-repeated", "all calls have the same id", SAME, steps.with_ids("same")),
-        ("ids-missing", "no call has an id", SAME, steps.with_ids(None)),
-        (
-            "finish-missing",
-            "the last event does not come",
-            equal(less=["finish", "failed", "usage"]),
-            steps.remove_completed,
-        ),
-        (
-            "empty-text",
-            "a piece of text is empty",
-            SAME,
-            steps.with_step("model_output", {"type": "text", "text": ""}),
-        ),
-        (
-            "huge-text",
-            f"a piece of text has {_HUGE} characters",
-            equal(text=_HUGE_TEXT),
-            steps.with_step("model_output", {"type": "text", "text": _HUGE_TEXT}),
-        ),
-        (
-            "lone-surrogate",
-            "text holds one half of a surrogate pair",
-            equal(text=_SURROGATE),
-            steps.with_step("model_output", {"type": "text", "text": _SURROGATE}),
-        ),
-        (
-            "large-integer",
-            "an argument is larger than 2⁶⁴",
-            _with_argument(_BEYOND_64_BITS),
-            steps.with_first_argument(_BEYOND_64_BITS),
-        ),
-        (
-            "deep-argument",
-            f"an argument is {_DEEP} levels deep",
-            _with_argument(content.nested(_DEEP)),
-            steps.with_first_argument(content.nested(_DEEP)),
-        ),
-    )
-)
 
 _STEP_ERROR: Final = json.dumps(steps.ERROR).encode()
 
 STEP_OTHERS: Final = (
-    WireVariant(
-        "comments", "comments and ids stand around the events", SAME, steps.respelled(steps.around)
+    *_variants({"comments": steps.respelled(steps.around)}),
+    *_edits(
+        steps.edited,
+        {
+            "unknown-fields": steps.add_unknown_fields,
+            "unknown-event": steps.add_unknown_event,
+            "unknown-step": steps.with_step(
+                "hologram", {"type": "hologram_frame", "frame": "eA=="}
+            ),
+            "unknown-status": steps.with_status("brand_new"),
+            "no-usage": without("metadata", "usage"),
+            "usage-running": steps.count_on_the_way,
+            "text-split": steps.split_deltas("text", "text"),
+            "arguments-split": steps.split_deltas("arguments_delta", "arguments"),
+            "event-ids": steps.add_event_ids,
+            "empty-signatures": steps.add_empty_signatures,
+            "no-end-mark": steps.remove_end_mark,
+            "steps-repeated": steps.repeat_steps,
+            "ids-repeated": steps.with_ids("same"),
+            "ids-missing": steps.with_ids(None),
+            "finish-missing": steps.remove_completed,
+            "empty-text": steps.with_step("model_output", {"type": "text", "text": ""}),
+            "huge-text": steps.with_step("model_output", {"type": "text", "text": _HUGE_TEXT}),
+            "lone-surrogate": steps.with_step("model_output", {"type": "text", "text": _SURROGATE}),
+            "large-integer": steps.with_first_argument(_BEYOND_64_BITS),
+            "deep-argument": steps.with_first_argument(content.nested(_DEEP)),
+        },
     ),
-    *STEP_CHANGES,
-    WireVariant(
-        "error-raw",
-        "a bare error line comes in the place of the last event",
-        PREFIX,
-        steps.ended_by(_STEP_ERROR + b"\n"),
-    ),
-    WireVariant(
-        "error-as-event",
-        "the last event is an error",
-        PREFIX,
-        steps.ended_by(
-            steps.written([{"event_type": "error", **steps.ERROR}]),
-        ),
-    ),
-    WireVariant(
-        "error-instead",
-        "an error comes instead of the answer",
-        FAILED,
-        refused(steps.stream_events, json.dumps(steps.ERROR)),
-    ),
-    *(
-        WireVariant(
-            name, f"the connection breaks {where}", PREFIX, truncated(steps.stream_events, place)
-        )
-        for name, where, place in PLACES
+    *_variants(
+        {
+            "error-raw": steps.ended_by(_STEP_ERROR + b"\n"),
+            "error-as-event": steps.ended_by(
+                steps.written([{"event_type": "error", **steps.ERROR}])
+            ),
+            "error-instead": refused(steps.stream_events, json.dumps(steps.ERROR)),
+            **{name: truncated(steps.stream_events, place) for name, place in PLACES.items()},
+        }
     ),
 )
 """Variants of a stream of the Interactions API that change more than its spelling."""
 
-CHAT_SPELLINGS: Final = (
-    WireVariant("crlf", "lines end in CRLF", SAME, chat.respelled("\r\n"), _LINE_ENDS),
-    WireVariant("cr", "lines end in CR", SAME, chat.respelled("\r"), _LINE_ENDS),
-    WireVariant(
-        "escaped",
-        "characters beyond ASCII are escaped",
-        SAME,
-        chat.respelled(ascii_=True),
-        "text.non-ascii",
-    ),
-    WireVariant("spaced", "messages have white space", SAME, chat.respelled(spaced=True)),
-    WireVariant("key-order", "keys come in reverse order", SAME, chat.respelled(reverse=True)),
+CHAT_SPELLINGS: Final = _variants(
+    {
+        "crlf": chat.respelled("\r\n"),
+        "cr": chat.respelled("\r"),
+        "escaped": chat.respelled(ascii_=True),
+        "spaced": chat.respelled(spaced=True),
+        "key-order": chat.respelled(reverse=True),
+    }
 )
 """Spellings of a stream of Chat Completions."""
 
-
 CHAT_OTHERS: Final = (
-    *(
-        WireVariant(name, description, relation, chat.edited(edit))
-        for name, description, relation, edit in (
-            ("indexes", "every call has an index", SAME, chat.add_indexes),
-            ("arguments-cut", "arguments come in two deltas", SAME, chat.cut_arguments),
-            ("parallel-split", "parallel calls come in separate deltas", SAME, chat.split_calls),
-            ("usage-last", "the counts come in a chunk without choices", SAME, chat.move_usage),
-            ("no-usage", "no tokens are counted", equal(less=["usage"]), without("usage")),
-            ("letters", "each character of the text is a delta", SAME, chat.cut_text),
-            (
-                "signature-moved",
-                "the signature of a text comes in a delta of its own",
-                SAME,
-                chat.move_signature,
-            ),
-            ("vertex", "signatures stand under Vertex AI's key", SAME, chat.rename_vendor),
-            ("ids-repeated", "all calls have the same id", SAME, chat.with_ids("same")),
-            ("ids-missing", "no call has an id", SAME, chat.with_ids(None)),
-            (
-                "unknown-fields",
-                "chunks and choices have unknown fields",
-                SAME,
-                chat.add_unknown_fields,
-            ),
-            (
-                "unknown-reason",
-                "the finish reason is an unknown word",
-                equal(less=["finish"]),
-                chat.with_finish("brand_new"),
-            ),
-            (
-                "finish-missing",
-                "no finish reason comes",
-                equal(less=["finish", "failed", "usage"]),
-                chat.with_finish(None),
-            ),
-            ("second-choice", "another choice stands beside the answer", SAME, chat.add_choice),
-        )
+    *_edits(
+        chat.edited,
+        {
+            "indexes": chat.add_indexes,
+            "arguments-cut": chat.cut_arguments,
+            "parallel-split": chat.split_calls,
+            "usage-last": chat.move_usage,
+            "no-usage": without("usage"),
+            "letters": chat.cut_text,
+            "signature-moved": chat.move_signature,
+            "vertex": chat.rename_vendor,
+            "ids-repeated": chat.with_ids("same"),
+            "ids-missing": chat.with_ids(None),
+            "unknown-fields": chat.add_unknown_fields,
+            "unknown-reason": chat.with_finish("brand_new"),
+            "finish-missing": chat.with_finish(None),
+            "second-choice": chat.add_choice,
+        },
     ),
-    WireVariant("no-end-mark", "[DONE] is missing", SAME, chat.ended_by(b"")),
-    *(
-        WireVariant(name, description, PREFIX, chat.ended_by(text))
-        for name, description, text in (
-            ("error-as-event", "the last event is an error", b"data: " + _ERROR + b"\n\n"),
-            (
-                "error-as-array",
-                "the last event is an array with an error",
-                b"data: [" + _ERROR + b"]\n\n",
-            ),
-            ("error-raw", "a bare array with an error comes last", b"[" + _ERROR + b"]\n"),
-        )
-    ),
-    WireVariant(
-        "error-instead",
-        "an error comes instead of the answer",
-        FAILED,
-        refused(chat.chunks_of, json.dumps([raw.ERROR], indent=2)),
-    ),
-    *(
-        WireVariant(
-            name, f"the connection breaks {where}", PREFIX, truncated(chat.chunks_to_cut, place)
-        )
-        for name, where, place in PLACES
+    *_variants(
+        {
+            "no-end-mark": chat.ended_by(b""),
+            "error-as-event": chat.ended_by(b"data: " + _ERROR + b"\n\n"),
+            "error-as-array": chat.ended_by(b"data: [" + _ERROR + b"]\n\n"),
+            "error-raw": chat.ended_by(b"[" + _ERROR + b"]\n"),
+            "error-instead": refused(chat.chunks_of, json.dumps([raw.ERROR], indent=2)),
+            **{name: truncated(chat.chunks_to_cut, place) for name, place in PLACES.items()},
+        }
     ),
 )
 """Variants of a stream of Chat Completions that change more than its spelling."""
 
-RUN_SPELLINGS: Final = tuple(
-    WireVariant(name, description, SAME, runs.respelled(spell), feature)
-    for name, description, spell, feature in (
-        (
-            "escaped",
-            "characters beyond ASCII are escaped",
-            lambda lines: runs.written(lines, ascii_=True),
-            "text.non-ascii",
-        ),
-        ("spaced", "messages have white space", lambda lines: runs.written(lines, spaced=True), ""),
-        ("key-order", "keys come in reverse order", runs.in_reverse, "agy.stream-json"),
-    )
+RUN_SPELLINGS: Final = _variants(
+    {
+        "escaped": runs.respelled(lambda lines: runs.written(lines, ascii_=True)),
+        "spaced": runs.respelled(lambda lines: runs.written(lines, spaced=True)),
+        "key-order": runs.respelled(runs.in_reverse),
+    },
+    "agy.stream-json",
 )
 """Spellings of a run of the Antigravity CLI."""
 
-_NOT_WELL: Final = equal(less=["finish", "failed", "usage"])
-
 RUN_OTHERS: Final = (
-    WireVariant(
-        "noise",
-        "other output stands before, between and glued to the lines",
-        SAME,
-        runs.respelled(runs.with_noise),
+    *_variants({"noise": runs.respelled(runs.with_noise)}),
+    *_edits(
+        runs.edited,
+        {
+            "text-split": runs.split_text,
+            "response-alone": runs.remove_pieces,
+            "response-missing": runs.with_result(response=None),
+            "response-empty": runs.with_result(response=""),
+            "init-missing": runs.remove_init,
+            "finish-missing": runs.remove_result,
+            "canceled": runs.with_result(status="CANCELED"),
+            "unknown-fields": runs.add_unknown,
+            "no-usage": without("usage"),
+            "resumed": runs.shift_indexes,
+            "empty-text": runs.with_piece(""),
+            "huge-text": runs.with_piece(_HUGE_TEXT),
+            "large-integer": runs.with_first_argument(_BEYOND_64_BITS),
+            "deep-argument": runs.with_first_argument(content.nested(_DEEP)),
+            "error-last": runs.fail,
+            "error-instead": runs.fail_at_once,
+        },
     ),
-    *(
-        WireVariant(name, description, relation, runs.edited(edit))
-        for name, description, relation, edit in (
-            ("text-split", "text comes in shorter pieces", SAME, runs.split_text),
-            ("response-alone", "text comes with the response alone", SAME, runs.remove_pieces),
-            ("response-missing", "no response comes", SAME, runs.with_result(response=None)),
-            ("response-empty", "the response is empty", _NOT_WELL, runs.with_result(response="")),
-            ("init-missing", "the first line does not come", SAME, runs.remove_init),
-            ("finish-missing", "the last line does not come", _NOT_WELL, runs.remove_result),
-            ("canceled", "the run was canceled", _NOT_WELL, runs.with_result(status="CANCELED")),
-            ("unknown-fields", "lines, steps and fields are unknown", SAME, runs.add_unknown),
-            ("no-usage", "no tokens are counted", equal(less=["usage"]), without("usage")),
-            ("resumed", "the steps are those of a later turn", SAME, runs.shift_indexes),
-            ("empty-text", "a piece of text is empty", SAME, runs.with_piece("")),
-            (
-                "huge-text",
-                f"a piece of text has {_HUGE} characters",
-                equal(text=_HUGE_TEXT),
-                runs.with_piece(_HUGE_TEXT),
-            ),
-            (
-                "large-integer",
-                "an argument is larger than 2⁶⁴",
-                _with_argument(_BEYOND_64_BITS),
-                runs.with_first_argument(_BEYOND_64_BITS),
-            ),
-            (
-                "deep-argument",
-                f"an argument is {_DEEP} levels deep",
-                _with_argument(content.nested(_DEEP)),
-                runs.with_first_argument(content.nested(_DEEP)),
-            ),
-            ("error-last", "the result is an error", PREFIX, runs.fail),
-            ("error-instead", "an error comes instead of the answer", FAILED, runs.fail_at_once),
-        )
-    ),
-    WireVariant(
-        "truncated-behind-line",
-        "the output ends between two lines",
-        PREFIX,
-        truncated(runs.run_lines, lambda body: body.find(b"\n") + 1),
-    ),
-    *(
-        WireVariant(name, f"the output ends {where}", PREFIX, truncated(runs.run_lines, place))
-        for name, where, place in PLACES
-        if place is not raw.after_first_event
+    *_variants(
+        {
+            "truncated-behind-line": truncated(runs.run_lines, lambda body: body.find(b"\n") + 1),
+            **{
+                name: truncated(runs.run_lines, place)
+                for name, place in PLACES.items()
+                if place is not raw.after_first_event
+            },
+        }
     ),
 )
 """Variants of a run of the Antigravity CLI that change more than its spelling."""
@@ -620,15 +419,13 @@ ALL: Final = (
         if item.name not in _NAMES
     }.values(),
 )
-"""The variants of all wires, by name. If two wires have a variant of the same name, that of the
-first wire counts.
-"""
+"""One variant of each name, of all wires."""
 
 
 def spellings_of(exchange: Exchange, provider: Provider) -> tuple[WireVariant, ...]:
     """The spellings that an answer of a provider may have. One that failed is no stream."""
     if provider.gemini_messages:
-        return (*LINE_ENDS, ARRAY) if exchange.status >= 300 else SPELLINGS
+        return (*LINE_ENDS, *ARRAY) if exchange.status >= 300 else SPELLINGS
     return _OF_WIRES.get(provider.name, (LINE_ENDS, ()))[0]
 
 
