@@ -287,7 +287,7 @@ def _export(parsed: argparse.Namespace) -> int:
 def _schema(parsed: argparse.Namespace) -> int:
     project, schema = project_of(parsed), json_schema()
     case = schema["$defs"]["Case"]["properties"]
-    case["features"]["items"]["enum"] = [feature.id for feature in project.features()]
+    case["features"]["items"]["enum"] = [feature.id for feature in project.features]
     case["provider"]["enum"] = list(PROVIDERS)
     dialects = (adapter.dialect for adapter in project.adapters.values())
     columns = (*LAYERS, *DIALECTS, *dialects)

@@ -96,7 +96,6 @@ class Project:
             name: make_client_adapter(client, self.cassette) for name, client in CLIENTS.items()
         }
         self.adapters |= {name: NamedAdapter(name, name, "") for name in CLIENTS}
-        self._features: list[Feature] | None = None
 
     def adapter(self, column: str) -> Adapter | None:
         """The user's adapter or the client of that name; None for a dialect or a layer."""
@@ -136,20 +135,14 @@ class Project:
         inner = root and _below(path, root)
         return inner.as_posix() if inner else path.name
 
+    @cached_property
     def features(self) -> list[Feature]:
         """The features of the project's files, or of the checklist that comes with the package."""
-        if self._features is None:
-            own = [
-                path
-                for root in self.specs
-                for path in yaml_files(root)
-                if kind_of(path) == "features"
-            ]
-            texts = [(_shown(path), read_text(path)) for path in own] or [shipped_features()]
-            self._features = [
-                feature for name, text in texts for feature in read_features(text, name)
-            ]
-        return self._features
+        own = [
+            path for root in self.specs for path in yaml_files(root) if kind_of(path) == "features"
+        ]
+        texts = [(_shown(path), read_text(path)) for path in own] or [shipped_features()]
+        return [feature for name, text in texts for feature in read_features(text, name)]
 
     def cells(self, path: Path) -> list[Cell]:
         """One cell for every case and column of a spec file, first ours, then the user's. Raises
@@ -177,7 +170,7 @@ class Project:
                 if named.dialect in case.expect
             )
             by_facts = [named for named in self.adapters.values() if named.dialect == FACTS]
-            known = {feature.id: feature.aspects for feature in self.features() if by_facts}
+            known = {feature.id: feature.aspects for feature in self.features if by_facts}
             aspects = tuple((feature, known.get(feature)) for feature in case.features)
             yield from (Cell(case, name, named.name, FACTS, aspects=aspects) for named in by_facts)
 
@@ -188,7 +181,7 @@ class Project:
         losses = case.not_carried.get(key, ())
         if not losses:
             return None
-        concerned = {feature.id: feature.losses for feature in self.features()}
+        concerned = {feature.id: feature.losses for feature in self.features}
         named = {loss for losses in concerned.values() for loss in losses}
         if not named.issuperset(losses):
             return None
@@ -205,7 +198,7 @@ class Project:
             _shown(path),
             dialects=DIALECTS,
             providers=PROVIDERS,
-            features={feature.id for feature in self.features()},
+            features={feature.id for feature in self.features},
             losses={name: dialect.losses for name, dialect in DIALECTS.items()},
             today=today,
             adapters={named.name: named.dialect for named in self.adapters.values()},

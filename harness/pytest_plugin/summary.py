@@ -76,7 +76,7 @@ def _write_report(
 ) -> None:
     """Write all files of the report into a folder. ``unread`` are the errors of specs."""
     day = choose_day(config.getoption("--harness-date"), os.environ.get("SOURCE_DATE_EPOCH", ""))
-    header = make_header(results, project_of(config).features(), day, unread)
+    header = make_header(results, project_of(config).features, day, unread)
     baseline = config.getoption("--harness-baseline")
     base = read_run(config.invocation_params.dir / baseline) if baseline else None
     write_report(Run(header, results), base, target)

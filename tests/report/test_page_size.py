@@ -44,7 +44,7 @@ def shipped() -> tuple[Header, list[CaseResult]]:
                     replace(with_evidence(judge(cell, project.cassette)), command=command)
                 )
     assert len(results) > 1000
-    return make_header(results, project.features(), "", ()), results
+    return make_header(results, project.features, "", ()), results
 
 
 BUDGET = 1_000
@@ -88,7 +88,7 @@ def test_a_report_of_all_laws_keeps_to_the_budget() -> None:
                 replace(held, command=f"pytest --harness-laws 'cassettes/{name}.yaml::{cell.name}'")
             )
     assert len(results) > 10_000
-    files = render(Run(make_header(results, project.features(), "", ()), results))
+    files = render(Run(make_header(results, project.features, "", ()), results))
     assert html_size(files) <= BUDGET * len(results)
 
 
