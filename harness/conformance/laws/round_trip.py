@@ -7,8 +7,11 @@ request with the raw answer.
 
 from __future__ import annotations
 
+from typing import Final
+
+from harness.facts import RED
 from harness.pipeline.request import ask
-from harness.providers.oracle import gather_request, return_losses
+from harness.providers.oracle import SecondTurnAspect, judge_second_turn
 from harness.stream.events import INTERRUPTED
 from harness.stream.exchange import Exchange
 from harness.stream.generation import ToolOutcome, TranslationError
@@ -17,11 +20,13 @@ from ..adapters import Adapter
 from ..aspects import provider_of, wire_facts
 from .law import Breach, Law
 
+ASKED: Final[tuple[SecondTurnAspect, ...]] = (
+    *("calls", "ids", "signatures", "other_signatures", "results"),
+)
+
 
 def return_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
-    """One breach for each call, id, name, argument or signature that is missing from the next
-    request, and for each signature that is in it too often.
-    """
+    """One breach for each of the aspects `ASKED` that is red in the next request."""
     translator = adapter.request
     if translator is None:
         return []
@@ -33,8 +38,12 @@ def return_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
         request = ask(translator, prompt, provider_of(exchange, adapter).name, {}, output.session)
     except TranslationError as error:
         return [Breach(f"the answer can't be sent back: {error}", exchange)]
-    losses = return_losses(wire, gather_request(request.body), translator.sent_back - {"call"})
-    return [Breach(loss, exchange) for loss in losses]
+    findings = judge_second_turn(wire, request.body, exact=translator.sent_back)
+    return [
+        Breach(f"{aspect.replace('_', ' ')} {finding.verdict}: {finding.note}", exchange)
+        for aspect, finding in findings.items()
+        if aspect in ASKED and finding.verdict in RED
+    ]
 
 
 def nothing_goes_back(exchange: Exchange, adapter: Adapter) -> str:

@@ -12,10 +12,8 @@ from .interactions import gather_interactions
 from .openai_compat import gather_compat
 from .raw import read_raw
 from .second_turn import SecondTurnAspect, judge_second_turn, result_text
-from .sent_back import Returned, gather_request, return_losses
 
 __all__ = [
-    "Returned",
     "SecondTurnAspect",
     "gather_agy",
     "gather_body",
@@ -23,10 +21,8 @@ __all__ = [
     "gather_compat",
     "gather_events",
     "gather_interactions",
-    "gather_request",
     "judge_second_turn",
     "read_messages",
     "read_raw",
     "result_text",
-    "return_losses",
 ]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -27,7 +27,7 @@ from harness.stream.json_codec import Json
 from harness.stream.printable import excerpt, short_json
 
 from .sent_back import Returned, gather_contents
-from .sent_contents import sent_contents
+from .sent_contents import Content, names_calls_by_id, sent_contents
 
 SecondTurnAspect = Literal[
     "calls", "ids", "signatures", "other_signatures", "results", "server_tools", "text"
@@ -54,7 +54,11 @@ def result_text(number: int) -> str:
 
 
 def judge_second_turn(
-    answer: Facts, request: Json, first: Json = None, given: Sequence[bool] = ()
+    answer: Facts,
+    request: Json,
+    first: Json = None,
+    given: Sequence[bool] = (),
+    exact: Collection[str] | None = None,
 ) -> dict[SecondTurnAspect, AspectFinding]:
     """The verdict of each aspect of the request that follows an answer with these facts.
 
@@ -63,10 +67,19 @@ def judge_second_turn(
     has only the results to send, because the server has the answer. ``given``: for each call of the
     answer, whether the adapter was given its `result_text`; without it, texts of results are not
     compared.
+
+    ``exact``: the kinds of parts whose signatures must be sent back. With it, signatures are equal
+    as text and none is neutral; an id that the answer does not have is only sent over a wire that
+    needs it; no call stands behind a result.
     """
     if request.get("previous_interaction_id"):
         return _judge_stored(answer, request, given)
-    returned = _read(request, first)
+    contents = sent_contents(request)
+    returned = gather_contents(contents if exact is not None else _after_first(contents, first))
+    returned.by_id = names_calls_by_id(request)
+    if exact is None:
+        answer, returned = _in_one_alphabet(answer, returned)
+    neutral = PLACEHOLDERS if exact is None else frozenset[str]()
     findings: dict[SecondTurnAspect, AspectFinding] = {}
 
     def put(aspect: SecondTurnAspect, verdict: AspectVerdict, note: str = "") -> None:
@@ -77,20 +90,23 @@ def judge_second_turn(
         text, calls = text_and_calls(answer, Facts(calls=returned.calls))
         ordered = len(calls) == len(answer.calls)
         answer = replace(answer, text=text, calls=calls)
-    if answer.calls or returned.calls:
+    if answer.calls or returned.calls or (exact is not None and returned.results):
         put("calls", *_calls(answer.calls, returned.calls, ordered))
     kept = "calls" in findings and findings["calls"].verdict == "kept"
     aligned = kept and ordered
     if aligned:
-        put("ids", *_ids(answer, returned))
-    if kept:
+        put("ids", *_ids(answer, returned, exact is not None))
+    if kept and exact is not None and not returned.in_order:
+        put("results", "wrong", "a call comes after the first result")
+    elif kept:
         put("results", *_results(answer, returned, given if aligned else ()))
     wired = [signature for _, signature in answer.marks]
-    if any(wired):
-        put("signatures", *_signatures(wired, returned, aligned))
-    others = [value for kind, value in answer.signatures if kind != "call"]
+    if any(wired) or (exact is not None and any(returned.signatures)):
+        put("signatures", *_signatures(wired, returned, aligned, neutral))
+    others = [(kind, value) for kind, value in answer.signatures if kind != "call"]
     if others or returned.other_signatures:
-        put("other_signatures", *_other_signatures(answer, others, returned))
+        asked = [value for kind, value in others if exact is None or kind in exact]
+        put("other_signatures", *_other_signatures(answer, asked, returned, neutral))
     server_tools = answer.opaque.get("server_tools", [])
     if server_tools:
         lost = [
@@ -115,7 +131,7 @@ def _judge_stored(
         return {"calls": AspectFinding("wrong", note)}
     returned.calls, returned.ids = answer.calls, [call_id for call_id, _ in answer.marks]
     return {
-        "ids": AspectFinding(*_ids(answer, returned)),
+        "ids": AspectFinding(*_ids(answer, returned, exact=False)),
         "results": AspectFinding(*_results(answer, returned, given)),
     }
 
@@ -136,13 +152,17 @@ def _calls(
     return "kept", ""
 
 
-def _ids(answer: Facts, returned: Returned) -> tuple[AspectVerdict, str]:
+def _ids(answer: Facts, returned: Returned, exact: bool) -> tuple[AspectVerdict, str]:
     """An id of the wire comes back as it was. Any other id must be the same at call and result."""
     for number, ((wired, _), sent) in enumerate(zip(answer.marks, returned.ids, strict=True), 1):
         if wired and not sent:
             return "lost", f"the id {wired} of call {number} is not sent back"
         if wired and sent != wired:
             return "wrong", f"the id {wired} of call {number} is sent back as {sent}"
+        if exact and not wired and sent and not returned.by_id:
+            return "wrong", f"call {number} is sent back with the id {sent}, which it did not have"
+        if exact and not sent and returned.by_id:
+            return "wrong", f"call {number} has no id, by which its result must name it"
     for number, (sent, result) in enumerate(zip(returned.ids, returned.results, strict=False), 1):
         if result[1] != sent:
             return "wrong", f"result {number} has the id {result[1]}, its call {sent}"
@@ -181,49 +201,50 @@ def _result_texts(
 
 
 def _signatures(
-    wired: list[str | None], returned: Returned, aligned: bool
+    wired: list[str | None], returned: Returned, aligned: bool, neutral: frozenset[str]
 ) -> tuple[AspectVerdict, str]:
     """The signature of each call at that call, and nowhere else."""
-    sent = [_plain(signature) for signature in returned.signatures]
-    everywhere = Counter(filter(None, [*sent, *map(_plain, returned.other_signatures)]))
+    sent, times = returned.signatures, Counter(wired)
+    everywhere = Counter([*sent, *returned.other_signatures])
     for number, signature in enumerate(wired, 1):
-        plain = _plain(signature)
-        if plain is None:
+        if signature is None:
             continue
-        here = sent[number - 1] if aligned else None
-        if everywhere[plain] == 0:
-            return "lost", f"the signature of call {number} is not sent back: {excerpt(plain, 40)}"
-        if aligned and here != plain:
+        if everywhere[signature] == 0:
+            note = f"the signature of call {number} is not sent back: {excerpt(signature, 40)}"
+            return "lost", note
+        if aligned and sent[number - 1] != signature:
             return "wrong", f"the signature of call {number} stands at another part"
-        if everywhere[plain] > Counter(map(_plain, wired))[plain]:
+        if everywhere[signature] > times[signature]:
             return "wrong", f"the signature of call {number} is sent back more than once"
     for number, (signature, own) in enumerate(zip(sent, wired, strict=False), 1):
-        if aligned and signature and not own and signature not in PLACEHOLDERS:
+        if aligned and signature and not own and signature not in neutral:
             return "wrong", f"call {number} is sent back with a signature that it did not have"
     return "kept", ""
 
 
 def _other_signatures(
-    answer: Facts, others: list[str], returned: Returned
+    answer: Facts, asked: list[str], returned: Returned, neutral: frozenset[str]
 ) -> tuple[AspectVerdict, str]:
-    counts = Counter(map(_plain, returned.other_signatures))
-    for signature, count in Counter(map(_plain, others)).items():
-        if counts[signature] < count:
-            return "lost", f"not sent back: {excerpt(str(signature), 40)}"
-        if counts[signature] > count:
-            return "wrong", f"sent back more than once: {excerpt(str(signature), 40)}"
-    known = {_plain(signature) for _, signature in answer.signatures} | PLACEHOLDERS
-    if made_up := [value for value in returned.other_signatures if _plain(value) not in known]:
+    """The signatures of all other parts; those that are ``asked`` must be sent back."""
+    wanted, sent = Counter(asked), Counter(returned.other_signatures)
+    had = Counter(value for kind, value in answer.signatures if kind != "call")
+    for signature, count in had.items():
+        if sent[signature] < wanted[signature]:
+            return "lost", f"not sent back: {excerpt(signature, 40)}"
+        if sent[signature] > count:
+            return "wrong", f"sent back more than once: {excerpt(signature, 40)}"
+    known = {value for _, value in answer.signatures} | neutral
+    if made_up := [value for value in returned.other_signatures if value not in known]:
         return "wrong", f"the answer does not have it: {excerpt(made_up[0], 40)}"
-    at_calls = {_plain(signature) for signature in returned.signatures}
-    own = {_plain(signature) for _, signature in answer.marks}
-    for signature in others:
-        if _plain(signature) in at_calls - own:
-            return "wrong", f"stands at a call: {excerpt(str(signature), 40)}"
+    at_calls = {*returned.signatures} - {signature for _, signature in answer.marks}
+    for signature in had:
+        if signature in at_calls:
+            return "wrong", f"stands at a call: {excerpt(signature, 40)}"
     places = zip(answer.signed_before, returned.signed_before, strict=False)
-    for number, (before, sent) in enumerate(places, 1):
-        there = [value for kind, value in answer.signatures[:before] if kind != "call"]
-        if there != returned.other_signatures[:sent]:
+    for number, (before, sent_before) in enumerate(places, 1):
+        there = [value for _, value in answer.signatures[:before] if value in wanted]
+        here = [value for value in returned.other_signatures[:sent_before] if value in wanted]
+        if there != here:
             return "wrong", f"a signature stands on the other side of call {number}"
     return "kept", ""
 
@@ -243,15 +264,24 @@ def _text(answer: Facts, returned: Returned, aligned: bool) -> tuple[AspectVerdi
     return "kept", ""
 
 
-def _plain(signature: str | None) -> str | None:
-    return plain_base64(signature) if signature else None
+def _in_one_alphabet(answer: Facts, returned: Returned) -> tuple[Facts, Returned]:
+    """Both with their signatures in one alphabet of base64, in which equal bytes are equal text."""
+
+    def plain(signature: str | None) -> str | None:
+        return plain_base64(signature) if signature else None
+
+    marks = [(call_id, plain(signature)) for call_id, signature in answer.marks]
+    signatures = [(kind, plain_base64(value)) for kind, value in answer.signatures]
+    others = [plain_base64(value) for value in returned.other_signatures]
+    return replace(answer, marks=marks, signatures=signatures), replace(
+        returned, signatures=[*map(plain, returned.signatures)], other_signatures=others
+    )
 
 
-def _read(request: Json, first: Json) -> Returned:
+def _after_first(contents: list[Content], first: Json) -> list[Content]:
     """The contents after those of the first request, or from the first content of the model on."""
-    contents = sent_contents(request)
     before = len(sent_contents(first)) if first is not None else 0
     if not before:
         roles = [content.get("role") for content in contents]
         before = roles.index("model") if "model" in roles else len(contents)
-    return gather_contents(contents[before:])
+    return contents[before:]

@@ -239,12 +239,12 @@ FAULTS: dict[str, tuple[int, str, Fault]] = {
     ),
     "a call is signed otherwise": (
         8,
-        "signature of call 1 lost",
+        "signatures lost: the signature of call 1 is not sent back",
         lambda items, _: otherwise_signed(items),
     ),
     "a signature is sent back twice": (
         8,
-        'signature copied: "QQ==" is sent back at 2 parts; the answer has it at 1',
+        "signatures wrong: the signature of call 1 is sent back more than once",
         lambda items, _: signed_texts(items),
     ),
     "a web page is an answer that ended well": (
@@ -263,7 +263,11 @@ FAULTS: dict[str, tuple[int, str, Fault]] = {
         " MALFORMED_FUNCTION_CALL",
         lambda items, _: stopped(items),
     ),
-    "a call is told under another name": (8, "call lost: f(", lambda items, _: renamed(items)),
+    "a call is told under another name": (
+        8,
+        'calls wrong: the call f({"userKey": 1}) is not sent back',
+        lambda items, _: renamed(items),
+    ),
     "garbage is passed over": (
         7,
         "no event",

@@ -1,5 +1,5 @@
-"""The request after an answer on the other wires: a faithful one is kept, and each planted fault is
-found by the law's oracle and by the oracle of second turns.
+"""The request after an answer on the other wires: a faithful one is kept, and the law and the rules
+of second turns find each planted fault.
 """
 
 from __future__ import annotations
@@ -12,13 +12,7 @@ from typing import Any
 import pytest
 
 from harness.facts import Facts
-from harness.providers.oracle import (
-    gather_compat,
-    gather_interactions,
-    gather_request,
-    judge_second_turn,
-    return_losses,
-)
+from harness.providers.oracle import gather_compat, gather_interactions, judge_second_turn
 
 Steps = list[dict[str, Any]]
 Change = Callable[[Steps], Any]
@@ -75,11 +69,10 @@ COMPLETION = gather_compat(
 
 def seen(answer: Facts, first: dict[str, Any], request: dict[str, Any]) -> tuple[bool, set[str]]:
     """Whether the law finds something, and the aspects of the second turn that are red."""
-    signed = {kind for kind, _ in answer.signatures} - {"call"}
-    law = return_losses(answer, gather_request(request), signed)
+    law = judge_second_turn(answer, request, exact={kind for kind, _ in answer.signatures})
     findings = judge_second_turn(answer, request, first)
     red = {str(aspect) for aspect, finding in findings.items() if finding.verdict != "kept"}
-    return bool(law), red
+    return any(finding.verdict != "kept" for finding in law.values()), red
 
 
 def interaction_with(change: Change) -> tuple[bool, set[str]]:
