@@ -54,9 +54,6 @@ class AnswerReader(ABC):
         self._seen[name] = value
         return True
 
-    def _has_error(self) -> bool:
-        return self._errors > 0
-
     def _keep_alive(self, text: str, out: list[Event]) -> None:
         """Read an event without data, which only keeps the connection alive."""
         return
@@ -74,7 +71,7 @@ class AnswerReader(ABC):
             self._read(message, out)
         elif frame.raw is not None:
             self._read_text(frame.raw, frame.partial, out)
-        elif self._answer.failed and not self._has_error():
+        elif self._answer.failed and not self._errors:
             self._fail(message, out)
         else:
             self._read_items(message, out)
@@ -101,7 +98,7 @@ class AnswerReader(ABC):
             # A whole answer without a message is an empty answer.
             out.append(Start(self._answer.model))
         self._end(out)
-        if self._answer.failed and not self._has_error():
+        if self._answer.failed and not self._errors:
             out.append(read_error_text("\n".join(texts), self._answer))
         else:
             out += [Unknown("frame", text) for text in texts]
@@ -111,7 +108,7 @@ class AnswerReader(ABC):
         """A frame that is not JSON."""
         if partial:
             self._rest.append(text)
-        elif self._answer.failed and not self._has_error():
+        elif self._answer.failed and not self._errors:
             self._texts.append(text)
         else:
             out.append(Unknown("frame", text))

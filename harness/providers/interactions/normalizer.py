@@ -68,7 +68,7 @@ class InteractionsNormalizer(AnswerReader):
 
     def __init__(self, answer: Answer) -> None:
         super().__init__(answer)
-        self._steps = Steps(answer)
+        self._steps = Steps(super()._fail)
         self._keep_text = self._steps.texts.append
         self._started = False
         self._text_comes = False  # the latest event was a piece of text
@@ -90,14 +90,11 @@ class InteractionsNormalizer(AnswerReader):
         self._text_comes = False
         return super().feed(frame)
 
-    def _has_error(self) -> bool:
-        return self._steps.errors > 0
-
     def _release(self, out: list[Event]) -> list[str]:
         return []
 
     def _end(self, out: list[Event]) -> None:
-        if not self._has_error():
+        if not self._errors:
             self._steps.end_call(out)
 
     def _keep_alive(self, text: str, out: list[Event]) -> None:
@@ -107,7 +104,7 @@ class InteractionsNormalizer(AnswerReader):
 
     def _read_text(self, text: str, partial: bool, out: list[Event]) -> None:
         """The end mark also counts without the blank line after it."""
-        if text.strip() == "[DONE]" and not (self._answer.failed and not self._has_error()):
+        if text.strip() == "[DONE]" and not (self._answer.failed and not self._errors):
             self._start(out)
             out.append(Mark("end", text))
         else:
@@ -128,8 +125,8 @@ class InteractionsNormalizer(AnswerReader):
             out.append(Unknown(f"event {kind}", message))
         elif is_interaction(message):
             self._read_interaction(message, out)
-        elif self._answer.failed and not self._has_error():
-            self._steps.fail(message, out)
+        elif self._answer.failed and not self._errors:
+            super()._fail(message, out)
         else:
             out.append(Unknown("frame", message))
 
@@ -186,7 +183,7 @@ class InteractionsNormalizer(AnswerReader):
     def _fail(self, message: Json, out: list[Event]) -> None:
         if self._started and type(message) is dict:
             self._read_beside(message, out)
-        self._steps.fail(message, out)
+        super()._fail(message, out)
 
     # ---------------------------------------------------------------- beside the steps
 
@@ -280,9 +277,9 @@ class InteractionsNormalizer(AnswerReader):
         self._read_continuation(interaction, out)
         errors = interaction.get("errors")
         for error in errors if type(errors) is list else []:
-            self._steps.fail({"error": error}, out)
+            super()._fail({"error": error}, out)
         if interaction.get("error") is not None:
-            self._steps.fail({"error": interaction["error"]}, out)
+            super()._fail({"error": interaction["error"]}, out)
         self._read_status(interaction.get("status"), out)
 
     def _read_status(self, status: Json, out: list[Event]) -> None:

@@ -32,9 +32,6 @@ from harness.stream.events import (
 )
 from harness.stream.json_codec import Json, decode_json
 
-from ..errors import read_error
-from ..provider import Answer
-
 _SERVER_TOOLS: Final = (
     *("google_search", "code_execution", "url_context", "google_maps", "file_search"),
     *("retrieval", "tool_search", "processing", "mcp_server_tool"),
@@ -65,13 +62,12 @@ class _Call:
 
 
 class Steps:
-    """The steps of one answer. ``errors``: the number of errors so far. ``texts``: the pieces of
-    answer text, which the end of a stream may repeat.
+    """The steps of one answer. ``fail`` reads the error of a step. ``texts``: the pieces of answer
+    text, which the end of a stream may repeat.
     """
 
-    def __init__(self, answer: Answer) -> None:
-        self.errors = 0
-        self._answer = answer
+    def __init__(self, fail: Callable[[Json, list[Event]], None]) -> None:
+        self._fail = fail
         self._call: _Call | None = None
         self._calls = 0
         self._latest = -1  # the index of the step that was started last
@@ -152,13 +148,8 @@ class Steps:
         if not repeated:
             out.append(Metadata("snapshot", {name: output}))
 
-    def fail(self, message: Json, out: list[Event]) -> None:
-        """Give an error."""
-        self.errors += 1
-        out.append(read_error(message, self._answer))
-
     def _repeats(self, steps: list[Json]) -> bool:
-        again = Steps(self._answer)
+        again = Steps(lambda *_: None)
         again.read_all(steps, [])
         return (
             "".join(again.texts) == "".join(self.texts)
@@ -245,7 +236,7 @@ class Steps:
         if signature := _text(step.get("signature")):
             out.append(Text("", signature))
         if step.get("error") is not None:
-            self.fail({"error": step["error"]}, out)
+            self._fail({"error": step["error"]}, out)
         return "content", "signature", "error"
 
     def _start_call(self, number: int, step: dict[str, Json], out: list[Event]) -> _Known:
