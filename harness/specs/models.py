@@ -7,7 +7,7 @@ expectation is any JSON value, so its shape is not checked here: `checks` looks 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import date
 from functools import cached_property
 from typing import Annotated, Any, Final, Literal
@@ -17,6 +17,7 @@ from pydantic.json_schema import models_json_schema
 from pydantic_core import PydanticCustomError
 
 from harness.facts import Aspect
+from harness.stream.json_path import readable_steps
 
 FORMAT: Final = 1
 """The number after ``harness:`` in the files that this version reads."""
@@ -239,34 +240,32 @@ class Case(_Closed):
         """Which of the three kinds of case this is."""
         return "request" if self.prompt else "conversation" if self.turns else "stream"
 
-    _line: int = PrivateAttr(default=1)
-    _find_line: Callable[[str, str], int] | None = PrivateAttr(default=None)
-    _keys: Mapping[str, int] = PrivateAttr(default={})
+    _line_at: Callable[[tuple[str | int, ...]], int] = PrivateAttr(
+        default_factory=lambda: lambda path: 1
+    )
 
     @cached_property  # read for each cell; a private attribute of pydantic is slow
     def line(self) -> int:
         """The line of the case in its file, from 1."""
-        return self._line
+        return self._line_at(())
 
     def expected_line(self, key: str, path: str = "") -> int:
         """The line of what ``expect`` has for ``key``, at the path of a mismatch as far as it goes;
         the line of the case for another key.
         """
-        if self._find_line is None or key not in self.expect:
-            return self._line
-        return self._find_line(key, path)
+        if key not in self.expect:
+            return self.line
+        return self._line_at(("expect", key, *readable_steps(path)))
 
     def line_of(self, key: str) -> int:
         """The line of a key of the case; the line of the case if it has no such key."""
-        return self._keys.get(key, self._line)
+        return self._line_at((key,))
 
-    def place(
-        self, line: int, keys: Mapping[str, int], find_line: Callable[[str, str], int]
-    ) -> None:
-        """Set the lines of the case and of its keys, and the function that gives the line of a key
-        of ``expect`` and a path in it; `reader` does that once, before it returns the case.
+    def place(self, line_at: Callable[[tuple[str | int, ...]], int]) -> None:
+        """Set the function that gives the line of a path in the case; `reader` does that once,
+        before it returns the case.
         """
-        self._line, self._keys, self._find_line = line, keys, find_line
+        self._line_at = line_at
 
 
 class SpecFile(_Closed):

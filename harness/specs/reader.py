@@ -19,7 +19,6 @@ from pydantic_core import ErrorDetails
 
 from harness.cassettes.validation import Fault, Path, pydantic_fault, show
 from harness.cassettes.yaml import YamlError, parse_located
-from harness.stream.json_path import readable_steps
 
 from .checks import Known, case_faults, repeated
 from .kept import Kept, keep, key_of, recall
@@ -88,9 +87,7 @@ def read_spec(
         if kept is not None:
             kept.write(path, keep(key, data, line))
     for index, case in enumerate(file.cases):
-        here = ("cases", index)
-        keys = {key: line((*here, key)) for key in case.model_fields_set}
-        case.place(line(here), keys, partial(_expected_line, line, (*here, "expect")))
+        case.place(partial(_line_below, line, ("cases", index)))
     return list(file.cases)
 
 
@@ -106,9 +103,8 @@ def read_features(text: str, path: str) -> list[Feature]:
     return list(file.features)
 
 
-def _expected_line(line: _Line, expect: Path, key: str, path: str) -> int:
-    """The line of the item that a mismatch is about, as far as its path goes in the file."""
-    return line((*expect, key, *readable_steps(path)))
+def _line_below(line: _Line, holder: Path, path: Path) -> int:
+    return line((*holder, *path))
 
 
 def _is_ours(text: str) -> bool:
