@@ -16,7 +16,8 @@ from typing import Any, Final
 from harness.cassettes.validation import Fault, Path, bare, listed, place, show, unknown
 
 from .matching import check_expectation
-from .models import LAYERS, OPERATORS
+from .matching.operators import OPERATORS, operator_of
+from .models import LAYERS
 
 RECORDED: Final = "recorded"
 """The expectation of a conversation whose requests are the recorded ones."""
@@ -169,7 +170,7 @@ def _stream_faults(cell: str, expected: Any) -> Iterator[Fault]:
 
 
 def _conversation_faults(cell: str, expected: Any, turns: Any) -> Iterator[Fault]:
-    if expected == RECORDED or _is_operator(expected):
+    if expected == RECORDED or operator_of(expected):
         yield from check_expectation(expected)
     elif isinstance(expected, list):
         if isinstance(turns, list) and len(turns) != len(expected):
@@ -188,7 +189,7 @@ def _conversation_faults(cell: str, expected: Any, turns: Any) -> Iterator[Fault
 def _request_faults(cell: str, expected: Any, path: tuple[int, ...] = ()) -> Iterator[Fault]:
     where = place(("expect", cell, *path))
     is_mapping = isinstance(expected, dict)
-    if _is_operator(expected) or (is_mapping and expected.keys() in _REQUEST_FORMS):
+    if operator_of(expected) or (is_mapping and expected.keys() in _REQUEST_FORMS):
         for inner, message in check_expectation(expected):
             yield (*path, *inner), f"{where}: {message}"
         return
@@ -198,10 +199,6 @@ def _request_faults(cell: str, expected: Any, path: tuple[int, ...] = ()) -> Ite
         f"{where} must be {{request: …}}, {{request: …, warnings: […]}} or {{error: …}},"
         f" not {given}",
     )
-
-
-def _is_operator(expected: Any) -> bool:
-    return isinstance(expected, dict) and len(expected) == 1 and next(iter(expected)) in OPERATORS
 
 
 def _not_carried(value: Any, case: _Case, known: Known) -> Iterator[Fault]:

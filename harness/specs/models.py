@@ -19,6 +19,8 @@ from pydantic_core import PydanticCustomError
 from harness.facts import Aspect
 from harness.stream.json_path import readable_steps
 
+from .matching.operators import OPERATORS
+
 FORMAT: Final = 1
 """The number after ``harness:`` in the files that this version reads."""
 
@@ -304,27 +306,6 @@ class FeaturesFile(_Closed):
     features: Annotated[tuple[Feature, ...], Field(strict=False, min_length=1)]
 
 
-OPERATORS: Final = {
-    "$any": (
-        "Any value, or any of a type: true, string, number, integer, boolean, object, array or"
-        " null."
-    ),
-    "$re": "A string that the whole pattern, one of RE2, matches.",
-    "$same": "A name: the value is equal wherever the name is used in this expectation.",
-    "$json": "A string that is JSON and matches this.",
-    "$contains": (
-        "A part of a string; items of a list in this order, with or without others between; keys of"
-        " a mapping, among others."
-    ),
-    "$unordered": "The items of a list, in any order.",
-    "$absent": "true: the mapping must not have this key.",
-    "$literal": "This value itself; operators inside are not read.",
-}
-"""Operator → a description of its matches, for editors. An operator is a mapping with exactly one
-key, one of these; other keys of a `$` and letters are refused, but for the keywords of JSON Schema.
-"""
-
-
 def json_schema() -> dict[str, Any]:
     """One JSON Schema (2020-12) for both kinds of file, which differ by their ``features`` key.
 
@@ -346,7 +327,7 @@ def json_schema() -> dict[str, Any]:
             " one of those listed. true is not 1; 1 equals 1.0."
         ),
         "items": expectation,
-        "properties": {name: {"description": meaning} for name, meaning in OPERATORS.items()},
+        "properties": {name: {"description": row.meaning} for name, row in OPERATORS.items()},
         "additionalProperties": expectation,
     }
     return {

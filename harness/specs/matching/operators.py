@@ -283,11 +283,12 @@ def _contains(argument: Json, actual: Json, bindings: Bindings) -> bool:
 class Operator(Struct, frozen=True):
     """One row of `OPERATORS`.
 
-    ``accepts`` decides about a value, for an argument that ``is_argument`` accepts; ``takes``
-    describes these arguments. ``refusal`` makes the note if there is no inner expectation to
-    compare.
+    ``meaning`` describes the matches for editors. ``accepts`` decides about a value, for an
+    argument that ``is_argument`` accepts; ``takes`` describes these arguments. ``refusal`` makes
+    the note if there is no inner expectation to compare.
     """
 
+    meaning: str
     accepts: Callable[[Json, Json, Bindings], bool]
     takes: str = "any value"
     is_argument: Callable[[Json], bool] = lambda argument: True
@@ -297,26 +298,37 @@ class Operator(Struct, frozen=True):
 
 OPERATORS: Final = {
     "$any": Operator(
+        "Any value, or any of a type: true, string, number, integer, boolean, object, array or"
+        " null.",
         lambda argument, actual, _: argument is True or TYPES[argument](actual),
         f"true or one of {', '.join(TYPES)}",
         lambda argument: argument is True or (isinstance(argument, str) and argument in TYPES),
         refusal="any {argument} was expected",
     ),
     "$re": Operator(
+        "A string that the whole pattern, one of RE2, matches.",
         _re,
         "a pattern, which is a string in quotes",
         lambda argument: isinstance(argument, str),
         refusal="the whole text must match the pattern",
     ),
     "$same": Operator(
+        "A name: the value is equal wherever the name is used in this expectation.",
         lambda argument, actual, bindings: (
             bindings.loose or same_json(bindings.bound.setdefault(argument, actual), actual)
         ),
         "a name, the same one wherever the value is equal",
         lambda argument: isinstance(argument, str) and argument != "",
     ),
-    "$json": Operator(_json, refusal="a string that is JSON was expected", holds_expectations=True),
+    "$json": Operator(
+        "A string that is JSON and matches this.",
+        _json,
+        refusal="a string that is JSON was expected",
+        holds_expectations=True,
+    ),
     "$contains": Operator(
+        "A part of a string; items of a list in this order, with or without others between; keys of"
+        " a mapping, among others.",
         _contains,
         "a string, a list or a mapping of keys, with operators inside",
         lambda argument: isinstance(argument, str | list | dict) and not operator_of(argument),
@@ -324,6 +336,7 @@ OPERATORS: Final = {
         holds_expectations=True,
     ),
     "$unordered": Operator(
+        "The items of a list, in any order.",
         lambda argument, actual, bindings: (
             isinstance(actual, list)
             and len(argument) == len(actual)
@@ -334,11 +347,16 @@ OPERATORS: Final = {
         holds_expectations=True,
     ),
     "$absent": Operator(
+        "true: the mapping must not have this key.",
         lambda *_: False,  # only keys that exist are compared
         "true",
         lambda argument: argument is True,
     ),
-    "$literal": Operator(lambda argument, actual, _: same_json(argument, actual), refusal=""),
+    "$literal": Operator(
+        "This value itself; operators inside are not read.",
+        lambda argument, actual, _: same_json(argument, actual),
+        refusal="",
+    ),
 }
 
 
