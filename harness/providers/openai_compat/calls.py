@@ -24,19 +24,17 @@ from harness.stream.json_codec import Brackets, Json, decode_object
 
 from ..gemini.fields import Fields
 
-_CALL: Final = {
-    name: name for name in ("index", "id", "type", "function", "custom", "extra_content")
-}
-_FUNCTION: Final = {name: name for name in ("name", "arguments", "input")}
-_TYPES: Final = ("function", "custom", "")
+_CALL: Final = {name: name for name in ("index", "id", "type", "function", "extra_content")}
+_FUNCTION: Final = {name: name for name in ("name", "arguments")}
+_TYPES: Final = ("function", "")
 
 
 class _Call:
     """One call. ``pieces`` are the texts of its arguments; ``arguments``: the whole object."""
 
     __slots__ = (
-        *("arguments", "candidate", "id", "index", "is_json", "name", "over", "pieces"),
-        *("signature", "tracker"),
+        *("arguments", "candidate", "id", "index", "name", "over", "pieces", "signature"),
+        "tracker",
     )
 
     def __init__(self, piece: _Piece, candidate: int) -> None:
@@ -45,11 +43,10 @@ class _Call:
         self.index = piece.index
         self.candidate = candidate
         self.signature: str | None = None
-        self.is_json = piece.is_json
         self.pieces: list[str] = []
         self.arguments: dict[str, Json] | None = None
         self.over = False
-        self.tracker: Brackets | None = Brackets() if piece.is_json else None
+        self.tracker: Brackets | None = Brackets()
 
     @property
     def text(self) -> str:
@@ -84,7 +81,7 @@ class _Call:
 class _Piece:
     """The fields of one item of ``tool_calls``."""
 
-    __slots__ = ("arguments", "id", "index", "is_json", "left", "name", "signature")
+    __slots__ = ("arguments", "id", "index", "left", "name", "signature")
 
     def __init__(self, fields: Fields, signature: str | None) -> None:
         self.signature = signature
@@ -92,13 +89,9 @@ class _Piece:
         self.id: str | None = fields.take("id", str) or None
         if fields.values.get("type") in _TYPES:
             fields.take("type")
-        function = fields.take("function", dict)
-        self.is_json = function is not None or "custom" not in fields.values
-        inner = Fields(function or fields.take("custom", dict) or {}, _FUNCTION)
+        inner = Fields(fields.take("function", dict) or {}, _FUNCTION)
         self.name: str = inner.take("name", str) or ""
         self.arguments: Json = inner.take("arguments", str, dict)
-        if self.arguments is None:
-            self.arguments = inner.take("input", str)
         self.left = [*fields.left(), *inner.left()]
 
 
@@ -178,7 +171,7 @@ class Calls:
         out.append(CallStart(self._count, call.name, call.id, call.signature, call.candidate))
         out += [CallText(self._count, text) for text in call.pieces]
         arguments = call.arguments
-        if arguments is None and not call.text.strip() and call.is_json:
+        if arguments is None and not call.text.strip():
             arguments = {}
         out.append(
             CallInvalid(self._count, call.text)

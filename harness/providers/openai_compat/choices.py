@@ -17,7 +17,6 @@ from harness.stream.events import (
     Event,
     Finish,
     FinishClass,
-    Media,
     Reasoning,
     Text,
     Unknown,
@@ -37,11 +36,10 @@ _CHOICE: Final = {name: name for name in ("index", "delta", "message", "finish_r
 _DELTA: Final = {
     name: name
     for name in (
-        *("role", "content", "refusal", "audio", "annotations", "function_call", "tool_calls"),
+        *("role", "content", "refusal", "annotations", "function_call", "tool_calls"),
         *("extra_content", "thought_signature"),
     )
 }
-_AUDIO: Final = {name: name for name in ("id", "data", "transcript", "expires_at")}
 _ROLES: Final = ("assistant", "model", "")
 _FINISHES: Final[dict[str, FinishClass]] = {
     **dict.fromkeys(("stop", "tool_calls", "function_call"), "stop"),
@@ -117,15 +115,14 @@ class Choices:
     def _read_delta(self, fields: Fields, index: int, out: list[Event]) -> None:
         if fields.values.get("role") in _ROLES:
             fields.take("role")
-        refusal, audio = fields.take("refusal", str), fields.take("audio", dict)
+        refusal = fields.take("refusal", str)
         old_call, calls = fields.take("function_call", dict), fields.take("tool_calls", list) or ()
         annotations = fields.take_raw("annotations", list)
         self._read_content(fields.take("content", str) or "", fields, index, out)
         if refusal:
             self._release(index, out)
-            self._put(Text(refusal, None, index, None, True), out)
-        if audio is not None:
-            self._read_audio(audio, index, out)
+            self.calls.make_way(index, out)
+            out.append(Text(refusal, None, index, None, True))
         if old_call is not None:
             calls = [{"function": old_call}, *calls]
         for call in calls:
@@ -138,18 +135,6 @@ class Choices:
         if annotations and annotations["annotations"]:
             out.append(Annotation("citations", annotations, index))
         out += [Unknown(f"delta field {key}", {key: value}, index) for key, value in fields.left()]
-
-    def _read_audio(self, audio: dict[str, Json], index: int, out: list[Event]) -> None:
-        """Read a piece of sound: its transcript is text of the answer."""
-        fields = Fields(audio, _AUDIO)
-        self._release(index, out)
-        data, transcript = fields.take("data", str), fields.take("transcript", str)
-        if transcript:
-            self._put(Text(transcript, None, index), out)
-        if data:
-            self._put(Media(None, {"audio": audio}, data, None, False, None, index), out)
-            return
-        out += [Unknown(f"audio field {key}", {key: value}, index) for key, value in fields.left()]
 
     def _read_content(self, content: str, fields: Fields, index: int, out: list[Event]) -> None:
         """Read the text of a delta or message, perhaps ``""``, and the fields beside it."""
@@ -198,11 +183,6 @@ class Choices:
             Reasoning(text, None, index) if thought else Text(text, None, index)
             for thought, text in pieces
         ]
-
-    def _put(self, event: Text | Media, out: list[Event]) -> None:
-        """Add content; it ends the calls before it."""
-        self.calls.make_way(event.candidate, out)
-        out.append(event)
 
 
 def _finish_class(reason: str) -> FinishClass:

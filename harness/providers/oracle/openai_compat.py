@@ -38,11 +38,11 @@ _INPUT_COUNTS = (
 _READ = {"choices", "usage", "error", "object", "id", "model", "obfuscation"}
 _READ_CHOICE = {"index", "delta", "message", "finishReason"}
 _READ_DELTA = {
-    *("role", "content", "refusal", "toolCalls", "functionCall", "audio"),
+    *("role", "content", "refusal", "toolCalls", "functionCall"),
     *("extraContent", "thoughtSignature"),
 }
-_READ_CALL = {"index", "id", "type", "function", "custom", "extraContent"}
-_READ_FUNCTION = {"name", "arguments", "input"}
+_READ_CALL = {"index", "id", "type", "function", "extraContent"}
+_READ_FUNCTION = {"name", "arguments"}
 
 
 def gather_compat(
@@ -72,8 +72,8 @@ def count_chat(facts: Facts, usage: dict[str, Json]) -> None:
 
 @dataclass
 class _Call:
-    """One call as it came. ``is_text``: its tool takes a text and no object; ``whole``: its
-    arguments, once they are an object; ``closed``: other content came after it.
+    """One call as it came. ``whole``: its arguments, once they are an object; ``closed``: other
+    content came after it.
     """
 
     name: str
@@ -81,7 +81,6 @@ class _Call:
     index: int | None
     signature: str | None
     place: int
-    is_text: bool
     pieces: list[str] = field(default_factory=list)
     whole: dict[str, Json] | None = None
     closed: bool = False
@@ -99,7 +98,7 @@ class _Call:
         """The arguments: an object, ``{}`` where none came, else the text that is no object."""
         if self.whole is not None:
             return self.whole
-        return self.text if self.text.strip() or self.is_text else {}
+        return self.text if self.text.strip() else {}
 
     def add(self, piece: Json) -> None:
         """Append a piece of the arguments; an object is all of them."""
@@ -107,7 +106,7 @@ class _Call:
             self.whole = piece
         elif isinstance(piece, str) and piece:
             self.pieces.append(piece)
-            self.whole = None if self.is_text else read_object(self.text)
+            self.whole = read_object(self.text)
 
     def continued_by(self, call_id: str | None, index: int | None, name: str) -> bool:
         """Whether a piece with this id, index and name belongs to the call."""
@@ -182,21 +181,15 @@ class _Reader(MessageReader):
 
     def _read_holder(self, holder: dict[str, Json]) -> None:
         """Read a delta or a message: text first, then calls."""
-        audio = holder.get("audio")
-        audio = audio if isinstance(audio, dict) else {}
         content = holder.get("content")
         if isinstance(content, str) and content:
             self._close_calls(ends_text=False)
             self._read_text(content, holder)
         self._read_beside(holder)
-        for text in (holder.get("refusal"), audio.get("transcript")):
-            if isinstance(text, str) and text:
-                self._close_calls()
-                self.facts.add_text(text)
-        if audio.get("data"):
+        refusal = holder.get("refusal")
+        if isinstance(refusal, str) and refusal:
             self._close_calls()
-            self.facts.media += 1
-            self.facts.add_opaque("media", audio["data"])
+            self.facts.add_text(refusal)
         self.facts.others |= present(holder, _READ_DELTA)
         self.facts.others |= {"role"} if holder.get("role") not in _ROLES else set()
         self.facts.others |= {
@@ -221,7 +214,7 @@ class _Reader(MessageReader):
         self._end_text()
         self.facts.others |= present(piece, _READ_CALL) | _left(piece)
         signature = _signature_of(piece)
-        function = piece.get("function") or piece.get("custom")
+        function = piece.get("function")
         function = function if isinstance(function, dict) else {}
         self.facts.others |= present(function, _READ_FUNCTION)
         name, index, identity = function.get("name"), piece.get("index"), piece.get("id")
@@ -229,7 +222,7 @@ class _Reader(MessageReader):
         call_id = identity if isinstance(identity, str) and identity else None
         self.facts.others |= {"name"} if name and not given else set()
         self.facts.others |= {"id"} if identity and not call_id else set()
-        arguments = function.get("arguments", function.get("input"))
+        arguments = function.get("arguments")
         index = index if type(index) is int else None
         related = [call for call in self._calls if call.continued_by(call_id, index, given)]
         if call_id is None and index is None:
@@ -238,9 +231,7 @@ class _Reader(MessageReader):
         over = call is not None and call.is_over
         if call is None or (over and given):
             if given or call_id or (arguments and not self._calls):
-                is_text = not isinstance(piece.get("function"), dict) and "custom" in piece
-                place = len(self.facts.text)
-                call = _Call(given, call_id, index, signature, place, is_text)
+                call = _Call(given, call_id, index, signature, len(self.facts.text))
                 call.add(arguments)
                 self._calls.append(call)
             elif arguments:
