@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from harness.stream.events import (
@@ -48,17 +49,17 @@ def is_empty(value: Json) -> bool:
     return value is None or value == "" or value == [] or value == {}
 
 
+@dataclass(slots=True, eq=False)
 class _Call:
-    """The open call: the number of its step, its place among the calls, and its arguments."""
+    """The open call: its place among the calls, the number of its step, its name, the arguments
+    that its start gave, and the pieces of its arguments.
+    """
 
-    __slots__ = ("given", "name", "number", "pieces", "step")
-
-    def __init__(self, number: int, step: int, name: str, given: Json) -> None:
-        self.number = number
-        self.step = step
-        self.name = name
-        self.given = given
-        self.pieces: list[str] = []
+    number: int
+    step: int
+    name: str
+    given: Json
+    pieces: list[str] = field(default_factory=list)
 
 
 class Steps:

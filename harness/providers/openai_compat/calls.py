@@ -9,6 +9,7 @@ over, because a later piece may have its signature.
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass, field
 from typing import Final
 
 from harness.stream.events import (
@@ -29,24 +30,21 @@ _FUNCTION: Final = {name: name for name in ("name", "arguments")}
 _TYPES: Final = ("function", "")
 
 
+@dataclass(slots=True, eq=False)
 class _Call:
-    """One call. ``pieces`` are the texts of its arguments; ``arguments``: the whole object."""
+    """One call. ``pieces`` are the texts of its arguments; ``arguments``: the whole object;
+    ``tracker`` finds its end.
+    """
 
-    __slots__ = (
-        *("arguments", "candidate", "id", "index", "name", "over", "pieces", "signature"),
-        "tracker",
-    )
-
-    def __init__(self, piece: _Piece, candidate: int) -> None:
-        self.name = piece.name
-        self.id = piece.id
-        self.index = piece.index
-        self.candidate = candidate
-        self.signature: str | None = None
-        self.pieces: list[str] = []
-        self.arguments: dict[str, Json] | None = None
-        self.over = False
-        self.tracker: Brackets | None = Brackets()
+    name: str
+    id: str | None
+    index: int | None
+    candidate: int
+    signature: str | None = None
+    pieces: list[str] = field(default_factory=list)
+    arguments: dict[str, Json] | None = None
+    over: bool = False
+    tracker: Brackets | None = field(default_factory=Brackets)
 
     @property
     def text(self) -> str:
@@ -116,7 +114,7 @@ class Calls:
             if not (piece.name or piece.id or (piece.arguments and not self._calls.get(candidate))):
                 out.append(Unknown("call without a beginning", wire, candidate))
                 return
-            call = _Call(piece, candidate)
+            call = _Call(piece.name, piece.id, piece.index, candidate)
             self._calls.setdefault(candidate, []).append(call)
             self.none_came = False
             self._waiting.append(call)
