@@ -49,17 +49,15 @@ Aspect = Literal[
 ]
 AspectVerdict = Literal["kept", "lost", "wrong", "raised", "not_carried", "not_asked"]
 
+_Verdict = tuple[AspectVerdict, str]
+
 RED: Final[frozenset[AspectVerdict]] = frozenset({"lost", "wrong", "raised"})
 """The verdicts that make a cell fail."""
 
-_OPAQUE: Final[tuple[Aspect, ...]] = (
-    "media",
-    "code",
-    "server_tools",
-    "grounding",
-    "citations",
-    "urls",
+_FOUND_ONCE: Final[tuple[Aspect, ...]] = (
+    *("code", "server_tools", "grounding", "citations", "urls"),
 )
+"""The opaque values that are looked for once, however often the wire has them."""
 _COUNTS: Final = ("input", "output", "thoughts", "total")
 _BLOCKED: Final = re.compile(
     r"block|filter|safe|prohibit|polic|refus|reject|feedback", re.IGNORECASE
@@ -269,21 +267,20 @@ def _present(wire: WireAnswer) -> list[Aspect]:
         "blocked": wire.blocked,
         "error": facts.errors,
         "unfinished": not (wire.ended or wire.blocked or facts.errors),
-        **{aspect: facts.opaque.get(aspect) for aspect in _OPAQUE},
+        **{aspect: facts.opaque.get(aspect) for aspect in ("media", *_FOUND_ONCE)},
         "finish_message": facts.finish_message,
     }
     return [aspect for aspect, value in has.items() if value]
 
 
 class _Judge:
-    """Judges one transcript. Each method adds the verdict of one aspect, or none."""
+    """Judges one transcript. Each method returns the verdict of one aspect, or None."""
 
     def __init__(self, wire: WireAnswer, carried: _Carried, again: bool, asked_again: int) -> None:
         self._wire = wire
         self._asked_again = asked_again
         self._carried = carried
         self._again = again
-        self._findings: dict[Aspect, AspectFinding] = {}
         facts = wire.facts
         self._wire_class = finish_class(wire.reason)
         named = ("filter", "other", "length") if wire.program else ("filter", "other")
@@ -292,7 +289,7 @@ class _Judge:
             and self._wire_class in named
             and word_pattern(wire.reason).search(carried.words)
         )
-        self._may_raise = bool(
+        may_raise = bool(
             facts.errors
             or wire.blocked
             or again
@@ -302,41 +299,46 @@ class _Judge:
             or facts.notices
             or (wire.program and self._wire_class == "other")
         )
+        self._is_needless = carried.loud and not may_raise
 
     def findings(self) -> dict[Aspect, AspectFinding]:
         """All verdicts, in the order of the aspects."""
-        for judge in (
-            self._text,
-            self._thoughts,
-            self._calls,
-            self._ids,
-            self._signatures,
-            self._finish,
-            self._usage,
-            self._blocked,
-            self._error,
-            self._unfinished,
-            self._opaque,
-            self._finish_message,
-            self._needless_error,
-        ):
-            judge()
-        for aspect in self._wire.unavailable & self._findings.keys():
-            self._findings[aspect] = AspectFinding(
-                "not_asked", "the wire that the adapter asked does not have it"
-            )
-        return self._findings
+        calls = self._calls()
+        opaque = self._accounts[-1].opaque
+        judged: dict[Aspect, _Verdict | None] = {
+            "text": self._text(),
+            "thoughts": self._joined(
+                self._carried.thoughts, [account.thoughts for account in self._accounts]
+            ),
+            "calls": calls,
+            "ids": self._ids(calls is not None and calls[0] == "kept"),
+            "signatures": self._look_for(
+                [value for _, value in self._accounts[-1].signatures], binary=True
+            ),
+            "finish": self._finish(),
+            "usage": self._usage(),
+            "blocked": self._blocked(),
+            "error": self._error(),
+            "unfinished": self._unfinished(),
+            "media": self._look_for(opaque.get("media", []), binary=True),
+            **{name: self._look_for(opaque.get(name, []), each=False) for name in _FOUND_ONCE},
+            "finish_message": self._finish_message(),
+            "needless_error": ("raised", "") if self._is_needless else None,
+        }
+        return {
+            aspect: self._finding(aspect, *verdict) for aspect, verdict in judged.items() if verdict
+        }
 
-    @cached_property
-    def _reported_error(self) -> str:
-        again = f"asked again {self._asked_again}×, " if self._asked_again else ""
-        return f"{again}the adapter reports an error: {excerpt(self._carried.words, 250)}"
-
-    def _set(self, aspect: Aspect, verdict: AspectVerdict, note: str = "") -> None:
-        """Note a verdict. A loss beside a needless error is attributed to that error."""
-        if verdict in ("lost", "wrong") and self._carried.loud and not self._may_raise:
-            verdict, note = "raised", self._reported_error
-        self._findings[aspect] = AspectFinding(verdict, note)
+    def _finding(self, aspect: Aspect, verdict: AspectVerdict, note: str) -> AspectFinding:
+        """The finding of an aspect. A loss beside a needless error is attributed to that error."""
+        if aspect in self._wire.unavailable:
+            note = "the wire that the adapter asked does not have it"
+            return AspectFinding("not_asked", note)
+        if verdict in RED and self._is_needless:
+            again = f"asked again {self._asked_again}×, " if self._asked_again else ""
+            words = excerpt(self._carried.words, 250)
+            return AspectFinding("raised", f"{again}the adapter reports an error: {words}")
+        return AspectFinding(verdict, note)
 
     @cached_property
     def _accounts(self) -> list[Facts]:
@@ -351,7 +353,7 @@ class _Judge:
             accounts.append(self._wire.readable)
         return accounts
 
-    def _text(self) -> None:
+    def _text(self) -> _Verdict | None:
         texts = [account.text for account in self._accounts]
         mended = self._wire.facts.mended
         if mended is not None:
@@ -363,27 +365,18 @@ class _Judge:
                 for raw, _ in self._called_blocks(account):
                     text = text.replace(raw, "", 1)
                 texts.append(text)
-        self._joined("text", self._carried.text, texts)
+        return self._joined(self._carried.text, texts)
 
-    def _thoughts(self) -> None:
-        self._joined(
-            "thoughts",
-            self._carried.thoughts,
-            [account.thoughts for account in self._accounts],
-        )
-
-    def _joined(self, aspect: Aspect, carried: str, accepted: Sequence[str]) -> None:
+    def _joined(self, carried: str, accepted: Sequence[str]) -> _Verdict | None:
         if not carried and not accepted[0]:
-            return
+            return None
         shortest = min(accepted, key=len)
         if carried in accepted or (
             len(accepted) > 1 and carried.startswith(shortest) and accepted[0].startswith(carried)
         ):
-            self._set(aspect, "kept")
-        else:
-            is_part = any(_is_subsequence(carried, text) for text in accepted)
-            note = _first_difference(accepted[0], carried)
-            self._set(aspect, "lost" if is_part else "wrong", note)
+            return "kept", ""
+        is_part = any(_is_subsequence(carried, text) for text in accepted)
+        return "lost" if is_part else "wrong", _first_difference(accepted[0], carried)
 
     def _called_blocks(self, account: Facts) -> list[tuple[str, Call]]:
         """The ``<tool_code>`` blocks that the adapter turned into calls, each with its call."""
@@ -406,39 +399,33 @@ class _Judge:
                 return call
         return None
 
-    def _calls(self) -> None:
+    def _calls(self) -> _Verdict | None:
         carried = self._carried
         expected = self._expected_calls()
         mine = [(call.name, call.arguments) for call in carried.calls]
         if not mine and not expected[0]:
-            return
+            return None
         if not all(name for name, _ in self._wire.facts.calls):
-            note = "the wire has a call without a name, which nobody can run"
-            self._findings["calls"] = AspectFinding("not_asked", note)
-            return
+            return "not_asked", "the wire has a call without a name, which nobody can run"
         ordered = not self._wire.facts.blocks
         if any(_equal_calls(wanted, mine, ordered) for wanted in expected):
             if carried.repeated:
-                name = carried.repeated.name
-                self._set("calls", "wrong", f"the call of {name} is given twice")
-            else:
-                self._set("calls", "kept")
-            return
+                return "wrong", f"the call of {carried.repeated.name} is given twice"
+            return "kept", ""
         extra = list(mine)
         missing = [call for call in expected[0] if not take_call(extra, call)]
         if missing and self._handed_on_in_pieces():
-            note = f"the arguments of {missing[0][0]} are handed on in pieces, not put together"
-            self._set("calls", "lost", note)
-        elif missing and not extra:
+            name = missing[0][0]
+            return "lost", f"the arguments of {name} are handed on in pieces, not put together"
+        if missing and not extra:
             name, arguments = missing[0]
             note = f"{len(missing)} of {len(expected[0])} calls lost: {name}"
             note += f"({short_json(arguments)})"
             if missing[0] in [(call.name, call.arguments) for call in carried.replaced]:
                 note += "; a later call has its id, and the last call of an id counts"
-            self._set("calls", "lost", note)
-        else:
-            note = f"the wire calls {_shown_calls(expected[0])}, the adapter {_shown_calls(mine)}"
-            self._set("calls", "wrong", note)
+            return "lost", note
+        note = f"the wire calls {_shown_calls(expected[0])}, the adapter {_shown_calls(mine)}"
+        return "wrong", note
 
     def _expected_calls(self) -> list[list[tuple[str, Json]]]:
         """The lists of calls of which the adapter must carry one."""
@@ -460,15 +447,13 @@ class _Judge:
             for piece in pieces
         )
 
-    def _ids(self) -> None:
+    def _ids(self, calls_are_kept: bool) -> _Verdict | None:
         wired = [call_id for call_id, _ in self._wire.facts.marks]
         if not any(wired):
-            return
+            return None
         calls = self._carried.calls
-        finding = self._findings.get("calls")
-        if finding and finding.verdict == "kept" and len(calls) == len(wired):
-            self._aligned_ids(wired, [call.id for call in calls])
-            return
+        if calls_are_kept and len(calls) == len(wired):
+            return self._aligned_ids(wired, [call.id for call in calls])
         lost = [
             call_id
             for call_id in dict.fromkeys(filter(None, wired))
@@ -476,25 +461,20 @@ class _Judge:
             and not any(_holds(call.id, call_id) for call in calls)
         ]
         if lost:
-            self._set("ids", "lost", f"{len(lost)} of {len(wired)} ids lost: {lost[0]}")
-        else:
-            self._set("ids", "kept")
+            return "lost", f"{len(lost)} of {len(wired)} ids lost: {lost[0]}"
+        return "kept", ""
 
-    def _aligned_ids(self, wired: list[str | None], carried: list[str | None]) -> None:
+    def _aligned_ids(self, wired: list[str | None], carried: list[str | None]) -> _Verdict:
         times = Counter(wired)
         for number, (there, here) in enumerate(zip(wired, carried, strict=True), 1):
             others = [other for other in wired if other and other != there]
             if here is None:
                 if there and not self._carried.search.has_word(there):
-                    self._set("ids", "lost", f"the id {there} of call {number} is nowhere")
-                    return
+                    return "lost", f"the id {there} of call {number} is nowhere"
             elif any(_holds(here, other) for other in others) and not _holds(here, there):
-                self._set("ids", "wrong", f"call {number} has the id {here} of another call")
-                return
+                return "wrong", f"call {number} has the id {here} of another call"
             elif there and not _holds(here, there) and times[there] == 1:
-                note = f"the id of call {number} is {here}; the wire's is {there}"
-                self._set("ids", "wrong", note)
-                return
+                return "wrong", f"the id of call {number} is {here}; the wire's is {there}"
         repeated = [call_id for call_id, count in times.items() if call_id and count > 1]
         lost = [
             call_id
@@ -503,28 +483,17 @@ class _Judge:
             and not self._carried.search.has_word(call_id)
         ]
         if lost:
-            self._set("ids", "lost", f"the id {lost[0]}, which the wire repeats, is nowhere")
-        else:
-            self._set("ids", "kept")
-
-    def _signatures(self) -> None:
-        account = self._accounts[-1]
-        self._look_for("signatures", [value for _, value in account.signatures], binary=True)
-
-    def _opaque(self) -> None:
-        opaque = self._accounts[-1].opaque
-        for aspect in _OPAQUE if opaque else ():
-            values = opaque.get(aspect, [])
-            self._look_for(aspect, values, binary=aspect == "media", each=aspect == "media")
+            return "lost", f"the id {lost[0]}, which the wire repeats, is nowhere"
+        return "kept", ""
 
     def _look_for(
-        self, aspect: Aspect, values: Sequence[str], *, binary: bool = False, each: bool = True
-    ) -> None:
+        self, values: Sequence[str], *, binary: bool = False, each: bool = True
+    ) -> _Verdict | None:
         """Look for values anywhere. ``each``: a value that the wire has n times must be found n
         times.
         """
         if not values:
-            return
+            return None
         lost: list[str] = []
         only_raw = True
         for value, times in Counter(values).items():
@@ -534,37 +503,31 @@ class _Judge:
             if count < enough:
                 lost.append(value)
         if lost:
-            note = f"{len(lost)} of {len(set(values))} values lost: {excerpt(lost[0], 80)}"
-            self._set(aspect, "lost", note)
-        else:
-            self._set(aspect, "kept", "only in raw data" if only_raw else "")
+            return "lost", f"{len(lost)} of {len(set(values))} values lost: {excerpt(lost[0], 80)}"
+        return "kept", "only in raw data" if only_raw else ""
 
-    def _finish_message(self) -> None:
+    def _finish_message(self) -> _Verdict | None:
         message = self._wire.facts.finish_message
-        if isinstance(message, str) and message.strip() and not self._wire.facts.errors:
-            if word_pattern(message[:FIRST_WORDS]).search(self._carried.words):
-                self._set("finish_message", "kept")
-            else:
-                self._look_for("finish_message", [message])
+        if not isinstance(message, str) or not message.strip() or self._wire.facts.errors:
+            return None
+        if word_pattern(message[:FIRST_WORDS]).search(self._carried.words):
+            return "kept", ""
+        return self._look_for([message])
 
-    def _finish(self) -> None:
+    def _finish(self) -> _Verdict | None:
         wire, carried = self._wire, self._carried
         reason, expected = wire.reason, self._wire_class
         if reason is None or expected is None or wire.facts.errors or wire.blocked:
-            return
+            return None
         if self._again:
-            note = "the adapter asked again after an answer that goes on"
-            self._findings["finish"] = AspectFinding("not_asked", note)
-            return
+            return "not_asked", "the adapter asked again after an answer that goes on"
         if carried.loud and (wire.interrupted or wire.facts.unreadable or self._names_reason):
-            self._set("finish", "kept", "the adapter reports an error")
-            return
-        verdict, note = self._finish_verdict(reason, expected, finish_class(carried.finish))
-        self._set("finish", verdict, note)
+            return "kept", "the adapter reports an error"
+        return self._finish_verdict(reason, expected, finish_class(carried.finish))
 
     def _finish_verdict(
         self, reason: str, expected: FinishClass, got: FinishClass | None
-    ) -> tuple[AspectVerdict, str]:
+    ) -> _Verdict:
         wire, carried = self._wire, self._carried
         whole_call = bool(wire.facts.calls) and not wire.facts.open_call
         if carried.calls and not wire.program and ends_without_call(carried.finish):
@@ -586,10 +549,10 @@ class _Judge:
             return "lost", f"the wire ends with {reason}; the adapter gives no reason"
         return "wrong", f"the wire ends with {reason}; the adapter says {carried.finish}"
 
-    def _usage(self) -> None:
+    def _usage(self) -> _Verdict | None:
         wire, got = self._wire, self._carried.usage
         if wire.facts.errors or wire.faulty:
-            return
+            return None
         counts = wire.facts.usage
         cached_apart = counts.get("cacheReadTokens") or 0  # agy's name, counted beside the input
         prompt, output, thoughts, total, tool_use = (
@@ -601,18 +564,12 @@ class _Judge:
         )
         if not any((prompt, output, thoughts, total)):
             if any(got.values()):
-                self._set(
-                    "usage",
-                    "wrong",
-                    f"the wire has no counts; the adapter says {_shown_counts(got)}",
-                )
-            return
-        if self._carried.loud and self._may_raise:  # its error may come before the last counts
-            return
+                return "wrong", f"the wire has no counts; the adapter says {_shown_counts(got)}"
+            return None
+        if self._carried.loud and not self._is_needless:
+            return None  # its error may come before the last counts
         if self._again:
-            note = "the adapter asked again after an answer that goes on"
-            self._findings["usage"] = AspectFinding("not_asked", note)
-            return
+            return "not_asked", "the adapter asked again after an answer that goes on"
         made = output + thoughts
         sums = (prompt + output, prompt + made, prompt + tool_use + made)
         accepted = {
@@ -626,22 +583,18 @@ class _Judge:
         wrong = [name for name in _COUNTS if here[name] not in accepted[name]]
         if thoughts and not here["thoughts"] and here["output"] == output:
             wrong.append("thoughts")
+        if wrong:
+            note = f"the wire has {_shown_counts(there)}; the adapter says {_shown_counts(here)}"
+            return "wrong" if any(here[name] for name in wrong) else "lost", note
         cached = counts.get("cachedContentTokenCount") or cached_apart
-        cached_lost = cached and not self._carried.search.has_leaf(str(cached))
-        note = f"the wire has {_shown_counts(there)}; the adapter says {_shown_counts(here)}"
-        if not wrong and cached_lost:
-            self._set("usage", "lost", f"the wire has {cached} cached tokens, which are nowhere")
-        elif not wrong:
-            self._set("usage", "kept")
-        elif not any(here[name] for name in wrong):
-            self._set("usage", "lost", note)
-        else:
-            self._set("usage", "wrong", note)
+        if cached and not self._carried.search.has_leaf(str(cached)):
+            return "lost", f"the wire has {cached} cached tokens, which are nowhere"
+        return "kept", ""
 
-    def _blocked(self) -> None:
+    def _blocked(self) -> _Verdict | None:
         reason = self._wire.facts.block_reason
         if reason is None:
-            return
+            return None
         kind = finish_class(self._carried.finish)
         named = (
             reason in self._carried.reasons
@@ -649,37 +602,31 @@ class _Judge:
             or (self._carried.search.has_leaf(reason) and kind not in ("stop", "length"))
         )
         if kind == "filter" or named or _BLOCKED.search(self._carried.words):
-            self._set("blocked", "kept")
-        elif self._carried.loud:
-            note = (
-                f"the prompt is blocked ({reason}); the adapter reports"
-                f" {excerpt(self._carried.words, 200)}, which does not say so"
-            )
-            self._set("blocked", "wrong", note)
-        else:
-            note = f"the prompt is blocked ({reason}); the adapter says {self._carried.finish}"
-            self._set("blocked", "lost", note)
+            return "kept", ""
+        note = f"the prompt is blocked ({reason}); the adapter"
+        if self._carried.loud:
+            words = excerpt(self._carried.words, 200)
+            return "wrong", f"{note} reports {words}, which does not say so"
+        return "lost", f"{note} says {self._carried.finish}"
 
-    def _error(self) -> None:
+    def _error(self) -> _Verdict | None:
         facts = self._wire.facts
         if not facts.errors:
-            return
+            return None
         words = list(dict.fromkeys((*facts.error_words, *facts.unreadable)))
+        note = f"the wire reports {' '.join(words[:3])}; the adapter reports"
         if not self._carried.loud:
-            note = f"the wire reports {' '.join(words[:3])}; the adapter reports no error"
-            if self._carried.finish:
-                note += f" and says {self._carried.finish}"
-            self._set("error", "lost", note)
-        elif (
-            self._asked_again
-        ):  # it has understood the error, and may report the error of its last attempt
-            self._set("error", "kept", f"asked again {self._asked_again}×")
-        elif words and not any(_recognized(word, self._carried.words) for word in words):
-            self._set_wrong_error(words)
-        elif self._has_another_class(words):
-            self._set_wrong_error(words, ", an error of another class")
-        else:
-            self._set("error", "kept")
+            finish = f" and says {self._carried.finish}" if self._carried.finish else ""
+            return "lost", f"{note} no error{finish}"
+        if self._asked_again:
+            # It has understood the error, and may report the error of its last attempt.
+            return "kept", f"asked again {self._asked_again}×"
+        note = f"{note} {excerpt(self._carried.words, 200)}"
+        if words and not any(_recognized(word, self._carried.words) for word in words):
+            return "wrong", note
+        if self._has_another_class(words):
+            return "wrong", f"{note}, an error of another class"
+        return "kept", ""
 
     def _has_another_class(self, words: list[str]) -> bool:
         """Whether the code of the adapter's error is of another class than the wire's, and the
@@ -695,33 +642,19 @@ class _Judge:
             and not any(word_pattern(code).search(self._carried.words) for code in codes)
         )
 
-    def _set_wrong_error(self, words: list[str], more: str = "") -> None:
-        note = (
-            f"the wire reports {' '.join(words[:3])}; the adapter reports"
-            f" {excerpt(self._carried.words, 200)}{more}"
-        )
-        self._set("error", "wrong", note)
-
-    def _unfinished(self) -> None:
+    def _unfinished(self) -> _Verdict | None:
         wire, carried = self._wire, self._carried
         if wire.ended or wire.blocked or wire.facts.errors:
-            return
+            return None
         kind = finish_class(carried.finish)
         whole_call = bool(wire.facts.calls) and not wire.facts.open_call
         if carried.loud or (whole_call and ends_in_call(carried.finish)):
-            self._set("unfinished", "kept")
-        elif kind in ("stop", "length", "filter"):
-            note = f"the wire gives no reason to end; the adapter says {carried.finish}"
-            self._set("unfinished", "wrong", note)
-        elif wire.interrupted and kind is None:
-            note = f"the answer is {wire.end} in the middle; the adapter does not say so"
-            self._set("unfinished", "lost", note)
-        else:
-            self._set("unfinished", "kept")
-
-    def _needless_error(self) -> None:
-        if self._carried.loud and not self._may_raise:
-            self._findings["needless_error"] = AspectFinding("raised", self._reported_error)
+            return "kept", ""
+        if kind in ("stop", "length", "filter"):
+            return "wrong", f"the wire gives no reason to end; the adapter says {carried.finish}"
+        if wire.interrupted and kind is None:
+            return "lost", f"the answer is {wire.end} in the middle; the adapter does not say so"
+        return "kept", ""
 
 
 def _is_subsequence(part: str, whole: str) -> bool:
