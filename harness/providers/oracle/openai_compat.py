@@ -265,14 +265,13 @@ class _Reader(MessageReader):
         facts = self.facts
         self._end_text()
         shown = list(takewhile(lambda call: call.is_over or not broken, self._calls))
-        facts.calls = [
-            (call.name, call.arguments) for call in shown if not isinstance(call.arguments, str)
-        ]
+        whole = [call for call in shown if not isinstance(call.arguments, str)]
+        facts.calls = [(call.name, call.arguments) for call in whole]
+        facts.places = [call.place for call in whole]
+        facts.marks = [(call.id, call.signature) for call in whole]
         facts.invalid_calls = [
             (call.name, call.text) for call in shown if isinstance(call.arguments, str)
         ]
-        facts.places = [call.place for call in shown]
-        facts.marks = [(call.id, call.signature) for call in shown]
         facts.pieces = [piece for call in shown if len(call.pieces) > 1 for piece in call.pieces]
         others = [signature for signature in facts.signatures if signature[0] != "call"]
         facts.signatures = [("call", call.signature) for call in shown if call.signature] + others

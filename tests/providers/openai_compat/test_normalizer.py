@@ -159,3 +159,10 @@ def test_the_strict_decoder_gives_the_events_of_the_reader() -> None:
         for event in decoded.feed(Frame(frame.offset, frame.json, None, frame.at_ms))
     ]
     assert fast == slow
+
+
+def test_a_call_whose_arguments_are_no_object_has_no_mark() -> None:
+    body = stream(piece(0, "{}", id="c1", name="f"), piece(1, "no", id="c2", name="g"))
+    facts = gather_compat(body)
+    assert (facts.calls, facts.marks, facts.places) == ([("f", {})], [("c1", None)], [0])
+    assert facts.invalid_calls == [("g", "no")]
