@@ -247,6 +247,16 @@ def test_a_fact_that_the_events_lack_is_found() -> None:
     assert gather_events(events).calls == wire.calls
 
 
+@pytest.mark.parametrize("result", [{}, {"result": "r"}])
+def test_each_unread_field_of_a_result_is_one_event(result: dict[str, Json]) -> None:
+    step = start(0, "function_result", call_id="i", name="f", signature="QQ==", odd=1, **result)
+    unknown = [event for event in read(step, stop(0)) if event["kind"] == "unknown"]
+    assert [event["where"] for event in unknown] == [
+        "field function_result.signature",
+        "field function_result.odd",
+    ]
+
+
 def test_an_exchange_of_the_removed_schema_is_not_understood() -> None:
     body = b'data: {"event_type": "content.delta", "index": 0, "delta": {"text": "Hi"}}\n\n'
     exchange = Exchange(Request("POST", f"{HOST}/v1beta/interactions"), 200, {}, ((None, body),))

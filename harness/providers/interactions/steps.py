@@ -113,7 +113,9 @@ class Steps:
         if read is None:
             out.append(Unknown(f"delta {_word(kind)}", delta))
         else:
-            read(self, number, delta, out)
+            known = read(self, number, delta, out)
+            if len(delta) > 2:
+                give_others(f"{kind}.", delta, ("type", *known), out)
 
     def stop(self, index: Json, raw: dict[str, Json], out: list[Event]) -> None:
         """End a step."""
@@ -160,38 +162,27 @@ class Steps:
 
     # ---------------------------------------------------------------- content
 
-    def _text(self, number: int, delta: dict[str, Json], out: list[Event]) -> None:
-        text = delta.get("text")
+    def _text(
+        self, number: int, content: dict[str, Json], out: list[Event], *, thought: bool = False
+    ) -> _Known:
+        text = content.get("text")
         if type(text) is not str:
-            out.append(Unknown("content text", delta))
-            return
-        self.texts.append(text)
-        out.append(Text(text))
-        if len(delta) > 2:
-            self._annotations(delta.get("annotations"), out)
-            give_others("text.", delta, ("type", "text", "annotations"), out)
+            out.append(Unknown("content of a thought" if thought else "content text", content))
+            return tuple(content)
+        (self._thoughts if thought else self.texts).append(text)
+        out.append(Reasoning(text) if thought else Text(text))
+        self._annotations(content.get("annotations"), out)
+        return "text", "annotations"
 
-    def _thought(self, content: Json, out: list[Event]) -> None:
-        match content:
-            case {"type": "text", "text": str(text)}:
-                self._thoughts.append(text)
-                out.append(Reasoning(text))
-                if len(content) > 2:
-                    self._annotations(content.get("annotations"), out)
-                    give_others("text.", content, ("type", "text", "annotations"), out)
-            case {"type": "image" | "audio" | "video" | "document"}:
-                self._medium(content, out, thought=True)
-            case _:
-                out.append(Unknown("content of a thought", content))
-
-    def _content(self, content: Json, out: list[Event]) -> None:
-        match content:
-            case {"type": "text"}:
-                self._text(0, content, out)
-            case {"type": "image" | "audio" | "video" | "document"}:
-                self._medium(content, out)
-            case _:
-                out.append(Unknown("content", content))
+    def _content(self, content: Json, out: list[Event], *, thought: bool = False) -> None:
+        kind = content.get("type") if type(content) is dict else None
+        if kind == "text":
+            known = self._text(0, content, out, thought=thought)
+            give_others("text.", content, ("type", *known), out)
+        elif kind in _MEDIA:
+            self._medium(content, out, thought=thought)
+        else:
+            out.append(Unknown("content of a thought" if thought else "content", content))
 
     def _medium(self, content: dict[str, Json], out: list[Event], *, thought: bool = False) -> None:
         self._media.append(_data(content))
@@ -226,7 +217,7 @@ class Steps:
 
     def _start_thought(self, number: int, step: dict[str, Json], out: list[Event]) -> _Known:
         for content in _list(step.get("summary")):
-            self._thought(content, out)
+            self._content(content, out, thought=True)
         if signature := _text(step.get("signature")):
             out.append(Reasoning("", signature))
         return "summary", "signature"
@@ -254,7 +245,7 @@ class Steps:
     def _start_result(self, number: int, step: dict[str, Json], out: list[Event]) -> _Known:
         if "result" in step:
             self._result(number, step, out)
-        return "call_id", "name", "result", "is_error", "signature"
+        return _RESULT_FIELDS
 
     def _start_server_tool(self, number: int, step: dict[str, Json], out: list[Event]) -> _Known:
         if "arguments" in step or "result" in step:
@@ -269,53 +260,43 @@ class Steps:
 
     # ---------------------------------------------------------------- deltas
 
-    def _summary(self, number: int, delta: dict[str, Json], out: list[Event]) -> None:
-        self._thought(delta.get("content"), out)
-        if len(delta) > 2:
-            give_others("thought_summary.", delta, ("type", "content"), out)
+    def _summary(self, number: int, delta: dict[str, Json], out: list[Event]) -> _Known:
+        self._content(delta.get("content"), out, thought=True)
+        return ("content",)
 
-    def _signature(self, number: int, delta: dict[str, Json], out: list[Event]) -> None:
+    def _signature(self, number: int, delta: dict[str, Json], out: list[Event]) -> _Known:
         if signature := _text(delta.get("signature")):
             out.append(Reasoning("", signature))
-        if len(delta) > 2:
-            give_others("thought_signature.", delta, ("type", "signature"), out)
+        return ("signature",)
 
-    def _annotated(self, number: int, delta: dict[str, Json], out: list[Event]) -> None:
+    def _annotated(self, number: int, delta: dict[str, Json], out: list[Event]) -> _Known:
         self._annotations(delta.get("annotations"), out)
-        if len(delta) > 2:
-            give_others("text_annotation_delta.", delta, ("type", "annotations"), out)
+        return ("annotations",)
 
-    def _streamed_medium(self, number: int, delta: dict[str, Json], out: list[Event]) -> None:
+    def _streamed_medium(self, number: int, delta: dict[str, Json], out: list[Event]) -> _Known:
         self._medium(delta, out)
+        return tuple(delta)
 
-    def _arguments(self, number: int, delta: dict[str, Json], out: list[Event]) -> None:
+    def _arguments(self, number: int, delta: dict[str, Json], out: list[Event]) -> _Known:
         piece = delta.get("arguments")
         if self._call is None or type(piece) is not str:
             out.append(Unknown("delta arguments_delta", delta))
-            return
+            return tuple(delta)
         self._add(self._call, piece, out)
-        if len(delta) > 2:
-            give_others("arguments_delta.", delta, ("type", "arguments"), out)
+        return ("arguments",)
 
-    def _result(self, number: int, delta: dict[str, Json], out: list[Event]) -> None:
+    def _result(self, number: int, delta: dict[str, Json], out: list[Event]) -> _Known:
         step = {**self._open.get(number, {}), **delta}
         failed, response = step.get("is_error") is True, step.get("result")
-        out.append(
-            ToolResult(
-                _text(step.get("call_id")),
-                _text(step.get("name")),
-                response,
-                _message(response) if failed else None,
-            )
-        )
-        give_others(
-            "function_result.", delta, ("type", "call_id", "name", "result", "is_error"), out
-        )
+        call_id, name = _text(step.get("call_id")), _text(step.get("name"))
+        out.append(ToolResult(call_id, name, response, _message(response) if failed else None))
+        return _RESULT_FIELDS
 
-    def _streamed_tool(self, number: int, delta: dict[str, Json], out: list[Event]) -> None:
+    def _streamed_tool(self, number: int, delta: dict[str, Json], out: list[Event]) -> _Known:
         step = self._open.get(number, {})
         step[_GIVEN] = True
         self._server_tool({**step, **delta}, out)
+        return tuple(delta)
 
     def _server_tool(self, step: dict[str, Json], out: list[Event]) -> None:
         raw = {name: value for name, value in step.items() if name != _GIVEN}
@@ -377,7 +358,10 @@ _SERVER_STEPS: Final = frozenset(
     f"{tool}_{role}" for tool in _SERVER_TOOLS for role in ("call", "result")
 )
 
-STEPS: Final[dict[str, Callable[[Steps, int, dict[str, Any], list[Event]], _Known]]] = {
+_RESULT_FIELDS: Final[_Known] = ("call_id", "name", "result", "is_error")
+_Read = Callable[[Steps, int, dict[str, Any], list[Event]], _Known]
+
+STEPS: Final[dict[str, _Read]] = {
     "thought": Steps._start_thought,
     "model_output": Steps._start_output,
     "function_call": Steps._start_call,
@@ -385,7 +369,7 @@ STEPS: Final[dict[str, Callable[[Steps, int, dict[str, Any], list[Event]], _Know
     "user_input": Steps._start_input,
     **dict.fromkeys(_SERVER_STEPS, Steps._start_server_tool),
 }
-_DELTAS: Final[dict[str, Callable[[Steps, int, dict[str, Any], list[Event]], None]]] = {
+_DELTAS: Final[dict[str, _Read]] = {
     "text": Steps._text,
     "thought_summary": Steps._summary,
     "thought_signature": Steps._signature,
