@@ -10,12 +10,12 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
-from harness.stream.exchange import CassetteError, Exchange
+from harness.stream.exchange import CassetteError
 
 from .guard import Guard
 from .mask import Mask
@@ -33,21 +33,13 @@ https://cloud.google.com/docs/authentication/application-default-credentials.
 """
 
 
-def guard(
-    folder: Path | None = None,
-    *,
-    arguments: Iterable[str] = (),
-    environ: Mapping[str, str] = os.environ,
-    before_record: Callable[[Exchange], Exchange | None] | None = None,
-) -> Guard:
+def guard(folder: Path | None = None, *, environ: Mapping[str, str] = os.environ) -> Guard:
     """A `Guard` with the rules of the project that ``folder`` (default: the working folder) is in,
-    and with this machine's secrets.
-
-    ``arguments`` are more secrets, such as keys from a command line. ``before_record``: see
-    `Redactor`. Raises `CassetteError` for faulty rules and for credentials that can't be read.
+    and with this machine's secrets. Raises `CassetteError` for faulty rules and for credentials
+    that can't be read.
     """
-    redactor = Redactor(read_rules(folder or Path.cwd()), before_record)
-    return Guard(redactor, Scanner(known_secrets(arguments, environ), redactor))
+    redactor = Redactor(read_rules(folder or Path.cwd()))
+    return Guard(redactor, Scanner(known_secrets(environ=environ), redactor))
 
 
 def mask(environ: Mapping[str, str] = os.environ) -> Mask:
@@ -69,7 +61,9 @@ def _mask(secrets: tuple[tuple[str, str], ...]) -> Mask:
 def known_secrets(
     arguments: Iterable[str] = (), environ: Mapping[str, str] = os.environ
 ) -> dict[str, str]:
-    """The secrets of this machine: name of each, as findings show it → value."""
+    """The secrets of this machine: name of each, as findings show it → value. ``arguments`` are
+    more secrets, such as keys from a command line.
+    """
     secrets = dict(_variables(environ))
     for number, value in enumerate(arguments, 1):
         secrets[f"the key that was given as argument {number}"] = value

@@ -113,7 +113,7 @@ def test_the_scan_knows_keys_from_arguments_and_rules(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text(
         "[tool.harness]\nredact = ['customer_id']\n", encoding="utf-8"
     )
-    scanner = guard(tmp_path, arguments=["argument-1"], environ={}).scanner
+    scanner = Scanner(known_secrets(["argument-1"], {}), guard(tmp_path, environ={}).redactor)
     assert [str(finding) for finding in scanner.scan(b"argument-1")] == [
         "line 1 shows the key that was given as argument 1"
     ]
