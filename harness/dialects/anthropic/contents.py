@@ -22,7 +22,7 @@ from harness.stream.session import Session
 
 from ..dialect import Payload
 from ..fields import Fields
-from .media import named_kinds, translate_document, translate_image, translate_result
+from .media import translate_block, translate_result
 
 Part = Payload
 
@@ -100,17 +100,8 @@ class Contents:
         answers[:] = [*(part for _, part in self._results), *others]
         return parts
 
-    def _text(self, block: Fields, parts: list[Part], _: list[tuple[int, Part]]) -> None:
-        parts.append({"text": block.need("text", str)})
-
-    def _image(self, block: Fields, parts: list[Part], _: list[tuple[int, Part]]) -> None:
-        parts += self._media(block, [translate_image(block)])
-
-    def _document(self, block: Fields, parts: list[Part], _: list[tuple[int, Part]]) -> None:
-        parts += self._media(block, translate_document(block))
-
-    def _media(self, block: Fields, parts: list[Part]) -> list[Part]:
-        return named_kinds(block, parts) if self._as_given else parts
+    def _block(self, block: Fields, parts: list[Part], _: list[tuple[int, Part]]) -> None:
+        parts += translate_block(block, self._as_given)
 
     def _thinking(self, block: Fields, parts: list[Part], _: list[tuple[int, Part]]) -> None:
         """A thought. An empty block carries the signature of the text before it, else of an empty
@@ -190,13 +181,13 @@ def _known_id(call: _Call) -> dict[str, str]:
 _Reader = Callable[[Contents, Fields, list[Part], list[tuple[int, Part]]], None]
 _READERS: Final[Mapping[str, Mapping[str, _Reader]]] = {
     "user": {
-        "text": Contents._text,
-        "image": Contents._image,
-        "document": Contents._document,
+        "text": Contents._block,
+        "image": Contents._block,
+        "document": Contents._block,
         "tool_result": Contents._tool_result,
     },
     "assistant": {
-        "text": Contents._text,
+        "text": Contents._block,
         "thinking": Contents._thinking,
         "redacted_thinking": Contents._redacted,
         "tool_use": Contents._tool_use,

@@ -21,10 +21,27 @@ _RESULT_BLOCKS: Final = ("text", "image", "document")
 _CONTENT_BLOCKS: Final = ("text", "image")
 
 
-def translate_image(block: Fields) -> Payload:
-    """One part; raises `TranslationError` for a source that Gemini can't reach (a file of the
-    Messages API).
+def translate_block(block: Fields, as_given: bool = False) -> list[Payload]:
+    """The parts of a text, an image or a document. ``as_given``: each part with media has its
+    ``kind``. Raises `TranslationError` for a source that Gemini can't reach (a file of the Messages
+    API).
     """
+    kind = block.need("type", str)
+    match kind:
+        case "text":
+            return [{"text": block.need("text", str)}]
+        case "image":
+            parts = [_image(block)]
+        case _:
+            parts = _document(block)
+    if not as_given:
+        return parts
+    if block.need("source", dict).get("type") == "content":
+        kind = "image"  # the blocks of a document are texts and images
+    return [part if "text" in part else {**part, "kind": kind} for part in parts]
+
+
+def _image(block: Fields) -> Payload:
     source = _source(block, _SOURCES)
     kind = source.need("type", str)
     part = _from_url(source) if kind == "url" else _from_base64(source, "image")
@@ -32,7 +49,7 @@ def translate_image(block: Fields) -> Payload:
     return part
 
 
-def translate_document(block: Fields) -> list[Payload]:
+def _document(block: Fields) -> list[Payload]:
     """The parts of a document: its title and context, then the document."""
     about = [text for key in ("title", "context") if (text := block.get(key, str))]
     source = _source(block, _DOCUMENT_SOURCES)
@@ -43,11 +60,23 @@ def translate_document(block: Fields) -> list[Payload]:
             source.get("media_type", str)
             parts = [{"text": source.need("data", str)}]
         case "content":
-            parts = _inner_parts(source)
+            content = source.need("content", str, list)
+            is_text = isinstance(content, str)
+            parts = [{"text": content}] if is_text else _blocks(source, _CONTENT_BLOCKS)
         case _:
             parts = [_from_base64(source, "document")]
     source.leave_rest()
     return [{"text": "\n".join(about)}, *parts] if about else parts
+
+
+def _blocks(holder: Fields, known: tuple[str, ...], as_given: bool = False) -> list[Payload]:
+    """The parts of the blocks in ``content``."""
+    parts: list[Payload] = []
+    for block in holder.items("content"):
+        block.choose("type", known)
+        parts += translate_block(block, as_given)
+        block.leave_rest()
+    return parts
 
 
 def _source(block: Fields, known: tuple[str, ...]) -> Fields:
@@ -70,42 +99,6 @@ def _from_base64(source: Fields, kind_of_block: str) -> Payload:
     return {"text": EMPTY.format(kind_of_block)}
 
 
-def _inner_parts(source: Fields) -> list[Payload]:
-    """The parts of a document that is made of blocks."""
-    content = source.need("content", str, list)
-    if isinstance(content, str):
-        return [{"text": content}]
-    return _parts_of_blocks(source, _CONTENT_BLOCKS)
-
-
-def _parts_of_blocks(
-    holder: Fields, known: tuple[str, ...], as_given: bool = False
-) -> list[Payload]:
-    """The parts of the blocks in ``content``."""
-    parts: list[Payload] = []
-    for block in holder.items("content"):
-        match block.choose("type", known):
-            case "text":
-                read = [{"text": block.need("text", str)}]
-            case "image":
-                read = [translate_image(block)]
-            case _:
-                read = translate_document(block)
-        parts += named_kinds(block, read) if as_given else read
-        block.leave_rest()
-    return parts
-
-
-def named_kinds(block: Fields, parts: list[Payload]) -> list[Payload]:
-    """The parts of a block, each with media with its ``kind``; those of a document that is made of
-    blocks are images.
-    """
-    kind = block.need("type", str)
-    if (block.get("source", dict) or {}).get("type") == "content":
-        kind = "image"
-    return [part if "text" in part else {**part, "kind": kind} for part in parts]
-
-
 def translate_result(block: Fields, as_given: bool = False) -> Payload:
     """``response`` of a ``functionResponse``, and ``parts`` if there are files in the result.
 
@@ -115,7 +108,7 @@ def translate_result(block: Fields, as_given: bool = False) -> Payload:
     content = block.get("content", str, list)
     failed = block.get("is_error", bool)
     is_text = content is None or isinstance(content, str)
-    parts = [] if is_text else _parts_of_blocks(block, _RESULT_BLOCKS, as_given)
+    parts = [] if is_text else _blocks(block, _RESULT_BLOCKS, as_given)
     if as_given:
         given = {"response": content or ""} if is_text else {"parts": parts}
         return {**given, **({"isError": True} if failed else {})}
