@@ -1,18 +1,17 @@
 """Writes the text of a cassette, piece by piece, and reads it back and compares before that.
 
-Exchanges are read back in groups. A long body that is one read is written in windows. Each window
-is read back immediately, and its exchange is then read back with only the last window. The reason
-is memory: a text of 100 MB and the values read from it take several times as much.
+Each exchange is read back by itself. A long body that is one read is written in windows. Each
+window is read back immediately, and its exchange is then read back with only the last window. The
+reason is memory: a text of 100 MB and the values read from it take several times as much.
 """
 
 from __future__ import annotations
 
 import base64
 import json
-import operator
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Final
 
@@ -35,20 +34,12 @@ _MAX_ESCAPED: Final = 100_000
 _BASE64_BYTES: Final = 90
 """The bytes in a line of base64."""
 _END_OF_BLOCK: Final = re.compile(rb"\n(?! {8}|\n|\Z)")
-_TOGETHER: Final = 1 << 22
-"""The number of bytes in bodies after which a group of exchanges ends."""
-_LayoutOf = Callable[[bytes], Layout | None]
 _OTHER: Final = "this cassette can't be written: its text reads as another cassette"
 
 
 def dumps(cassette: Cassette) -> str:
     """The text of a cassette. Raises `CassetteError` if reading the text gives another cassette."""
-    return encode(cassette).decode()
-
-
-def encode(cassette: Cassette) -> bytes:
-    """The text of a cassette in UTF-8; raises as `dumps`."""
-    return b"".join(CassetteText(cassette).pieces())
+    return b"".join(CassetteText(cassette).pieces()).decode()
 
 
 class CassetteText:
@@ -58,19 +49,19 @@ class CassetteText:
 
     def __init__(self, cassette: Cassette) -> None:
         rounded = _rounded(cassette)
-        self._layouts: dict[int, Layout] = {}
-        """The layouts of long bodies, by the identity of the body, which ``_parts`` keeps alive."""
-        head = b"".join(piece for piece, _ in _encoded(_head_lines(rounded)))
+        head = b"".join(_encoded(_head_lines(rounded)))
         outside = [head]
-        self._parts: list[bytes | list[Exchange]] = [head]
+        self._parts: list[bytes | Exchange] = [head]
         """Texts, and exchanges with long bodies, whose text is made on request."""
-        for group in _groups(rounded.exchanges):
-            short = [self._shortened(exchange) for exchange in group]
-            written = list(self._written(short))
-            text = b"".join(piece for piece, _ in written)
-            _check(head + text, replace(rounded, exchanges=tuple(short)))
-            self._parts.append(text if all(map(operator.is_, short, group)) else group)
-            outside += (piece for piece, is_body in written if not is_body)
+        if not rounded.exchanges:
+            _check(head, rounded)
+        for exchange in rounded.exchanges:
+            short = _shortened(exchange)
+            lines = list(_exchange_lines(short))
+            text = b"".join(_encoded(lines))
+            _check(head + text, replace(rounded, exchanges=(short,)))
+            self._parts.append(text if short is exchange else exchange)
+            outside += _encoded(line for line in lines if isinstance(line, str))
         self.outside: Final = b"".join(outside)
         """The lines that belong to no body; numbers of lines and sizes of long bodies are wrong."""
 
@@ -80,38 +71,30 @@ class CassetteText:
             if isinstance(part, bytes):
                 yield part
             else:
-                yield from (piece for piece, _ in self._written(part))
+                yield from _encoded(_exchange_lines(part))
 
-    def _written(self, exchanges: Iterable[Exchange]) -> Iterator[tuple[bytes, bool]]:
-        """The text of exchanges in pieces, each with a flag: whether it belongs to a body."""
-        return _encoded(
-            line for exchange in exchanges for line in _exchange_lines(exchange, self._layout)
-        )
 
-    def _shortened(self, exchange: Exchange) -> Exchange:
-        """The exchange with only the end of each long body that is read back in windows."""
-        request = exchange.request
-        if request is not None and (body := self._checked_end(request.body)):
-            exchange = replace(exchange, request=replace(request, body=body))
-        if len(exchange.reads) == 1:
-            ((at, read),) = exchange.reads
-            if body := self._checked_end(read):
-                exchange = replace(exchange, reads=((at, body),))
-        return exchange
+def _shortened(exchange: Exchange) -> Exchange:
+    """The exchange with only the end of each long body that is read back in windows."""
+    request = exchange.request
+    if request is not None and (body := _checked_end(request.body)):
+        exchange = replace(exchange, request=replace(request, body=body))
+    if len(exchange.reads) == 1:
+        ((at, read),) = exchange.reads
+        if body := _checked_end(read):
+            exchange = replace(exchange, reads=((at, body),))
+    return exchange
 
-    def _checked_end(self, body: bytes) -> bytes | None:
-        """For a long body that was read back in windows, the last window with a line end of the
-        body; None for any other body.
-        """
-        layout = _layout(body) if len(body) > 2 * body_block.WINDOW else None
-        if layout is None:
-            return None
-        _check_block(body, layout)
-        self._layouts[id(body)] = layout
-        return (b"\r\n" if b"\r\n" in body else b"\n") + body_block.last_window(body)
 
-    def _layout(self, body: bytes) -> Layout | None:
-        return self._layouts.get(id(body)) or _layout(body)
+def _checked_end(body: bytes) -> bytes | None:
+    """For a long body that was read back in windows, the last window with a line end of the body;
+    None for any other body.
+    """
+    layout = _layout(body) if len(body) > 2 * body_block.WINDOW else None
+    if layout is None:
+        return None
+    _check_block(body, layout)
+    return (b"\r\n" if b"\r\n" in body else b"\n") + body_block.last_window(body)
 
 
 def _check(text: bytes, cassette: Cassette) -> None:
@@ -120,18 +103,14 @@ def _check(text: bytes, cassette: Cassette) -> None:
         back = loads(text)
     except CassetteError as error:
         raise CassetteError(f"this cassette can't be written: {error}") from None
-    bare = [replace(exchange, provider=None, generates=False) for exchange in cassette.exchanges]
-    if back != replace(cassette, exchanges=tuple(bare)):
+    if back != cassette:
         raise CassetteError(_OTHER)
 
 
-def _encoded(lines: Iterable[str | bytes]) -> Iterator[tuple[bytes, bool]]:
+def _encoded(lines: Iterable[str | bytes]) -> Iterator[bytes]:
     try:
         for line in lines:
-            if isinstance(line, bytes):
-                yield line, True
-            else:
-                yield f"{line}\n".encode(), False
+            yield line if isinstance(line, bytes) else f"{line}\n".encode()
     except UnicodeEncodeError as error:
         raise CassetteError(
             f"this cassette can't be written: {error.object[error.start]!a} is half of a"
@@ -139,24 +118,9 @@ def _encoded(lines: Iterable[str | bytes]) -> Iterator[tuple[bytes, bool]]:
         ) from None
 
 
-def _groups(exchanges: Sequence[Exchange]) -> Iterator[list[Exchange]]:
-    """Groups of exchanges that are read back together: at least one group, which may be empty."""
-    group: list[Exchange] = []
-    size = 0
-    for exchange in exchanges:
-        group.append(exchange)
-        size += sum(len(data) for _, data in exchange.reads)
-        size += len(exchange.request.body) if exchange.request else 0
-        if size > _TOGETHER:
-            yield group
-            group, size = [], 0
-    if group or not exchanges:
-        yield group
-
-
 def _rounded(cassette: Cassette) -> Cassette:
-    """The cassette with times in whole microseconds and without empty reads, because the text form
-    has neither.
+    """The cassette as its text has it: times in whole microseconds, without empty reads, and
+    without the values that are detected.
     """
     exchanges = tuple(
         replace(
@@ -166,6 +130,8 @@ def _rounded(cassette: Cassette) -> Cassette:
                 for at, data in exchange.reads
                 if data
             ),
+            provider=None,
+            generates=False,
         )
         for exchange in cassette.exchanges
     )
@@ -185,8 +151,8 @@ def _head_lines(cassette: Cassette) -> Iterator[str]:
     yield "interactions:" if cassette.exchanges else "interactions: []"
 
 
-def _exchange_lines(exchange: Exchange, layout: _LayoutOf) -> Iterator[str | bytes]:
-    """Lines without their ends, and the bytes of many lines."""
+def _exchange_lines(exchange: Exchange) -> Iterator[str | bytes]:
+    """Lines without their ends, and as bytes the lines of bodies."""
     request = exchange.request
     if request is None:
         yield "- request: null"
@@ -195,12 +161,12 @@ def _exchange_lines(exchange: Exchange, layout: _LayoutOf) -> Iterator[str | byt
         yield f"    method: {_scalar(request.method)}"
         yield f"    uri: {_scalar(request.url)}"
         yield from _header_lines(request.headers)
-        yield from _write_body(request.body, layout(request.body))
+        yield from _write_body(request.body)
     yield "  response:"
     phrase = f", message: {_quoted(exchange.reason_phrase)}" if exchange.reason_phrase else ""
     yield f"    status: {{code: {exchange.status}{phrase}}}"
     yield from _header_lines(exchange.headers)
-    yield from _write_body(exchange.body, layout(exchange.body))
+    yield from _write_body(exchange.body)
     if exchange.reads and (len(exchange.reads) > 1 or exchange.reads[0][0] is not None):
         yield "    reads: |"
         for at, data in exchange.reads:
@@ -221,10 +187,11 @@ def _header_lines(headers: dict[str, list[str]]) -> Iterator[str]:
             yield f"      {_scalar(name)}: [{', '.join(map(_quoted, values))}]"
 
 
-def _write_body(body: bytes, layout: Layout | None) -> Iterator[str | bytes]:
+def _write_body(body: bytes) -> Iterator[str | bytes]:
     if not body:
         return
     yield "    body:"
+    layout = _layout(body)
     if layout is None:
         yield from _write_base64(body)
         return
