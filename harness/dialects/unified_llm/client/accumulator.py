@@ -1,7 +1,7 @@
-"""Rebuilds a Response from the events of its stream, without the Response in FINISH.
+"""Rebuilds a Response from the events of its stream.
 
-Two things come from FINISH, because no other event has them: id, model, provider and warnings; and
-the positions of provider parts in the message, because an unknown part looks like an unknown fact.
+Text, thinking and calls come from their own events. FINISH gives the rest, for which there are no
+such events: the parts with media and of the provider, and the fields beside the message.
 """
 
 from __future__ import annotations
@@ -9,18 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from ..blocks import media_part
 from .errors import SDKError, StreamError, error_of
 from .response import Response
 
 Event = Mapping[str, Any]
 
-_MEDIA: Final = ("inlineData", "inline_data", "fileData", "file_data")
-"""The keys of media parts, in both spellings of the wire."""
-_STEP_MEDIA: Final = frozenset({"image", "audio", "video", "document"})
-"""The types of media among the contents of the Interactions API."""
-_UNPLACED: Final = "unplaced"
-"""The kind of a PROVIDER_EVENT that may or may not be a part of the message."""
+_OWN_EVENTS: Final = ("text", "thinking", "tool_call")
+"""The kinds of parts that have events of their own."""
 
 
 class StreamAccumulator:
@@ -54,10 +49,6 @@ class StreamAccumulator:
                 self._content.append(
                     {"kind": "tool_call", "tool_call": {**event["tool_call"], "type": "function"}}
                 )
-            case "PROVIDER_EVENT":
-                self._content.append(
-                    _media(event["raw"]) or {"kind": _UNPLACED, "raw": event["raw"]}
-                )
             case "FINISH":
                 self._finish = event
             case "ERROR":
@@ -76,30 +67,21 @@ class StreamAccumulator:
         if self._finish is None:
             raise StreamError("the stream has not ended yet, so there is no response")
         final = self._finish["response"]
-        whole = {key: final[key] for key in ("id", "model", "provider")}
-        whole["message"] = {
-            "role": "assistant",
-            "content": self._placed(final["message"]["content"]),
-        }
-        whole["finish_reason"] = self._finish["finish_reason"]
-        if "usage" in self._finish:
-            whole["usage"] = self._finish["usage"]
-        return Response({**whole, "warnings": final["warnings"]})
+        content = self._placed(final["message"]["content"])
+        return Response({**final, "message": {**final["message"], "content": content}})
 
     def _placed(self, final: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """The parts of the message: ours in order, and the provider parts at their positions in
+        """The parts of the message: ours in order, and the other parts at their positions in
         FINISH.
         """
-        own = [part for part in self._content if part["kind"] != _UNPLACED]
-        unplaced = [part["raw"] for part in self._content if part["kind"] == _UNPLACED]
+        own = list(self._content)
         content: list[dict[str, Any]] = []
         for part in final:
-            if part["kind"] != "provider":
+            if part["kind"] not in _OWN_EVENTS:
+                content.append(part)
+            else:
                 content += own[:1]
                 del own[:1]
-            elif part["raw"] in unplaced:
-                unplaced.remove(part["raw"])
-                content.append({"kind": "provider", "raw": part["raw"]})
         return content + own
 
 
@@ -107,22 +89,3 @@ def _marks(event: Event) -> dict[str, Any]:
     """The keys of the end of a block that the part of the message also has."""
     names = ("signature", "refusal", "redacted", "id")
     return {name: event[name] for name in names if name in event}
-
-
-def _media(raw: Any) -> dict[str, Any] | None:
-    """The part of the message for a media part of the wire; None for any other."""
-    if not isinstance(raw, dict):
-        return None
-    key = next((key for key in _MEDIA if isinstance(raw.get(key), dict)), None)
-    if key is None and raw.get("type") not in _STEP_MEDIA:
-        return None
-    held = raw if key is None else raw[key]
-    fields = {_camel(name): value for name, value in held.items() if isinstance(value, str)}
-    url = fields.get("fileUri", fields.get("uri"))
-    signature = raw.get("thoughtSignature") or raw.get("thought_signature") or None
-    return media_part(fields.get("data"), url, fields.get("mimeType"), signature)
-
-
-def _camel(name: str) -> str:
-    first, *others = name.split("_")
-    return first + "".join(other.capitalize() for other in others)
