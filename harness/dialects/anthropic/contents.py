@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
-from harness.stream.generation import TranslationError
 from harness.stream.session import Session
 
 from ..dialect import Payload
@@ -132,9 +131,8 @@ class Contents:
         """A call as the session remembers it; the block's own signature has priority."""
         call_id, name = block.need("id", str), block.need("name", str)
         if call_id in self._waiting:
-            raise TranslationError(
-                block.at("id"),
-                f"the call before with the id {call_id!r} has no result yet; ids must differ",
+            block.fail(
+                "id", f"the call before with the id {call_id!r} has no result yet; ids must differ"
             )
         arguments, own = block.need("input", dict), block.get("signature", str)
         known = self._session.calls.get(call_id)
@@ -157,21 +155,11 @@ class Contents:
             reason = (
                 "has its result already" if call_id in self._answered else "was not made before it"
             )
-            raise TranslationError(block.at("tool_use_id"), f"the call {call_id!r} {reason}")
+            block.fail("tool_use_id", f"the call {call_id!r} {reason}")
         call = self._waiting.pop(call_id)
         self._answered.add(call_id)
-        results.append(
-            (
-                call.number,
-                {
-                    "functionResponse": {
-                        **_known_id(call),
-                        "name": call.name,
-                        **translate_result(block, self._as_given),
-                    }
-                },
-            )
-        )
+        answer = {**_known_id(call), "name": call.name, **translate_result(block, self._as_given)}
+        results.append((call.number, {"functionResponse": answer}))
 
 
 def _known_id(call: _Call) -> dict[str, str]:

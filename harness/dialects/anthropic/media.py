@@ -80,9 +80,7 @@ def _blocks(holder: Fields, known: tuple[str, ...], as_given: bool = False) -> l
 
 
 def _source(block: Fields, known: tuple[str, ...]) -> Fields:
-    block.need("source", dict)
-    source = block.inner("source")
-    assert source is not None  # `need` has raised otherwise
+    source = Fields(block.need("source", dict), block.at("source"), block.warnings)
     source.choose("type", known)
     return source
 

@@ -17,8 +17,6 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from harness.stream.generation import TranslationError
-
 from ..fields import Fields
 from ..gemini_schema import to_gemini_schema
 
@@ -80,9 +78,7 @@ def declared_names(tools: Iterable[Fields]) -> list[str]:
     for tool in tools:
         name = tool.need("name", str)
         if name in names:
-            raise TranslationError(
-                tool.at("name"), f"there are two tools {name!r}; the names of tools must differ"
-            )
+            tool.fail("name", f"there are two tools {name!r}; the names of tools must differ")
         names.append(name)
     return names
 
@@ -103,8 +99,8 @@ def translate_tools(
 def _declare(tool: Fields, names: dict[str, str], as_given: bool) -> dict[str, Any]:
     kind = tool.get("type", str)
     if kind not in (None, "custom"):
-        raise TranslationError(
-            tool.at("type"),
+        tool.fail(
+            "type",
             f"{kind!r} is the Messages API's own; only tools with an input_schema can be sent",
         )
     name, description = tool.need("name", str), tool.get("description", str)
@@ -134,8 +130,8 @@ def translate_choice(
     if kind == "tool":
         name = choice.need("name", str)
         if name not in declared:
-            raise TranslationError(
-                choice.at("name"),
+            choice.fail(
+                "name",
                 f"no tool {name!r} is declared; declared are {', '.join(declared) or 'none'}",
             )
         allowed = {"allowedFunctionNames": [names[name]]}
