@@ -53,38 +53,13 @@ SETTINGS: Final[dict[str, tuple[str, tuple[type, ...]]]] = {
 }
 """Field of a Request → field of ``generationConfig``."""
 FORMATS: Final = ("text", "json", "json_schema")
-_SAMPLING: Final = (
-    "temperature",
-    "topP",
-    "topK",
-    "seed",
-    "presencePenalty",
-    "frequencyPenalty",
-    "responseLogprobs",
-    "logprobs",
-)
-_LENGTH: Final = (
-    "candidateCount",
-    "maxOutputTokens",
-    "stopSequences",
-    "thinkingConfig",
-    "enableEnhancedCivicAnswers",
-)
-_OUTPUT: Final = (
-    "responseMimeType",
-    "responseSchema",
-    "responseJsonSchema",
-    "responseFormat",
-    "responseModalities",
-)
-_MEDIA: Final = (
-    "mediaResolution",
-    "speechConfig",
-    "imageConfig",
-    "audioTranscriptionConfig",
-    "translationConfig",
-)
-GENERATION_FIELDS: Final = frozenset([*_SAMPLING, *_LENGTH, *_OUTPUT, *_MEDIA])
+GENERATION_FIELDS: Final = frozenset({
+    "temperature", "topP", "topK", "seed", "presencePenalty", "frequencyPenalty",
+    "responseLogprobs", "logprobs", "candidateCount", "maxOutputTokens", "stopSequences",
+    "thinkingConfig", "enableEnhancedCivicAnswers", "responseMimeType", "responseSchema",
+    "responseJsonSchema", "responseFormat", "responseModalities", "mediaResolution",
+    "speechConfig", "imageConfig", "audioTranscriptionConfig", "translationConfig",
+})  # fmt: skip
 """Options that go into ``generationConfig``, also if ``provider_options`` has them outside it."""
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,127}")
