@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Generator, Iterable, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 from urllib.parse import urlsplit
 
 from harness.cassettes import Cassette, Exchange
@@ -22,7 +23,7 @@ from harness.pipeline.replay import ReplayError, check_known
 from harness.providers import with_provider
 from harness.stream.events import End
 
-from .cassette import Mode, Recording, use_cassette
+from .cassette import use_cassette
 from .drivers import DRIVERS
 from .endpoints import check_base_url
 from .policy import (
@@ -35,7 +36,7 @@ from .policy import (
     status_of,
 )
 from .settings import Driver, GenerateAsk, Limits, Settings
-from .tape import InFlightExchange
+from .tape import InFlightExchange, Tape
 
 RETRIED: Final = frozenset({429, 500, 502, 503, 504, 529})
 LONGEST_WAIT_S: Final = 300.0
@@ -80,7 +81,6 @@ def record_requests(
     settings: Settings | None = None,
     limits: Limits | None = None,
     spent: Spent | None = None,
-    mode: Mode = "rewrite",
     allow_status: Collection[int] = (),
     allow_end: Collection[End] = (),
     before: Sequence[Exchange] | None = (),
@@ -90,9 +90,8 @@ def record_requests(
     """Send each of ``asks`` to ``provider`` and save the exchanges, in order, as the cassette at
     ``path``. Returns the saved cassette.
 
-    ``asks`` may be a generator: it is sent the exchange that answered. ``mode``: with ``once``,
-    requests are sent only if there is no cassette yet. ``spent``: the cost of other recordings of
-    the same run, which is added to, so that ``limits`` hold for all of them.
+    ``asks`` may be a generator: it is sent the exchange that answered. ``spent``: the cost of other
+    recordings of the same run, which is added to, so that ``limits`` hold for all of them.
 
     An answer with a status from 400 on, a failed program, and an incomplete answer are refused,
     unless ``allow_status`` has the status (`status_of`), ``allow_end`` has the end, or the exchange
@@ -103,52 +102,40 @@ def record_requests(
     file that can't be written, `MissingLibrary` and `ReplayError` for a provider that can't be
     asked. The file changes only if the recording is complete.
     """
-    settings, spent = settings or Settings(), spent or Spent()
+    check_known("provider", provider, DRIVERS)
+    settings, limits, spent = settings or Settings(), limits or Limits(), spent or Spent()
+    check_base_url(provider, settings.base_url)
     # The saved file may have the statuses and ends that the old file has at any exchange; `_Run`
     # looks at each place.
     statuses = {*allow_status, *map(status_of, before or ())}
     ends = {*allow_end, *(exchange.end for exchange in before or ())}
     keys = [settings.api_key] if settings.api_key else []
     with use_cassette(
-        path, mode=mode, allow_status=statuses, allow_end=ends, keys=keys, whole=True
+        path, mode="rewrite", allow_status=statuses, allow_end=ends, keys=keys, whole=True
     ) as tape:
-        if isinstance(tape, Recording):
-            tape.silence_s = settings.silence_s
-            tape.answer_bytes, tape.answer_s = settings.answer_bytes, settings.answer_s
-            spent.check(limits or Limits())
-            driver = open_driver(provider, tape, settings)
-            run = _Run(
+        tape.silence_s = settings.silence_s
+        tape.answer_bytes, tape.answer_s = settings.answer_bytes, settings.answer_s
+        spent.check(limits)
+        with closing(DRIVERS[provider](tape, settings)) as driver:
+            _Run(
                 tape,
                 driver,
-                limits or Limits(),
+                limits,
                 spent,
                 frozenset(allow_status),
                 frozenset(allow_end),
                 before,
                 sleep,
                 progress,
-            )
-            try:
-                run.send_all(asks)
-            finally:
-                driver.close()
+            ).send_all(asks)
     return load(path)
-
-
-def open_driver(provider: str, tape: Recording, settings: Settings) -> Driver:
-    """The driver of a provider. Raises `ReplayError` for an unknown provider or an unusable base
-    URL.
-    """
-    check_known("provider", provider, DRIVERS)
-    check_base_url(provider, settings.base_url)
-    return DRIVERS[provider](tape, settings)
 
 
 @dataclass(slots=True)
 class _Run:
     """The arguments of `record_requests`, and the requests and tokens of this cassette."""
 
-    tape: Recording
+    tape: Tape
     driver: Driver
     limits: Limits
     spent: Spent
@@ -161,16 +148,13 @@ class _Run:
     output_tokens: int = 0
 
     def send_all(self, asks: Asks) -> None:
-        if not isinstance(asks, Generator):
-            for ask in asks:
-                self._send(ask)
-            return
-        try:
-            ask = next(asks)
+        turns: Generator[GenerateAsk, Any, None] = (
+            asks if isinstance(asks, Generator) else (ask for ask in asks)
+        )
+        with suppress(StopIteration):
+            ask = next(turns)
             while True:
-                ask = asks.send(self._send(ask))
-        except StopIteration:
-            return
+                ask = turns.send(self._send(ask))
 
     def _send(self, ask: GenerateAsk) -> Exchange:
         """The answer to keep; retries while the provider asks for it and the limits allow it."""

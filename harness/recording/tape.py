@@ -11,6 +11,7 @@ import re
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Final
 
 from harness.cassettes import Exchange, Request
@@ -38,9 +39,7 @@ class Tape:
     output.
     """
 
-    def __init__(
-        self, listener: Callable[[Fact], None] | None = None, *, whole: bool = False
-    ) -> None:
+    def __init__(self, *, whole: bool = False) -> None:
         self.whole = whole
         self.silence_s: float | None = None
         self.answer_bytes = MAX_ANSWER_BYTES
@@ -48,7 +47,7 @@ class Tape:
         self.live = True
         self.origin: dict[str, str] = {}
         self.in_flight: list[InFlightExchange] = []
-        self.listener = listener
+        self.listener: Callable[[Fact], None] | None = None
         self._lock = threading.Lock()
 
     def answer(self, request: Request) -> Exchange | None:
@@ -83,43 +82,28 @@ class Tape:
         ]
 
 
+@dataclass(slots=True, eq=False)
 class InFlightExchange:
-    """One exchange during its recording; the methods are called in the order of their
-    definition.
+    """One exchange during its recording; the methods are called in the order of their definition.
+
+    ``asked_headers``: response headers that the client asked for. ``dropped``: left out of the
+    recording. ``failure``: the reason why there is no answer, or only a part of it.
     """
 
-    __slots__ = (
-        "_tape",
-        "asked_headers",
-        "dropped",
-        "end",
-        "failure",
-        "finish",
-        "headers",
-        "number",
-        "reads",
-        "reason_phrase",
-        "request",
-        "size",
-        "started",
-        "status",
-    )
-
-    def __init__(self, number: int, request: Request | None, tape: Tape) -> None:
-        self.number: Final = number
-        self.request: Final = request
-        self.status: int | None = None
-        self.headers: dict[str, list[str]] = {}
-        self.asked_headers: set[str] = set()  # response headers that the client asked for
-        self.reason_phrase = ""
-        self.reads: list[tuple[float, bytes]] = []
-        self.size = 0
-        self.end: End | None = None
-        self.dropped = False  # left out of the recording
-        self.failure = ""  # the reason why there is no answer, or only a part of it
-        self.finish: Callable[[], None] = lambda: None
-        self._tape: Final = tape
-        self.started: Final = time.perf_counter()
+    number: int
+    request: Request | None
+    _tape: Tape
+    status: int | None = None
+    headers: dict[str, list[str]] = field(default_factory=dict)
+    asked_headers: set[str] = field(default_factory=set)
+    reason_phrase: str = ""
+    reads: list[tuple[float, bytes]] = field(default_factory=list)
+    size: int = 0
+    end: End | None = None
+    dropped: bool = False
+    failure: str = ""
+    finish: Callable[[], None] = lambda: None
+    started: float = field(default_factory=time.perf_counter)
 
     @property
     def whole(self) -> bool:
@@ -174,9 +158,8 @@ class InFlightExchange:
         self.ended("complete" if _LAST_MESSAGE.search(body) else end)
 
     def exchange(self) -> Exchange:
-        """The recorded exchange; ValueError if it has no answer yet."""
-        if self.status is None:
-            raise ValueError(f"exchange {self.number} has no answer yet")
+        """The recorded exchange, which has an answer."""
+        assert self.status is not None, f"exchange {self.number} has no answer yet"
         return Exchange(
             self.request,
             self.status,
