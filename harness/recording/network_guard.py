@@ -11,6 +11,7 @@ import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
+from unittest.mock import patch
 
 from harness.pipeline.replay import ReplayError
 
@@ -45,19 +46,12 @@ def refuse_network(why: str) -> Iterator[None]:
             raise NetworkRefused(f"looking up {name} was refused: {why}")
         return look_up(host, *arguments, **options)
 
-    own = {name: method for name, method in vars(socket.socket).items() if name in _METHODS}
-    for name in _METHODS:
-        setattr(socket.socket, name, guarded(getattr(socket.socket, name)))
-    socket.getaddrinfo = look_up_here
-    try:
+    methods: dict[str, Any] = {name: guarded(getattr(socket.socket, name)) for name in _METHODS}
+    with (
+        patch.multiple(socket.socket, **methods),
+        patch.object(socket, "getaddrinfo", look_up_here),
+    ):
         yield
-    finally:
-        socket.getaddrinfo = look_up
-        for name in _METHODS:
-            if name in own:  # a replacement by another plugin, such as pytest-socket
-                setattr(socket.socket, name, own[name])
-            else:
-                delattr(socket.socket, name)
 
 
 _METHODS: Final = ("connect", "connect_ex", "sendto")
