@@ -17,7 +17,7 @@ from harness.cassettes import Cassette, CassetteError
 from harness.conformance.configuration import project_of
 from harness.conformance.project import Project
 from harness.pipeline.replay import ReplayError
-from harness.providers import PROVIDERS, detect_provider
+from harness.providers import PROVIDERS
 from harness.recording.drift import SEVERITIES, Drift, compare_cassettes
 from harness.recording.policy import RecordingRefused, errors_of, status_of
 from harness.recording.run import Spent, record_requests
@@ -25,7 +25,7 @@ from harness.stream.generation import TranslationError
 from harness.stream.printable import printable
 
 from .output import INTERRUPTED, note
-from .record import Bar, add_asking, limits_of, settings_of
+from .record import ANSWERED, Bar, add_asking, limits_of, settings_of
 from .record_plan import Plan, find_names, plan_cassette, read_sources
 
 NOTABLE: Final = 1
@@ -148,26 +148,18 @@ def _plans(parsed: argparse.Namespace, project: Project) -> Iterator[Plan]:
         else dict.fromkeys(_recorded(project))
     )
     for name, case in wanted.items():
-        cassette = project.cassette(name)
+        first = project.cassette(name).exchanges[:1]
+        streamed = all(exchange.streamed is not False for exchange in first)
         provider = sources.provider(name, case)
         if parsed.provider in (None, provider):
-            yield plan_cassette(
-                name, provider, case, sources, project, streamed=_streamed(cassette)
-            )
+            yield plan_cassette(name, provider, case, sources, project, streamed=streamed)
 
 
 def _recorded(project: Project) -> Iterator[str]:
     """The recorded cassettes whose exchanges all have requests."""
     for name in project.cassette_names:
         cassette = project.cassette(name)
-        if cassette.origin.kind in ("recorded", "loopback") and all(
+        if cassette.origin.kind in ANSWERED and all(
             exchange.request for exchange in cassette.exchanges
         ):
             yield name
-
-
-def _streamed(cassette: Cassette) -> bool:
-    request = cassette.exchanges[0].request if cassette.exchanges else None
-    return (
-        request is None or detect_provider(request.method, request.url, request.body, b"").streamed
-    )

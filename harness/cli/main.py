@@ -67,6 +67,20 @@ COMMANDS: Final = {
 }
 """All commands by name, in the order of ``harness --help``."""
 
+FAULTS: Final = (
+    "harness.cassettes:CassetteError",
+    "harness.conformance.adapters:AdapterError",
+    "harness.conformance.results:ResultsError",
+    "harness.conformance.sweep.stream:SweepError",
+    "harness.pipeline.replay:ReplayError",
+    "harness.report:ReportError",
+    "harness.specs:SpecError",
+    "harness.stream.generation:TranslationError",
+)
+"""The exceptions that are a user's fault: their message is the whole output. They are imported
+after an error, because their modules are slow to import.
+"""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status."""
@@ -93,8 +107,8 @@ def _run(arguments: Sequence[str]) -> int:
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
         return _refuse(f"{place}{error.strerror or error}")
-    except _user_faults() as error:
-        from harness.specs import SpecError  # imported already, by `_user_faults`
+    except tuple(map(resolve_name, FAULTS)) as error:
+        from harness.specs import SpecError  # start-up time
 
         text = str(error)
         return _refuse(*text.split("\n") if isinstance(error, SpecError) else (text,))
@@ -135,32 +149,6 @@ def _version(arguments: Sequence[str]) -> str:
     from harness.report.header import package_version  # slow, and only this option needs it
 
     return package_version()
-
-
-def _user_faults() -> tuple[type[Exception], ...]:
-    """The exceptions that are a user's fault: their message is the whole output.
-
-    Imported here because most runs end without one, and these imports are slower than a command.
-    """
-    from harness.cassettes import CassetteError
-    from harness.conformance.adapters import AdapterError
-    from harness.conformance.results import ResultsError
-    from harness.conformance.sweep.stream import SweepError
-    from harness.pipeline.replay import ReplayError
-    from harness.report import ReportError
-    from harness.specs import SpecError
-    from harness.stream.generation import TranslationError
-
-    return (
-        AdapterError,
-        CassetteError,
-        ReplayError,
-        ReportError,
-        ResultsError,
-        SpecError,
-        SweepError,
-        TranslationError,
-    )
 
 
 def _refuse(*messages: str) -> int:

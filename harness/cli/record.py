@@ -397,13 +397,17 @@ def _plans(parsed: argparse.Namespace, project: Project) -> Iterator[Plan]:
     )
     for name, case in wanted.items():
         provider = sources.provider(name, case)
-        if parsed.names:
+        if parsed.names and parsed.provider:
+            provider = parsed.provider
+        if parsed.provider in (None, provider):
             yield plan_cassette(
-                name, parsed.provider or provider, case, sources, project, streamed=not parsed.unary
-            )
-        elif parsed.provider in (None, provider):
-            yield plan_cassette(
-                name, provider, case, sources, project, streamed=not parsed.unary, named=False
+                name,
+                provider,
+                case,
+                sources,
+                project,
+                streamed=not parsed.unary,
+                named=bool(parsed.names),
             )
 
 
