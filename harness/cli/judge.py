@@ -7,14 +7,15 @@ with the package.
 from __future__ import annotations
 
 import argparse
+import json
 import sys
-import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Final, get_args
+from types import TracebackType
+from typing import Final, Self, get_args
 
 from msgspec.structs import replace as with_fields
 
@@ -59,8 +60,6 @@ from .named_adapter import Losses, open_adapter
 from .output import INTERRUPTED, note
 
 RED: Final = 1
-RARITY: Final = 20
-"""How many times longer than the last writing of the results the pause after it is."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -159,7 +158,7 @@ def _judge(parsed: argparse.Namespace) -> int:
             "nothing is left to judge: no recording with an answer of a model; name other"
             " recordings with --cassettes, or omit it to take the suite of the package"
         )
-    results, file = JudgeResults((), tuple(skipped)), ResultsFile(parsed.json)
+    results: list[AdapterResults] = []
     with ExitStack() as stack:
         named = [_adapters(text, parsed, declared) for text in parsed.targets]
         for adapters in named:
@@ -171,26 +170,24 @@ def _judge(parsed: argparse.Namespace) -> int:
                 f"{len(repeated)} adapters are named {repeated[0]}; give each its own name:"
                 " 'NAME = TARGET'"
             )
-        file.write(results)
+        file = stack.enter_context(ResultsFile(parsed.json, skipped))
         try:
             for argument, adapters in zip(parsed.targets, named, strict=True):
-                before = results.adapters
-                for adapter_results in _judge_one(argument, adapters, items, parsed.cuts):
-                    results = with_fields(results, adapters=(*before, adapter_results))
-                    file.write_seldom(results)
+                results.append(_judge_one(argument, adapters, items, file, parsed.cuts))
         except KeyboardInterrupt:
             kept = f"; {parsed.json} has the cells so far" if parsed.json else ""
             note(f"interrupted{kept}")
             return INTERRUPTED
-        finally:
-            file.write(results)
-    return _conclude(results, baseline, parsed)
+    return _conclude(JudgeResults(tuple(results), tuple(skipped)), baseline, parsed)
 
 
 def _judge_one(
-    argument: str, adapters: Sequence[Adapter], items: Sequence[Item], cuts: Sequence[Cuts]
-) -> Iterator[AdapterResults]:
-    """The results of one adapter, again after each cell."""
+    argument: str,
+    adapters: Sequence[Adapter],
+    items: Sequence[Item],
+    file: ResultsFile,
+    cuts: Sequence[Cuts],
+) -> AdapterResults:
     from tqdm import tqdm  # slow to import
 
     first = adapters[0]
@@ -199,22 +196,31 @@ def _judge_one(
     secrets = mask()
     target = argument if argument in ADAPTERS else read_argument(argument, adapters_of()).target
     unmasked = AdapterResults(first.name, target, first.version(), argument, day, folder=_folder())
-    results = masked(unmasked, secrets)
+    blank = masked(unmasked, secrets)
+    file.begin(blank)
     bar = partial(tqdm, unit=" exchanges", file=sys.stderr, leave=False, disable=None)
-    for cell in bar(judge_items(items, adapters, use, cuts), desc=first.name, total=len(items)):
-        results = with_fields(results, cells=(*results.cells, masked(cell, secrets)))
-        yield results
-    for cell in bar(judge_second_turns(items, adapters), desc=f"{first.name}, second turn"):
-        results = with_fields(results, second_turn=(*results.second_turn, masked(cell, secrets)))
-        yield results
-    if unread := _unread_wires(items, results.cells):
+    cells, second_turn = [], []
+    for judged in bar(judge_items(items, adapters, use, cuts), desc=first.name, total=len(items)):
+        cell = masked(judged, secrets)
+        file.add(cell)
+        cells.append(cell)
+    file.begin_second_turn()
+    for judged in bar(judge_second_turns(items, adapters), desc=f"{first.name}, second turn"):
+        cell = masked(judged, secrets)
+        file.add(cell)
+        second_turn.append(cell)
+    unused = unused_losses(use)
+    file.end(unused)
+    if unread := _unread_wires(items, cells):
         wires = ", ".join(f"{wire} ({number})" for wire, number in unread.items())
         note(
             f"{first.name}: no text is kept of any answer of {wires}; if the adapter does not read"
             ' these wires, name those that it reads: PROVIDERS = ("gemini-api", …) in its module;'
             " for a program, name the folders of its wires with --cassettes"
         )
-    yield with_fields(results, unused_losses=unused_losses(use))
+    return with_fields(
+        blank, cells=tuple(cells), second_turn=tuple(second_turn), unused_losses=unused
+    )
 
 
 def _unread_wires(items: Sequence[Item], cells: Sequence[AspectCell]) -> Mapping[str, int]:
@@ -353,26 +359,56 @@ def _reason(error: Exception, file: Path) -> str:
 
 
 class ResultsFile:
-    """The JSON file of a run. It is always a complete document and is written again as cells come,
-    so a killed run leaves the results so far.
+    """The JSON file of a run. It is a complete document after every cell, so a killed run leaves
+    the results so far.
     """
 
-    def __init__(self, path: Path | None) -> None:
-        self._path = path
-        self._due = 0.0
+    def __init__(self, path: Path | None, skipped: Sequence[Unjudged]) -> None:
+        self._file = path and path.open("wb", buffering=0)
+        left_out = b",".join(map(encode_item, skipped))
+        self._end = b'],"skipped":[' + left_out + b"]}\n"
+        self._closing = b""
+        self._at = 0
+        self._comma = b""
 
-    def write(self, results: JudgeResults) -> None:
-        """Write the document, and rename it, so that no reader sees an incomplete one."""
-        if self._path is None:
-            return
-        began = time.monotonic()
-        part = self._path.with_name(f"{self._path.name}.part")
-        part.write_bytes(encode_item(results) + b"\n")
-        part.replace(self._path)
-        now = time.monotonic()
-        self._due = now + RARITY * (now - began)
+    def __enter__(self) -> Self:
+        self._write(b'{"adapters":[')
+        return self
 
-    def write_seldom(self, results: JudgeResults) -> None:
-        """Write the document if the last writing was long ago, compared with its duration."""
-        if time.monotonic() >= self._due:
-            self.write(results)
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._file:
+            self._file.close()
+
+    def begin(self, adapter: AdapterResults) -> None:
+        """Begin the cells of an adapter."""
+        head = encode_item(adapter).removesuffix(b"}")
+        comma, self._comma, self._closing = self._comma, b"", b"]}"
+        self._write(comma + head + b',"cells":[')
+
+    def add(self, cell: AspectCell) -> None:
+        """Write one cell."""
+        comma, self._comma = self._comma, b",\n"
+        self._write(comma + encode_item(cell))
+
+    def begin_second_turn(self) -> None:
+        """End the cells of the first turn."""
+        self._comma = b""
+        self._write(b'],"second_turn":[')
+
+    def end(self, unused_losses: Sequence[str]) -> None:
+        """End the cells of an adapter."""
+        self._closing, self._comma = b"", b",\n"
+        self._write(b'],"unused_losses":' + json.dumps(unused_losses).encode() + b"}")
+
+    def _write(self, content: bytes) -> None:
+        """Overwrite the present end of the document with new content and a new end."""
+        if self._file:
+            self._file.seek(self._at)
+            self._file.write(content + self._closing + self._end)
+            self._at += len(content)
+            self._file.truncate()
