@@ -14,7 +14,6 @@ from contextlib import ExitStack
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import Final, Self, get_args
 
 from msgspec.structs import replace as with_fields
@@ -375,12 +374,7 @@ class ResultsFile:
         self._write(b'{"adapters":[')
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         if self._file:
             self._file.close()
 

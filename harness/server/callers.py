@@ -10,7 +10,7 @@ import hmac
 import re
 import secrets
 from collections.abc import Collection, Sequence
-from ipaddress import ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Final
 
 TOKEN_HEADER: Final = "X-Harness-Token"  # noqa: S105  # the name of a header
@@ -26,8 +26,11 @@ class Callers:
 
     def __init__(self, host: str, allowed: Collection[str] = ()) -> None:
         self.token = secrets.token_urlsafe(16)
-        self._host = host.lower()
-        self._allowed = frozenset(name.lower() for name in allowed)
+        self._names = {"localhost", host.lower(), *(name.lower() for name in allowed)}
+        address = _address_of(host)
+        # Then ``Host`` may be any IP address, because a page can't make a browser send another
+        # ``Host`` than its own.
+        self._listens_everywhere = address is not None and address.is_unspecified
 
     def find_stranger(self, target: str, headers: Headers) -> str | None:
         """The header with a foreign name, and its value; None for a caller that may ask."""
@@ -50,27 +53,18 @@ class Callers:
         return hmac.compare_digest(given, self.token.encode())
 
     def _knows(self, name: str) -> bool:
-        if not name:
-            return False
-        if name in {self._host, *self._allowed} or name == "localhost":
+        # RFC 6761, section 6.3: a name below localhost is a loopback address
+        if name and (name in self._names or name.endswith(".localhost")):
             return True
-        if name.endswith(".localhost"):  # RFC 6761, section 6.3: a loopback address
-            return True
-        try:
-            address = ip_address(name)
-        except ValueError:
-            return False
-        return address.is_loopback or self._listens_everywhere
+        address = _address_of(name)
+        return address is not None and (address.is_loopback or self._listens_everywhere)
 
-    @property
-    def _listens_everywhere(self) -> bool:
-        """Whether it listens on all addresses. Then ``Host`` may be any IP address, because a page
-        can't make a browser send another ``Host`` than its own.
-        """
-        try:
-            return ip_address(self._host).is_unspecified
-        except ValueError:
-            return False
+
+def _address_of(name: str) -> IPv4Address | IPv6Address | None:
+    try:
+        return ip_address(name)
+    except ValueError:
+        return None
 
 
 def _name_of(place: str) -> str:
