@@ -6,7 +6,7 @@ is given one of our transports. A recording is saved only if everything succeede
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
@@ -165,7 +165,8 @@ def use_cassette(
     tape.answer_s = vcr_options.pop("answer_seconds", tape.answer_s)
 
     def guard() -> Guard:
-        return _guard(redactor, [exchange.request for exchange in tape.in_flight], keys)
+        known = secrets.known_secrets(sorted({*_credentials(tape), *keys}))
+        return Guard(redactor, Scanner(known, redactor))
 
     recorder = VCR(
         record_mode="none" if mode == "none" else "once",
@@ -186,10 +187,7 @@ def use_cassette(
         guard()  # raises before any request if this machine's secrets can't be read
         journal = JournalWriter(
             path,
-            lambda request: (
-                origin_of([request], tape.origin),
-                _guard(redactor, [request], keys),
-            ),
+            lambda request: (origin_of([request], tape.origin), guard()),
             partial(filtered, cassette),
         )
         until_saved.push(lambda _, error, __: journal.end(error))
@@ -201,7 +199,6 @@ def use_cassette(
         refuse_unread(tape.answered(), redactor.kept_headers)
         until_saved.enter_context(unchanged(path, before))
         append(tape.exchanges(), cassette, tape.origin)
-        journal.close()
 
 
 def _check_file(path: Path, name: str, mode: Mode) -> None:
@@ -220,17 +217,16 @@ def _check_file(path: Path, name: str, mode: Mode) -> None:
         )
 
 
-def _guard(redactor: Redactor, requests: Iterable[Request | None], keys: Collection[str]) -> Guard:
-    """Knows this machine's secrets, the ``keys``, and the credentials in the request headers."""
-    credentials = {
+def _credentials(tape: Tape) -> set[str]:
+    """The credentials in the headers of the requests so far."""
+    return {
         value.rpartition(" ")[2]
-        for request in requests
-        if request
-        for name, values in request.headers.items()
+        for exchange in tape.in_flight
+        if exchange.request
+        for name, values in exchange.request.headers.items()
         if name.lower() in SECRET_HEADERS
         for value in values
     }
-    return Guard(redactor, Scanner(secrets.known_secrets(sorted({*credentials, *keys})), redactor))
 
 
 class _Rewriter(Persister):
