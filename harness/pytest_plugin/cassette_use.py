@@ -20,6 +20,7 @@ from harness.recording.drivers.genai import http_options
 from harness.recording.endpoints import environment_for, upstream_by_path
 from harness.recording.part_file import left_behind
 from harness.recording.relay import relay
+from harness.recording.user_code import is_users
 
 from .markers import MARKER, OUTPUT, PASSED, RECORDED, STARTED
 
@@ -33,10 +34,6 @@ NEEDS_KEY: Final = (
     "recording needs a key (GEMINI_API_KEY, made at https://aistudio.google.com/apikey) or a"
     " project (GOOGLE_CLOUD_PROJECT)"
 )
-
-_OURS: Final = Path(__file__).parents[1]
-_PYTHON: Final = Path(os.__file__).parent
-_INSTALLED: Final = frozenset({"site-packages", "dist-packages"})
 
 
 class RecordingWarning(UserWarning):
@@ -63,16 +60,11 @@ def leave_out_frames(failure: pytest.ExceptionInfo[BaseException]) -> None:
         return
     failure.value.__cause__, failure.value.__suppress_context__ = None, True
     entry = failure.tb  # pytest makes its traceback from these links
-    while entry.tb_next is not None:
-        file = Path(entry.tb_next.tb_frame.f_code.co_filename)
-        if (
-            file.is_relative_to(_OURS)
-            or file.is_relative_to(_PYTHON)
-            or not _INSTALLED.isdisjoint(file.parts)
-        ):
-            entry.tb_next = entry.tb_next.tb_next
+    while (below := entry.tb_next) is not None:
+        if is_users(below.tb_frame.f_code.co_filename):
+            entry = below
         else:
-            entry = entry.tb_next
+            entry.tb_next = below.tb_next
 
 
 @contextmanager

@@ -138,15 +138,14 @@ class JournalWriter:
 
 @dataclass(slots=True)
 class _Open:
-    """An exchange that has not ended. ``body`` is None while its reads are held until the end.
-    ``fresh`` are reads that are not in ``body`` yet.
+    """An exchange that has not ended. ``reads`` are not written yet: they go through ``body``, or
+    wait for the end if it is None.
     """
 
     request: Request | None
     answer: Answered | None = None
     body: LineBuffer | None = None
     reads: Reads = field(default_factory=list)
-    fresh: Reads = field(default_factory=list)
     scanned: bytes = b""
 
 
@@ -200,14 +199,14 @@ class _Lines:
             self._write_exchange(answer.number, head)
 
     def _read(self, exchange: _Open, at_ms: float | None, data: bytes) -> None:
-        is_first = exchange.body and exchange.body.is_new and not exchange.fresh
+        is_first = exchange.body and exchange.body.is_new and not exchange.reads
         if is_first and data[:1] == _GZIP:
             exchange.body = None  # compressed, though no header says so
-        (exchange.fresh if exchange.body else exchange.reads).append((at_ms, data))
+        exchange.reads.append((at_ms, data))
 
     def _write_fresh(self, number: int, exchange: _Open) -> None:
-        if exchange.body and exchange.fresh:
-            reads, exchange.fresh = exchange.fresh, []
+        if exchange.body and exchange.reads:
+            reads, exchange.reads = exchange.reads, []
             self._write_reads(number, exchange, exchange.body.feed(reads))
 
     def _end(self, number: int, exchange: _Open, end: End) -> None:

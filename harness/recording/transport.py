@@ -16,7 +16,6 @@ from contextlib import contextmanager, suppress
 from functools import lru_cache, partial
 from importlib import import_module
 from importlib.util import find_spec
-from pathlib import Path
 from types import AsyncGeneratorType
 from typing import Any, Final
 from urllib.request import getproxies, proxy_bypass
@@ -27,6 +26,7 @@ from harness.stream.events import End
 from .playback import Player, played
 from .settings import MissingLibrary
 from .tape import InFlightExchange, Tape
+from .user_code import is_users
 
 ENDS: Final[dict[str, End]] = {"RemoteProtocolError": "cut", "ReadError": "reset"}
 """Name of the library's exception → the end of the answer. Any other exception means that the
@@ -36,8 +36,6 @@ client left.
 
 _ON_DEMAND: Final = frozenset({"link"})
 """Headers that libraries read only for a client that asks for their meaning."""
-_INSTALLED: Final = frozenset({"site-packages", "dist-packages"})
-_PYTHON: Final = Path(os.__file__).parent
 
 
 class Transports:
@@ -370,11 +368,5 @@ class _WatchedHeaders:
         return bool(super().__contains__(name))  # type: ignore[misc]  # of the library's class
 
     def _note(self, name: str) -> None:
-        if name.lower() in _ON_DEMAND or _is_users(sys._getframe(2).f_code.co_filename):
+        if name.lower() in _ON_DEMAND or is_users(sys._getframe(2).f_code.co_filename):
             self._exchange.asked_headers.add(name.lower())
-
-
-def _is_users(file: str) -> bool:
-    """Whether code is a user's: neither installed nor Python's own."""
-    path = Path(file)
-    return _INSTALLED.isdisjoint(path.parts) and not path.is_relative_to(_PYTHON)

@@ -9,13 +9,12 @@ from types import TracebackType
 from typing import Final
 
 from harness.facts import Raised
+from harness.recording.user_code import is_users
 
 _STANDARD: Final = Path(os.__file__).parent
 """The folder of the standard library."""
 _NOT_THEIRS: Final = (str(Path(__file__).parent), str(_STANDARD / "asyncio"))
 """The folders of the frames between the harness and the adapter's first frame."""
-_LIBRARIES: Final = (f"{_STANDARD}{os.sep}", f"{Path(__file__).parents[2]}{os.sep}", "<frozen ")
-"""The beginnings of the files of the standard library and of the harness."""
 
 MAX_TRACEBACK: Final = 8000
 
@@ -67,11 +66,6 @@ def place_of(error: BaseException) -> str:
     frames = [
         (frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)
     ]
-    own = [(file, line) for file, line in frames if not _in_library(file)]
+    own = [(file, line) for file, line in frames if is_users(file)]
     file, line = (own or frames)[-1]
     return f"{Path(file).name}:{line}"
-
-
-def _in_library(file: str) -> bool:
-    installed = {"site-packages", "dist-packages"} & {*Path(file).parts}
-    return bool(installed) or file.startswith(_LIBRARIES)

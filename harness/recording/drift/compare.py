@@ -171,15 +171,8 @@ def _order(old: Shape, new: Shape) -> Iterator[_Difference]:
     both = {*old.parts} & {*new.parts}
     was, now = (collapse(kind for kind in shape.parts if kind in both) for shape in (old, new))
     if was != now:
-        moved = next(
-            (
-                kind
-                for pair in zip(was, now, strict=False)
-                if pair[0] != pair[1]
-                for kind in (pair[1],)
-            ),
-            (*was, *now)[-1],
-        )
+        pairs = zip(was, now, strict=False)
+        moved = next((here for there, here in pairs if there != here), (*was, *now)[-1])
         yield (
             "notable",
             "order of parts",

@@ -1,0 +1,20 @@
+"""Tells the code of a user from that of libraries, of Python, and of the harness."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Final
+
+_INSTALLED: Final = frozenset({"site-packages", "dist-packages"})
+_NOT_THEIRS: Final = (Path(os.__file__).parent, Path(__file__).parents[1])
+
+
+def is_users(file: str) -> bool:
+    """Whether a file of code is a user's."""
+    path = Path(file)
+    return (
+        not file.startswith("<frozen ")
+        and _INSTALLED.isdisjoint(path.parts)
+        and not any(path.is_relative_to(folder) for folder in _NOT_THEIRS)
+    )
