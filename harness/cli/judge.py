@@ -19,7 +19,6 @@ from typing import Final, Self, get_args
 from msgspec.structs import replace as with_fields
 
 from harness.cassettes import CassetteError
-from harness.cassettes.load import load
 from harness.cassettes.redaction.secrets import mask
 from harness.conformance.adapters import ADAPTERS, Adapter, AdapterError
 from harness.conformance.adapters.declarations import declared_losses
@@ -42,7 +41,7 @@ from harness.conformance.aspect_run import (
 from harness.conformance.configuration import adapters_of, losses_of
 from harness.conformance.masked import masked
 from harness.conformance.project import yaml_files
-from harness.conformance.recordings import find_recording
+from harness.conformance.recordings import find_recording, load_recording
 from harness.conformance.results import encode_item
 from harness.conformance.suite import CASSETTES
 from harness.facts import read_losses
@@ -334,13 +333,11 @@ def read_items(paths: Sequence[str] | None) -> tuple[list[Item], list[Unjudged]]
 
 def _items_of(file: Path, number: int | None) -> list[Item]:
     """The exchanges of one recording that have an answer. Raises `CassetteError` or `OSError`."""
-    exchanges = load(file).exchanges
-    if number is not None and number > len(exchanges):
-        raise CassetteError(f"there is no exchange {number}; the recording has {len(exchanges)}")
+    cassette = load_recording(str(file) if number is None else f"{file}:{number}")
     return [
         Item(_shown(file), place, exchange)
-        for place, exchange in enumerate(exchanges, 1)
-        if number in (None, place) and is_answer(exchange, exchange.provider)
+        for place, exchange in enumerate(cassette.exchanges, number or 1)
+        if is_answer(exchange, exchange.provider)
     ]
 
 
