@@ -37,11 +37,9 @@ def upstream_by_path(environment: Mapping[str, str] = os.environ) -> Upstream:
 
 
 def _endpoint_of(path: str) -> Endpoint:
-    endpoints = ENDPOINTS.values()
-    for endpoint in endpoints:
-        if endpoint.paths and endpoint.paths.search(path):
-            return endpoint
-    return next(endpoint for endpoint in endpoints if not endpoint.paths)
+    usual = next(endpoint for endpoint in ENDPOINTS.values() if not endpoint.paths)
+    matching = (known for known in ENDPOINTS.values() if known.paths and known.paths.search(path))
+    return next(matching, usual)
 
 
 def check_base_url(provider: str, base_url: str | None) -> None:

@@ -17,6 +17,7 @@ from harness.cassettes import CassetteError, Exchange
 from harness.pipeline.replay import ReplayError, replay
 from harness.providers import EXIT_CODE, with_provider
 from harness.stream.events import End
+from harness.stream.printable import plural
 
 from .tape import InFlightExchange
 
@@ -174,11 +175,8 @@ def breakage_of(exchange: Exchange, allowed: Collection[End] = ()) -> str | None
     """Describes how an answer was interrupted; None if it is complete or its end is ``allowed``."""
     if exchange.end not in BROKEN or exchange.end in allowed:
         return None
-    count = len(exchange.reads)
-    return (
-        f"{BROKEN[exchange.end]}, after {count} read{'' if count == 1 else 's'} of"
-        f" {len(exchange.body)} bytes"
-    )
+    reads = plural(len(exchange.reads), "read")
+    return f"{BROKEN[exchange.end]}, after {reads} of {len(exchange.body)} bytes"
 
 
 def refusal_of(

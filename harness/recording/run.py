@@ -22,6 +22,7 @@ from harness.cassettes.load import load
 from harness.pipeline.replay import ReplayError, check_known
 from harness.providers import with_provider
 from harness.stream.events import End
+from harness.stream.printable import plural
 
 from .cassette import use_cassette
 from .drivers import DRIVERS
@@ -58,8 +59,8 @@ class Spent:
         ):
             if used >= limit:
                 raise RecordingRefused(
-                    f"this run has used {used} {unit}{'' if used == 1 else 's'}, and {limit} is the"
-                    " limit; raise it, or ask for less"
+                    f"this run has used {plural(used, unit)}, and {limit} is the limit; raise it,"
+                    " or ask for less"
                 )
 
 

@@ -85,8 +85,6 @@ def _read(
     # The compatible endpoint takes the names of models with their collection or publisher.
     model = (identity.model or "").rpartition("/")[2]
     match provider and provider.name:
-        case None:
-            return None
         case "interactions":
             request = interaction_request(sent, given().interactions)
             return "interactions", Generate(request, model, "interactions", given, sent=sent)
