@@ -48,11 +48,13 @@ a match of schemas.
 
 
 class _Held(NamedTuple):
-    """A call whose arguments are still arriving. The pieces are used only if it is interrupted."""
+    """A call whose arguments are still arriving. Those so far are used only if it is
+    interrupted.
+    """
 
     start: ev.CallStart
     id: str
-    pieces: list[ev.CallPiece]
+    arguments: Assembly
     texts: list[str]
 
 
@@ -221,11 +223,12 @@ class Translator:
         if event.candidate > 0:
             return
         self._message.stop()
-        self._held = _Held(event, self._remember(event.id, event.name, event.signature), [], [])
+        call_id = self._remember(event.id, event.name, event.signature)
+        self._held = _Held(event, call_id, Assembly(), [])
 
     def _call_piece(self, event: ev.CallPiece) -> None:
         if self._held:
-            self._held.pieces.append(event)
+            self._held.arguments.add(event.path, event.value, event.more)
 
     def _call_text(self, event: ev.CallText) -> None:
         if self._held:
@@ -272,10 +275,7 @@ class Translator:
     def _write_held(self) -> None:
         """Write the open call, if there is one, with its arguments so far."""
         if self._held:
-            arguments = Assembly()
-            for piece in self._held.pieces:
-                arguments.add(piece.path, piece.value, piece.more)
-            so_far = "".join(self._held.texts) or arguments.value()
+            so_far = "".join(self._held.texts) or self._held.arguments.value()
             self._write_call(self._held.id, self._held.start.name, so_far)
             self._held = None
 
