@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import shlex
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 import pytest
 from msgspec.structs import replace
 
+from harness.conformance.explain import explain
 from harness.conformance.masked import masked
-from harness.conformance.results import CaseResult, Verdict, brief, encode
+from harness.conformance.results import VERDICTS, CaseResult, Verdict, brief, encode
 from harness.stream.printable import printable, printable_lines
 
 from .failures import HarnessFailure, HarnessWarning
@@ -18,12 +19,6 @@ from .paths import relative_path
 from .project import pytest_options
 
 _GREEN: Final[tuple[Verdict, ...]] = ("passed", "not-carried")
-
-
-def xfail(result: CaseResult) -> NoReturn:
-    """End an item whose result is a known failure."""
-    link = f" ({result.link})" if result.link else ""
-    pytest.xfail(printable(f"known failing: {result.reason}{link}"))
 
 
 class ResultItem(pytest.Item):
@@ -46,6 +41,32 @@ class ResultItem(pytest.Item):
     def encoded_result(self) -> str:
         """The result, encoded for the controller; "" if there is none."""
         return encode([self.result]).decode() if self.result is not None else ""
+
+    def conclude(
+        self, result: CaseResult, cause: BaseException | None, *, strict: bool = False
+    ) -> None:
+        """End the item as its verdict demands. ``cause`` is the exception of an adapter."""
+        reason = f"{VERDICTS[result.verdict].word}: {result.reason}"
+        match result.verdict:
+            case "passed":
+                return
+            case "known-failing":
+                pytest.xfail(printable(reason + (f" ({result.link})" if result.link else "")))
+            case "not-carried":
+                pytest.skip(printable(reason))
+            case "not-run" | "unreviewed" if not strict:
+                pytest.skip(printable(reason))
+            case "warning" if not strict:
+                self.warn(HarnessWarning(explain(result, self.place(self.line_of(result)))))
+            case _:
+                case = result.evidence.small_case if result.evidence else ""
+                shown = f"\n\nA case that shows it:\n{case}" if case else ""
+                text = explain(result, self.place(self.line_of(result)))
+                raise HarnessFailure(text + shown) from cause
+
+    def line_of(self, result: CaseResult) -> int:
+        """The line of its file that the result is about."""
+        return 1
 
     def place(self, line: int) -> str:
         """A line of this item's file, relative to the folder where pytest was started."""

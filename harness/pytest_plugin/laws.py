@@ -18,13 +18,10 @@ from harness.cassettes import CassetteError
 from harness.cassettes.load import load
 from harness.conformance.adapters import Adapter, OutOfTime, Output, RunOptions
 from harness.conformance.evidence import examine_law
-from harness.conformance.explain import explain
 from harness.conformance.laws.judge import LawCell, cells, judge_law
 from harness.stream.exchange import Exchange
-from harness.stream.printable import printable
 
-from .failures import HarnessFailure
-from .items import ResultItem, xfail
+from .items import ResultItem
 from .paths import below, cassette_folder, id_of_file
 from .project import project_of
 
@@ -75,24 +72,8 @@ class LawItem(ResultItem):
         if cell.column in project_of(self.config).adapters:
             cell = dataclasses.replace(cell, adapter=_with_deadline(cell.adapter))
         judgement = judge_law(cell)
-        examined = examine_law(cell, judgement)
-        result = self.keep(examined, "--harness-laws")
-        match result.verdict:
-            case "passed":
-                return
-            case "not-run":
-                pytest.skip(
-                    printable(f"nothing to look at: {result.reason}")
-                )  # no green without a comparison that ran
-            case "known-failing":
-                xfail(result)
-            case "failed":
-                made = result.evidence.small_case if result.evidence else ""
-                raise HarnessFailure(
-                    f"{explain(result, self.place(1))}\n\nA case that shows it:\n{made}"
-                ) from judgement.exception
-            case _:
-                raise HarnessFailure(explain(result, self.place(1))) from judgement.exception
+        result = self.keep(examine_law(cell, judgement), "--harness-laws")
+        self.conclude(result, judgement.exception)
 
     def reportinfo(self) -> tuple[Path, int, str]:
         return self.path, 0, self.name

@@ -18,16 +18,14 @@ from pluggy import HookRelay
 from harness.cassettes import CassetteError
 from harness.cassettes.redaction.secrets import guard, mask
 from harness.conformance.adapters import AdapterError
-from harness.conformance.explain import explain
 from harness.conformance.judge import Cell, judge, resolve_fixture, run_cell
 from harness.conformance.project import Project, kind_of, read_text, unheaded
 from harness.conformance.results import VERDICTS, CaseResult
 from harness.pipeline.replay import ReplayError
 from harness.specs import SpecError, accept
-from harness.stream.printable import printable
 
-from .failures import HarnessFailure, HarnessWarning
-from .items import ResultItem, xfail
+from .failures import HarnessWarning
+from .items import ResultItem
 from .markers import FILLED
 from .paths import id_of_file
 from .project import project_of
@@ -129,29 +127,14 @@ class CellItem(ResultItem):
             )
         if fault:
             result = replace(result, verdict="error", reason=fault)
-        self._conclude(self.keep(result), judgement.exception)
-
-    def _conclude(self, result: CaseResult, cause: BaseException | None) -> None:
         strict = self.config.getoption("--harness-strict")
-        match result.verdict:
-            case "passed":
-                return
-            case "known-failing":
-                xfail(result)
-            case "not-carried":
-                pytest.skip(printable(f"not carried: {result.reason}"))
-            case "not-run" | "unreviewed" if not strict:
-                pytest.skip(printable(f"{VERDICTS[result.verdict].word}: {result.reason}"))
-            case "warning" if not strict:
-                self.warn(HarnessWarning(explain(result, self._place(result))))
-            case _:
-                raise HarnessFailure(explain(result, self._place(result))) from cause
+        self.conclude(self.keep(result), judgement.exception, strict=strict)
 
-    def _place(self, result: CaseResult) -> str:
+    def line_of(self, result: CaseResult) -> int:
         """The line of the expectation that the first finding is about."""
         first = result.findings[0] if result.findings else None
         path = "" if first is None or first.kind == "extra" else first.path
-        return self.place(self.cell.case.expected_line(self.cell.key, path))
+        return self.cell.case.expected_line(self.cell.key, path)
 
     def _warn_of_guess(self) -> None:
         self.warn(
