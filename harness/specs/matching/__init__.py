@@ -8,6 +8,7 @@ was cut differently is one finding, however many pieces it has (`fingerprint`).
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Final
 
 from harness.stream.json_codec import Json
@@ -50,13 +51,14 @@ def compare(expected: Json, actual: Json, *, limit: int = 100) -> list[Mismatch]
         plainly = equal_if_plain(expected, actual)
         if plainly or (plainly is None and bindings.meets(expected, actual)):
             return []
-        explainer = Explainer(limit)
-        explainer.explain((), expected, actual)
+        explainer = Explainer()
+        findings = explainer.explain((), expected, actual)
+        mismatches = list(islice(findings, limit)) or [Mismatch("$", "changed", expected, actual)]
+        hidden = sum(1 for _ in findings)
     except RecursionError:
         return [Mismatch("$", "changed", note=DEEP)]
-    mismatches = explainer.mismatches or [Mismatch("$", "changed", expected, actual)]
-    if explainer.hidden:
-        note = f"and {explainer.hidden:,} more differences that are not shown"
+    if hidden:
+        note = f"and {hidden:,} more differences that are not shown"
         mismatches.append(Mismatch("$", "changed", note=note))
     if bindings.gave_up or explainer.bindings.gave_up or explainer.loose.gave_up:
         mismatches.append(Mismatch("$", "changed", note=GAVE_UP))

@@ -34,62 +34,52 @@ from .patterns import Pattern
 
 
 class Explainer:
-    """Collects at most ``limit`` findings and counts the rest in ``hidden``."""
+    """Yields the findings of one comparison, in order."""
 
-    def __init__(self, limit: int) -> None:
-        self.limit = limit
-        self.mismatches: list[Mismatch] = []
-        self.hidden = 0
+    def __init__(self) -> None:
         self.bindings = Bindings()
         self.loose = Bindings(loose=True)
         self.loose.fits, self.loose.parsed = self.bindings.fits, self.bindings.parsed
         self.silenced: set[Path] = set()
 
-    def explain(self, path: Path, expected: Json, actual: Json) -> None:
-        """Add the differences; none if ``actual`` is as expected."""
+    def explain(self, path: Path, expected: Json, actual: Json) -> Iterator[Mismatch]:
+        """The differences; none if ``actual`` is as expected."""
         if path in self.silenced or self.bindings.meets(expected, actual):
             return
-        if len(self.mismatches) >= self.limit:
-            self.hidden += 1
-        elif operator_of(expected) is not None:
-            self._explain_operator(path, expected, actual)
+        if operator_of(expected) is not None:
+            yield from self._explain_operator(path, expected, actual)
         elif isinstance(expected, dict) and isinstance(actual, dict):
-            self._explain_mapping(path, expected, actual)
+            yield from self._explain_mapping(path, expected, actual)
         elif isinstance(expected, list) and isinstance(actual, list):
-            self._explain_list(path, expected, actual)
+            yield from self._explain_list(path, expected, actual)
         else:
-            self.add(path, "changed", expected, actual)
+            yield _finding(path, "changed", expected, actual)
 
-    def add(self, path: Path, kind: Kind, expected: Json, got: Json, note: str = "") -> None:
-        """Add one finding."""
-        if len(self.mismatches) >= self.limit:
-            self.hidden += 1
-        else:
-            self.mismatches.append(Mismatch(readable_path(path), kind, expected, got, note))
-
-    def _explain_field(self, path: Path, want: Json, got: Json) -> None:
+    def _explain_field(self, path: Path, want: Json, got: Json) -> Iterator[Mismatch]:
         if got is NOTHING:
-            self.add(path, "missing", want, None)
+            yield _finding(path, "missing", want, None)
         elif want is NOTHING:
-            self.add(path, "extra", None, got)
+            yield _finding(path, "extra", None, got)
         else:
-            self.explain(path, want, got)
+            yield from self.explain(path, want, got)
 
     def _explain_mapping(
         self, path: Path, expected: dict[str, Json], actual: dict[str, Json]
-    ) -> None:
+    ) -> Iterator[Mismatch]:
         if is_plain(expected):
             inner = _deep_fields(expected, actual)
         else:
             inner = (((key,), want, got) for key, want, got in fields(expected, actual) or ())
         for steps, want, got in inner:
-            self._explain_field((*path, *steps), want, got)
+            yield from self._explain_field((*path, *steps), want, got)
 
-    def _explain_list(self, path: Path, expected: list[Json], actual: list[Json]) -> None:
-        """Add each run, each text that was cut differently, each shift of counted numbers, and the
-        differences inside the pairs.
+    def _explain_list(
+        self, path: Path, expected: list[Json], actual: list[Json]
+    ) -> Iterator[Mismatch]:
+        """Yield each run, each text that was cut differently, each shift of counted numbers, and
+        the differences inside the pairs.
 
-        The numbers are looked at before the first finding is added, because the finding of a run
+        The numbers are looked at before the first finding, because the finding of a run
         names the shift that the run causes.
         """
         steps = align_lists(expected, actual, self.loose)
@@ -113,59 +103,66 @@ class Explainer:
         self.silenced = silenced | {sighting.path for sighting in seen if sighting.by}
         for at, step in enumerate(steps):
             if not step.is_pairs:
-                self.add(*step.finding(path, [shift.note for shift in shifts.get(at, ())]))
+                yield _finding(*step.finding(path, [shift.note for shift in shifts.get(at, ())]))
                 continue
             for shift in shifts.get(at, ()):
                 first = shift.first
                 # A number that is as expected again is no finding.
                 if first.by and first.path not in silenced:
                     kind: Kind = "moved" if shift.note else "changed"
-                    self.add(first.path, kind, first.expected, first.got, shift.note)
+                    yield _finding(first.path, kind, first.expected, first.got, shift.note)
             if not equal_if_plain(step.expected, step.actual):
                 for pair in step.pairs(path):
-                    self._explain_item(*pair)
+                    yield from self._explain_item(*pair)
         self.silenced = silenced
 
-    def _explain_item(self, path: Path, expected: Json, actual: Json) -> None:
-        """Add the differences in a pair, except numbers that have findings of their own."""
+    def _explain_item(self, path: Path, expected: Json, actual: Json) -> Iterator[Mismatch]:
+        """Yield the differences in a pair, except numbers that have findings of their own."""
         if is_plain(expected) and sightings(expected, actual, self.loose)[1]:
             return
         if self.bindings.meets(expected, actual) or likeness(expected, actual, self.loose):
-            self.explain(path, expected, actual)
+            yield from self.explain(path, expected, actual)
         else:
-            self.add(path, "changed", expected, actual)
+            yield _finding(path, "changed", expected, actual)
 
-    def _explain_operator(self, path: Path, expected: dict[str, Json], actual: Json) -> None:
-        """Add the differences inside an operator's argument, or one finding with a sentence if it
+    def _explain_operator(
+        self, path: Path, expected: dict[str, Json], actual: Json
+    ) -> Iterator[Mismatch]:
+        """Yield the differences inside an operator's argument, or one finding with a sentence if it
         has no inside.
         """
         ((operator, argument),) = expected.items()
-        before = len(self.mismatches) + self.hidden
+        inside = list(self._explain_inside(path, operator, argument, actual))
+        note = fault_of(operator, argument) or _refusal(operator, argument, actual)
+        yield from inside or [_finding(path, "changed", expected, actual, note)]
+
+    def _explain_inside(
+        self, path: Path, operator: str, argument: Json, actual: Json
+    ) -> Iterator[Mismatch]:
         match operator, argument, actual:
             case "$json", _, _:
                 value = parse_json(actual, self.bindings)
                 if value is not NOTHING:
-                    self.explain((*path, operator), argument, value)
+                    yield from self.explain((*path, operator), argument, value)
             case "$contains", dict(), dict() if not operator_of(argument):
                 for key, want, got in fields(argument, actual) or ():
                     if want is not NOTHING:
-                        self._explain_field((*path, key), want, got)
+                        yield from self._explain_field((*path, key), want, got)
             case "$contains", list(), list():
-                self._explain_contained(path, argument, actual)
+                yield from self._explain_contained(path, argument, actual)
             case "$unordered", list(), list():
-                self._explain_unordered(path, argument, actual)
+                yield from self._explain_unordered(path, argument, actual)
             case "$literal", _, _ if is_plain(argument):
-                self.explain(path, argument, actual)
+                yield from self.explain(path, argument, actual)
             case "$same", str(), _ if argument in self.bindings.bound:
                 note = f"differs from the first value of $same: {argument}"
-                self.add(path, "changed", self.bindings.bound[argument], actual, note)
+                yield _finding(path, "changed", self.bindings.bound[argument], actual, note)
             case "$absent", _, _:
-                self.add(path, "extra", None, actual, "the key must not be there")
-        if len(self.mismatches) + self.hidden == before:
-            note = fault_of(operator, argument) or _refusal(operator, argument, actual)
-            self.add(path, "changed", expected, actual, note)
+                yield _finding(path, "extra", None, actual, "the key must not be there")
 
-    def _explain_contained(self, path: Path, wanted: list[Json], actual: list[Json]) -> None:
+    def _explain_contained(
+        self, path: Path, wanted: list[Json], actual: list[Json]
+    ) -> Iterator[Mismatch]:
         start = 0
         for index, item in enumerate(wanted):
             rest = range(start, len(actual))
@@ -178,7 +175,7 @@ class Explainer:
             if near is not None:
                 got, note = actual[near], f"{note}; the {kind} is [{near}]"
                 note += self._inner_difference(item, got)
-            self.add((*path, "$contains", index), "missing", item, got, note)
+            yield _finding((*path, "$contains", index), "missing", item, got, note)
 
     def _nearest(
         self, item: Json, actual: list[Json], places: Sequence[int]
@@ -197,12 +194,11 @@ class Explainer:
 
     def _inner_difference(self, expected: Json, actual: Json) -> str:
         """The first difference between an item and the nearest one, for a note."""
-        inner = Explainer(1)
+        inner = Explainer()
         inner.bindings = self.loose
-        inner.explain((), expected, actual)
-        if not inner.mismatches:
+        first = next(inner.explain((), expected, actual), None)
+        if first is None:
             return ""
-        first = inner.mismatches[0]
         want, got = sides(first)
         differing = " and ".join(
             f"{word} {side}"
@@ -211,8 +207,10 @@ class Explainer:
         )
         return f", where {first.path or 'the item'} differs: {differing or first.note}"
 
-    def _explain_unordered(self, path: Path, wanted: list[Json], actual: list[Json]) -> None:
-        """Add the items without a partner, on either side; two that are left over are compared."""
+    def _explain_unordered(
+        self, path: Path, wanted: list[Json], actual: list[Json]
+    ) -> Iterator[Mismatch]:
+        """Yield the items without a partner, on either side. Two left over are compared."""
         pairs, lost, left = pair_equal(wanted, actual)
         for index in sorted({*range(len(wanted))} - pairs.keys() - {*lost}):
             place = self._first_match(wanted[index], actual, left)
@@ -221,13 +219,15 @@ class Explainer:
             else:
                 left.remove(place)
         if len(lost) == len(left) == 1:
-            self.explain((*path, "$unordered", lost[0]), wanted[lost[0]], actual[left[0]])
+            yield from self.explain(
+                (*path, "$unordered", lost[0]), wanted[lost[0]], actual[left[0]]
+            )
             return
         for index in sorted(lost):
             place_of_item = (*path, "$unordered", index)
-            self.add(place_of_item, "missing", wanted[index], None, "no item is as expected")
+            yield _finding(place_of_item, "missing", wanted[index], None, "no item is as expected")
         for place in left:
-            self.add((*path, place), "extra", None, actual[place])
+            yield _finding((*path, place), "extra", None, actual[place])
 
     def _first_match(self, item: Json, actual: list[Json], places: Iterable[int]) -> int | None:
         """The first of these places with the expected value; each place costs one try."""
@@ -238,6 +238,10 @@ class Explainer:
             if self.bindings.meets(item, actual[place]):
                 return place
         return None
+
+
+def _finding(path: Path, kind: Kind, expected: Json, got: Json, note: str = "") -> Mismatch:
+    return Mismatch(readable_path(path), kind, expected, got, note)
 
 
 def _described(item: Json) -> Json:
