@@ -141,9 +141,7 @@ class InteractionsNormalizer(AnswerReader):
             self._read_interaction(interaction, out)
             give_others("", event, ("interaction", *_BESIDE), out)
         else:
-            self._start(out)
-            self._read_beside(event, out)
-            give_others("", event, _BESIDE, out)
+            self._read_around(event, (), out)
 
     def _status(self, event: dict[str, Json], out: list[Event]) -> None:
         self._start(out, event.get("interaction_id"))

@@ -57,7 +57,7 @@ def read_body(body: bytes) -> Iterator[str | tuple[Json]]:
         first = text[at]
         if first == "{":
             yield from _data_messages(data)
-            value, end = _document(text, at)
+            value, end = document_at(text, at)
             yield (value,) if value is not _UNREADABLE else text[at:end]
             at = end
         elif first in "\r\n":
@@ -67,7 +67,7 @@ def read_body(body: bytes) -> Iterator[str | tuple[Json]]:
             depth += (first == "[") - (first == "]")
             at += 1
         elif depth > 0 and (after := _item_end(text, at)):
-            yield (_document(text, at)[0],)
+            yield (document_at(text, at)[0],)
             at = after
         else:
             end = _line_end(text, at)
@@ -106,7 +106,7 @@ def _data_messages(lines: list[str]) -> Sequence[str | tuple[Json]]:
     if not joined.strip() or joined.strip() == "[DONE]":
         return ()
     start = len(joined) - len(joined.lstrip())
-    value, end = _document(joined, start)
+    value, end = document_at(joined, start)
     if value is not _UNREADABLE and not joined[end:].strip():
         return ((value,),)
     if len(each) > 1 and all(is_json(line) for line in each):
@@ -114,7 +114,7 @@ def _data_messages(lines: list[str]) -> Sequence[str | tuple[Json]]:
     return (joined,)
 
 
-def _document(text: str, at: int) -> tuple[Any, int]:
+def document_at(text: str, at: int) -> tuple[Any, int]:
     """The JSON value at an index and its end. A value that is not JSON is unreadable up to the end
     of its line.
     """
@@ -129,11 +129,11 @@ def _document(text: str, at: int) -> tuple[Any, int]:
 
 def _item_end(text: str, at: int) -> int:
     """The end of the item of an array that begins at an index; 0 if there is none."""
-    value, end = _document(text, at)
+    value, end = document_at(text, at)
     is_item = value is not _UNREADABLE and text[end:].lstrip()[:1] in (",", "]")
     return end if is_item else 0
 
 
 def is_json(text: str) -> bool:
     """Whether a text begins with a JSON value."""
-    return _document(text, 0)[0] is not _UNREADABLE
+    return document_at(text, 0)[0] is not _UNREADABLE

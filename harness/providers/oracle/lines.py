@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator
 
 from harness.stream.json_codec import Json
+
+from .body import document_at
 
 Object = dict[str, Json]
 
@@ -36,9 +37,5 @@ def object_at(text: str, at: int) -> tuple[Object, int] | None:
     """The object that begins at a place, and its end; None if there is no object, or if it has
     bytes that are not UTF-8.
     """
-    try:
-        value, end = json.JSONDecoder().raw_decode(text, at)
-    except (ValueError, RecursionError):
-        return None
-    broken = any("\udc80" <= character <= "\udcff" for character in text[at:end])
-    return (value, end) if isinstance(value, dict) and not broken else None
+    value, end = document_at(text, at)
+    return (value, end) if isinstance(value, dict) else None

@@ -341,3 +341,9 @@ def test_the_oracle_imports_only_facts_and_msgspec() -> None:
                     assert {name.name.split(".")[0] for name in names} <= allowed
                 case ast.ImportFrom(module=str(name), level=0):
                     assert name in allowed or name.split(".")[0] in allowed
+
+
+def test_a_line_with_a_number_that_is_not_json_is_unreadable() -> None:
+    line = '{"type": "message", "timestamp": "t", "content": "a", "n": NaN}'
+    facts = oracle.gather_cli(line.encode())
+    assert (facts.text, facts.unreadable) == ("", [line])
