@@ -10,7 +10,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final, Literal
 
@@ -132,7 +132,7 @@ class _Carried:
     finish_event: Json
     usage: dict[str, int]
     errors: list[Error]
-    natives: list[Json] = field(default_factory=list)
+    natives: list[Json]
 
     @cached_property
     def search(self) -> NativeSearch:
