@@ -26,7 +26,7 @@ from harness.stream.printable import printable
 
 from .output import INTERRUPTED, note
 from .record import ANSWERED, Bar, add_asking, limits_of, settings_of
-from .record_plan import Plan, find_names, plan_cassette, read_sources
+from .record_plan import Plan, read_sources
 
 NOTABLE: Final = 1
 BREAKING: Final = 3
@@ -143,16 +143,15 @@ def _plans(parsed: argparse.Namespace, project: Project) -> Iterator[Plan]:
     """The cassettes to record again. Raises `CassetteError` for unknown names."""
     sources = read_sources(project)
     wanted = (
-        find_names(parsed.names, sources, project, parsed.provider)
+        sources.find(parsed.names, parsed.provider)
         if parsed.names
         else dict.fromkeys(_recorded(project))
     )
     for name, case in wanted.items():
         first = project.cassette(name).exchanges[:1]
         streamed = all(exchange.streamed is not False for exchange in first)
-        provider = sources.provider(name, case)
-        if parsed.provider in (None, provider):
-            yield plan_cassette(name, provider, case, sources, project, streamed=streamed)
+        if parsed.provider in (None, sources.provider(name, case)):
+            yield sources.plan(name, case, streamed=streamed)
 
 
 def _recorded(project: Project) -> Iterator[str]:

@@ -32,14 +32,7 @@ from harness.stream.printable import plural, printable
 
 from .arguments import read_count, read_seconds
 from .output import INTERRUPTED, note
-from .record_plan import (
-    Plan,
-    RecordingSources,
-    find_names,
-    name_provider,
-    plan_cassette,
-    read_sources,
-)
+from .record_plan import Plan, RecordingSources, name_provider, read_sources
 
 REFUSED: Final = 1
 STILL_S: Final = 15.0
@@ -391,35 +384,27 @@ def _plans(parsed: argparse.Namespace, project: Project) -> Iterator[Plan]:
         raise CassetteError("name what to record: cases or cassettes, --missing, or --all")
     sources = read_sources(project)
     wanted = (
-        find_names(parsed.names, sources, project, parsed.provider)
+        sources.find(parsed.names, parsed.provider)
         if parsed.names
-        else _wanted(sources, project, everything=parsed.all)
+        else _wanted(sources, everything=parsed.all)
     )
     for name, case in wanted.items():
-        provider = sources.provider(name, case)
-        if parsed.names and parsed.provider:
-            provider = parsed.provider
-        if parsed.provider in (None, provider):
-            yield plan_cassette(
-                name,
-                provider,
-                case,
-                sources,
-                project,
-                streamed=not parsed.unary,
-                named=bool(parsed.names),
-            )
+        if parsed.names:
+            yield sources.plan(name, case, parsed.provider, streamed=not parsed.unary)
+        elif parsed.provider in (None, sources.provider(name, case)):
+            yield sources.plan(name, case, streamed=not parsed.unary, named=False)
 
 
-def _wanted(
-    sources: RecordingSources, project: Project, *, everything: bool
-) -> dict[str, Case | None]:
+def _wanted(sources: RecordingSources, *, everything: bool) -> dict[str, Case | None]:
     """The missing cassettes; with ``everything`` also the recorded cassettes."""
+    project = sources.project
     names = {name for name in sources.cassettes if not project.cassette_path(name).exists()}
     if everything:
-        for name in project.cassette_names:
-            if project.cassette(name).origin.kind in ANSWERED:
-                names.add(name)
+        names |= {
+            name
+            for name in project.cassette_names
+            if project.cassette(name).origin.kind in ANSWERED
+        }
     return {name: sources.request(name) for name in sorted(names)}
 
 

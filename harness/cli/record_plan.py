@@ -28,12 +28,13 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class RecordingSources:
-    """The cases of all specs.
+    """The cases of all specs of a project.
 
     ``conversations``: cassette → the conversation cases on it. ``requests``: the name of a request
     case, or its place ``FILE.yaml::CASE`` → places and cases. ``cassettes``: all that a case names.
     """
 
+    project: Project
     conversations: dict[str, list[Case]]
     requests: dict[str, list[tuple[str, Case]]]
     cassettes: set[str]
@@ -49,10 +50,76 @@ class RecordingSources:
         cases = self.requests.get(case_name, ()) if folder in PROVIDERS else ()
         return cases[0][1] if len(cases) == 1 else None
 
+    def find(self, names: Sequence[str], provider: str | None = None) -> dict[str, Case | None]:
+        """Names of cases or cassettes → cassettes, each with its request case, if it is made from
+        one.
+
+        A request case names no cassette; its recording is called PROVIDER/CASE (``provider``, or
+        the case's own). Raises `CassetteError` for an unknown name or one of several cases.
+        """
+        by_case = {case.case: name for name, cases in self.conversations.items() for case in cases}
+        cassettes: dict[str, Case | None] = {}
+        for wanted in names:
+            name = by_case.get(wanted, wanted)
+            if name in self.conversations or self.project.cassette_path(name).exists():
+                cassettes[name] = self.request(name)
+                continue
+            cases = self.requests.get(wanted, [])
+            if len(cases) > 1:
+                raise CassetteError(
+                    f"{wanted} is the name of {len(cases)} request cases; say which:"
+                    f" {', '.join(place for place, _ in cases)}"
+                )
+            for _, case in cases:
+                cassettes[f"{provider or case.provider or DEFAULT_PROVIDER}/{case.case}"] = case
+            if not cases and wanted in self.cassettes:
+                cassettes[wanted] = None
+            elif not cases:
+                raise CassetteError(
+                    f"{wanted} is not a case and not a cassette; to record a new one, use `harness"
+                    f" record {wanted} --prompt …`"
+                )
+        return cassettes
+
+    def plan(
+        self,
+        name: str,
+        request: Case | None,
+        provider: str | None = None,
+        *,
+        streamed: bool,
+        named: bool = True,
+    ) -> Plan:
+        """The plan of a cassette: its requests come from its cases, else from the cassette.
+        ``provider`` (default: its own) is asked. ``named``: the user has named the cassette.
+        """
+        asked = provider or self.provider(name, request)
+
+        def asks() -> Asks:
+            if cases := self.conversations.get(name):
+                return ask_turns(cases, asked, streamed=streamed)
+            if request:
+                return ask_request(request, asked, streamed=streamed)
+            if not self.project.cassette_path(name).exists():
+                raise NotRecordable(
+                    "no conversation case has its prompts; write one, or use `harness record` with"
+                    " --prompt"
+                )
+            if not PROVIDERS[asked].program:
+                return ask_again(self.project.cassette(name), name)
+            if not named:
+                raise NotRecordable(
+                    "the output of a program does not show how it was configured; configure it, and"
+                    " record the cassette by its name"
+                )
+            return ask_runs(self.project.cassette(name), name, asked)
+
+        return Plan(name, asked, asks)
+
 
 def read_sources(project: Project) -> RecordingSources:
     """The cases of all specs of a project. Raises `SpecError`."""
-    sources = RecordingSources({}, {}, set())
+    sources = RecordingSources(project, {}, {}, set())
     for root in project.specs:
         for file in yaml_files(root) if root.exists() else ():
             for case in project.cases(file) if kind_of(file) == "spec" else ():
@@ -65,75 +132,6 @@ def read_sources(project: Project) -> RecordingSources:
                 if case.kind == "conversation":
                     sources.conversations.setdefault(case.cassette, []).append(case)
     return sources
-
-
-def find_names(
-    names: Sequence[str], sources: RecordingSources, project: Project, provider: str | None = None
-) -> dict[str, Case | None]:
-    """Names of cases or cassettes → cassettes, each with its request case, if it is made from one.
-
-    A request case names no cassette; its recording is called PROVIDER/CASE (``provider``, or the
-    case's own). Raises `CassetteError` for an unknown name or one of several cases.
-    """
-    by_case = {case.case: name for name, cases in sources.conversations.items() for case in cases}
-    cassettes: dict[str, Case | None] = {}
-    for wanted in names:
-        name = by_case.get(wanted, wanted)
-        if name in sources.conversations or project.cassette_path(name).exists():
-            cassettes[name] = sources.request(name)
-            continue
-        cases = sources.requests.get(wanted, [])
-        if len(cases) > 1:
-            raise CassetteError(
-                f"{wanted} is the name of {len(cases)} request cases; say which:"
-                f" {', '.join(place for place, _ in cases)}"
-            )
-        for _, case in cases:
-            cassettes[f"{provider or case.provider or DEFAULT_PROVIDER}/{case.case}"] = case
-        if not cases and wanted in sources.cassettes:
-            cassettes[wanted] = None
-        elif not cases:
-            raise CassetteError(
-                f"{wanted} is not a case and not a cassette; to record a new one, use `harness"
-                f" record {wanted} --prompt …`"
-            )
-    return cassettes
-
-
-def plan_cassette(
-    name: str,
-    provider: str,
-    request: Case | None,
-    sources: RecordingSources,
-    project: Project,
-    *,
-    streamed: bool,
-    named: bool = True,
-) -> Plan:
-    """The plan of a cassette: its requests come from its cases, else from the cassette. ``named``:
-    the user has named it.
-    """
-
-    def asks() -> Asks:
-        if cases := sources.conversations.get(name):
-            return ask_turns(cases, provider, streamed=streamed)
-        if request:
-            return ask_request(request, provider, streamed=streamed)
-        if not project.cassette_path(name).exists():
-            raise NotRecordable(
-                "no conversation case has its prompts; write one, or use `harness record` with"
-                " --prompt"
-            )
-        if not PROVIDERS[provider].program:
-            return ask_again(project.cassette(name), name)
-        if not named:
-            raise NotRecordable(
-                "the output of a program does not show how it was configured; configure it, and"
-                " record the cassette by its name"
-            )
-        return ask_runs(project.cassette(name), name, provider)
-
-    return Plan(name, provider, asks)
 
 
 def name_provider(name: str) -> str:
