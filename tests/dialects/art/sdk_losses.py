@@ -143,7 +143,7 @@ SDK_LOSSES: Final[Mapping[str, Loss]] = {
     "unknown": Loss("fields and kinds of parts that its types do not have", _unknown_is_gone),
     "create-time": Loss("`createTime` on the Gemini API", _create_time_is_gone),
     "create-time-form": Loss(
-        "a fraction of `createTime` that is zero: it is read as a time and serialized again",
+        "a fraction of `createTime` that is zero: the SDK parses the time and serializes it again",
         _create_time_is_rewritten,
     ),
     "usage-fields": Loss(
@@ -151,23 +151,23 @@ SDK_LOSSES: Final[Mapping[str, Loss]] = {
         _usage_is_less,
     ),
     "null-value": Loss(
-        "the null of a streamed argument: the piece has no value", _null_has_no_value
+        "the null of a streamed argument: the piece has no value in the SDK", _null_has_no_value
     ),
     "snake-case": Loss(
         "fields in snake_case, which the API's own JSON may also have", _snake_case_is_unread
     ),
-    "rest": Loss("how much of a message had come when the connection broke", _rest_is_missing),
+    "rest": Loss("the part of a message that came before the connection broke", _rest_is_missing),
     "error-behind-other-keys": Loss(
-        "an error in the stream whose object does not stand first in its message",
+        "an error in the stream whose object is not the first in its message",
         _error_is_not_first,
     ),
     "base64": Loss(
-        "the alphabet of base64: bytes come back in the URL-safe one", _base64_is_url_safe
+        "the alphabet of base64: the SDK gives bytes in the URL-safe alphabet", _base64_is_url_safe
     ),
     "list-in-an-event": Loss("an array of replies in one event", _list_is_unread),
-    "no-json": Loss("an answer in one piece that is no JSON", _no_json_is_nothing),
+    "no-json": Loss("an answer in one piece that is not JSON", _no_json_is_nothing),
     "event-end": Loss(
-        "the time when a message was complete: it waits for the blank line, or for the byte after a CR",
+        "the time when a message was complete: the SDK waits for the blank line, or for the byte after a CR",
         _event_is_later,
     ),
 }
@@ -179,7 +179,7 @@ SDK_REFUSALS: Final[Mapping[str, str]] = {
     r"UnknownApiResponseError: .*Raw response: (?:event|id|retry):": (
         "the fields `event:`, `id:` and `retry:`"
     ),
-    r"UnknownApiResponseError: .*Raw response: data:\{": "`data:` without a blank behind it",
+    r"UnknownApiResponseError: .*Raw response: data:\{": "`data:` without a space after it",
     r"UnknownApiResponseError: .*Raw response: data:(?!\{)": (
         "an event without data, or one that is framed twice"
     ),
@@ -192,7 +192,7 @@ SDK_REFUSALS: Final[Mapping[str, str]] = {
     r"UnknownApiResponseError: .*Raw response: \{(?!.*\}\n\{)": "a message that is broken JSON",
     r"UnknownApiResponseError: .*Raw response: [a-z]+ ": "a line of plain text",
     r"ValidationError: .*functionCall\.args": (
-        "arguments that are no object, such as JSON in a string"
+        "arguments that are not an object, such as JSON in a string"
     ),
     r"AttributeError: 'int' object has no attribute 'upper'": "a finish reason in digits",
     r"TypeError: '<=' not supported": "an error in the stream without a number",
