@@ -100,7 +100,7 @@ def steps() -> list[Call]:
 
 def helpers() -> set[str]:
     """The other files that the page names."""
-    text = PAGE.read_text(encoding="utf-8").partition("These files help on the way:")[2]
+    text = PAGE.read_text(encoding="utf-8").partition("These files help in the steps above:")[2]
     return set(re.findall(r"`(\S+\.py)`", text.partition("\n\n")[0]))
 
 
