@@ -2,9 +2,9 @@
 
 usage: findings.py RESULTS.json…
 
-``findings.yaml`` has the findings: the first one that fits explains a red. One that fits no red is
-listed too, and so are a cell whose adapter could not be judged, and a known defect that does not
-come out and has no reason. The exit status is 1 if anything is listed.
+``findings.yaml`` has the findings: the first finding that fits explains a red. The script also
+lists findings that fit no red, cells whose adapter could not be judged, and known defects that are
+not seen and have no reason. The exit status is 1 if anything is listed.
 """
 
 from __future__ import annotations
@@ -30,28 +30,30 @@ PATH: Final = re.compile(r"(?:/[\w.+-]+){3,}/")
 HEAD: Final = """\
 # Findings in public adapters
 
-Public adapters, unpatched, each at the version of its lock in
-[`examples/adapters`](../examples/adapters/README.md), judged on all shipped recordings of a
-documented wire, with three cuts of the reads, and in the second turn, by the rules of
-[what is judged](what-is-judged.md). `make peers` judges them again and writes this page.
+These are findings in public adapters, without changes, each at the version of its lock in
+[`examples/adapters`](../examples/adapters/README.md). They are judged on all shipped recordings of
+a documented wire, with three cuts of the reads, and in the second turn.
+[What is judged](what-is-judged.md) has the rules. `make peers` judges the adapters again and
+writes this page.
 
-Each finding has the sentence of its first cell, and the command that shows it, to be run in the
-folder of the adapter; a gateway must run, as its folder says. *Thread*: a public report of the
-same; — where none is known.
+Each finding has the sentence of its first cell, and the command that shows it. Run the command in
+the folder of the adapter. For a gateway, start it first, as its folder describes. *Thread* is a
+public report of the same defect; — means that none is known.
 """
 
 SEEN: Final = "seen: "
-"""Before the symptom of a finding that shows a known defect."""
+"""The prefix of a symptom of a finding that shows a known defect."""
 KNOWN: Final = """\
-## Known before
+## Defects that were known before
 
-{number} public threads were known before any adapter was judged: adapters that misread a stream of
-Gemini's, or events that the reads cut. Most are about adapters that are not judged here.
+{number} public threads were known before any adapter was judged. They are about adapters that
+misread a stream of Gemini or an event that is cut by the reads. Most are about adapters that are
+not judged here.
 """
 PROTOTYPE: Final = """\
-The first prototype of this judge saw {number} pairs of an adapter and an aspect red, in eight of
-these adapters at the versions of then. It counted 17 known and 13 new defects, and did not list
-them, so that the pairs are compared here.
+The first prototype of this judge had {number} red pairs of an adapter and an aspect, in eight of
+these adapters at their versions of that time. It counted 17 known and 13 new defects, but did not
+list them. Therefore the pairs are compared here.
 """
 
 
@@ -59,7 +61,7 @@ them, so that the pairs are compared here.
 class Finding:
     """One kind of red. ``cells``, ``aspects``: patterns; ``says``: a pattern in the sentence.
 
-    ``second_turn``: it is about the request after the answer.
+    ``second_turn``: the finding is about the request after the answer.
     """
 
     adapters: list[str]
@@ -72,7 +74,7 @@ class Finding:
     shown: list[tuple[AdapterResults, AspectCell, str]] = field(default_factory=list)
 
     def fits(self, adapter: str, cell: AspectCell, aspect: str, second_turn: bool) -> bool:
-        """Whether it explains a red aspect of a cell."""
+        """Whether the finding explains a red aspect of a cell."""
         place = f"{cell.cassette}:{cell.exchange}"
         return (
             self.second_turn == second_turn
@@ -127,12 +129,12 @@ def main(paths: Sequence[str]) -> int:
     unseen += [f"no reason: {aspect}" for aspect, row in before.items() if row.endswith("| ")]
     page = page_of(adapters, findings)
     page += [
-        table("No finding", "a plain comparison says", "here", accepted),
+        table("Differences that are not findings", "in a plain comparison", "here", accepted),
         table("Public threads", "thread", "in these versions", threads),
         KNOWN.format(number=sum(threads.count("#") for threads in known)),
         rows("thread", "here", known),
         PROTOTYPE.format(number=sum(len(row["red"]) for row in prototype.values())),
-        rows("aspect", "red then | of these still red | why not the others", before),
+        rows("aspect", "red then | of these still red | reason for the others", before),
     ]
     PAGE.write_text("\n".join(page), encoding="utf-8")
     print("\n".join([*unexplained, *unseen, f"{PAGE}: {len(findings)} findings"]))
@@ -142,8 +144,8 @@ def main(paths: Sequence[str]) -> int:
 def prototype_rows(
     prototype: Mapping[str, Mapping[str, Any]], adapters: Sequence[AdapterResults]
 ) -> dict[str, str]:
-    """For each aspect, the adapters in which the first prototype saw it red, those in which it is
-    red now, and why it is not in the others.
+    """For each aspect, the adapters in which it was red for the first prototype, those in which it
+    is red now, and the reason for the others.
     """
     red = {
         (adapter.name, aspect)
@@ -184,7 +186,7 @@ def page_of(adapters: Sequence[AdapterResults], findings: Sequence[Finding]) -> 
         )
         parts.append(
             f"## {adapter.name} {adapter.version}\n\n"
-            f"{adapter.day}; {len(adapter.cells)} exchanges, of which it was asked for {asked};"
+            f"{adapter.day}; {len(adapter.cells)} exchanges, {asked} of them judged;"
             f" {asked_again} second requests; {len(shown)} findings.\n"
         )
         for finding, entries in shown:
