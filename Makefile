@@ -5,18 +5,18 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-# Every process of the tests imports the package: without bytecode, each compiles it again.
+# Every process of the tests imports the package. Without bytecode, each process compiles it again.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 PEER_SAMPLE := $(addprefix gemini-api/,text thoughts tool-calls parallel-calls signatures-calls finish-reasons stream-errors usage)
 
-# Tests of one file share what its fixtures make; the many small specs come last and fill both workers.
+# Tests of one file share the values of its fixtures. The many small specs run last and keep both workers busy.
 WORKERS := -n 2 --dist loadfile --no-loadscope-reorder
 
 .PHONY: help report threads test test-browser test-install lint types imports fast unit laws specs check scan test-clients peers test-peers corpus fuzz bench lock clean
 
-help: ## list the targets
+help: ## print the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
 
 report: $(READY) ## replay the shipped cassettes against the golden specs and write reports/index.html
@@ -37,7 +37,7 @@ types: $(READY) ## strict types
 imports: $(READY) ## import contracts: which package may import which
 	$(BIN)/lint-imports
 
-fast: $(READY) ## the unit tests that are not marked slow: each takes less than about 0.1 s, all of them less than a minute
+fast: $(READY) ## the unit tests without the mark slow: each takes less than about 0.1 s, all together less than a minute
 	$(BIN)/python -m pytest tests -q $(WORKERS) -m "not slow"
 
 unit: $(READY) ## unit tests and specs
@@ -46,13 +46,13 @@ unit: $(READY) ## unit tests and specs
 laws: $(READY) ## the laws, for every exchange of the shipped cassettes
 	$(BIN)/python -m pytest cassettes --harness-laws -q -n 2
 
-specs: $(READY) ## the golden specs alone
+specs: $(READY) ## only the golden specs
 	$(BIN)/python -m pytest specs -q
 
 check: $(READY) ## validate specs, features and cassettes without running anything
 	$(BIN)/harness check
 
-scan: $(READY) ## look for secrets in everything shipped except the tests, which contain fake ones
+scan: $(READY) ## look for secrets in all shipped files except the tests, which contain fake secrets
 	$(BIN)/harness scan cassettes specs docs harness benchmarks README.md
 
 test-clients: $(READY) tests/clients/node_modules/.ready ## real clients against harness serve: google-genai, @google/genai, openai and the Gemini CLI (needs Node 20 and npm)
@@ -61,10 +61,10 @@ test-clients: $(READY) tests/clients/node_modules/.ready ## real clients against
 peers: $(READY) ## judge the public adapters of examples/adapters, and write reports/peers/index.html and docs/findings.md (needs Node 20 and npm)
 	$(BIN)/python examples/adapters/run.py
 
-test-peers: $(READY) ## judge three of them on 60 exchanges
+test-peers: $(READY) ## judge three public adapters on 60 exchanges
 	$(BIN)/python examples/adapters/run.py google-genai langchain-google-genai ai-sdk --cassettes $(PEER_SAMPLE) --asked 60
 
-test-install: ## install the package alone, as a user does, run the specs, judge adapters in an empty folder, and sweep on the standard library; run the specs with the lowest versions that pyproject.toml allows
+test-install: ## install only the package, as a user does, run the specs, judge adapters in an empty folder, and sweep without extras; run the specs with the lowest versions that pyproject.toml allows
 	$(PYTHON) -m venv --clear build/plain
 	build/plain/bin/pip install -q .
 	build/plain/bin/python -m pytest specs -q
@@ -84,16 +84,16 @@ corpus: $(READY) ## replay folders of real recordings: make corpus CORPORA="DIR 
 test-browser: $(READY) ## the report in a real browser (needs chromium)
 	HARNESS_REQUIRE=browser $(BIN)/python -m pytest -q tests/browser
 
-fuzz: $(READY) ## a million inputs for each reader of bytes; takes hours; findings are kept in build/fuzz
+fuzz: $(READY) ## run a million inputs on each reader of bytes; takes hours; keeps its findings in build/fuzz
 	$(BIN)/python -m tests.fuzz
 
-bench: $(READY) ## measure against the kept figures, vcrpy, google-genai and plain JSON parsing; writes reports/benchmark.json
+bench: $(READY) ## compare the speed with the stored figures, vcrpy, google-genai and plain JSON parsing; writes reports/benchmark.json
 	$(BIN)/python -m benchmarks
 
 lock: ## renew the lock of the development environment (needs uv)
 	uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --no-header -o requirements-dev.lock
 
-clean: ## remove what make made
+clean: ## remove the files that make wrote
 	rm -rf $(VENV) reports/*.html reports/*.json reports/*.xml reports/summary.md reports/badges build dist
 
 tests/clients/node_modules/.ready: tests/clients/package-lock.json tests/clients/package.json

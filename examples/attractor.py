@@ -7,7 +7,7 @@ has one tool, ``search_file``, which searches the files of a folder for a text.
     python examples/attractor.py lint examples/gemini.dot
     python examples/attractor.py run examples/gemini.dot --seed "Write a function."
 
-``run`` needs GEMINI_API_KEY; GEMINI_BASE_URL may name another server, such as ``harness serve``.
+``run`` needs GEMINI_API_KEY. GEMINI_BASE_URL can set another server, such as ``harness serve``.
 """
 
 from __future__ import annotations
@@ -103,12 +103,12 @@ def tokens(path: Path) -> Iterator[tuple[int, str, str]]:
     for match in _TOKEN.finditer(text):
         if match.lastgroup:
             yield text.count("\n", 0, match.start()) + 1, match.lastgroup, match[0]
-    for _ in range(4):  # a statement looks ahead so far
+    for _ in range(4):  # a statement reads up to four tokens ahead
         yield text.count("\n") + 1, "end", "the end of the file"
 
 
 def read(path: Path) -> Pipeline:
-    """The pipeline of a file; raises `PipelineError` for a fault in it, or `OSError`."""
+    """The pipeline in a file; raises `PipelineError` for a fault in the file, or `OSError`."""
     pipeline = Pipeline(path)
     rest = [*tokens(path)]
     if rest[0][2] != "digraph":
@@ -132,7 +132,7 @@ def read(path: Path) -> Pipeline:
 
 
 def _statement(pipeline: Pipeline, rest: Sequence[tuple[int, str, str]], at: int) -> int:
-    """Reads ``name [key=value, …]`` or ``name -> name -> …``; returns the index of the next one."""
+    """Reads ``name [key=value, …]`` or ``name -> name -> …``; returns the index after it."""
     line, kind, name = rest[at]
     if kind != "word":
         raise pipeline.fail(line, f"expected the name of a node, got {name}")
@@ -156,7 +156,7 @@ def _statement(pipeline: Pipeline, rest: Sequence[tuple[int, str, str]], at: int
     while rest[at][2] == "->":
         before, name = name, rest[at + 1][2]
         if pipeline.edges.setdefault(before, name) != name:
-            raise pipeline.fail(line, f"{before} has two outgoing edges; it may have one")
+            raise pipeline.fail(line, f"{before} has two outgoing edges; a node may have one")
         at += 2
     return at + (rest[at][2] == ";")
 
@@ -247,14 +247,14 @@ def run(pipeline: Pipeline, seed: str, project: Path) -> Iterator[tuple[str, str
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command; returns 0, or 1 with the reason on stderr."""
+    """Runs the command; returns 0, or 1 with the reason on stderr."""
     parser = argparse.ArgumentParser(
         prog="attractor", description="Runs or checks a pipeline of prompts from a DOT file."
     )
     commands = parser.add_subparsers(dest="command", required=True)
     for name, text in (
-        ("run", "ask the models, one node after the other"),
-        ("lint", "check the file without asking a model"),
+        ("run", "send the prompts to the models, one node after the other"),
+        ("lint", "check the file without a request to a model"),
     ):
         command = commands.add_parser(name, help=text)
         command.add_argument("file", type=Path)

@@ -1,11 +1,11 @@
-"""Judges the public adapters of this folder, unpatched, each in an environment of its own.
+"""Judges the public adapters of this folder, without changes, each in a separate environment.
 
 usage: run.py [NAME…] [--cassettes PATH…] [--cuts CUTS…] [--asked N] [--report DIR]
 
-Environments, results and logs are kept in ``build/peers``, so only one run at a time is possible;
-the report has a page for all. A whole run writes ``docs/findings.md`` too. What an adapter loses is
-its own: the exit status is 1 only if an adapter could not be judged, or if a finding is missing or
-not seen (`findings.py`).
+Environments, results and logs are kept in ``build/peers``, so only one run at a time is possible.
+The report has one page for all adapters. A complete run also writes ``docs/findings.md``. A loss
+does not change the exit status: it is 1 only if an adapter could not be judged, or if a finding is
+missing or not seen (`findings.py`).
 """
 
 from __future__ import annotations
@@ -42,8 +42,9 @@ HARNESS: Final = (str(Path(sys.prefix) / "bin" / "harness"), "judge")
 
 class Peer(NamedTuple):
     """A public adapter: the folder of its shim, the lock of its environment, the target.
-    ``service``: the command of a gateway, which runs while it is judged; ``package``: the
-    distribution whose version it has.
+
+    ``service``: the command of a gateway, which runs while the gateway is judged; ``package``: the
+    distribution that has the version of the gateway.
     """
 
     folder: str
@@ -56,15 +57,15 @@ class Peer(NamedTuple):
 NODE: Final = "serve: node shim.mjs"
 PORT: Final = 4000
 PROXY: Final = ("litellm", "--config", "config.yaml", "--host", "127.0.0.1", "--port", str(PORT))
-OFFLINE: Final = {"LITELLM_LOCAL_MODEL_COST_MAP": "True"}  # else it asks the network for prices
+OFFLINE: Final = {"LITELLM_LOCAL_MODEL_COST_MAP": "True"}  # else it downloads prices
 TRUSTED: Final = {"SSL_CERT_FILE": str(CERTIFICATE)}
-"""As `harness judge` has it, also where the environment names other certificates."""
+"""The setting of `harness judge`, also if the environment names other certificates."""
 TIMEOUT_S: Final = "120"
-"""For one exchange: some import half of themselves with the first."""
+"""The time for one exchange: some adapters import most of their code with the first exchange."""
 STARTS_S: Final = 300.0
-"""The time in which a gateway must listen."""
+"""The time in which a gateway must start to listen."""
 ATTEMPTS: Final = 2
-"""A gateway that ends by itself is judged once more: litellm's proxy has crashed in native code."""
+"""A gateway that ends by itself is judged again: litellm's proxy has crashed in native code."""
 PEERS: Final = {
     "google-genai": Peer("google-genai", "google-genai/requirements.txt"),
     "google-genai-2": Peer("google-genai", "google-genai/requirements-2.34.txt"),
@@ -95,12 +96,12 @@ PEERS: Final = {
 
 def main() -> int:
     """Judge the named adapters, or all. Returns the exit status."""
-    parser = argparse.ArgumentParser(description="Judge public adapters, each in its own place.")
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(PEERS)}")
+    parser = argparse.ArgumentParser(description="Judge public adapters, each in an environment.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(PEERS)}")
     parser.add_argument("--cassettes", nargs="+", default=[], metavar="PATH")
     cuts = "as in harness judge (default: all three)"
     parser.add_argument("--cuts", nargs="+", default=get_args(Cuts), metavar="CUTS", help=cuts)
-    parser.add_argument("--asked", type=int, default=1, metavar="N", help="exchanges at least")
+    parser.add_argument("--asked", type=int, default=1, metavar="N", help="minimum of exchanges")
     parser.add_argument("--report", type=Path, default=ROOT / "reports" / "peers", metavar="DIR")
     options = parser.parse_args()
     if unknown := [name for name in options.names if name not in PEERS]:
@@ -133,7 +134,7 @@ def judge_all(names: list[str], options: argparse.Namespace) -> int:
 
 
 def judge(name: str, options: list[str], asked: int) -> bool:
-    """Judge one adapter, and keep its results. ``what``: options that say what it is asked. Returns
+    """Judge one adapter, and keep its results. ``options``: arguments for `harness judge`. Returns
     whether it was judged.
     """
     peer, log, results = PEERS[name], BUILD / f"{name}.log", BUILD / f"{name}.json"
@@ -171,7 +172,7 @@ def judge(name: str, options: list[str], asked: int) -> bool:
     print(f"{name} {adapter.version}: {words}; {elapsed:.0f} s, {cpu:.0f} s of CPU; {log}")
     sys.stdout.flush()
     if number < asked or counts["passed"] < counts["failed"]:
-        print(f"{name}: expected {asked} exchanges at least, and most of them passed")
+        print(f"{name}: expected at least {asked} exchanges, most of them passed")
         return False
     return True
 
@@ -214,7 +215,7 @@ def wait_for(port: int, deadline: float) -> None:
 
 
 def name_version(peer: Peer, programs: Path, results: Path) -> None:
-    """Write the installed version into the results of a gateway, which can't tell its own."""
+    """Write the installed version into the results of a gateway, which does not report it."""
     code = f"from importlib.metadata import version; print(version('{peer.package}'))"
     found = subprocess.run(  # noqa: S603
         [str(programs / "python"), "-c", code], stdout=subprocess.PIPE, text=True, check=True
@@ -250,7 +251,7 @@ def install(paths: set[str]) -> None:
 
 
 def install_from(lock: Path) -> None:
-    """Install from a lock if it has changed, with the harness if it is one of Python's. Raises
+    """Install from a lock if it has changed, with the harness if it is a lock for Python. Raises
     `CalledProcessError`.
     """
     folder = installed(lock)

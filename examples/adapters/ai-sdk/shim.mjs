@@ -1,4 +1,4 @@
-// @ai-sdk/google through the AI SDK: `streamText` and `generateText`, with tools that nobody runs.
+// @ai-sdk/google through the AI SDK: `streamText` and `generateText`, with tools that are not run.
 import { createGoogleGenerativeAI } from '@ai-sdk/google';
 import { generateText, jsonSchema, streamText, tool } from 'ai';
 
@@ -31,7 +31,7 @@ async function replay(at, say) {
     return;
   }
   for await (const part of streamText({ ...asked(at), prompt: at.prompt }).fullStream) {
-    const { request, ...native } = part; // it has all of the request
+    const { request, ...native } = part; // `request` is the whole request
     say(native, facts(part));
   }
 }

@@ -62,7 +62,7 @@ def _ask(at, messages):
 
 
 def _join(call, piece):
-    """One call, put together from its pieces as OpenAI's clients do."""
+    """One call, joined from its pieces as OpenAI's clients do."""
     if call is None:
         return piece
     for name, text in piece.get("function", {}).items():

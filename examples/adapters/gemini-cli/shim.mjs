@@ -10,9 +10,9 @@ const folder = mkdtempSync(join(tmpdir(), 'gemini-cli-'));
 process.env.GEMINI_CLI_HOME = folder;
 process.env.GEMINI_API_KEY = 'none';
 
-// Each answer has a session of its own. One that is not disposed of listens on, and rebuilds its prompt for every later one.
+// Each answer has a separate session. A session that is not disposed of keeps its listeners, and rebuilds its prompt for every later session.
 async function inSession(at, ask) {
-  if (!at.stream) at.skip('the Gemini CLI only asks for streams');
+  if (!at.stream) at.skip('the Gemini CLI requests only streams');
   const config = new Config({
     sessionId: String(at.id),
     targetDir: folder,

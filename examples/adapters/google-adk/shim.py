@@ -1,4 +1,4 @@
-"""google-adk: its `Gemini` model, below the agent that would run the tools."""
+"""google-adk: its `Gemini` model, without the agent that would run the tools."""
 
 from google.adk.models import Gemini, LlmRequest
 from google.genai import types
@@ -11,7 +11,7 @@ VERSION_OF = "google-adk"
 async def replay(at):
     streamed = False
     async for answer in _ask(at, [types.UserContent(at.prompt)]):
-        # A fragment has new text; the response behind the fragments repeats all of it.
+        # A fragment has new text; the response after the fragments repeats all of it.
         facts = [
             fact
             for fact in _facts(answer)

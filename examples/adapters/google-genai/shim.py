@@ -1,4 +1,4 @@
-"""google-genai, as its own users call it: `generate_content(_stream)`, and a chat for two turns."""
+"""google-genai, called as by its users: `generate_content(_stream)`, and a chat for two turns."""
 
 from google import genai
 from google.genai import types
@@ -9,7 +9,7 @@ VERSION_OF = "google-genai"
 
 
 def replay(at):
-    client = _client(at)  # kept: a client that is collected closes its connection
+    client = _client(at)  # the reference keeps it open: a collected client closes its connection
     asked = {"model": at.model, "contents": at.prompt, "config": _config(at)}
     answers = (
         client.models.generate_content_stream(**asked)

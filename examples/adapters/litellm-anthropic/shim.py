@@ -1,16 +1,16 @@
-"""litellm's Anthropic door, `anthropic.messages.acreate`: Anthropic's events from Gemini."""
+"""litellm's Anthropic interface, `anthropic.messages.acreate`: Anthropic's events from Gemini."""
 
 import json
 import os
 
-os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else it asks the network for prices
+os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else it downloads prices
 
 import litellm
 
 from harness.facts import Call, Error, Finish, Text, Thought, Usage
 
 VERSION_OF = "litellm"
-PROVIDERS = ("gemini-api", "vertex-ai")  # of others it asks again and again
+PROVIDERS = ("gemini-api", "vertex-ai")  # with others it retries repeatedly
 litellm.suppress_debug_info = True
 DELTAS = {"text": "text", "thinking": "thinking", "signature": "signature", "partial_json": "json"}
 
@@ -34,8 +34,8 @@ async def converse(at):
         if block["type"] == "tool_use" and text:
             try:
                 block["input"] = json.loads(text)
-            except ValueError:  # the first turn says that calls were merged
-                at.skip("the arguments of a call are no JSON")
+            except ValueError:  # the first turn reports that calls were merged
+                at.skip("the arguments of a call are not JSON")
     results = [
         {
             "type": "tool_result",
@@ -53,7 +53,7 @@ async def converse(at):
 
 async def _ask(at, messages):
     if not at.stream:
-        at.skip("this shim asks for streams")
+        at.skip("this shim reads only streams")
     tools = [
         {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
         for tool in at.tools
@@ -65,7 +65,7 @@ async def _ask(at, messages):
         messages=messages,
         max_tokens=4096,
         thinking={"type": "enabled", "budget_tokens": 1024},
-        drop_params=True,  # of models that don't think
+        drop_params=True,  # for models without thoughts
         stream=True,
         **({"tools": tools} if tools else {}),
     )

@@ -1,16 +1,16 @@
-"""litellm's `completion`, as an application calls it: OpenAI's chunks."""
+"""litellm's `completion`, called as by an application: OpenAI's chunks."""
 
 import json
 import os
 
-os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else it asks the network for prices
+os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else it downloads prices
 
 import litellm
 
 from harness.facts import Call, Finish, Text, Thought, Usage
 
 VERSION_OF = "litellm"
-PROVIDERS = ("gemini-api", "vertex-ai")  # of others it asks again and again
+PROVIDERS = ("gemini-api", "vertex-ai")  # with others it retries repeatedly
 litellm.suppress_debug_info = True
 
 
@@ -56,7 +56,7 @@ def _ask(at, messages):
         messages=messages,
         tools=tools or None,
         reasoning_effort="low",
-        drop_params=True,  # of models that don't reason
+        drop_params=True,  # for models without thoughts
         num_retries=0,
         **({"stream": True, "stream_options": {"include_usage": True}} if at.stream else {}),
     )

@@ -1,8 +1,8 @@
 """llm-gemini, the Gemini plugin of Simon Willison's `llm`.
 
-Its address is fixed, and it asks without ``alt=sse``, to which Google answers with a JSON array.
-So its HTTP client, httpx, is led to the recording, and the recorded events become elements of an
-array.
+Its URL is fixed, and it sends no ``alt=sse``, so Google answers with a JSON array. Therefore the
+shim redirects its HTTP client, httpx, to the recording, and the recorded events become elements of
+an array.
 """
 
 import httpx
@@ -60,7 +60,7 @@ def converse(at):
 
 def _conversation(at):
     if not at.stream:
-        at.skip("llm-gemini only asks for streams")
+        at.skip("llm-gemini requests only streams")
 
     def send(transport, request):
         target = httpx.URL(f"{at.base_url}{request.url.path}?alt=sse")
@@ -76,7 +76,7 @@ def _conversation(at):
 
 
 class _Array(httpx.SyncByteStream):
-    """The recorded events, and an error beside them, as elements of one JSON array."""
+    """The recorded events, and an error among them, as elements of one JSON array."""
 
     def __init__(self, stream):
         self.stream, self.close = stream, stream.close
@@ -85,7 +85,7 @@ class _Array(httpx.SyncByteStream):
         pieces, line, mark, inside = iter(self.stream), b"", b"[", False
         for data in pieces:
             if mark == b"[" and not line and data.startswith(b"["):
-                yield data  # an array already
+                yield data  # it is already an array
                 yield from pieces
                 return
             *lines, line = (line + data).split(b"\n")

@@ -15,7 +15,7 @@ VERSION_OF = "pydantic-ai-slim"
 async def replay(at):
     given = 0
     async for event, response in _ask(at, [ModelRequest([UserPromptPart(at.prompt)])]):
-        ended = event is response  # until then a call whose arguments are a text is streaming
+        ended = event is response  # before the end, a call whose arguments are text is incomplete
         calls = [_call(part) for part in response.parts if part.part_kind == "tool-call"]
         calls = [call for call in calls if ended or isinstance(call.arguments, dict)]
         facts = [*_texts(event), *calls[given:], *(_end(response) if ended else ())]

@@ -118,7 +118,7 @@ WRONG = {
     'digraph x { a [type=codergen, prompt=p, model="gemini:m", max_turns=0] }': "1: max_turns is '0'; it must be a number from 1",
     "digraph x { a [type=exit] }": "1: the pipeline has 0 nodes of the type start; it needs one",
     "digraph x {\n a [type=start]\n}": "2: no path leads from a to an exit",
-    "digraph x { a [type=start] b [type=exit] a -> b a -> c }": "1: a has two outgoing edges; it may have one",
+    "digraph x { a [type=start] b [type=exit] a -> b a -> c }": "1: a has two outgoing edges; a node may have one",
     "digraph x { a [type=start] b [type=exit] c [type=exit] a -> b }": "1: no path leads from start to c",
     'digraph x { a [type=start] b [type=codergen, model="g:m", prompt="{{.c_output}}"] c [type=exit] a -> b -> c }': (
         "1: the prompt of b has c_output, which has no value yet; known are seed"
