@@ -1,6 +1,6 @@
 """Reports: turns the results of a run into files, as a mapping from file name to text.
 
-A report is made from the results alone, without clock, host, path or environment: the same results
+A report is made only from the results, without clock, host, path or environment: the same results
 give the same bytes in any order. A page opens from disk without a network, and its verdicts can be
 read without a script.
 """
@@ -42,8 +42,8 @@ def render(run: Run, baseline: Run | None = None) -> dict[str, str]:
     """All files of a report: ``index.html``, one page per provider, ``results.json``,
     ``junit.xml``, ``summary.md`` and the badges.
 
-    With a ``baseline`` the index also lists the changes since. Raises `ReportError` for a result
-    with a name that the header does not list.
+    With a ``baseline`` the index also lists the changes since that run. Raises `ReportError` for a
+    result with a name that the header does not list.
     """
     document = pack(run)
     run = unpack(document)  # a report of results.json must have the same bytes

@@ -19,7 +19,7 @@ from .aspect_counts import command_of
 from .layout import ReportError
 
 _ERROR: Final = "error"
-"""The verdict of a cell that could not be judged; it stands in the place of an aspect too."""
+"""The verdict of a cell that could not be judged, also used as the name of an aspect."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class AspectChange:
 
     @property
     def sentence(self) -> str:
-        """The change in words, with the reason for the present verdict."""
+        """The change in words, with the reason for the new verdict."""
         before, after = (verdict.replace("_", " ") for verdict in (self.before, self.after))
         note = self.cell.error if self.aspect == _ERROR else self.cell.notes.get(self.aspect, "")
         words = f"{self.aspect.replace('_', ' ')}: {before} → {after}"
@@ -43,7 +43,7 @@ class AspectChange:
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """One adapter in two runs. ``new``: the number of cells that the baseline does not have;
-    ``left_out``: of those that it alone has.
+    ``left_out``: the number of cells that only the baseline has.
     """
 
     base: AdapterResults
@@ -130,7 +130,7 @@ def _cells(adapter: AdapterResults) -> Mapping[tuple[str, str, int], AspectCell]
 
 def _changes(before: AspectCell, after: AspectCell) -> Iterator[AspectChange]:
     """The aspects that are red in one of two cells. If one of the cells could not be judged, only
-    that counts.
+    the errors are compared.
     """
     if before.error or after.error:
         verdicts = [_ERROR if cell.error else "judged" for cell in (before, after)]

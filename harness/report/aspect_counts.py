@@ -22,7 +22,7 @@ BLOCKS: Final = {
 }
 """The sections of cells, with their titles."""
 BLOCK_MEANINGS: Final = {
-    "documented": "Answers as the public documentation of the wire describes them.",
+    "documented": "Answers in the form of the public documentation of the wire.",
     "variant": (
         "Answers in forms that some servers send and the documentation does not describe. An"
         " adapter may refuse them, so a loss here is shown but is never red."
@@ -30,18 +30,18 @@ BLOCK_MEANINGS: Final = {
     "second_turn": (
         "The request that the adapter sends after the answer, with the results of its calls."
     ),
-    "second_turn_of_variants": "The request after such a variant. A loss is never red.",
+    "second_turn_of_variants": "The request after a variant. A loss is never red.",
 }
 _NUMBERED: Final = re.compile(r"\b(event|fact) [0-9]+|( is )[a-z]+ .*?(?=; expected )", re.DOTALL)
 VERDICTS: Final = ("kept", "lost", "wrong", "raised", "not_carried", "not_asked")
 """The verdicts of an aspect, in the order of columns."""
 MEANINGS: Final = {
-    "kept": "The adapter gives it as the wire does.",
-    "lost": "The wire has it, and the adapter does not give it.",
+    "kept": "The adapter gives the same fact as the wire.",
+    "lost": "The wire has the fact, and the adapter does not give it.",
     "wrong": "The adapter gives something different from the wire.",
-    "raised": "The adapter reports an error where the wire has none.",
-    "not_carried": "It is lost, and the loss is declared.",
-    "not_asked": "The adapter could not be asked for it.",
+    "raised": "The adapter reports an error, and the wire has none.",
+    "not_carried": "The fact is lost, and the loss is declared.",
+    "not_asked": "The adapter could not be asked for the fact.",
 }
 NEEDLESS_ERROR: Final = "needless_error"
 _VERDICTS_OF_CELLS: Final = ("passed", "failed", "error", "skipped")

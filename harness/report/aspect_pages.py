@@ -41,7 +41,7 @@ from .text import slug
 
 PAGE: Final = "index.html"
 JSON: Final = "judge.json"
-"""The file names of a report: the page, and the results in it."""
+"""The file names of a report: the page, and its results."""
 MOST_CELLS: Final = 400
 """Cells of one loss that are listed."""
 MOST_WITH_EVIDENCE: Final = 3
@@ -134,7 +134,7 @@ def page_values(results: JudgeResults) -> dict[str, Any]:
 
 def merge_results(documents: Sequence[JudgeResults]) -> JudgeResults:
     """All adapters of several documents, in the order of their names. If two have the same name,
-    target and version, the later one counts.
+    target and version, the later one is used.
     """
     adapters: dict[tuple[str, str, str], AdapterResults] = {}
     skipped: dict[Unjudged, None] = {}

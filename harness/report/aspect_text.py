@@ -29,7 +29,7 @@ LONGEST: Final = 600
 
 def results_text(adapter: AdapterResults, *, with_losses: bool = True) -> str:
     """The matrices of an adapter, then each loss with its evidence and a command. The losses in
-    variants are counted only.
+    variants are only counted.
     """
     lines = [title_of(adapter)]
     for block, cells in adapter.sections.items():
@@ -113,7 +113,7 @@ def _places(cells: Sequence[AspectCell]) -> list[str]:
 
 
 def _line(side: Side) -> str:
-    """The line to look at, else the last one."""
+    """The marked line, else the last line."""
     if not side.lines:
         return "nothing"
     at = len(side.lines) - 1 if side.first is None else side.first - side.start

@@ -34,7 +34,7 @@ MAX_TEXT: Final = 1000
 MAX_CASE: Final = 8_000
 """The maximum length of the small case for a broken law on a page."""
 MAX_WITH_LAYERS: Final = 200
-"""The number of cells with findings on a page whose layers are shown; of the others only the
+"""The number of cells with findings on a page whose layers are shown; of the other cells only the
 findings are shown.
 """
 DIGEST: Final = 8
@@ -104,7 +104,7 @@ def _origin(origin: Origin) -> list[tuple[str, str]]:
 
 
 def _stream(result: CaseResult) -> list[Any]:
-    """The beginning of a stream, its digest and reads, and an object with all that is unusual: a
+    """The beginning of a stream, its digest and reads, and an object with its unusual properties: a
     usual stream is complete, has status 200 and no request.
     """
     wire = printable_lines(result.wire.rstrip())
@@ -140,7 +140,7 @@ def _transfer(stream: Stream) -> tuple[str, list[Any], dict[str, Any]]:
 
 
 def _read(read: Read) -> list[Any]:
-    """Time, size, number of reads and the thing that it ends inside of, without usual ends."""
+    """Time, size, number of reads, the unit that is cut; trailing defaults are left out."""
     at = int(read.at_ms) if read.at_ms is not None and read.at_ms == int(read.at_ms) else read.at_ms
     row = [at, read.size, read.number, read.inside]
     while row[-1] in (1, "") and len(row) > 2:

@@ -22,7 +22,7 @@ _NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]*")
 
 
 class ReportError(ValueError):
-    """Results that use a name which the header does not list."""
+    """The results use a name that the header does not list."""
 
 
 @dataclass(frozen=True, slots=True)

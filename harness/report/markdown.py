@@ -16,8 +16,8 @@ from .pages import Names
 from .tally import Tally, by_pair, column, describe_origins, headline, tally
 
 MAX_LISTED: Final = 40
-"""The maximum number of cells in a list: the summary of a CI step may have 1 MiB, and people should
-read it.
+"""The maximum number of cells in a list: the summary of a CI step may have 1 MiB, and must be short
+enough to read.
 """
 
 _SPECIAL: Final = re.compile(r"([\\`*_{}\[\]()<>#+!|~@$&-])")

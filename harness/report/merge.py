@@ -1,5 +1,5 @@
-"""Merges several runs into one. The order of the runs does not matter, and neither do repeated
-runs.
+"""Merges several runs into one. The order of the runs does not matter. A repeated run
+has no effect.
 """
 
 from __future__ import annotations

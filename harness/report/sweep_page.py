@@ -20,13 +20,13 @@ MOST_REASONS: Final = 50
 TITLES: Final = {
     "failed": (
         "Lost, wrong or raised",
-        "The wire has it, and the adapter gives it differently or not at all.",
+        "The wire has the fact, and the adapter gives it differently or not at all.",
     ),
     "error": ("Not judged", "The row or the adapter gave nothing that can be judged."),
     "variant": (
         "Variants",
-        "Answers in forms that the public documentation does not describe. A loss here makes"
-        " nothing red.",
+        "Answers in forms that the public documentation does not describe. A loss here is"
+        " never red.",
     ),
     "skipped": ("Skipped", "Nothing was compared."),
     "passed": ("Notes", "Sentences about rows that passed."),

@@ -20,7 +20,7 @@ ORIGINS: Final[dict[OriginKind | None, str]] = {
     None: "of unknown origin",
 }
 IN_PART: Final = "in part"
-"""The word for a feature, never for a cell, that is carried in some cells only."""
+"""The word for a feature that is carried in some cells only; it is never used for a cell."""
 _PLACE: Final = re.compile(r":\d+: ")
 RECORD_HINT: Final = "`harness record` records streams from a live provider."
 
@@ -138,7 +138,8 @@ def verdict_of(result: CaseResult, feature: str) -> Verdict:
 
 def by_feature(results: Iterable[CaseResult]) -> dict[str, list[Verdict]]:
     """The verdicts on each feature. A cell with several features has one verdict for each. A cell
-    for which an adapter that states its facts could not be asked counts only beside no others.
+    for which an adapter that reports its facts could not be asked counts only if there are no other
+    cells.
     """
     features: dict[str, list[Verdict]] = {}
     unasked: dict[str, list[Verdict]] = {}
@@ -189,7 +190,7 @@ def headline(
     unread: Sequence[str] = (),
 ) -> list[str]:
     """A few sentences about a run: the specs that could not be read (``unread`` are their errors),
-    the result, and the pair of provider and column to look at first.
+    the result, and the most urgent pair of provider and column.
     """
     if unread:
         specs = {_PLACE.split(problem, maxsplit=1)[0] for problem in unread}

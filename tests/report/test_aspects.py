@@ -51,7 +51,10 @@ def test_text_and_page_count_a_needless_error_once() -> None:
     assert "4 findings, documented wire:" in results_text(adapter)
     page = Page(aspects_page(JudgeResults((adapter,))))
     assert "on the documented wire. It has 4 findings there." in page.text
-    assert "finish 0 findings In 1 cell it is missing because of a needless error." in page.text
+    assert (
+        "finish 0 findings In 1 cell the aspect is missing because of a needless error."
+        in page.text
+    )
     links = {attributes["href"] for tag, attributes in page.tags if tag == "a"}
     assert {link[1:] for link in links if link.startswith("#")} <= set(page.ids)
 

@@ -323,7 +323,7 @@ def test_a_loss_that_does_not_concern_a_feature_leaves_it_carried() -> None:
 def test_declared_losses_are_listed_also_if_there_are_none() -> None:
     text = Page(pages(result(), result(adapter="unified-llm"))["index.html"]).text
     assert (
-        "unified-llm None is declared. anthropic grounding Search results and their supports."
+        "unified-llm No loss is declared. anthropic grounding Search results and their supports."
         in text
     )
 

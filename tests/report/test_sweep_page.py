@@ -71,6 +71,6 @@ def test_changes_against_a_baseline_have_a_table() -> None:
     settings = Settings(SETTINGS.adapter, Target("old:replay", "old", "1"))
     changed = row(1, worse=("text",), better=("usage",), against="old 1")
     page = sweep_page(Summary.of([changed]), settings, [])
-    assert "Compared with old 1: only what that keeps" in page
+    assert "Compared with old 1: only aspects that it keeps" in page
     assert '<th scope="row">text</th><td><i class="failed">1</i></td><td>0</td>' in page
     assert '<th scope="row">usage</th><td>0</td><td>1</td>' in page

@@ -1,5 +1,5 @@
-{# Compares with a results.json that the reader chooses from disk; the file is sent nowhere. The rules are those of compare.py, except that the
-   page compares only the number of findings and the first layer. A cell is gone if it is not on this page. -#}
+{# Compares with a results.json that the reader chooses from disk; the script does not send the file. The rules are those of compare.py,
+   except that the page compares only the number of findings and the first layer. A cell is gone if it is not on this page. -#}
 const STEPS = {{ STEPS|tojson }}, KINDS = Object.fromEntries({{ KIND_WORDS|tojson }});
 const stemmed = ({ spec, case: name }) => slug(`${spec.replace(/\.yaml$/, "").slice(spec.startsWith(`${data.provider}/`) ? data.provider.length + 1 : 0)}.${name}`);
 const digestOf = (known) => typeof known === "string" ? known : known.digest ?? "";
@@ -7,7 +7,7 @@ const short = (digest) => `${digest ?? ""}`.slice(0, {{ DIGEST }});
 
 function changes(base) {
   const before = new Map(), byKind = Object.fromEntries(Object.keys(KINDS).map((kind) => [kind, []]));
-  if (!base.footer || base.footer.results !== base.results.length) throw new Error("it is incomplete");
+  if (!base.footer || base.footer.results !== base.results.length) throw new Error("the file is incomplete");
   for (const row of base.results) {
     const anchor = `${stemmed(base.cases[row.case])}.${slug(row.adapter || row.layer || "payloads")}`;
     const stream = base.streams[row.stream], streams = [...stream.before ?? [], stream.how ?? {}].map((turn) => short(turn.digest));

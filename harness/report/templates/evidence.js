@@ -101,7 +101,7 @@ function layers(cell, about) {
   if (cell.layers[0][0] === "prompt") return part("Prompt and request", "", grid);
   if (about) return part("Layers", about, grid);
   const title = cell.first ? `First difference: ${cell.first}` : "Layers";
-  return part(title, only ? "each layer around the first difference, and the items it was made from" : "no item is marked, because the expectation has no fixed positions", grid);
+  return part(title, only ? "each layer around the first difference, and the items from which it was made" : "no item is marked, because the expectation has no fixed positions", grid);
 }
 
 function sides(expected, got) {
@@ -143,7 +143,7 @@ function panel(link) {
   const [place] = data.cases[article.case.place];
   const known = article.case.known[cellsOf(article).indexOf(link)];
   const cell = typeof known === "string" ? { digest: known } : { ...known };
-  // The output of a cell that holds is shown beside the beginning of its stream
+  // If the expectation of a cell holds, its output is shown beside the beginning of its stream
   const output = !cell.total && cell.layers?.length === 1 ? cell.layers : [];
   if (output.length) delete cell.layers;
   const [made, exchange, wire, digest, reads, unusual] = data.streams[place];
@@ -162,7 +162,7 @@ function panel(link) {
   if (cell.layers?.length) box.append(layers(cell));
   const whole = !cell.layers?.length && !cell.total && stream.events ? [["frames", wire.split("\n").filter(Boolean)], ["events", stream.events[0], 0, stream.events[1]]] : [];
   if (whole.length) box.append(layers({ layers: [...whole, ...output] }, "the beginning of each layer"));
-  if (cell.without) box.append(make("p", "To keep this page small, it has the layers of its first cells only. results.json has the layers of this cell too.", "note"));
+  if (cell.without) box.append(make("p", "To keep this page small, it has only the layers of its first cells. results.json also has the layers of this cell.", "note"));
   const before = (stream.before ?? []).map(([digest, reads, unusual]) => ({ status: 200, end: "complete", digest, reads, ...unusual }));
   const turns = [...before, stream], titleOf = (title, turn) => before.length ? `Turn ${turn + 1}: ${title.toLowerCase()}` : title;
   turns.forEach((current, turn) => { if (current.reads.length) box.append(timeline(current, titleOf("Reads of the stream", turn))); });

@@ -15,7 +15,7 @@ const link = (target, words, name) => {
   return element;
 };
 
-// Ages, which the page itself has only if a day was given
+// Ages; the page itself has them only if a day was given
 for (const time of find("time")) {
   const days = Math.floor((Date.now() - Date.parse(time.textContent)) / 86400000);
   if (!(days >= 0) || /^ \(/.test(time.nextSibling?.data ?? "")) continue;
