@@ -150,8 +150,8 @@ merged.
 
 
 class Stream(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """How an answer came: ``size`` bytes in ``reads_total`` network reads, and the first half of
-    the SHA-256 of its bytes.
+    """The transfer of an answer: ``size`` bytes in ``reads_total`` network reads, and the first
+    half of the SHA-256 of its bytes.
 
     ``inside_total`` reads end inside a message or a character; merged ``reads`` show
     fewer of them. ``events``: the first of ``events_total`` events, a line each.
@@ -170,7 +170,7 @@ class Stream(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
 
 class LayerView(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """Some items of one layer, one line each, beginning with item ``start`` of ``total``. ``first``
-    is the item to look at, or None.
+    is the marked item, or None.
     """
 
     layer: Literal["frames", "events", "payloads", "prompt", "requests", "facts"]

@@ -90,10 +90,12 @@ class _Closed(BaseModel):
 
 
 class KnownFailing(_Closed):
-    """Why a cell is known to fail. The case still runs; when it passes, the mark is an error."""
+    """The reason why a cell is known to fail. The case still runs; if it passes, the mark is an
+    error.
+    """
 
-    reason: Sentence = Field(description="What is wrong, in a sentence.")
-    link: Link = Field(description="Where it is tracked or explained.")
+    reason: Sentence = Field(description="The fault, in a sentence.")
+    link: Link = Field(description="A link to the place where the failure is tracked or explained.")
     expires: Annotated[
         date | None,
         BeforeValidator(_day),
@@ -106,7 +108,7 @@ class Outcome(_Closed):
     """The result of one call of the previous answer, or its error."""
 
     result: Any = Field(default=None, description="The result of the tool, any JSON value.")
-    error: Any = Field(default=None, description="The error, where there is no result.")
+    error: Any = Field(default=None, description="The error, if there is no result.")
 
 
 class Turn(_Closed):
@@ -135,7 +137,7 @@ class Case(_Closed):
     case: Annotated[str, Field(pattern=_NAME)] = Field(
         description="The name: lower-case words joined by '-', unique in the file."
     )
-    requirement: Sentence = Field(description="What must hold, in a sentence.")
+    requirement: Sentence = Field(description="The rule that must hold, in a sentence.")
     features: Names = Field(description="Ids of the features that the case shows.")
     level: Literal["must", "should"] = Field(
         default="must", description="A failed `should` is a warning."
@@ -150,13 +152,16 @@ class Case(_Closed):
     ] = Field(
         default="",
         description=(
-            "The recording: a file below the cassettes folder, without .yaml. Every case has one"
-            " but a request case."
+            "The recording: a file below the cassettes folder, without .yaml. Every case except a"
+            " request case has one."
         ),
     )
     exchange: Annotated[int, Field(ge=1)] = Field(
         default=1,
-        description="Which exchange of the recording, from 1; of a conversation, the first.",
+        description=(
+            "The number of the exchange in the recording, from 1; for a conversation, its first"
+            " exchange."
+        ),
     )
     prompt: dict[str, Any] = Field(
         default={}, description="A request case: for each dialect, its own prompt."
@@ -164,7 +169,8 @@ class Case(_Closed):
     turns: Annotated[tuple[Turn, ...], Field(strict=False)] = Field(
         default=(),
         description=(
-            "A conversation case: one turn for each exchange of the recording, from `exchange` on."
+            "A conversation case: one turn for each exchange of the recording, beginning with"
+            " `exchange`."
         ),
     )
     remembers: Annotated[int, Field(ge=1)] = Field(
@@ -185,7 +191,7 @@ class Case(_Closed):
         )
     )
     options: dict[str, dict[str, Any]] = Field(
-        default={}, description="For a dialect, the options that go with its prompt."
+        default={}, description="For a dialect, the options of its prompt."
     )
     provider: Annotated[str | None, BeforeValidator(_given), WithJsonSchema({"type": "string"})] = (
         Field(
@@ -200,7 +206,7 @@ class Case(_Closed):
         bool | None, BeforeValidator(_given), WithJsonSchema({"type": "boolean"})
     ] = Field(
         default=None,
-        description="Find <tool_code> in the text, or leave it, whatever the provider.",
+        description="Whether <tool_code> in a text is a call, for every provider.",
     )
     context: dict[str, Any] = Field(
         default={},
@@ -212,9 +218,10 @@ class Case(_Closed):
     expect: dict[str, Any] = Field(
         min_length=1,
         description=(
-            "The expectation for each of `frames`, `events` and the dialects. An empty one is not"
-            " run; --harness-accept fills it. Of a request: {request: …}, {request: …, warnings:"
-            " […]} or {error: …}; of a conversation one such item a turn, or `recorded`."
+            "The expectation for each of `frames`, `events` and the dialects. An empty expectation"
+            " is not run; --harness-accept fills it. For a request: {request: …}, {request: …,"
+            " warnings: […]} or {error: …}; for a conversation one such item for each turn, or"
+            " `recorded`."
         ),
     )
     not_carried: dict[str, Names] = Field(
@@ -225,7 +232,7 @@ class Case(_Closed):
         ),
     )
     known_failing: dict[str, KnownFailing] = Field(
-        default={}, description="For a key of `expect`, why it is known to fail."
+        default={}, description="For a key of `expect`, the reason why it is known to fail."
     )
     reviewed: Annotated[
         Literal["no"] | None, BeforeValidator(_given), WithJsonSchema({"const": "no"})
@@ -283,18 +290,19 @@ class Feature(_Closed):
     id: Annotated[str, Field(pattern=_DOTTED)] = Field(description="<group>.<name>, lower-case.")
     title: Sentence = Field(description="The name of the feature in the report.")
     meaning: Sentence = Field(description="A sentence that describes a client with this feature.")
-    link: Link = Field(description="Public documentation of it.")
+    link: Link = Field(description="Public documentation of the feature.")
     aspects: Annotated[tuple[Aspect, ...] | None, Field(strict=False)] = Field(
         None,
         description=(
-            "The aspects by which an adapter that states its facts is judged in cases of this"
-            " feature; without the key all of them, with an empty list none."
+            "The aspects by which an adapter that reports its facts is judged in cases of this"
+            " feature; without the key all aspects, with an empty list none."
         ),
     )
     losses: Annotated[tuple[str, ...], Field(strict=False)] = Field(
         (),
         description=(
-            "The declared losses that concern it. A feature whose case has another loss is carried."
+            "The declared losses that concern the feature. A feature whose case has another loss"
+            " is carried."
         ),
     )
 

@@ -313,7 +313,7 @@ OPERATORS: Final = {
         refusal="the whole text must match the pattern",
     ),
     "$same": Operator(
-        "A name: the value is equal wherever the name is used in this expectation.",
+        "A name: the value is equal at every use of the name in this expectation.",
         lambda argument, actual, bindings: (
             bindings.loose or same_json(bindings.bound.setdefault(argument, actual), actual)
         ),
@@ -321,14 +321,14 @@ OPERATORS: Final = {
         lambda argument: isinstance(argument, str) and argument != "",
     ),
     "$json": Operator(
-        "A string that is JSON and matches this.",
+        "A string whose JSON value matches.",
         _json,
         refusal="a string that is JSON was expected",
         holds_expectations=True,
     ),
     "$contains": Operator(
-        "A part of a string; items of a list in this order, with or without others between; keys of"
-        " a mapping, among others.",
+        "A part of a string; items of a list in this order, with or without other items between;"
+        " keys of a mapping, also with other keys.",
         _contains,
         "a string, a list or a mapping of keys, with operators inside",
         lambda argument: isinstance(argument, str | list | dict) and not operator_of(argument),
