@@ -31,7 +31,7 @@ _WBITS: Final = 47  # zlib detects gzip or zlib from the first bytes
 
 
 class _TooLong(zlib.error):
-    """The data expands to too much."""
+    """The data expands beyond a limit."""
 
 
 class Unpacker:
@@ -48,7 +48,7 @@ class Unpacker:
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         """The decompressed bytes, in pieces; raises zlib.error for broken data and for data that
-        expands to too much.
+        expands beyond a limit.
         """
         if self._waiting and data:
             self._waiting = False
@@ -77,8 +77,8 @@ class Unpacker:
     def _unpack_bytewise(self, rest: bytes, given: int) -> Iterator[bytes]:
         """Unpack damaged data again, byte by byte, without the first ``given`` bytes of output.
 
-        zlib keeps back the output of the call that meets the fault, and the size of that call
-        depends on the cuts between reads. The output of single bytes does not depend on them.
+        zlib does not return the output of the call that reaches the fault, and the size of that
+        call depends on the cuts between reads. The output of single bytes does not depend on them.
         """
         for place in range(len(rest)):
             for piece in self._unpack(rest[place : place + 1]):
@@ -89,7 +89,7 @@ class Unpacker:
     def _unpack(self, rest: bytes) -> Iterator[bytes]:
         more = True
         while more:
-            if self._stream.eof:  # gzip may be several members in a row
+            if self._stream.eof:  # a gzip body may have several members
                 self._stream = zlib.decompressobj(wbits=_WBITS)
             piece = self._stream.decompress(rest, _OUTPUT)
             self.size += len(piece)
@@ -115,7 +115,7 @@ def unpack(body: bytes, coding: str | None) -> bytes:
 
 
 def unpack_before_fault(body: bytes, coding: str | None) -> tuple[bytes, str]:
-    """A whole body, decompressed as far as possible, and the reason why not further; the reason is
+    """A whole body, decompressed as far as possible, and the fault that stopped it; the fault is
     empty for a complete body.
     """
     unpacker, pieces = Unpacker(coding), []

@@ -1,9 +1,9 @@
 """Canonical events: the facts of a Gemini stream, independent of provider and spelling.
 
 Normalizers (`harness.providers`) make them, translators (`harness.dialects`) read them. An event is
-one fact of the wire, in wire order. Nothing is merged and nothing is left out: facts of no other
-kind become an `Unknown`. Within one frame the order is start, metadata, usage, parts, annotations,
-finish, so that a reader of content already knows the model and the counts so far.
+one fact of the wire, in wire order. Nothing is merged and nothing is left out: facts that fit no
+other kind become an `Unknown`. Within one frame the order is start, metadata, usage, parts,
+annotations, finish, so that a reader of content already knows the model and the counts so far.
 
 Events are msgspec structs, because frame → event → payload is the hot path. ``msgspec.to_builtins``
 gives the ``{"kind": …}`` form of ``harness.replay(layer="events")``, which leaves out fields that
@@ -35,15 +35,15 @@ INTERRUPTED: Final = frozenset({"cut", "reset", "aborted"})
 
 
 class Event(Struct, tag_field="kind", omit_defaults=True, gc=False):
-    """The base of all kinds. ``candidate``, where a kind has it, is the index of the candidate; 0
-    is the answer.
+    """The base of all kinds. ``candidate``, if a kind has it, is the index of the candidate; 0 is
+    the answer.
     """
 
 
 class Start(Event, tag="start"):
-    """The stream begins. ``model`` and ``id`` are the wire's; if it has none, the requested model,
-    and None. ``implied``: the wire normally begins with a message of its own, but that message did
-    not come.
+    """The stream begins. ``model`` and ``id`` are the wire's; if it has none, they are the
+    requested model and None. ``implied``: the wire normally begins with a start message, but that
+    message is missing.
     """
 
     model: str | None = None
@@ -69,7 +69,7 @@ class Text(Event, tag="text"):
 
     ``role`` is None for the assistant, ``""`` for the model under another name or without a name,
     else the wire's word. Text of any other role (``system``) is not part of the answer.
-    ``refusal``: the model declines to answer, in a field of the wire's own.
+    ``refusal``: the model declines to answer, in a separate field of the wire.
     """
 
     text: str
@@ -81,7 +81,7 @@ class Text(Event, tag="text"):
 
 class Reasoning(Event, tag="reasoning"):
     """A piece of a thought summary. ``redacted``: ``signature`` holds a thought that only the
-    provider can read. ``id``: the wire's, of an item that the next request must repeat.
+    provider can read. ``id``: the wire's id of an item that the next request must repeat.
     """
 
     text: str
@@ -104,7 +104,7 @@ class CallStart(Event, tag="call_start"):
 
 
 class CallPiece(Event, tag="call_piece"):
-    """A piece of the arguments of call ``call``, where the wire streams them.
+    """A piece of the arguments of call ``call``, if the wire streams them.
 
     ``path`` is an RFC 9535 JSON path; ``value`` a string piece, number, boolean or None; ``more``:
     the value continues in a later piece. A piece without a value, with which the wire opens a new
@@ -134,8 +134,8 @@ class CallEnd(Event, tag="call_end"):
 
 
 class CallInvalid(Event, tag="call_invalid"):
-    """Call ``call`` is whole, and its arguments are no JSON object. ``text`` is the wire's text,
-    without the JSON text of arguments that came in pieces. It stands in the place of `CallEnd`.
+    """Call ``call`` is whole, but its arguments are not a JSON object. ``text`` is the wire's text,
+    without the JSON text of arguments that came in pieces. This event replaces `CallEnd`.
     """
 
     call: int
@@ -145,7 +145,7 @@ class CallInvalid(Event, tag="call_invalid"):
 class BlockStart(Event, tag="block_start"):
     """A step, block or item of the answer begins, on a wire that has such boundaries.
 
-    ``type`` is the wire's word for it, ``index`` and ``id`` the wire's, ``raw`` the wire's message.
+    ``type``, ``index`` and ``id`` are the wire's; ``raw`` is the wire's message.
     The block of a call begins before its `CallStart`.
     """
 
@@ -184,11 +184,11 @@ class NamelessCall(Event, tag="nameless_call"):
 
 
 class ToolResult(Event, tag="tool_result"):
-    """The result of a tool that ran on the other side. ``response`` as on the wire; ``error``: the
-    message of a failed one.
+    """The result of a tool that the provider ran. ``response`` as on the wire; ``error``: the
+    message of a failed tool.
 
-    ``status``: the wire's word for success or failure, ``""`` where it is missing, None on a wire
-    that has no such word. ``raw``: other fields of the result.
+    ``status``: the wire's word for success or failure, ``""`` if it is missing, None on a wire that
+    has no such word. ``raw``: other fields of the result.
     """
 
     id: str | None = None
@@ -234,7 +234,7 @@ class CodeResult(Event, tag="code_result"):
 
 class ServerCall(Event, tag="server_call"):
     """A call of a built-in tool that the server makes and answers; ``raw`` is the wire's part.
-    ``id``, ``name`` and ``arguments`` where the wire has them.
+    ``id``, ``name`` and ``arguments`` if the wire has them.
     """
 
     raw: dict[str, Json]
@@ -246,7 +246,7 @@ class ServerCall(Event, tag="server_call"):
 
 
 class ServerResult(Event, tag="server_result"):
-    """The answer to a `ServerCall`, with the ``id`` of the call and its ``name`` where the wire has
+    """The answer to a `ServerCall`, with the ``id`` of the call and its ``name`` if the wire has
     them.
     """
 
@@ -308,8 +308,8 @@ class Blocked(Event, tag="blocked"):
 
 
 class Finish(Event, tag="finish"):
-    """A candidate gives its finish reason. Several may come; the last counts. ``raw`` is the wire's
-    word.
+    """A candidate gives its finish reason. If several come, the last one is used. ``raw`` is the
+    wire's word.
     """
 
     reason: FinishClass
@@ -358,7 +358,7 @@ class Unknown(Event, tag="unknown"):
     """A fact that no kind describes.
 
     ``where`` names it (``frame``; ``rest``: a last frame without an end; ``field responseFoo``;
-    ``part kind bar``). ``raw`` is all of it.
+    ``part kind bar``). ``raw`` is the whole fact.
     """
 
     where: str

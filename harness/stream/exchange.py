@@ -42,7 +42,7 @@ class Origin(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
 
 
 def first_value(headers: dict[str, list[str]], name: str) -> str | None:
-    """The first value of a header, in any case."""
+    """The first value of a header; its name may be in upper or lower case."""
     wanted = name.lower()
     for key, values in headers.items():
         if values and key.lower() == wanted:
@@ -60,7 +60,7 @@ class Request:
     body: bytes = b""
 
     def header(self, name: str) -> str | None:
-        """The first value of a header, in any case."""
+        """The first value of a header; its name may be in upper or lower case."""
         return first_value(self.headers, name)
 
 
@@ -69,7 +69,7 @@ class Exchange:
     """One request and its answer.
 
     ``reads`` are the network reads in order: milliseconds since the request was sent (None if not
-    known) and the bytes as they came, with their content encoding. ``provider``, ``generates``,
+    known) and the bytes as they arrived, with their content encoding. ``provider``, ``generates``,
     ``streamed`` and ``model`` (the requested model) are detected from URL and body when a file is
     loaded; ``streamed`` is None until then.
     """
@@ -91,7 +91,7 @@ class Exchange:
         return b"".join([data for _, data in self.reads])
 
     def header(self, name: str) -> str | None:
-        """The first value of a response header, in any case."""
+        """The first value of a response header; its name may be in upper or lower case."""
         return first_value(self.headers, name)
 
 

@@ -6,11 +6,11 @@ import gc
 from typing import Final
 
 YOUNG_OBJECTS: Final = 50_000
-"""The number of new objects after which the collector runs; Python's own number is 700."""
+"""The number of new objects after which the collector runs; Python's default is 700."""
 
 
 def collect_seldom() -> None:
-    """Let the collector of this process look at new objects seldom: a replay makes many, and hardly
-    any refer to each other in a circle.
+    """Make the collector of this process run seldom: a replay makes many objects, and hardly any of
+    them form cycles.
     """
     gc.set_threshold(YOUNG_OBJECTS)

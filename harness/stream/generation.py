@@ -4,16 +4,17 @@ A dialect turns its prompt into a `GenerateRequest`: the body of a generate requ
 API documents it (https://ai.google.dev/api/generate-content). A provider puts it into the envelope
 of its wire, or writes the body of another wire from it.
 
-For another wire, the dialect does not adapt values to generateContent. In such a body **as given**:
+For another wire, the dialect does not adapt values to generateContent. The project calls such a
+body **as given**. In it,
 
 - schemas are the JSON Schemas of the prompt (``parametersJsonSchema``, ``responseJsonSchema``);
 - a ``functionResponse`` has the tool's own value as ``response``, whatever its type, or its content
   as ``parts``; ``isError`` marks a failure;
-- each call and result has an id, also where the wire that the call came from gave none;
-  ``args`` that the wire gave and that are no JSON object are their text;
+- each call and result has an id, also if the wire of the call had none; ``args`` of the wire that
+  are not a JSON object are kept as text;
 - a part with media has its ``kind`` (image, audio, document), and ``fileName`` if it has one;
-  a text with which the model declined is marked as ``refusal``;
-- a thinking level stands for the word of the prompt, whatever the model.
+  a text in which the model declines to answer is marked as ``refusal``;
+- a thinking level is the word of the prompt, for every model.
 """
 
 from __future__ import annotations
@@ -44,8 +45,9 @@ class TranslationWarning(UserWarning):
 class GenerateRequest:
     """A generate request. ``body``: the JSON object, keys in camelCase until a provider has wrapped
     it. ``model``: None if the prompt names none. ``warnings``: the parts that were left out, each
-    with its place. ``streamed``: the prompt asks for a stream, for wires whose body says so.
-    ``options``: fields of the prompt for the body of a single wire, by the name of its provider.
+    with its place. ``streamed``: the prompt asks for a stream, for wires that have this in the
+    body. ``options``: fields of the prompt for the body of a single wire, by the name of its
+    provider.
     """
 
     body: dict[str, Any]

@@ -40,7 +40,7 @@ def finite_json(text: str) -> Any:
 
 
 def decode_object(data: bytes | str) -> dict[str, Json] | None:
-    """The object that a JSON document is; None for any other document, bytes or text."""
+    """The value of a JSON document, bytes or text, if it is an object; else None."""
     try:
         value = decode_json(data.encode() if isinstance(data, str) else data)
     except ValueError:
@@ -49,7 +49,7 @@ def decode_object(data: bytes | str) -> dict[str, Json] | None:
 
 
 def objects_in(value: Json) -> list[dict[str, Json]]:
-    """The objects of a list; none of any other value."""
+    """The objects of a list; none for any other value."""
     return [item for item in value if type(item) is dict] if type(value) is list else []
 
 
@@ -76,7 +76,7 @@ def nests_deeply(data: bytes | memoryview) -> bool:
     """
     if len(data) <= 2 * MAX_NESTING:
         return False
-    whole = cast(bytes, data.obj) if isinstance(data, memoryview) else data  # a view cannot count
+    whole = cast(bytes, data.obj) if isinstance(data, memoryview) else data  # for count()
     if whole.count(b"[") + whole.count(b"{") <= MAX_NESTING:
         return False
     depth = deepest = 0

@@ -165,7 +165,7 @@ def write_path(*steps: str | int) -> str:
 
 def readable_path(steps: Iterable[str | int | range]) -> str:
     """A path for a message, in ASCII: ``usage.total``, ``[3].delta``, ``[12..14]`` for several
-    items, ``["odd key"]`` for a key that is no plain word, ``$`` for the whole value.
+    items, ``["odd key"]`` for a key that is not a plain word, ``$`` for the whole value.
     """
     return "".join(map(_readable_step, steps)).removeprefix(".") or "$"
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
 SignedPart = Literal["empty thought", "lost part"]
-"""A part whose signature stands alone in an event model: the thought is empty, or the part itself
+"""A part of which an event model shows only the signature: the thought is empty, or the part itself
 has no place there.
 """
 

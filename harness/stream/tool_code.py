@@ -263,7 +263,7 @@ def infer_name(payload: Mapping[str, Json], tools: Iterable[Declared]) -> str | 
     """The declared tool whose schema fits a nameless object best.
 
     The score is the number of known keys less the number of unknown keys, at least 0; the first of
-    equals wins. A tool is excluded if it requires a key that the object does not have.
+    equal scores is chosen. A tool is excluded if it requires a key that the object does not have.
     """
     keys = payload.keys()
     best, best_score = None, -1

@@ -1,10 +1,10 @@
-"""Cuts the bytes of an answer into frames: each one message of the provider, with its offset in the
-body.
+"""Cuts the bytes of an answer into frames: each is one message of the provider, with its offset in
+the body.
 
 Framers are incremental: bytes may be cut anywhere, each byte is read a fixed number of times, and
-an incomplete message is kept in pieces, as it came. Nothing is dropped: text that is no message
-becomes a frame with ``raw``. `frame_by_content` chooses by the first byte: ``[`` begins a JSON
-array (`json_documents`), anything else server-sent events (`sse`).
+an incomplete message is kept in the pieces that arrived. Nothing is dropped: text that is not a
+message becomes a frame with ``raw``. `frame_by_content` chooses by the first byte: ``[`` begins a
+JSON array (`json_documents`), anything else server-sent events (`sse`).
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class _ByContent:
         self.strict = strict
         self.max_frame = max_frame
         self.skipped = 0
-        self.mark = b""  # what could be the beginning of a byte order mark
+        self.mark = b""  # bytes that may begin a byte order mark
         self.chosen: SseFramer | JsonArrayFramer | None = None
 
     def feed(self, data: bytes, at_ms: float | None = None) -> list[Frame]:

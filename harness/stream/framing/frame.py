@@ -81,7 +81,7 @@ def make_frame(
 
 
 def too_long(start: int, limit: int) -> FramingError:
-    """The fault of a message that began at ``start``."""
+    """The error for a message that begins at ``start`` and exceeds the limit."""
     return FramingError(
         f"the message at byte {start} is longer than {limit} bytes; raise the limit to read it"
     )

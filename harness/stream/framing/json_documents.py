@@ -158,8 +158,8 @@ class JsonArrayFramer:
 
 
 class DocumentFramer:
-    """The whole body as one message, for HTTP errors: their text must stay in one piece, whatever
-    it is.
+    """The whole body as one message, for HTTP errors: their text must stay in one piece, even if it
+    is not JSON.
     """
 
     def __init__(self, max_frame: int = MAX_FRAME) -> None:

@@ -1,4 +1,5 @@
-"""Frames the output of a command-line agent: JSON lines, between other output of the program.
+"""Frames the output of a command-line agent: JSON lines, perhaps between other output of the
+program.
 
 A line is a message. If a line is not JSON, the messages inside it are cut out and the rest is text.
 If the output is one JSON document over many lines (``--output-format json``), that document is the
@@ -34,7 +35,7 @@ def has_type_and_time(value: dict[str, Any]) -> bool:
 
 
 class JsonLinesFramer:
-    """One line, one message: see `harness.stream.framing.Framer`. ``is_message`` recognizes
+    """Each line is one message: see `harness.stream.framing.Framer`. ``is_message`` recognizes
     messages inside other text. A line that the strict decoder ``usual`` accepts is one message of
     the provider; the reader of the frame decodes it.
     """
@@ -197,7 +198,7 @@ class JsonLinesFramer:
             self._read(line[end:], offset + end, at_ms, frames)
 
     def _give_up(self, at_ms: float | None, frames: list[Frame]) -> None:
-        """Give the lines that looked like a document as text, each as one frame."""
+        """Emit the lines that looked like a document as text, one frame for each line."""
         (start, first), *others = self.document
         for offset, line in [(start - len(self.before), self.before + first), *others]:
             _add_text(line, offset, at_ms, frames)
@@ -218,7 +219,7 @@ class JsonLinesFramer:
         return messages
 
     def _message(self, data: bytes) -> dict[str, Any] | None:
-        """The message, if the data is one."""
+        """The message that the data is; None for any other data."""
         if not data.startswith(b"{"):
             return None
         try:

@@ -1,7 +1,7 @@
 """Frames server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html), with
 two extensions for Gemini's wire.
 
-A JSON document may stand outside an event: an error in mid-stream, a unary reply, or JSON lines. If
+A JSON document may be outside an event: an error in mid-stream, a unary reply, or JSON lines. If
 the ``data:`` lines of an event are valid JSON only one by one, each line is a message.
 """
 
@@ -133,13 +133,13 @@ class SseFramer:
         return True
 
     def _take_named(self, data: bytes, at_ms: float | None, frames: list[Frame]) -> bool:
-        """Read whole events of a name and one line of data, with LF as the line end."""
+        """Read whole events that have a name and one line of data, with LF as the line end."""
         lines, offset, taken = BytesIO(data).readlines(), self.offset, []
         if lines[2::3].count(b"\n") * 3 != len(lines) or len(data) > self.usual_size or 13 in data:
             return False
         latest = b""
         for name, line in zip(lines[::3], lines[1::3], strict=True):
-            if name != latest:  # as few are
+            if name != latest:  # rare
                 if name[:6] != b"event:":
                     return False
                 latest = name
@@ -179,14 +179,14 @@ class SseFramer:
     def _take_other(
         self, line: bytes, at_ms: float | None, offset: int, frames: list[Frame]
     ) -> None:
-        if _length(line) > self.max_frame:  # if it came in pieces, the buffer would refuse it
+        if _length(line) > self.max_frame:  # a buffered line is refused earlier
             raise too_long(offset, self.max_frame)
         if self.bare.pieces.held or not _is_field(line):
             self._end_event(at_ms, frames)
             self.bare.feed(line, at_ms, offset, frames)
 
     def _close_field(self, line: bytes, frames: list[Frame]) -> None:
-        """Read a last line without a line end: its message counts only if it is whole."""
+        """Read a last line without a line end: its message is used only if it is whole."""
         value = _field_value(line)
         if line.startswith(b"data:") and value.endswith((b"}", b"]")):
             whole = make_frame(value, self.offset, None)
@@ -243,7 +243,7 @@ def _is_field(line: bytes) -> bool:
 
 
 def _length(line: bytes) -> int:
-    """The length without the line end, which may come in two reads."""
+    """The length without the line end, which may be split over two reads."""
     return len(line) - line.endswith((b"\n", b"\r")) - line.endswith(b"\r\n")
 
 
