@@ -37,29 +37,29 @@ class Facts:
 
     ``text``, ``thoughts``: concatenated. ``calls``: (name, arguments) in order; a streamed call has
     the arguments that arrived, as text if they are not a whole object. ``invalid_calls``: (name,
-    text) of whole calls whose arguments are no JSON object. ``open_call``: the last call never
+    text) of whole calls whose arguments are not a JSON object. ``open_call``: the last call never
     ended. ``marks``: the id and the signature of each call, each None if missing. ``signatures``:
     (kind of part, base64 as on the wire); kinds are ``text``, ``thought``, ``call`` and ``other``.
 
-    ``finish``: the last raw finish reason; ``finish_message`` stands beside it. ``ended_well``: the
-    answer reports its end, and reports no failure, no continuation and no malformed call.
-    ``errors``: (number or None, message). ``limited``: the first error reports that a limit was
-    reached, by its number or, without a number, by its status word. ``at_error``, ``at_block``: the
-    facts up to the first error or the refusal, including it. ``usage``: the latest value of each
-    count by its camelCase wire name.
+    ``finish``: the last raw finish reason; ``finish_message`` is the text beside it.
+    ``ended_well``: the answer reports its end, and reports no failure, no continuation and no
+    malformed call. ``errors``: (number or None, message). ``limited``: the first error reports that
+    a limit was reached, by its number or, without a number, by its status word. ``at_error``,
+    ``at_block``: the facts up to the first error or the refusal, including it. ``usage``: the
+    latest value of each count by its camelCase wire name.
 
     ``media``, ``code``, ``server_tools``: the number of such parts. ``blocks``: the ``<tool_code>``
     blocks of the text: (raw text, name or None, arguments). ``results``: the results of tools that
-    ran on the other side: (whether it failed, its text or None). ``notices``: the texts of
-    warnings, which do not end the answer. ``others``: the names of fields that no other fact
-    covers. ``unreadable``: the pieces that are not JSON. ``contradictions``: one sentence for each
-    fact that payloads state twice, with different values.
+    the provider ran: (whether it failed, its text or None). ``notices``: the texts of warnings,
+    which do not end the answer. ``others``: the names of fields that no other fact covers.
+    ``unreadable``: the pieces that are not JSON. ``contradictions``: one sentence for each fact
+    that payloads state twice, with different values.
 
     ``opaque``: values of the wire that event models only pass on, by aspect: ``media`` (data or
     URI), ``code`` (code and output), ``server_tools`` (ids, and strings of arguments and results),
     ``grounding``, ``citations``, ``urls`` (URIs). ``error_words``: code, status and message of each
-    error. ``pieces``: the values of streamed arguments as they came, "" for a value that is no
-    string. ``places``: the number of characters of text before each call. ``signed_before``: the
+    error. ``pieces``: the values of streamed arguments as they arrived, "" for a value that is not
+    a string. ``places``: the number of characters of text before each call. ``signed_before``: the
     number of ``signatures`` before each call, empty for wires on which a call has its own.
     ``mended``: the undamaged text, if the wire also has it beside pieces with damaged characters.
     Only the oracle of a wire fills these.
@@ -122,14 +122,14 @@ class Facts:
 
     @property
     def is_malformed(self) -> bool:
-        """Whether a call of the answer was malformed: its arguments are no JSON object, or the
+        """Whether a call of the answer was malformed: its arguments are not a JSON object, or the
         finish reason says so and there is no call.
         """
         return bool(self.invalid_calls) or (is_malformed(self.finish) and not self.calls)
 
     def malformed_reasons(self, calls: Sequence[tuple[str, Json]]) -> list[str]:
-        """The texts that the error of an answer with a malformed call must contain; none if the
-        ``calls`` that a dialect found outweigh the finish reason.
+        """The texts that the error of an answer with a malformed call must contain; none if only
+        the finish reason reports it and a dialect found ``calls``.
         """
         if self.invalid_calls:
             return [name for name, _ in self.invalid_calls[:1]]
@@ -159,7 +159,7 @@ class Facts:
             self.at_error = copy.deepcopy(self)
 
     def add_opaque(self, aspect: str, *values: Json) -> None:
-        """Note values of an aspect; only strings that are not blank are looked for."""
+        """Note the values of an aspect that are non-blank strings."""
         texts = [value for value in values if isinstance(value, str) and value.strip()]
         if texts:
             self.opaque.setdefault(aspect, []).extend(texts)
@@ -201,7 +201,7 @@ class Facts:
 
 def arguments_of(text: str) -> Json:
     """The object in the JSON text of a call's arguments, ``{}`` for an empty text; the text itself
-    if it is no object.
+    if it is not an object.
     """
     try:
         value = json.loads(text or "{}")

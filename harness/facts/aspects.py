@@ -95,7 +95,7 @@ class WireAnswer(Struct, frozen=True):
 
     @property
     def reason(self) -> str | None:
-        """The finish reason; an empty reason counts as none."""
+        """The finish reason; None for an empty one."""
         return self.facts.finish or None
 
     @property
@@ -115,9 +115,9 @@ class WireAnswer(Struct, frozen=True):
 
 @dataclass(frozen=True)
 class _Carried:
-    """The facts that an adapter states, put together.
+    """The facts that an adapter states, joined.
 
-    ``repeated``: a call that is given twice; ``replaced``: calls whose id a later call with other
+    ``repeated``: a call that is stated twice; ``replaced``: calls whose id a later call with other
     arguments has. ``finish``: the last of the ``reasons``; ``finish_event``: the native event with
     it. ``errors``: its statements about errors, including the exception.
     """
@@ -140,12 +140,12 @@ class _Carried:
 
     @property
     def loud(self) -> bool:
-        """Whether it reports an error or raises."""
+        """Whether the adapter reports an error or raises."""
         return bool(self.errors)
 
     @cached_property
     def words(self) -> str:
-        """All that it says of errors, as one text."""
+        """All its statements about errors, as one text."""
         return "\n".join(
             error.message if error.code is None else f"{error.code} {error.message}"
             for error in self.errors
@@ -183,7 +183,7 @@ def merged_facts(transcript: Transcript) -> list[Fact]:
 
 
 def _carried(wire: WireAnswer | None, transcript: Transcript) -> _Carried:
-    """Put the facts of a transcript together. ``wire`` shows which ids occur more than once."""
+    """Join the facts of a transcript. ``wire`` shows which ids occur more than once."""
     marks = wire.facts.marks if wire else ()
     ids = Counter(call_id for call_id, _ in marks) if marks else Counter[str | None]()
     pieces = bool(wire and wire.facts.pieces)
@@ -247,7 +247,7 @@ def _carried(wire: WireAnswer | None, transcript: Transcript) -> _Carried:
 
 
 def _arguments(arguments: Json) -> Json:
-    """Arguments as an object; text that is no JSON object stays text."""
+    """Arguments as an object; text that is not a JSON object stays text."""
     if isinstance(arguments, str):
         return arguments_of(arguments.strip())
     return {} if arguments is None else arguments
@@ -685,7 +685,7 @@ def _equal_calls(
 
 
 def _holds(carried: str | None, wired: str | None) -> bool:
-    """Whether an id is the wire's, or holds it between characters that are no letters or digits."""
+    """Whether an id is the wire's, or holds it between characters other than letters and digits."""
     return bool(carried and wired and (carried == wired or word_pattern(wired).search(carried)))
 
 

@@ -174,7 +174,7 @@ def call_findings(
 
 
 def invalid_call_findings(wire: Facts, carried: Facts) -> list[str]:
-    """Calls whose arguments are no JSON object, by name and text."""
+    """Calls whose arguments are not a JSON object, by name and text."""
     sides = (
         ("lost", wire.invalid_calls, carried.invalid_calls),
         ("invented", carried.invalid_calls, wire.invalid_calls),
@@ -287,7 +287,7 @@ def result_findings(wire: Facts, carried: Facts) -> list[str]:
 
 
 def message_findings(name: str, messages: Iterable[str], carried: Facts) -> list[str]:
-    """Messages that stand in no carried error."""
+    """Messages that no carried error contains."""
     return [
         f"{name} lost: {short_json(message)}"
         for message in messages

@@ -16,7 +16,7 @@ from harness.stream.printable import short_json, shorten
 
 MAX_VALUES: Final = 200_000
 MAX_BITS: Final = 13_000
-"""Of a whole number; Python prints no longer ones."""
+"""The limit of a whole number: Python does not print longer ones."""
 
 
 class NoFact(ValueError):
@@ -41,8 +41,8 @@ class Thought:
 class Call:
     """A whole call of a tool.
 
-    ``arguments``: an object, or its JSON text; None is ``{}``. A call that is still streaming is no
-    fact. Calls with the same ``id`` (not None) are one call; the last one counts.
+    ``arguments``: an object, or its JSON text; None is ``{}``. A call that is still streaming is
+    not a fact. Calls with the same ``id`` (not None) are one call; the last one is used.
     """
 
     id: str | None
@@ -116,12 +116,14 @@ def check_fact(value: object) -> Fact:
     """The same value, if it is a fact whose fields have the right types. Raises `NoFact`."""
     name = _NAMES.get(type(value))
     if name is None:
-        raise NoFact(f"{type(value).__name__} {shorten(repr(value), 80)} is no fact; {_EXPECTED}")
+        raise NoFact(
+            f"{type(value).__name__} {shorten(repr(value), 80)} is not a fact; {_EXPECTED}"
+        )
     for field in fields(value):  # type: ignore[arg-type]  # one of the dataclasses above
         content = getattr(value, field.name)
         types, expected = _TYPES[name, field.name]
         if not isinstance(content, types) or (
-            isinstance(content, bool) and int in types  # True is no number
+            isinstance(content, bool) and int in types  # True is not a number
         ):
             raise NoFact(
                 f"{type(value).__name__}.{field.name} is {type(content).__name__}"
@@ -134,7 +136,7 @@ def check_fact(value: object) -> Fact:
 
 
 def _json_fault(content: Json) -> str:
-    """Why a value is no JSON data that can be compared, "" where it is; a text is a document."""
+    """Why a value is not JSON data that can be compared, else "". A text is a JSON document."""
     deep = f"nests deeper than {MAX_NESTING} levels"
     if isinstance(content, str):
         return deep if nests_deeply(content.encode("utf-8", "surrogatepass")) else ""
@@ -153,9 +155,9 @@ def _json_fault(content: Json) -> str:
             case str() | int() | float() | None:
                 pass
             case dict():
-                return "has a key that is no string"
+                return "has a key that is not a string"
             case _:
-                return f"has a {type(item).__name__}, which is no JSON data"
+                return f"has a {type(item).__name__}, which is not JSON data"
     return ""
 
 
@@ -163,7 +165,7 @@ def fact_of_json(value: Json) -> Fact:
     """The fact of a JSON form. Raises `NoFact`."""
     if not isinstance(value, dict) or len(value) != 1 or next(iter(value)) not in _KINDS:
         raise NoFact(
-            f"{short_json(value)} is no fact; expected an object with one of the keys"
+            f"{short_json(value)} is not a fact; expected an object with one of the keys"
             f" {', '.join(_KINDS)}"
         )
     ((name, content),) = value.items()
@@ -173,7 +175,7 @@ def fact_of_json(value: Json) -> Fact:
     known = [field.name for field in fields(kind)]
     if not isinstance(content, dict) or not content.keys() <= {*known}:
         raise NoFact(
-            f"{short_json(value)} is no fact; the value of {name} is an object with the keys"
+            f"{short_json(value)} is not a fact; the value of {name} is an object with the keys"
             f" {', '.join(known)}"
         )
     missing = {} if name == "usage" else dict.fromkeys(known)

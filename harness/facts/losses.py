@@ -20,8 +20,8 @@ _LOSS: Final = re.compile(r"(?P<aspect>\*|[a-z_]+)(?:\[(?P<where>[a-z]+)\])?")
 
 @dataclass(frozen=True, slots=True)
 class DeclaredLoss:
-    """An aspect that is not carried; ``aspect`` ``*`` is every one. ``where``: only in answers that
-    fulfil this condition; "" is everywhere.
+    """An aspect that is not carried; ``aspect`` ``*`` is every aspect. ``where``: only in answers
+    that fulfil this condition; "" is every answer.
     """
 
     aspect: str
@@ -46,8 +46,8 @@ def read_losses(text: str) -> tuple[DeclaredLoss, ...]:
             or (match["where"] is not None and match["where"] not in CONDITIONS)
         ):
             raise ValueError(
-                f"{item!r} is no declared loss; expected * or one of {', '.join(ASPECTS)}, perhaps"
-                f" with a condition in brackets: {', '.join(CONDITIONS)}"
+                f"{item!r} is not a declared loss; expected * or one of {', '.join(ASPECTS)},"
+                f" perhaps with a condition in brackets: {', '.join(CONDITIONS)}"
             )
         losses.append(DeclaredLoss(match["aspect"], match["where"] or ""))
     return tuple(losses)

@@ -1,6 +1,6 @@
 """Looks for opaque values of the wire anywhere in native events.
 
-A value is looked for in string leaves; a string that is JSON is opened. Pieces at one key path are
+A value is looked for in string leaves; a string that is JSON is parsed. Pieces at one key path are
 joined over consecutive events. Signatures and media are compared as bytes, in either alphabet of
 base64. Other values must be a whole leaf, or a part of a leaf if they have 12 or more characters.
 """
@@ -112,7 +112,7 @@ class NativeSearch:
         return text in self._words
 
     def has_word(self, text: str) -> bool:
-        """Whether a leaf has the text between characters that are no letters or digits."""
+        """Whether a leaf has the text between characters that are not letters or digits."""
         pattern = word_pattern(text)
         return self.has_leaf(text) or any(
             text in leaf.text and pattern.search(leaf.text) for leaf in self.leaves
@@ -167,7 +167,7 @@ def plain_base64(text: str) -> str:
 
 
 def word_pattern(text: str) -> re.Pattern[str]:
-    """Matches the text between characters that are no letters or digits."""
+    """Matches the text between characters that are not letters or digits."""
     return re.compile(rf"(?<![A-Za-z0-9]){re.escape(text)}(?![A-Za-z0-9])")
 
 

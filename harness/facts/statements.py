@@ -48,7 +48,7 @@ def facts_of_account(account: Facts) -> list[Fact]:
 
 
 def account_of_facts(facts: Iterable[Fact]) -> Facts:
-    """The account of facts that were put together, as `merged_facts` does."""
+    """The account of facts that `merged_facts` has joined."""
     account = Facts()
     for fact in facts:
         match fact:

@@ -59,7 +59,7 @@ class Raised:
 class Transcript:
     """The entries of a run in their order, and how it ended.
 
-    ``raised`` is None where the run ended without an exception. ``skipped``: the reason why the
+    ``raised`` is None if the run ended without an exception. ``skipped``: the reason why the
     adapter can't read this exchange or ask for it, or "". ``asked_again``: the number of requests
     after the first. ``entries_of_first_request``: the number of entries before the second request;
     None if there was no second request. ``path``: the path of the first request; "" for an adapter

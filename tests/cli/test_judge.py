@@ -200,7 +200,7 @@ def test_paths_without_an_answer_are_left_out_with_the_reason(
         (["unified-llm", "--cassettes", "none.yaml"], "nothing is left to judge"),
         (["art", "art", "--cassettes", "answers.yaml"], "2 adapters are named art; give each"),
         (["no-such", "--cassettes", "answers.yaml"], "'no-such' names no adapter"),
-        (["unified-llm", "--losses", "colour"], "--losses: 'colour' is no declared loss"),
+        (["unified-llm", "--losses", "colour"], "--losses: 'colour' is not a declared loss"),
         (["unified-llm", "--baseline", "gone.json"], "gone.json: No such file"),
         (["unified-llm", "--baseline", "answers.yaml"], "answers.yaml: "),
     ],

@@ -48,12 +48,12 @@ CIRCLE["a"] = CIRCLE
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ("text", "str 'text' is no fact; expected one of Text, Thought, Call"),
+        ("text", "str 'text' is not a fact; expected one of Text, Thought, Call"),
         (Text(3), "Text.text is int 3; expected a string"),  # type: ignore[arg-type]
         (Usage(input=True), "Usage.input is bool True; expected a whole number or None"),
         (Call("1", "f", []), "Call.arguments is list []; expected an object or its JSON text"),
-        (Call("1", "f", {"a": {1}}), "Call.arguments has a set, which is no JSON data"),
-        (Call("1", "f", {"a": {1: 2}}), "Call.arguments has a key that is no string"),
+        (Call("1", "f", {"a": {1}}), "Call.arguments has a set, which is not JSON data"),
+        (Call("1", "f", {"a": {1: 2}}), "Call.arguments has a key that is not a string"),
         (Call("1", "f", CIRCLE), "Call.arguments nests deeper than 200 levels"),
         (Call("1", "f", "[" * 900), "Call.arguments nests deeper than 200 levels"),
         (Call("1", "f", {"a": [0] * 200_000}), "Call.arguments has more than 200,000 values"),
@@ -73,5 +73,5 @@ def test_a_value_of_another_type_is_refused_with_its_place(value: Any, message: 
     [{}, {"words": "a"}, {"text": "a", "thought": "b"}, {"call": "f"}, {"usage": {"in": 1}}, []],
 )
 def test_json_of_another_form_is_not_a_fact(form: Any) -> None:
-    with pytest.raises(NoFact, match="is no fact"):
+    with pytest.raises(NoFact, match="is not a fact"):
         fact_of_json(form)

@@ -203,7 +203,7 @@ BAD = {
     "a mapping": ("return {'a': 1}", "returned a dict; expected"),
     "no pair": ("yield {}, []\n    yield {'a': 1}", r"\.py:4: event 2 of shim_\w+:replay is a dict; expected a pair"),
     "a forgotten list": ("yield {}, Text('Hi')", r"\.py:3: event 1 of shim_\w+:replay: the facts are a Text; expected a list"),
-    "no fact": ("yield {}, [Text('Hi'), 'stop']", r"event 1 of .*: fact 2: str 'stop' is no fact; expected one of Text,"),
+    "no fact": ("yield {}, [Text('Hi'), 'stop']", r"event 1 of .*: fact 2: str 'stop' is not a fact; expected one of Text,"),
     "a bad fact": ("yield {}, [Call(1, 'f')]", r"fact 1: Call.id is int 1; expected a string or None"),
     "a flood": ("while True: yield {}, []", "more than 100,000 events for one exchange"),
     "another signature": ("pass\ndef replay():\n    return []", r"can't be called with an exchange: replay\(\) takes 0"),
@@ -307,7 +307,7 @@ def test_a_generator_is_closed_at_once_and_may_raise(tmp_path: Path) -> None:
         "import sys\ndef replay(e):\n    try:\n        yield {}, ['Hi']\n"
         "    finally:\n        sys.closed = True\n        raise ValueError('late')\n"
     )
-    with pytest.raises(AdapterError, match="str 'Hi' is no fact"):
+    with pytest.raises(AdapterError, match="str 'Hi' is not a fact"):
         function_adapter(code, tmp_path).output(EXCHANGE)
     assert vars(sys).pop("closed")
 

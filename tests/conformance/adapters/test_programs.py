@@ -109,7 +109,7 @@ MISBEHAVIOUR = {
     "answers another line": ("out(id=id + 7)", 'answered 8; expected a line with "id": 1, one for each'),
     "writes no JSON": ("os.write(int(os.environ['HARNESS_OUT']), b'oops \\x1b[2J\\n')", r"a line that .* wrote is no JSON .*: oops"),
     "writes no object": ("os.write(int(os.environ['HARNESS_OUT']), b'[1]\\n')", r"wrote is \[1\]; expected an object"),
-    "gives no fact": ("out(id=id, facts=[{'text': 'a'}, {'txt': 'a'}])", r'event 1: fact 2: \{"txt": "a"\} is no fact; expected an object with one of'),
+    "gives no fact": ("out(id=id, facts=[{'text': 'a'}, {'txt': 'a'}])", r'event 1: fact 2: \{"txt": "a"\} is not a fact; expected an object with one of'),
     "gives too many lists": ("out(id=id, native=[1], facts=[[], []])", "facts has 2 items for 1 event in native; expected a list for each event, or one"),
     "gives no list": ("out(id=id, facts={'text': 'a'})", r'facts is \{"text": "a"\}; expected a list'),
     "closes its output": ("os.close(int(os.environ['HARNESS_OUT'])); time.sleep(60)", "closed the descriptor of HARNESS_OUT"),
