@@ -8,7 +8,7 @@ repeats the text of the turn; only a different one gives an event. A field that 
 an `Unknown`.
 
 ``SUCCESS`` is a good end only if the turn has an answer: the CLI also reports it if an action was
-denied, if its stream broke, or if its time was over. Exit code and stderr are recorded beside the
+denied, if its stream broke, or if it timed out. Exit code and stderr are recorded beside the
 output. stderr reports a time-out and the code of a failure.
 """
 
@@ -53,7 +53,7 @@ from .run_reader import RunReader, detect_run, take
 Object = dict[str, Json]
 
 TIMEOUT: Final = "print timeout"
-"""The words of stderr for a turn whose time was over; they become its finish reason."""
+"""The words on stderr for a turn that timed out; they become its finish reason."""
 
 _EVENTS: Final = frozenset({"init", "step_update", "result", "command_result"})
 _DOCUMENT: Final = frozenset({"conversation_id", "status", "response"})
@@ -107,7 +107,7 @@ class AgyNormalizer(RunReader):
         return [Text(step.text_delta)]
 
     def _read_exit(self) -> list[Event]:
-        """The error of a run that reports its failure on stderr or by its exit code only."""
+        """The error of a run that reports its failure only on stderr or by its exit code."""
         if not self._failed and (detail := _agy_error(self._answer.stderr)):
             return [_error(detail.get("short_error"), detail, {})]
         return super()._read_exit()
@@ -186,7 +186,7 @@ class AgyNormalizer(RunReader):
         elif kind in _CALLS:
             self._read_call(index, left, out)
             if not over and left.get("subagent_info") == self._arguments[index]:
-                del left["subagent_info"]  # when it is over, its result
+                del left["subagent_info"]  # its result, when it has ended
         elif kind not in _SILENT and kind != "error_message":
             out.append(Unknown(f"step {kind}", step))
             left.clear()
@@ -274,9 +274,9 @@ class AgyNormalizer(RunReader):
         out += [*_unread("result", left, ()), end]
 
     def _read_usage(self, left: Object, turns: Json, out: list[Event]) -> bool:
-        """Whether the result has counts. They are the totals of the conversation. If these include
-        turns that are not in this output, the sums of the steps are used. All zero means not
-        measured.
+        """Emit the counts of the result; returns whether it has any. They are the totals of the
+        conversation. If these include turns that are not in this output, the sums of the steps are
+        used. All zero means not measured.
         """
         usage = take(left, dict, "usage")
         if usage is None:

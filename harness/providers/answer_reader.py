@@ -15,8 +15,8 @@ from .provider import Answer
 
 
 class AnswerReader(ABC):
-    """One answer: see `harness.providers.provider.Normalizer`. A wire gives its messages a
-    meaning.
+    """One answer: see `harness.providers.provider.Normalizer`. The subclass of a wire reads its
+    messages.
     """
 
     def __init__(self, answer: Answer) -> None:
@@ -24,8 +24,8 @@ class AnswerReader(ABC):
         self._untouched = True
         self._errors = 0
         self._seen: dict[str, Json] = {}  # the latest value of each fact about the whole answer
-        self._texts: list[str] = []  # a failed answer: all of them are one error
-        self._rest: list[str] = []  # the message that the stream ended inside
+        self._texts: list[str] = []  # of a failed answer: together they are one error
+        self._rest: list[str] = []  # the message in which the stream ended
 
     @abstractmethod
     def _read(self, message: dict[str, Json], out: list[Event]) -> None:
@@ -34,7 +34,7 @@ class AnswerReader(ABC):
     @abstractmethod
     def _release(self, out: list[Event]) -> list[str]:
         """Emit the held-back content when an error comes or the answer was interrupted; returns the
-        text that is no content yet.
+        text that is not content yet.
         """
 
     @abstractmethod
@@ -105,7 +105,7 @@ class AnswerReader(ABC):
         return out
 
     def _read_text(self, text: str, partial: bool, out: list[Event]) -> None:
-        """A frame that is not JSON."""
+        """Read a frame that is not JSON."""
         if partial:
             self._rest.append(text)
         elif self._answer.failed and not self._errors:

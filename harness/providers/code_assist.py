@@ -29,7 +29,7 @@ def _detect(first: FirstMessages) -> Identity | None:
 
 
 def _wrap(request: GenerateRequest, session: Session) -> GenerateRequest:
-    """Put the body into the envelope: model, project and ids stand beside the request.
+    """Put the body into the envelope: model, project and ids are beside the request.
 
     A request with functions and without a mode gets the mode ``VALIDATED``. ``project``,
     ``user_prompt_id`` and ``session_id`` come from the session's context. Without them there is no
@@ -38,7 +38,7 @@ def _wrap(request: GenerateRequest, session: Session) -> GenerateRequest:
     if not request.model:
         raise TranslationError(
             "model",
-            "no model is named, and Code Assist has no other place for it; name one in the prompt",
+            "no model is named; Code Assist needs one in the body, so name one in the prompt",
         )
     body = dict(request.body)
     if "toolConfig" not in body and any(

@@ -41,7 +41,7 @@ def with_provider(exchange: Exchange) -> Exchange:
     if url and not identity.generates:
         identity = detect_provider(method, url, body, exchange.body)
     if not identity.generates and request is None and exchange.header(EXIT_CODE) is not None:
-        # The program printed nothing that detection knows; only programs have an exit code.
+        # Only programs have an exit code. Detection knows nothing of what this one printed.
         programs = [provider for provider in PROVIDERS.values() if provider.program]
         named = exchange.header(PROGRAM)
         program = next((known for known in programs if known.name == named), programs[0])

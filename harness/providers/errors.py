@@ -1,9 +1,9 @@
 """Reads errors in every form that Google's servers, and proxies in front of them, send.
 
 The usual body is ``{"error": {code, message, status, details[]}}``, a google.rpc.Status
-(https://cloud.google.com/apis/design/errors). Others are that in a one-element array, with the
-older list ``errors[]``, with a word as code, ``{"error": "text"}``, an object without ``error``,
-plain text, HTML, or nothing. Nothing here raises; ``raw`` is the whole body.
+(https://cloud.google.com/apis/design/errors). Other forms are this body in a one-element array,
+with the older list ``errors[]``, with a word as code, ``{"error": "text"}``, an object without
+``error``, plain text, HTML, or nothing. Nothing here raises; ``raw`` is the whole body.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def _no_message(answer: Answer, number: int | None) -> str:
 
 
 def _message(error: Json, own: dict[str, Json], around: dict[str, Json]) -> str | None:
-    """The first text that a person can read."""
+    """The first text for a person."""
     legacy = [item.get("message") for item in objects_in(own.get("errors"))]
     beside = [around.get(key) for key in ("error_description", "message", "detail")]
     places = [own.get("message"), *legacy, *beside, own.get("detail"), error]

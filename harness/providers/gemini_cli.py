@@ -4,7 +4,7 @@
 Source: https://geminicli.com/docs/cli/headless and, for the fields, ``stream-json-formatter.ts`` of
 https://github.com/google-gemini/gemini-cli. The tools run inside the CLI, so calls and their
 results are both part of the answer. A field that is not read becomes an `Unknown`. The timestamps
-of lines, except the first, are the clock of the run and no fact of the answer. Older spellings
+of lines, except the first, are the clock of the run, not facts of the answer. Older spellings
 (``name``, ``id``, ``input``, ``tool_use_id``) are read as well.
 """
 
@@ -97,11 +97,11 @@ class CliNormalizer(RunReader):
 
     def _message(self, left: dict[str, Json], message: dict[str, Json], out: list[Event]) -> None:
         role = left.pop("role", None)
-        if role == "user":  # the prompt, echoed: no content of the answer
+        if role == "user":  # the echo of the prompt, not content of the answer
             out.append(Metadata("echo", message))
             left.clear()
             return
-        left.pop("delta", None)  # says that the text is a piece; all of them are
+        left.pop("delta", None)  # marks the text as a piece; every text is one
         text = take(left, str, "content") or ""
         if role == "assistant":
             out.append(Text(text))
@@ -199,7 +199,7 @@ class CliNormalizer(RunReader):
         ]
         if error is not None:
             out.append(_read_error(error, {"error": error}))
-        elif text is not None:  # another one is the answer of a server
+        elif text is not None:  # other documents are answers of a server
             out.append(Finish("stop", ""))
 
 
@@ -219,7 +219,9 @@ second is the whole line.
 
 
 def _first(left: dict[str, Json], *names: str) -> Json:
-    """The first of several spellings that is not null. A later one with another value stays."""
+    """The first of several spellings that is not null. A later one with another value is left
+    over.
+    """
     value = next((left[name] for name in names if left.get(name) is not None), None)
     for name in names:
         if left.get(name) is None or left[name] == value:

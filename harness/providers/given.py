@@ -1,5 +1,5 @@
-"""Reads a generate request as given (`harness.stream.generation`), for the wires that are not
-generateContent's.
+"""Reads a generate request in the form *as given* (`harness.stream.generation`), for the wires that
+are not generateContent's.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Part = Mapping[str, Any]
 @dataclass(frozen=True, slots=True)
 class Medium:
     """A part with media. ``kind``: image, audio, video or document. Either ``data`` (base64) or
-    ``uri`` is there. ``level``: the resolution, as a word in lower case.
+    ``uri`` is present. ``level``: the resolution, as a word in lower case.
     """
 
     kind: str
@@ -67,7 +67,7 @@ def medium_of(part: Part) -> Medium | None:
 
 
 def without_contents(body: Mapping[str, Any]) -> dict[str, Any]:
-    """The other fields of a body, in one spelling: options of the prompt may have another."""
+    """The other fields of a body, in one spelling: options of the prompt may have another one."""
     fields = canonical_request({key: value for key, value in body.items() if key != "contents"})
     assert isinstance(fields, dict)
     return fields

@@ -23,13 +23,13 @@ from harness.stream.session import Session
 from .request_places import RequestPlaces
 
 EXIT_CODE: Final = "x-exit-code"
-"""The header of a program's output that holds its exit code; no server sends it."""
+"""The header that holds the exit code of a program; no server sends it."""
 PROGRAM: Final = "x-program"
-"""The header beside it that names the provider whose program ran. Without it, output that no
+"""The header that names the provider whose program ran. Without it, output that no
 provider knows is that of the first program in the table.
 """
 STDERR: Final = "x-stderr"
-"""The header beside it with the stderr of the program, one line in each value."""
+"""The header that holds the stderr of a program, one line in each value."""
 
 
 class Answer(Struct, frozen=True):
@@ -37,7 +37,7 @@ class Answer(Struct, frozen=True):
 
     ``status``: the HTTP status. ``headers``: the response's, names in lower case. ``model``: the
     requested model. ``tool_code``: whether ``<tool_code>`` in the answer's text is a call.
-    ``stderr``: the lines that a program wrote there. ``asked``: the body of the request.
+    ``stderr``: the lines that a program wrote to stderr. ``asked``: the body of the request.
     """
 
     status: int = 200
@@ -84,7 +84,7 @@ class FirstMessages:
     """The beginning of a response body, for detection.
 
     ``messages``: the JSON objects among the first frames. ``streamed``: the body is more than one
-    document. ``has_request``: the exchange has a recorded request, so that the body alone must not
+    document. ``has_request``: the exchange has a recorded request, so the body alone must not
     decide.
     """
 
@@ -125,15 +125,15 @@ class Provider:
     answer. ``detect(messages)`` recognizes a body; it returns None for the body of another wire.
     ``framer(max_frame)`` makes a stage that cuts a body into messages. ``wrap(request, session)``
     returns the request with the body for this wire; ``wrap`` is None if no requests are sent.
-    ``places``: the places in its requests that `harness prove` changes; it is needed together with
-    ``wrap``. ``as_given``: it gets requests as given (`harness.stream.generation`), because the
-    wire is not generateContent's. ``tool_code``: its models are known to write calls as
-    ``<tool_code>``. ``program``: the answer is the output of a program, not a response of a server.
-    ``gemini_messages``: it reads Gemini's messages in all of their framings and spellings.
-    ``endpoint``: where the API is served, None for a program. ``tags``: tags that its normalizer
-    searches for in text; it holds back a text that may begin a tag. ``variants(body)`` names the
-    ways in which a body differs from the documented wire; those of Gemini's messages are known to
-    `harness.conformance`.
+    ``places``: the places in its requests that `harness prove` changes; it must be given if
+    ``wrap`` is. ``as_given``: it gets requests in the form *as given*
+    (`harness.stream.generation`), because the wire is not generateContent's. ``tool_code``: its
+    models are known to write calls as ``<tool_code>``. ``program``: the answer is the output of a
+    program, not a response of a server. ``gemini_messages``: it reads Gemini's messages in all of
+    their framings and spellings. ``endpoint``: the addresses of the API, None for a program.
+    ``tags``: tags that its normalizer searches for in text; it holds back a text that may begin a
+    tag. ``variants(body)`` names the ways in which a body differs from the documented wire; those
+    of Gemini's messages are known to `harness.conformance`.
 
     A `TypeError` names the provider and a missing field.
     """
@@ -174,7 +174,7 @@ class Provider:
         """The facts about an exchange that are not in its frames; ``tool_code`` None: the default
         of the provider.
         """
-        given = reversed(exchange.headers.items())  # the first of two spellings counts
+        given = reversed(exchange.headers.items())  # the first of two spellings is used
         headers = {name.lower(): values[0] for name, values in given if values}
         return Answer(
             status=exchange.status,
@@ -186,8 +186,8 @@ class Provider:
         )
 
     def facts(self, exchange: Exchange, tool_code: bool | None = None) -> Facts:
-        """The oracle's account of an exchange. A damaged compressed body ends where it is damaged,
-        as a cut body does. A body that can't be unpacked at all is read as it is.
+        """The oracle's account of an exchange. A damaged compressed body ends at the damage, as a
+        cut body does. A body that can't be unpacked at all is read unchanged.
         """
         body, fault = unpack_before_fault(exchange.body, exchange.header("content-encoding"))
         end = "cut" if fault and exchange.end not in INTERRUPTED else exchange.end

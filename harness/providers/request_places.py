@@ -27,9 +27,9 @@ Spot = tuple[Any, Any]
 
 @dataclass(frozen=True, slots=True)
 class RequestPlaces:
-    """``turns``: the key of the list of contents, steps or messages. ``roles``: the values at
-    ``role`` that mean the user and the model. ``paths``: for each noun the paths of its values, in
-    the order in which they are looked at.
+    """``turns``: the key of the list of contents, steps or messages. ``roles``: the values of
+    ``role`` for the user and the model. ``paths``: for each noun the paths of its values, in the
+    order of the search.
 
     ``order`` is a list whose items have an order; ``joined`` is the part that two turns share after
     they were joined into one; ``required`` the arguments that a tool's schema requires; ``memory``
@@ -48,12 +48,12 @@ class RequestPlaces:
             )
 
     def find(self, body: Any, noun: str) -> Iterator[Spot]:
-        """Every such value that is there, in order."""
+        """Every such value in the body, in order."""
         for path in self.paths.get(noun, ()):
             yield from _find(body, path.split("."))
 
     def beside(self, body: Any, noun: str) -> Iterator[Any]:
-        """Everything that could hold such a value."""
+        """Every mapping or list that can hold such a value."""
         for path in self.paths.get(noun, ()):
             yield from (
                 holder[key] for holder, key in _find(body, path.rpartition(".")[0].split("."))

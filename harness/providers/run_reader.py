@@ -15,14 +15,16 @@ from .provider import EXIT_CODE, Answer, FirstMessages, Identity
 
 
 class RunReader(ABC):
-    """One run: see `harness.providers.provider.Normalizer`. A program gives its lines a meaning."""
+    """One run: see `harness.providers.provider.Normalizer`. The subclass of a program reads its
+    lines.
+    """
 
     def __init__(self, answer: Answer) -> None:
         self._answer = answer
         self._stderr = answer.stderr
         self._started = False
-        self._rest: list[str] = []  # of the line that the output ended inside
-        self._ended = False  # the run has reported it
+        self._rest: list[str] = []  # of the line in which the output ended
+        self._ended = False  # the run has reported its end
 
     @abstractmethod
     def _read(self, message: dict[str, Json], out: list[Event]) -> None:
@@ -31,7 +33,7 @@ class RunReader(ABC):
     def _read_exit(self) -> list[Event]:
         """The error of a run whose exit code reports a failure and whose output does not. Exit code
         and stderr are recorded beside the output. A run that a signal ended is only incomplete; its
-        exit code gives no second error.
+        exit code adds no second error.
         """
         code, stderr = self._answer.headers.get(EXIT_CODE, "0"), self._stderr
         if self._ended or code == "0":
@@ -65,8 +67,8 @@ class RunReader(ABC):
 
 
 def take(left: dict[str, Json], kind: type, name: str) -> Any:
-    """Remove a field of this type and return its value, else None. A value of another type stays;
-    null is removed.
+    """Remove a field of this type and return its value, else None. A value of another type is left
+    over; null is removed.
     """
     value = left.get(name)
     if value is None or type(value) is kind:
@@ -83,7 +85,7 @@ def detect_run(
     event: re.Pattern[bytes],
 ) -> Identity | None:
     """The identity of a run of the program ``name``; ``event`` finds an event after other output on
-    its line. Only the body of a run is recorded: an exchange with a request is no run.
+    its line. Only the body of a run is recorded: an exchange with a request is not a run.
     """
     alone = not first.has_request
     if any(map(is_event, first.messages)) or (

@@ -161,7 +161,11 @@ def test_every_stream_case_has_a_cell_for_a_facts_adapter() -> None:
     ("read", "line", "message"),
     [
         (declared_losses, "litellm", "'litellm' declares no losses; expected ADAPTER: ASPECT"),
-        (declared_losses, "litellm: colour", "'colour' is not a declared loss; expected * or one of"),
+        (
+            declared_losses,
+            "litellm: colour",
+            "'colour' is not a declared loss; expected * or one of",
+        ),
         (declared_losses, "litellm: text[blue]", "with a condition in brackets: stop, length"),
         (known_failures, "litellm: finish", "names no known failure; expected ADAPTER: PATTERN"),
     ],

@@ -46,8 +46,8 @@ class Candidates:
         self.parts = Parts(tool_code)
 
     def read(self, candidates: list[Json], calls: Sequence[Json], out: list[Event]) -> None:
-        """Read one ``candidates`` list. ``calls`` stand beside it and are the answer's. A missing
-        index is 0 for the first candidate, else the place in the list.
+        """Read one ``candidates`` list. ``calls`` are calls beside the list; they belong to the
+        answer. A missing index is 0 for the first candidate, else the place in the list.
         """
         answered = False
         for position, candidate in enumerate(candidates):

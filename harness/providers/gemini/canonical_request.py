@@ -19,7 +19,9 @@ from typing import Any, Final
 from harness.stream.json_codec import Json
 
 FREE: Final = "free"
-"""Values with the user's own keys, or no message at all. Only their numbers are normalized."""
+"""Values with the user's own keys, or values that are not messages. Only their numbers are
+normalized.
+"""
 BYTES: Final = "bytes"
 NUMBER: Final = "number"
 TYPE: Final = "type"
@@ -94,8 +96,8 @@ https://ai.google.dev/api/caching#Schema.
 """
 
 REPEATED: Final = frozenset({"contents", "parts", "tools", "functionDeclarations"})
-"""Lists of messages. Google's samples write a list of one as its item; an empty list means the same
-as none.
+"""Lists of messages. Google's samples write a list of one item as the item; an empty list means the
+same as none.
 """
 EMPTY_SAYS_NOTHING: Final = frozenset(
     {"generationConfig", "toolConfig", "labels", "safetySettings"}

@@ -3,9 +3,9 @@
 A whole call has a name and no ``willContinue``. A streamed call (``partialArgs``,
 https://cloud.google.com/vertex-ai/generative-ai/docs/multimodal/function-calling#streaming-fc)
 continues in parts without name and id. It ends with ``{}``, with a part without ``willContinue``,
-with another name, or when other content or a finish reason follows. A part whose ``args`` are no
-object ends a call of either kind as an invalid one. Streamed arguments are assembled by JSON path;
-a piece without a place becomes an `Unknown` event. Pieces beyond the limits of
+with another name, or when other content or a finish reason follows. A part whose ``args`` are not
+an object ends a call of either kind as an invalid one. Streamed arguments are assembled by JSON
+path; a piece without a place becomes an `Unknown` event. Pieces beyond the limits of
 `harness.stream.json_path` become one such event with their number.
 """
 
@@ -26,8 +26,8 @@ _NULLS: Final = spellings("nullValue").keys()
 
 
 class _OpenCall:
-    """A call whose arguments are still streamed. ``signatures`` came after its first part; they
-    follow the call.
+    """A call whose arguments are still streamed. ``signatures`` are those after its first part;
+    they follow the call.
     """
 
     __slots__ = ("arguments", "candidate", "id", "name", "number", "signatures")
@@ -119,8 +119,8 @@ class Calls:
         candidate: int,
         out: list[Event],
     ) -> None:
-        """Read a ``functionCall`` that is no object, or whose name is no text: a call that is
-        invalid as a whole.
+        """Read a ``functionCall`` that is not an object, or whose name is not a text: a call that
+        is invalid as a whole.
         """
         if not self.make_way(candidate, out):
             out.append(Unknown("call inside a call of another candidate", part, candidate))
@@ -145,8 +145,8 @@ class Calls:
             out.append(CallEnd(start.call, fields.arguments or {}))
 
     def _invalid(self, call: int, text: str, fields: _CallFields, out: list[Event]) -> None:
-        """End a call at arguments that are no object; ``text`` is all that came. Pieces beside them
-        have no place.
+        """End a call at arguments that are not an object; ``text`` is all that arrived. Pieces
+        beside them become unknown fields.
         """
         out.append(CallInvalid(call, text))
         fields.left = [(key, value) for key, value in fields.left if key != "args"]
@@ -154,8 +154,8 @@ class Calls:
             fields.left.append(("partialArgs", fields.pieces))
 
     def _go_on(self, call: _OpenCall, fields: _CallFields, out: list[Event]) -> None:
-        """Read a part of a streamed call. A part that only says ``willContinue`` opens a new array
-        element.
+        """Read a part of a streamed call. A part with nothing but ``willContinue`` opens a new
+        array element.
         """
         if fields.signature is not None:
             call.signatures.append(fields.signature)
@@ -194,7 +194,7 @@ class Calls:
 
 
 class _CallFields:
-    """The fields of one ``functionCall``. ``invalid``: the arguments as text, if they are no
+    """The fields of one ``functionCall``. ``invalid``: the arguments as text, if they are not an
     object.
     """
 

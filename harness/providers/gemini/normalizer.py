@@ -70,7 +70,7 @@ class GeminiNormalizer(AnswerReader):
         super().__init__(answer)
         self._candidates = Candidates(answer.tool_code)
         self._expected: tuple[bool, tuple[str, ...]] | None = None  # the form of the next message
-        self._continuation: Callable[[bytes], Any] | None = None  # its decoder, once one came
+        self._continuation: Callable[[bytes], Any] | None = None  # its decoder, if any
         self._decoder: Callable[[bytes], Any] | None = None  # for messages of this form:
         self._form: tuple[bool, tuple[str, ...]] | None = None  # in an envelope, names of counts
         self._wrapped = False
@@ -193,7 +193,7 @@ class GeminiNormalizer(AnswerReader):
         self._expect_same(inner is not None, tuple(usage or ()))
 
     def _expect_same(self, wrapped: bool, counts: tuple[str, ...]) -> None:
-        """Expect that the next message has the same form as this one."""
+        """Expect the form of this message in the next one."""
         self._repeated = self._names[:3] if self._names else ()
         usual = self._names is not None and self._names[4] is None and self._candidates.parts.idle
         self._expected = (wrapped, counts) if usual else None

@@ -2,8 +2,8 @@
 
 One field of a part determines its kind; others may be beside it: ``thought``, ``thoughtSignature``,
 settings of media (https://ai.google.dev/api/caching#Part). Every other field becomes an event with
-its name. If ``<tool_code>`` is searched for, text goes through a `Splitter`. The text that it holds
-back is released before another part, so the wire's order is kept.
+its name. If calls are searched for in text, the text goes through a `Splitter`. The text that it
+holds back is released before another part, so the wire's order is kept.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Parts:
 
     @property
     def idle(self) -> bool:
-        """Whether a text of the answer is an event of its own."""
+        """Whether the next text of the answer becomes one event, unchanged."""
         return self.calls.open_call is None and self._splitters is None
 
     def read(self, part: Json, candidate: int, out: list[Event]) -> None:
@@ -114,7 +114,7 @@ class Parts:
         return True
 
     def release(self, candidate: int, out: list[Event]) -> None:
-        """Another part follows, so held-back text of this candidate is text."""
+        """Emit the held-back text of this candidate, because another part follows."""
         splitter = self._splitters.get(candidate) if self._splitters else None
         held = splitter.close() if splitter else ""
         if held:
@@ -299,7 +299,7 @@ def _read_server_result(
 
 
 def _read_result(part: _Wire, value: _Wire, signature: str | None, candidate: int) -> list[Event]:
-    """The result of a tool that ran on the other side; its media and settings follow as an
+    """The result of a tool that the provider ran; its media and settings follow as an
     annotation of the part.
     """
     fields = Fields(value, _RESULT)

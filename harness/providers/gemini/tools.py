@@ -33,7 +33,7 @@ _COUNTS: Final = (
 
 def declared_tools(request_body: bytes) -> list[Tool]:
     """The functions that a request declares, in its order, bare or in Code Assist's envelope; none
-    if it is no such request.
+    for any other body.
     """
     tools = _read_request(request_body, _REQUEST).take("tools", list)
     return [

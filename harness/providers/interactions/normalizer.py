@@ -1,6 +1,6 @@
 """Reads the answers of the Interactions API: a stream of events, or one whole interaction.
 
-Every event names itself in ``event_type``, so the ``event:`` lines of the stream are not needed. A
+Every event has its name in ``event_type``, so the ``event:`` lines of the stream are not needed. A
 whole interaction gives the events of a stream with the same steps. Metadata and the status are
 given when they first appear and when they change.
 """
@@ -52,7 +52,7 @@ _BESIDE: Final = (
     *("event_type", "interaction_id", "event_id", "metadata", "usage"),
     *_CONTINUATION,
 )
-"""Fields that stand beside the content of an event."""
+"""Fields beside the content of an event."""
 _COUNTS: Final = (
     "total_input_tokens",
     "total_output_tokens",

@@ -103,7 +103,7 @@ def _model(model: str | None, warnings: list[str]) -> dict[str, Any]:
 
 
 def _after_the_answer(contents: Sequence[Part]) -> Sequence[Part]:
-    """The contents after the last of the model."""
+    """The contents after the last content of the model."""
     roles = [content.get("role") for content in contents]
     return contents[len(roles) - roles[::-1].index("model") :] if "model" in roles else contents
 
@@ -156,8 +156,8 @@ def _call(call: Mapping[str, Any], signature: str | None, warnings: list[str]) -
     arguments = call.get("args") or {}
     if not isinstance(arguments, Mapping):
         warnings.append(
-            f"contents: the arguments of the call {call['id']} are left out; they are no JSON"
-            " object, and a step has nothing else"
+            f"contents: the arguments of the call {call['id']} are left out; they are not a JSON"
+            " object, and a step needs one"
         )
         arguments = {}
     return {
@@ -243,7 +243,7 @@ def _generation(config: dict[str, Any], warnings: list[str]) -> dict[str, Any]:
     generation, unsaid = known_fields(config, SETTINGS, "generationConfig.", _WIRE)
     warnings += unsaid
     level, budget = thinking.get("thinkingLevel"), thinking.get("thinkingBudget")
-    if level is None and budget is not None and budget >= 0:  # -1: as the model likes
+    if level is None and budget is not None and budget >= 0:  # -1: the model decides
         level = next((name for most, name in LEVELS if budget <= most), "high")
         warnings.append(
             f"thinkingBudget: {budget} is sent as the level {level}; {_WIRE} has no budgets"

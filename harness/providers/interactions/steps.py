@@ -127,7 +127,7 @@ class Steps:
         out.append(BlockEnd(raw, number))
 
     def read_all(self, steps: Json, out: list[Event]) -> None:
-        """Read the steps of a whole interaction. After a stream they are its repetition."""
+        """Read the steps of a whole interaction. After a stream, they repeat the stream."""
         if type(steps) is not list:
             if not is_empty(steps):
                 out.append(Unknown("field interaction.steps", {"steps": steps}))
@@ -197,7 +197,7 @@ class Steps:
         )
 
     def _annotations(self, annotations: Json, out: list[Event]) -> None:
-        """Give annotations by their kind: sources, and settings beside a part."""
+        """Emit annotations by their kind: sources, and settings beside a part."""
         if is_empty(annotations):
             return
         named: dict[str, list[Json]] = {}
@@ -349,7 +349,7 @@ class Steps:
 _Known = tuple[str, ...]
 """The names of the fields that a reader has read."""
 _GIVEN: Final = "\0given"
-"""Marks the started step of a server tool whose call or result was given."""
+"""Marks the started step of a server tool whose call or result was emitted."""
 _SERVER_FIELDS: Final[_Known] = (
     *("id", "call_id", "name", "server_name", "arguments", "result", "is_error"),
     *("search_type", "signature"),
@@ -384,7 +384,7 @@ _DELTAS: Final[dict[str, _Read]] = {
 def give_others(
     place: str, holder: dict[str, Json], known: tuple[str, ...], out: list[Event]
 ) -> None:
-    """Give every other field that has a value; ``place`` ends in a dot, or is empty."""
+    """Emit every other field that has a value; ``place`` ends in a dot, or is empty."""
     out += [
         Unknown(f"field {place}{name}", {name: value})
         for name, value in holder.items()

@@ -3,7 +3,7 @@
 
 The path distinguishes this wire from those of other services: ``/v1beta/openai/chat/completions``
 of the Gemini API, ``/endpoints/openapi/chat/completions`` of Vertex AI. A body without such a path
-is Google's if it has ``extra_content`` with a signature or a mark, or if its names are in
+is Google's if it has ``extra_content`` with a signature or a mark, or if its keys are in
 alphabetical order, its model is one of Google's, and neither its id nor a field is OpenAI's.
 """
 

@@ -1,4 +1,5 @@
-"""Joins the pieces of tool calls: a call comes whole, or its arguments come as pieces of JSON text.
+"""Joins the pieces of tool calls: a call is sent whole, or its arguments are sent as pieces of JSON
+text.
 
 A piece names its call by ``index`` or by ``id``. A piece with neither continues the last call. A
 call is over when its arguments are an object, or when other content or a finish reason follows. A
@@ -59,7 +60,7 @@ class _Call:
             if not piece.strip():
                 return
             if not self.text.lstrip().startswith("{"):
-                self.tracker = None  # no object, whatever follows
+                self.tracker = None  # not an object, with any continuation
                 return
         data = piece.encode("utf-8", "surrogatepass")
         end = self.tracker.find_end(data, 0)
@@ -107,7 +108,7 @@ class Calls:
     def read(
         self, wire: dict[str, Json], signature: str | None, candidate: int, out: list[Event]
     ) -> None:
-        """Read one item of ``tool_calls``; ``signature`` stood beside it."""
+        """Read one item of ``tool_calls``; ``signature`` is the one beside it."""
         piece = _Piece(Fields(wire, _CALL), signature)
         call = self._find(piece, candidate)
         if call is None or (call.over and piece.name):
@@ -155,7 +156,7 @@ class Calls:
         return next((call for call in reversed(calls) if call.continued_by(piece)), None)
 
     def _give_whole(self, out: list[Event]) -> None:
-        """Give the calls that are over; the calls of a choice keep their order."""
+        """Emit the calls that are over; the calls of a choice keep their order."""
         waiting: list[_Call] = []
         for call in self._waiting:
             if call.over and all(call.candidate != other.candidate for other in waiting):

@@ -69,7 +69,7 @@ class Choices:
         self.calls = Calls()
         self._tag = tag
         self._splitters: dict[int, ThoughtSplitter] = {}
-        self._plain = False  # a text of the answer without a tag is no thought
+        self._plain = False  # a text of the answer without a tag is not a thought
 
     def read(self, choices: list[Json], out: list[Event]) -> None:
         """Read one list of choices. A missing index is the place in the list."""
@@ -86,14 +86,14 @@ class Choices:
             self._read_choice(fields, index, out)
 
     def read_text(self, text: str, out: list[Event]) -> None:
-        """Read a text of the answer that stands in a delta alone."""
+        """Read a text of the answer that is the only field of a delta."""
         if self._plain and self.calls.none_came and "<" not in text:
             out.append(Text(text))  # nearly all text
         else:
             self._split(text, 0, False, out)
 
     def release_all(self, out: list[Event]) -> None:
-        """The answer has ended, so held-back text is text."""
+        """Emit all held-back text, because the answer has ended."""
         for index in self._splitters:
             self._release(index, out)
 
@@ -173,7 +173,7 @@ class Choices:
             self._plain = splitter.idle
 
     def _release(self, index: int, out: list[Event]) -> None:
-        """Other content of a choice follows, so held-back text is text."""
+        """Emit held-back text, because other content of the choice follows."""
         splitter = self._splitters.get(index)
         if splitter is not None:
             self._put_pieces(splitter.close(), index, out)

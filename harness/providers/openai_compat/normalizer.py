@@ -82,7 +82,7 @@ class CompatNormalizer(AnswerReader):
             self._fail(message, out)
             return
         kind = fields.values.get("object")
-        if type(kind) is str and kind and kind not in _OBJECTS:  # of another API
+        if type(kind) is str and kind and kind not in _OBJECTS:  # an object of another API
             out.append(Unknown("frame", message))
             if wrong:
                 self._fail(message, out)
@@ -122,7 +122,7 @@ class CompatNormalizer(AnswerReader):
         out += fresh.values()
 
     def _begin(self, out: list[Event]) -> None:
-        """A message without names comes first."""
+        """Emit the start, if the first message has no names."""
         if self._names is None and not self._errors:
             self._names = ()
             out.append(Start(self._answer.model))

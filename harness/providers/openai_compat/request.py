@@ -54,7 +54,7 @@ GOOGLE: Final = {
 CHOICES: Final = {"AUTO": "auto", "NONE": "none", "ANY": "required", "VALIDATED": "auto"}
 """Mode of function calling → ``tool_choice``."""
 SOUNDS: Final = {"audio/mpeg": "mp3", "audio/mp3": "mp3", "audio/x-wav": "wav"}
-"""Media type → ``format`` of audio, where it is not the second half of the type."""
+"""Media type → ``format`` of audio, if it is not the second half of the type."""
 _OWN: Final = frozenset({"systemInstruction", "tools", "toolConfig", "generationConfig"})
 _FORMAT: Final = frozenset({"responseMimeType", "responseJsonSchema"})
 _TAGS: Final = ("<thought>", "</thought>")
@@ -126,7 +126,7 @@ class _Message:
         self.signature: str | None = None
 
     def written(self) -> list[dict[str, Any]]:
-        """A list with the message, or an empty list if nothing was read into it."""
+        """A list with the message; an empty list for an empty message."""
         message: dict[str, Any] = {"role": "assistant"}
         if self.texts:
             message["content"] = "".join(
@@ -217,13 +217,13 @@ def _user_item(part: Part, warnings: list[str]) -> list[dict[str, Any]]:
     medium = medium_of(part)
     item = _medium(medium) if medium else None
     if item is None:
-        _leave(part, f"{_WIRE} takes no such part", warnings)
+        _leave(part, f"{_WIRE} does not accept such a part", warnings)
         return []
     return [item]
 
 
 def _medium(medium: Medium) -> dict[str, Any] | None:
-    """The item for media; None where a message has no form for them."""
+    """The item for media; None if a message has no form for them."""
     media_type = medium.media_type or "application/octet-stream"
     data_url = f"data:{media_type};base64,{medium.data}" if medium.data is not None else None
     if medium.kind == "image":

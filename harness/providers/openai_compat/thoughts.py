@@ -1,7 +1,7 @@
 """Splits the text of Gemini's OpenAI-compatible endpoint into answer and thoughts.
 
 Text between the tags is a thought. A tag may be cut anywhere, so text that could be the beginning
-of a tag is held back until the next piece decides. If no tag came so far, text that the wire marks
+of a tag is held back until the next piece decides. Before the first tag, text that the wire marks
 as a thought is a thought.
 """
 
@@ -43,7 +43,7 @@ class ThoughtSplitter:
 
     @property
     def idle(self) -> bool:
-        """Whether a text without a tag, which is not marked, is the answer's."""
+        """Whether the next text, if it has no tag and no mark, is text of the answer."""
         return not (self._held or self._inside or self._marked)
 
     def feed(self, text: str, marked: bool) -> list[tuple[bool, str]]:

@@ -30,7 +30,7 @@ def gather_agy(
 
     ``SUCCESS`` counts as a finish reason only if the turn has an answer. If stderr reports a
     time-out, ``print timeout`` is the reason. An ``exit_code`` other than 0 is an error if the
-    output does not report the end of the run; ``AGY_ERROR`` on stderr is one if the output has
+    output does not report the end of the run; ``AGY_ERROR`` on stderr is an error if the output has
     none.
     """
     run = _Run([*stderr])
@@ -89,7 +89,7 @@ class _Run:
             self.facts.others |= {camel(name) for name in message}
 
     def note_id(self, payload: Object) -> None:
-        """The id that the first message has. Later messages repeat it."""
+        """Note the id of the first message. Later messages repeat it."""
         if isinstance(payload.get("conversation_id"), str) and payload["conversation_id"]:
             self.facts.others |= set() if self.started else {"responseId"}
         self.started = True

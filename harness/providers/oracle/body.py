@@ -20,7 +20,7 @@ from harness.stream.json_codec import Json
 
 _FIELD = re.compile(r"(?:data|event|id|retry)?:|(?:data|event|id|retry)$")
 _NO_UTF8 = re.compile("[\udc80-\udcff]")
-"""A byte that is no UTF-8, as ``surrogateescape`` decodes it."""
+"""A byte that is not UTF-8, as ``surrogateescape`` decodes it."""
 _UNREADABLE = object()
 
 
@@ -52,7 +52,7 @@ def read_body(body: bytes) -> Iterator[str | tuple[Json]]:
         text = text.removeprefix("\ufeff")
     at, size = 0, len(text)
     data: list[str] = []
-    depth = 0  # in arrays
+    depth = 0  # of the open arrays
     while at < size:
         first = text[at]
         if first == "{":

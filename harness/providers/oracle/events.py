@@ -62,7 +62,7 @@ class _EventReader:
                 facts.others.add(_START[event["name"]])
             case "text" if not event.get(
                 "role"
-            ):  # text of any role other than the model is no answer
+            ):  # text of any role other than the model is not answer text
                 facts.add_text(event["text"])
                 signed_as = "text"
             case "reasoning":
@@ -113,7 +113,7 @@ class _EventReader:
         facts.others |= names_in(event.get("raw"))
 
     def read_open_text(self) -> None:
-        """The last call, if it is still open and its arguments come as text."""
+        """The last call, if it is still open and its arguments are text."""
         for text in self.texts.values():
             self.facts.calls[-1] = self.facts.calls[-1][0], arguments_of(text)
 

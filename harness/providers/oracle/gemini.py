@@ -60,8 +60,8 @@ def gather_body(body: bytes, status: int = 200, *, tool_code: bool = False) -> F
 
 
 def count_gemini(facts: Facts, *usages: dict[str, Json]) -> None:
-    """Note the counts of one ``usageMetadata`` or of several: a later count takes the place of an
-    earlier one; a value that is no whole number is left out.
+    """Note the counts of one ``usageMetadata`` or of several: a later count replaces an earlier
+    one; a value that is not a whole number is left out.
     """
     latest: dict[str, int] = {}
     for usage in reversed(usages):
@@ -121,9 +121,9 @@ def _objects(value: Json) -> list[dict[str, Json]]:
 
 
 class _Reader(MessageReader):
-    """Its state: the call whose arguments are streamed; the pieces of text and thoughts and the
-    counts that the facts do not have yet (`settled` adds them); the fields of a usual message, as
-    far as they are known.
+    """The state of one reading: the call whose arguments are streamed; the pieces of text and
+    thoughts and the counts that the facts do not have yet (`settled` adds them); the fields of a
+    usual message, if they are known.
     """
 
     def __init__(self, status: int) -> None:
@@ -328,13 +328,13 @@ class _Reader(MessageReader):
         return call.get("id") is not None and (call["name"], str(call["id"])) == before
 
     def _refuse_call(self, call: Json) -> None:
-        """Note a call that is no object, or whose name is no text."""
+        """Note a call that is not an object, or whose name is not a text."""
         text = call if isinstance(call, str) else json.dumps(call, ensure_ascii=False)
         self.facts.invalid_calls.append(("", text))
         self._streamed = None
 
     def _read_invalid(self, call: dict[str, Json]) -> None:
-        """Note a call whose arguments are no object; without a name it is the streamed call."""
+        """Note a call whose arguments are not an object; without a name it is the streamed call."""
         name, text, before = call.get("name"), call["args"], ""
         if not name and self._streamed is not None:
             name, so_far = self.facts.calls.pop()

@@ -1,6 +1,6 @@
 """The oracle of the Gemini CLI: reads the raw output of a run slowly and plainly.
 
-A line that is JSON is an event, or no event at all. In any other line, objects with a type and a
+A line that is JSON is one event or none. In any other line, objects with a type and a
 timestamp are events, and the text around them is unreadable. A document over many lines is read
 where it begins.
 """
@@ -37,7 +37,7 @@ _DOCUMENT_COUNTS = {
 
 
 def gather_cli(body: bytes, exit_code: str = "0", stderr: str = "") -> Facts:
-    """The facts in the output of one run. ``delta`` is no fact. Only the first of the lines' times
+    """The facts in the output of one run. ``delta`` is not a fact. Only the time of the first line
     is a fact.
 
     An ``exit_code`` other than 0 is an error if the output does not report the end of the run;

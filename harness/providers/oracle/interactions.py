@@ -91,8 +91,8 @@ def count_interactions(facts: Facts, usage: dict[str, Json]) -> None:
 
 
 class _Reader(MessageReader):
-    """Its state: the index, the pieces and the first arguments of
-    the open call, the steps that have no end yet, and the media.
+    """The state of one reading: the index, the pieces and the first arguments of the open call, the
+    steps that have no end yet, and the media.
     """
 
     def __init__(self, status: int) -> None:
@@ -269,16 +269,14 @@ class _Reader(MessageReader):
             self._read_server_tool(kind, step)
 
     def _show_call(self) -> bool:
-        """Set the arguments of the open call to those that came so far; returns whether
-        any came.
-        """
+        """Set the arguments of the open call to those so far; returns whether there are any."""
         text = "".join(self._call[1]) if self._call else ""
         if text.strip():
             self.facts.calls[-1] = (self.facts.calls[-1][0], arguments_of(text))
         return bool(text.strip())
 
     def _close_call(self) -> None:
-        """End the open call. Arguments that are no object make it invalid."""
+        """End the open call. Arguments that are not an object make it invalid."""
         if self._call is None:
             return
         if not self._show_call():

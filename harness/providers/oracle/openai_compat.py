@@ -1,8 +1,8 @@
 """The oracle of Gemini's OpenAI-compatible endpoint: a slow and plain reader of a raw body, with
 the standard library's JSON.
 
-A body is one ``chat.completion`` or a stream of ``chat.completion.chunk``. Signatures stand in
-``extra_content``, and thoughts in the text, between tags or marked as a thought. A tag may be split
+A body is one ``chat.completion`` or a stream of ``chat.completion.chunk``. Signatures are in
+``extra_content``. Thoughts are in the text, between tags or marked as a thought. A tag may be split
 over deltas, but not across a call, a signature, a refusal or the end. The oracle shares no code
 with the framers and normalizers, so it can't share their faults.
 """
@@ -24,7 +24,7 @@ VENDORS = ("google", "vertex")
 """The keys under ``extra_content``."""
 
 DEEPEST = 200
-"""Arguments that nest deeper are no arguments."""
+"""Arguments that nest deeper are invalid."""
 
 _COUNTS = (
     ("prompt_tokens", "promptTokenCount"),
@@ -95,13 +95,15 @@ class _Call:
 
     @property
     def arguments(self) -> Json:
-        """The arguments: an object, ``{}`` where none came, else the text that is no object."""
+        """The arguments: an object, ``{}`` if there are none, else the text that is not an
+        object.
+        """
         if self.whole is not None:
             return self.whole
         return self.text if self.text.strip() else {}
 
     def add(self, piece: Json) -> None:
-        """Append a piece of the arguments; an object is all of them."""
+        """Append a piece of the arguments; an object is the whole of them."""
         if isinstance(piece, dict):
             self.whole = piece
         elif isinstance(piece, str) and piece:
@@ -119,7 +121,7 @@ class _Call:
 
 class _Reader(MessageReader):
     """``_pending``: texts in which a tag could continue, each with its mark; ``_inside``: between
-    two tags; ``_tagged``: a tag came before; ``_last``: the kind of the last piece of the last
+    two tags; ``_tagged``: there was a tag before; ``_last``: the kind of the last piece of the last
     delta; ``_marked``: a delta was marked as a thought.
     """
 
@@ -248,7 +250,7 @@ class _Reader(MessageReader):
             call.add(arguments)
 
     def _close_calls(self, ends_text: bool = True) -> None:
-        """Other content comes, so no call continues."""
+        """End the calls of the answer, because other content follows."""
         if ends_text:
             self._end_text()
         for call in self._calls:
@@ -259,8 +261,8 @@ class _Reader(MessageReader):
             self.facts.signatures.append((kind, signature))
 
     def _settle(self, broken: bool) -> None:
-        """State the calls so far; in an answer that is ``broken`` off, those before the first open
-        one.
+        """Set the facts of the calls so far; if the answer is ``broken``, of those before the first
+        open one.
         """
         facts = self.facts
         self._end_text()
@@ -327,10 +329,10 @@ class _Reader(MessageReader):
         return inside, self._tagged or bool(matches)
 
     def _note(self, text: str, is_latest: bool) -> None:
-        """Note a piece of text or of a thought; ``is_latest``: its end came with the last delta."""
+        """Note a piece of text or of a thought; ``is_latest``: the last delta ended it."""
         if not text:
             return
-        marked = self._pending[0][1]  # it counts before the first tag only
+        marked = self._pending[0][1]  # used only before the first tag
         kind = "thought" if self._inside or (marked and not self._tagged) else "text"
         if kind == "thought":
             self.facts.add_thought(text)
@@ -369,7 +371,7 @@ def _depth(value: Json) -> int:
 
 
 def _signature_of(holder: dict[str, Json]) -> str | None:
-    """The signature beside a call, a delta or a message; the older field counts last."""
+    """The signature beside a call, a delta or a message; the older field is read last."""
     for vendor in VENDORS:
         extra = _extra(holder, vendor)
         if isinstance(extra.get("thought_signature"), str) and extra["thought_signature"]:
@@ -389,7 +391,7 @@ def _is_thought(holder: dict[str, Json]) -> bool:
 
 
 def _left(holder: dict[str, Json]) -> set[str]:
-    """The fields under ``extra_content`` that are no mark and no signature."""
+    """The fields under ``extra_content`` other than marks and signatures."""
     content = holder.get("extra_content")
     if not isinstance(content, dict):
         return set() if content is None else {"extraContent"}

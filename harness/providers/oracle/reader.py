@@ -1,4 +1,4 @@
-"""The common part of the oracles: reads messages, text that is no JSON, errors and the end of a
+"""The common part of the oracles: reads messages, text that is not JSON, errors and the end of a
 body.
 """
 
@@ -15,7 +15,7 @@ from .body import read_body
 
 
 class MessageReader(ABC):
-    """Reads messages into one `Facts`. A wire gives its messages a meaning."""
+    """Reads messages into one `Facts`. The subclass of a wire reads its messages."""
 
     def __init__(self, status: int) -> None:
         self.facts = Facts()
@@ -53,7 +53,7 @@ class MessageReader(ABC):
 
 def note_error(facts: Facts, error: Json, http_status: int = 200) -> None:
     """Note an error: its number, its message and its words. An HTTP status that reports a failure
-    counts before the number. Values of other types are no facts.
+    has priority over the number. Values of other types are not facts.
     """
     given = error if isinstance(error, dict) else {"message": error}
     own = {name: value for name, value in given.items() if type(value) in (str, int)}

@@ -3,7 +3,7 @@ at their places.
 
 The rules are those of https://ai.google.dev/gemini-api/docs/thought-signatures and of the page
 docs/what-is-judged.md: every call, id, name, argument and signature stands at its part, once; text
-that came before a call stands before it; the results stand in the order of the calls.
+that was before a call is sent before it; the results are in the order of the calls.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def judge_second_turn(
         findings[aspect] = AspectFinding(verdict, note)
 
     ordered = True
-    if answer.blocks:  # each is sent back as text or as a call, as the adapter has taken it
+    if answer.blocks:  # the adapter sends each back as text or as a call, as it has read it
         text, calls = text_and_calls(answer, Facts(calls=returned.calls))
         ordered = len(calls) == len(answer.calls)
         answer = replace(answer, text=text, calls=calls)
@@ -181,8 +181,8 @@ def _results(answer: Facts, returned: Returned, given: Sequence[bool]) -> tuple[
 def _result_texts(
     answer: Facts, returned: Returned, given: Sequence[bool]
 ) -> tuple[AspectVerdict, str]:
-    """Each result that was given has its own text. Calls that an adapter can't tell apart share
-    one.
+    """Each result that was given must have its own text. Calls that an adapter can't tell apart
+    share one.
     """
     marked = zip(answer.marks, answer.calls, strict=True)
     keys = [call_id or short_json(call) for (call_id, _), call in marked]

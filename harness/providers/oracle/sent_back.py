@@ -16,7 +16,7 @@ class Returned:
     """The parts of an answer that a request sends back. ``calls``: (name, arguments), in order,
     with their ``ids`` and ``signatures``, and in ``places`` the characters of text before each.
     ``results``: (name, id), in order, with their texts in ``outputs``. ``in_order``: every content
-    with a call stands before those with results.
+    with a call is before those with results.
 
     ``other_signatures``: the signatures of all other parts; ``signed_before``: the number of them
     before each call. ``by_id``: every call must have an id; a missing id is invented.
@@ -60,7 +60,7 @@ def _read_part(returned: Returned, part: Content, role: Json) -> None:
         returned.signed_before.append(len(returned.other_signatures))
     elif signature is not None:
         returned.other_signatures.append(str(signature))
-    if isinstance(result, dict) and role != "model":  # the provider's own stands in its content
+    if isinstance(result, dict) and role != "model":  # the provider's own result is in its content
         returned.results.append((str(result.get("name") or ""), result.get("id") or None))
         returned.outputs.append("\n".join(strings(result)))
     if role == "model" and isinstance(part.get("text"), str) and part.get("thought") is not True:

@@ -79,7 +79,7 @@ def _of_message(message: Content, names: dict[str, str]) -> Content:
 
 
 def _tagged(text: str) -> list[Content]:
-    """The thoughts and the text of a message; thoughts stand between tags."""
+    """The thoughts and the text of a message; thoughts are between tags."""
     parts: list[Content] = []
     for number, piece in enumerate(text.split("<thought>")):
         thought, _, rest = piece.rpartition("</thought>") if number else ("", "", piece)

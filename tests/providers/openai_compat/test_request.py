@@ -146,10 +146,10 @@ def test_each_part_without_a_form_is_named() -> None:
     )
     assert request.body["messages"] == [{"role": "tool", "tool_call_id": "a", "content": ""}]
     assert request.warnings == (
-        "contents: a part with video (video/mp4) is left out; the compatible endpoint takes no"
-        " such part",
-        "contents: a part with audio (of no type) is left out; the compatible endpoint takes no"
-        " such part",
+        "contents: a part with video (video/mp4) is left out; the compatible endpoint does not"
+        " accept such a part",
+        "contents: a part with audio (of no type) is left out; the compatible endpoint does not"
+        " accept such a part",
         "contents: a part with image (image/png) is left out; an assistant's message has only text"
         " and calls",
         "contents: a part with executableCode is left out; an assistant's message has only text"
