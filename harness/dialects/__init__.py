@@ -17,7 +17,7 @@ FOLDERS: Final = (
 """The folders of the dialects, in the order of reports. Each has its `Dialect` as ``DIALECT``."""
 
 DEFAULT_DIALECT: Final = "unified-llm"
-"""The dialect of a replay, and of the prompts of the command line, that names none."""
+"""The dialect of a replay, and of the prompts of the command line, if none is named."""
 
 
 def _dialect(folder: str) -> Dialect:

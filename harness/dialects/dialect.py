@@ -41,8 +41,8 @@ class RequestTranslator:
     raises `TranslationError` and no other exception. ``session`` is the session of the replays of
     earlier answers. ``follow_up(prompt, payloads, then)`` is what an application does next: the
     prompt with the answer that ``payloads`` are appended to it, and after that the outcomes of its
-    calls, in call order, or what the user says. It changes neither argument. ``opening_prompt`` is
-    a minimal prompt, with which the laws begin a conversation. ``sent_back`` names the kinds of
+    calls, in call order, or the user's next text. It changes neither argument. ``opening_prompt``
+    is a minimal prompt, with which the laws begin a conversation. ``sent_back`` names the kinds of
     parts of an answer that keep their signature in the follow-up: ``call``, ``text``, ``thought``,
     ``other``; without ``call`` the dialect has no place for calls. ``as_given`` is ``translate``
     for a wire that is not generateContent's (`harness.stream.generation`); None: the event model is
@@ -96,7 +96,7 @@ def _item(holder: Any, key: str | int) -> Any:
 @dataclass(frozen=True, slots=True)
 class CallPlace:
     """One call in a payload stream: the payloads that belong only to it, the object with its id,
-    name and arguments, and their keys in that object. ``id`` is None where calls have no id.
+    name and arguments, and their keys in that object. ``id`` is None if calls have no id.
     """
 
     payloads: list[Payload]
@@ -115,8 +115,8 @@ class Mutations:
     does. ``count``: a token count. ``error``: the message of an error. None: the event model has no
     such thing.
 
-    ``own`` maps the name of an operator to this dialect's function for it, where a place is not
-    enough, or to None where the dialect cannot have the fault. ``unsent`` names the operators on
+    ``own`` maps the name of an operator to this dialect's function for it, if a place is not
+    enough, or to None if the dialect cannot have the fault. ``unsent`` names the operators on
     requests that find nothing in any request of this dialect.
     """
 
@@ -166,7 +166,7 @@ class ServedCassette(Protocol):
     ) -> tuple[bytes, int]:
         """Run a program, bounded in time and output; gives stdout and exit code. ``module`` has
         the functions ``main(arguments)``, which returns the exit code, and ``warm_up()``, which
-        does what every run would do first.
+        does the work that every run would do first.
         """
 
 
@@ -191,11 +191,11 @@ class ClientAdapter:
 class HttpApi:
     """The HTTP API of an event model, which `harness serve` offers in front of recorded answers.
 
-    ``path`` ends the path of a POST request that generates, ``count_path`` of one that counts
-    tokens. ``is_streamed(prompt)``: the client asks for a stream. ``event(payload)`` is a payload
-    as bytes of a stream; ``whole(payloads)`` is the answer that is not streamed.
-    ``failure(payloads)`` is the HTTP status and the message of the error in them, or None;
-    ``error(status, message)`` the body of an error. ``turns(prompt)`` gives each message of a
+    ``path`` is the end of the path of a POST request that generates, ``count_path`` of a POST
+    request that counts tokens. ``is_streamed(prompt)``: the client asks for a stream.
+    ``event(payload)`` is a payload as bytes of a stream; ``whole(payloads)`` is the answer that is
+    not streamed. ``failure(payloads)`` is the HTTP status and the message of the error in them, or
+    None; ``error(status, message)`` the body of an error. ``turns(prompt)`` gives each message of a
     conversation: whether the model wrote it, and its content as JSON that is equal for equal
     messages.
     """

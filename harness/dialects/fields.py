@@ -51,7 +51,7 @@ class Fields:
 
     def get(self, key: str, *types: type) -> Any:
         """A field, None if it is absent; raises `TranslationError` unless it is of one of
-        ``types``, if any are given. ``true`` is not a number; 1 is one, whole or not.
+        ``types``, if any are given. ``true`` is not a number; 1 is a number, whole or not.
         """
         self._read[key] = None
         value = self._values.get(key)
@@ -65,7 +65,7 @@ class Fields:
         return value
 
     def need(self, key: str, *types: type) -> Any:
-        """As `get`, of a field that must be there."""
+        """As `get`, for a field that must be present."""
         value = self.get(key, *types)
         if value is None:
             names = " or ".join(_TYPES[kind] for kind in types)
@@ -89,7 +89,7 @@ class Fields:
         """A word that is one of ``known``, None if it is absent."""
         word: str | None = self.get(key, str)
         if word is not None and word not in known:
-            self.fail(key, f"unknown {key} {shown(word)}; known here are {', '.join(known)}")
+            self.fail(key, f"unknown {key} {shown(word)}; expected one of {', '.join(known)}")
         return word
 
     def inner(self, key: str) -> Fields | None:
@@ -122,13 +122,13 @@ class Fields:
         """Warn of every field that was not read, except those that are false or empty."""
         for key, value in self.rest().items():
             if value not in (False, "", [], {}):
-                self.leave(key, "Gemini has no word for it")
+                self.leave(key, "Gemini has no field for it")
 
     def refuse_rest(self) -> None:
         """Refuse every field that was not read: it may be a typing error."""
         known = ", ".join(self._read)
         for key in self.rest():
-            self.fail(key, f"unknown key; known here are {known}")
+            self.fail(key, f"unknown key; expected one of {known}")
 
 
 def _is_of(value: Any, types: tuple[type, ...]) -> bool:

@@ -5,7 +5,7 @@ A dump of an SDK object is one more spelling of the wire. So an answer is read a
 with one frame for each object. An exception is translated back into the wire's form: the body of an
 HTTP error, an error inside the stream, or a cut.
 
-The SDK is optional; `load_sdk` says how to install it.
+The SDK is optional; the error of `load_sdk` has the command that installs it.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ class SdkReader:
         ]
 
     def _fail_by_api(self, error: Any) -> list[Payload]:
-        # without a response the error came inside the stream
+        # an error without a response was inside the stream
         status = getattr(error.response, "status_code", 200)
         if status != 200:
             self._normalizer = self._provider.normalizer(Answer(status=status, model=self._model))

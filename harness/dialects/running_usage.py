@@ -31,7 +31,9 @@ class RunningUsage:
 
     @property
     def counts(self) -> dict[str, int]:
-        """The latest value of every count of `events.Usage`; a count that never came is absent."""
+        """The latest value of every count of `events.Usage`; a count that the wire never sent is
+        absent.
+        """
         if self._unread is not None:
             self._read(self._unread)
         return self._counts

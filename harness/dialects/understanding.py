@@ -31,8 +31,8 @@ class Understanding:
 
     ``content``: the answer has a text, a thought, a call, a result, media or code. ``understood``:
     it has content, a finish reason, a block, an error or a warning. ``invalid``: a sentence about
-    the first call whose arguments are no JSON object; "" if there is none. ``watched``: the kinds
-    of events that can still change any of these values. Other events need no `note`.
+    the first call whose arguments are not a JSON object; "" if there is none. ``watched``: the
+    kinds of events that can still change any of these values. Other events need no `note`.
     """
 
     def __init__(self) -> None:
@@ -52,7 +52,7 @@ class Understanding:
         ):
             quoted, name = shorten(printable(event.text), QUOTED), self._called[1]
             call = f"the call {name}" if name else "a call"
-            self.invalid = f"the arguments of {call} are no JSON object: {quoted}"
+            self.invalid = f"the arguments of {call} are not a JSON object: {quoted}"
         if self.content or getattr(event, "candidate", 0) > 0:
             return
         if isinstance(event, ev.Text):

@@ -332,9 +332,9 @@ LEFT_OUT: dict[str, tuple[Any, dict[str, Any], list[str]]] = {
     "false": (
         {"properties": {"a": False}},
         {"type": "OBJECT", "properties": {"a": {}}},
-        ["P.properties.a: 'False' is left out; it allows nothing"],
+        ["P.properties.a: 'False' is left out; it allows no value"],
     ),
-    "no schema": (["string"], {}, ["P: '['string']' is left out; a schema is an object"]),
+    "no schema": (["string"], {}, ["P: '['string']' is left out; a schema must be an object"]),
     "enum of numbers with gaps": (
         {"type": "integer", "enum": [1, 5]},
         {"type": "INTEGER", "minimum": 1, "maximum": 5},
@@ -400,12 +400,12 @@ LEFT_OUT: dict[str, tuple[Any, dict[str, Any], list[str]]] = {
     "a reference to nothing": (
         {"properties": {"a": {"$ref": "#/$defs/No", "description": "D"}}},
         {"type": "OBJECT", "properties": {"a": {"description": "D"}}},
-        ["P.properties.a: '$ref' is left out; nothing in this schema is at '#/$defs/No'"],
+        ["P.properties.a: '$ref' is left out; this schema has nothing at '#/$defs/No'"],
     ),
     "a reference to elsewhere": (
         {"$ref": "https://example.com/schema.json"},
         {},
-        ["P: '$ref' is left out; nothing in this schema is at 'https://example.com/schema.json'"],
+        ["P: '$ref' is left out; this schema has nothing at 'https://example.com/schema.json'"],
     ),
     "a tree": (
         {
@@ -430,20 +430,18 @@ LEFT_OUT: dict[str, tuple[Any, dict[str, Any], list[str]]] = {
             },
         },
         [
-            "P.properties.children.items: '$ref' to '#/$defs/Node' leads back into itself; from here on only its type is sent"
+            "P.properties.children.items: '$ref' to '#/$defs/Node' is recursive; from here on only its type is sent"
         ],
     ),
     "the root again": (
         {"properties": {"next": {"$ref": "#"}}},
         {"type": "OBJECT", "properties": {"next": {"type": "OBJECT"}}},
-        [
-            "P.properties.next: '$ref' to '#' leads back into itself; from here on only its type is sent"
-        ],
+        ["P.properties.next: '$ref' to '#' is recursive; from here on only its type is sent"],
     ),
     "a circle of references": (
         {"$ref": "#/$defs/A", "$defs": {"A": {"$ref": "#/$defs/B"}, "B": {"$ref": "#/$defs/A"}}},
         {},
-        ["P: '$ref' to '#/$defs/A' leads back into itself; from here on only its type is sent"],
+        ["P: '$ref' to '#/$defs/A' is recursive; from here on only its type is sent"],
     ),
 }
 

@@ -53,7 +53,7 @@ def test_a_call_whose_arguments_are_no_object_has_no_good_end(name: str) -> None
     payloads = replay(name, [START, *WHOLE, *INVALID, STOP])
     facts = dialect.facts(payloads, Session())
     assert not facts.ended_well
-    assert "the arguments of the call weather are no JSON object: [1]" in json.dumps(payloads)
+    assert "the arguments of the call weather are not a JSON object: [1]" in json.dumps(payloads)
 
 
 @pytest.mark.parametrize("name", ["unified-llm", "anthropic"])

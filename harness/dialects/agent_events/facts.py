@@ -58,7 +58,7 @@ def differences(wire: Facts, carried: Facts, interrupted: bool) -> list[str]:
         and carried.text.startswith(text)
         and carried.text[len(text) :].strip() in map(str.strip, wire.unreadable)
     ):
-        text = carried.text  # the rest of the output, which is no JSON
+        text = carried.text  # the rest of the output, which is not JSON
     blocked = wire.block_reason is not None
     reasons = wire.malformed_reasons(carried.calls)
     malformed = bool(reasons)

@@ -1,8 +1,8 @@
 """Parses the output of a Gemini CLI process, piece by piece, into AgentEvents.
 
 It uses the same framer, normalizer and translator as a replay, so it gives the same AgentEvents.
-Two things differ for a live process: a turn is completed only where the CLI prints its ``result``,
-and the caller says when the output has ended.
+Two things differ for a live process: a turn is completed only when the CLI prints its ``result``,
+and the caller reports the end of the output.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .. import DIALECTS, Payload
 class GeminiParser:
     """AgentEvents of one process of ``gemini --output-format stream-json``.
 
-    ``agent_id`` and ``team`` stand in every event. ``ids`` makes ids (default: counted). ``clock``
+    ``agent_id`` and ``team`` are in every event. ``ids`` makes ids (default: counted). ``clock``
     gives the milliseconds of ``timestamp`` (default: always 0). The methods are named as in the
     original system.
     """
@@ -48,7 +48,7 @@ class GeminiParser:
         return self._parse(self._framer.close()) + self._translate(self._normalizer.close())
 
     def reset(self) -> None:
-        """Forget the unfinished line and all ids, for another process."""
+        """Discard the unfinished line and all ids, for another process."""
         provider = PROVIDERS["gemini-cli"]
         self._session = Session(ids=self._ids, context=self._context)
         self._framer = provider.framer(MAX_FRAME)

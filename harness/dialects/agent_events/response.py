@@ -1,12 +1,12 @@
 """Translates canonical events into AgentEvents, the common event model of the command-line agents
 in a team.
 
-The event model knows text, calls, results, errors and the end; everything else is a declared loss.
+The event model has text, calls, results, errors and the end; everything else is a declared loss.
 Each canonical event becomes at most one AgentEvent, in wire order. ``turn.completed`` comes last,
 exactly once. A call of ``write_todos`` becomes a ``todo_list``, which replaces the one before.
 
-`harness.dialects.agent_events.parser` has the interface of the original system: the output of a
-process in, AgentEvents out.
+`harness.dialects.agent_events.parser` has the interface of the original system: it turns the output
+of a process into AgentEvents.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ STATUSES: Final = frozenset({"pending", "in_progress", "completed", "cancelled"}
 LOSSES: Final[Mapping[str, str]] = {
     "everything-else": "all but text, calls, results, errors, the end",
     "todo-items": (
-        "to-do items without a text or with a status that the model has no word for, such as"
+        "to-do items without a text or with a status that the event model does not have, such as"
         " blocked"
     ),
 }
@@ -147,11 +147,11 @@ class AgentEventsTranslator:
         return self._called(start.id, start.name, event.arguments)
 
     def _call_invalid(self, event: ev.CallInvalid) -> list[Payload]:
-        self.call = None  # the error at the end names it
+        self.call = None  # the error at the end names the call
         return []
 
     def _open_call(self) -> list[Payload]:
-        """The call that has not ended, with the arguments so far, if these are an object."""
+        """Emit the call that has not ended, with the arguments so far, if these are an object."""
         if self.call is None:
             return []
         (start, pieces), self.call = self.call, None
@@ -270,8 +270,8 @@ _REACTIONS: Final[
 
 
 def _todo_item(todo: Any) -> Payload | None:
-    """The item as the event model has it; None for a status for which it has no word. A call that
-    leaked into the text has ``content`` in place of ``description``.
+    """The item in the form of the event model; None for a status that it does not have. A call that
+    leaked into the text has ``content`` instead of ``description``.
     """
     if not isinstance(todo, dict):
         return None

@@ -1,7 +1,7 @@
 """Translates Messages into Gemini contents: a message is a content, a block is a part.
 
-The official clients keep signatures only in ``thinking`` blocks, so the signature of a text stands
-in an empty ``thinking`` block after it; it is put back onto the text. The name, the id and the
+The official clients keep signatures only in ``thinking`` blocks, so the signature of a text is in
+an empty ``thinking`` block after it; it is put back onto the text. The name, the id and the
 signature of a call are in the session, by the id of the ``tool_use``. An id that we counted is not
 sent.
 
@@ -55,7 +55,7 @@ class Contents:
         self._waiting: dict[str, _Call] = {}
         self._answered: set[str] = set()
         self._calls = 0
-        self._place = 0  # where the results of the latest calls belong
+        self._place = 0  # the index for the results of the latest calls
         # the results at that place, with the numbers of their calls
         self._results: list[tuple[int, Part]] = []
 
@@ -78,7 +78,7 @@ class Contents:
         if results:
             parts = self._answer(results, parts)
         elif not parts:
-            message.leave("content", "there is nothing in it")
+            message.leave("content", "it is empty")
         if parts:
             self.contents.append({"role": ROLES[role], "parts": parts})
         if role == "assistant":

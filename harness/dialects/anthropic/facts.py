@@ -2,7 +2,7 @@
 wire.
 
 The stream carries text, thoughts, calls, signatures, counts under its own names, a stop reason that
-follows from the finish reason, and errors. Signatures of calls stand in the session. An answer
+follows from the finish reason, and errors. Signatures of calls are in the session. An answer
 without a good end is an error, which names the finish reason and its message.
 """
 
@@ -102,7 +102,7 @@ def differences(wire: Facts, carried: Facts, interrupted: bool) -> list[str]:
 
 
 def _stop_reason(wire: Facts, carried: Facts) -> str | None:
-    """The stop reason of an answer that ended; None where it has no good end."""
+    """The stop reason of an answer that ended; None if it did not end well."""
     if wire.invalid_calls:
         return None
     if carried.calls:

@@ -100,8 +100,8 @@ def _from_base64(source: Fields, kind_of_block: str) -> Payload:
 def translate_result(block: Fields, as_given: bool = False) -> Payload:
     """``response`` of a ``functionResponse``, and ``parts`` if there are files in the result.
 
-    The result stands under ``content``, that of a failed tool under ``error``. A reference stands
-    at the place of each file. ``as_given``: see `harness.stream.generation`.
+    The result is under ``content``, that of a failed tool under ``error``. A reference replaces
+    each file. ``as_given``: see `harness.stream.generation`.
     """
     content = block.get("content", str, list)
     failed = block.get("is_error", bool)

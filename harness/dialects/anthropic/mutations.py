@@ -27,7 +27,7 @@ def _show_thoughts(payloads: list[Payload]) -> bool:
 
 
 def _lose_argument(payloads: list[Payload]) -> bool:
-    """An argument is missing from the first piece that holds a whole object."""
+    """Remove an argument from the first piece that holds a whole object."""
     deltas = _deltas(payloads, "input_json_delta")
     return any(lose_argument(delta, "partial_json") for delta in deltas)
 
@@ -41,7 +41,7 @@ def _lose_signature(payloads: list[Payload]) -> bool:
 
 
 def _number_otherwise(payloads: list[Payload]) -> bool:
-    """Every block has the number of the next."""
+    """Give every block the number of the next one."""
     numbered = [payload for payload in payloads if "index" in payload]
     for payload in numbered:
         payload["index"] += 1

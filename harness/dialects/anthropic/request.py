@@ -192,7 +192,7 @@ def follow_up(prompt: Any, payloads: Sequence[Payload], then: Sequence[ToolOutco
     calls or the user's next text.
 
     A result that is not text becomes JSON text. A block that an error interrupts is left out. If
-    the user says something instead of giving results, each call has the outcome `NOT_RUN`.
+    the user writes a text instead of giving results, each call has the outcome `NOT_RUN`.
     Raises `TranslationError` unless there is one outcome for each call.
     """
     answer = _accumulate(payloads)
@@ -248,7 +248,7 @@ def _arguments(text: str) -> Any:
         return decode_json(text.encode()) if text else {}
     except ValueError:
         raise TranslationError(
-            "", f"the answer has a call whose arguments are no JSON: {shown(text)}"
+            "", f"the answer has a call whose arguments are not JSON: {shown(text)}"
         ) from None
 
 

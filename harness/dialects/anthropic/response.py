@@ -73,7 +73,7 @@ class Translator:
         self._held: _Held | None = None
         self._calls = 0
         self._finish: ev.Finish | None = None
-        self._refused = False  # the prompt is blocked; finish reasons do not count
+        self._refused = False  # the prompt is blocked; finish reasons are ignored
         self._understanding = Understanding()
 
     def feed(self, event: ev.Event) -> list[Payload]:
@@ -110,7 +110,7 @@ class Translator:
         return self._message.take()
 
     def _stop_reason(self) -> str | None:
-        """The stop reason; None where the answer did not end well."""
+        """The stop reason; None if the answer did not end well."""
         if self._understanding.invalid:
             return None
         if self._calls or self._held:
@@ -235,7 +235,7 @@ class Translator:
             self._held.texts.append(event.text)
 
     def _call_invalid(self, event: ev.CallInvalid) -> None:
-        """The official clients raise for arguments that are no JSON, so such a call is an unknown
+        """The official clients raise for arguments that are not JSON, so such a call is an unknown
         payload, and the message ends in an error.
         """
         if self._held:
@@ -352,7 +352,7 @@ class Translator:
         self._reactions = OVER
 
     def _ignore(self, event: ev.Event) -> None:
-        """Nothing follows an error, and a mark says nothing."""
+        """Emit nothing: nothing follows an error, and a mark has no content."""
 
 
 _Reactions = Mapping[type[ev.Event], Callable[[Translator, Any], None]]

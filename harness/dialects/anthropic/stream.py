@@ -31,7 +31,7 @@ LOSSES: Final[Mapping[str, str]] = {
     "usage-details": "token counts except input, output, thoughts, cached and written to the cache",
     "failed-usage": "token counts of an answer that failed",
     "finish-class": (
-        "the class of the finish reason where a call stands, and of other reasons with content"
+        "the class of the finish reason of an answer with a call, and of other reasons with content"
     ),
     "response-id": "the id of the response",
     "create-time": "the time of the response",
@@ -71,7 +71,7 @@ ERROR_TYPES: Final[Mapping[int | str | None, str]] = {
     "NOT_FOUND": "not_found_error",
     "RESOURCE_EXHAUSTED": "rate_limit_error",
     "UNAVAILABLE": "overloaded_error",
-    # The codes of the Interactions API do, too.
+    # The codes of the Interactions API decide too.
     **dict.fromkeys(
         (
             *("invalid_request", "parameter_unknown", "failed_precondition", "out_of_range"),

@@ -45,7 +45,7 @@ HINTS: Final = frozenset(
 ``enum`` do.
 """
 SILENT: Final = frozenset({"$schema", "$id", "$comment"})
-"""Keywords that say nothing about a value."""
+"""Keywords that do not restrict a value."""
 
 _MANY: Final = frozenset({"anyOf", "oneOf", "allOf", "prefixItems"})
 _NAMED: Final = frozenset({"properties", "$defs", "definitions"})

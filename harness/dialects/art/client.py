@@ -34,7 +34,7 @@ class GeminiAdapter:
 
     ``http_options`` go to the SDK's client, such as ``{"base_url": …}`` (see
     https://googleapis.github.io/python-genai/); without them it also reads GOOGLE_GEMINI_BASE_URL.
-    ``vertexai`` says that the key is one of Vertex AI's express mode. ``clock`` gives milliseconds
+    ``vertexai``: the key is one of Vertex AI's express mode. ``clock`` gives milliseconds
     for the times of METADATA; without a clock METADATA has no times.
 
     Raises ValueError without a key, ImportError without google-genai.

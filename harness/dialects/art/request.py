@@ -116,7 +116,7 @@ def _function_call(call: Fields) -> dict[str, Any]:
     try:
         args = decode_json(arguments.encode()) if isinstance(arguments, str) else None
     except (ValueError, RecursionError):
-        function.fail("arguments", "is no JSON")
+        function.fail("arguments", "is not JSON")
     if not isinstance(args, dict):
         function.fail(
             "arguments",
@@ -139,8 +139,7 @@ def _write_result(writer: _Writer, message: Fields, given: Mapping[str, Any]) ->
 def _write_request(writer: _Writer, message: Fields, given: Mapping[str, Any]) -> None:
     writer.warn(
         message.place,
-        "is left out; a tool_request is a note of ART's own, the call stands in the assistant's"
-        " message",
+        "is left out; a tool_request is only a note of ART, the call is in the assistant's message",
     )
 
 
@@ -166,7 +165,7 @@ def _as_text(content: Any, place: str) -> str:
 
 def _number(value: Any, place: str) -> Any:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TranslationError(place, f"is no number: {value!r}")
+        raise TranslationError(place, f"is not a number: {value!r}")
     return value
 
 
@@ -184,8 +183,8 @@ GENERATION: Final[Mapping[str, tuple[tuple[str, ...], Callable[[Any, str], Any]]
     "topK": (("top_k", "topK"), _number),
     "stopSequences": (("stop", "stop_sequences", "stopSequences"), _strings),
 }
-"""A field of ``generationConfig`` → the names of its option, of which the first that is set counts,
-and the function that reads its value. 0 counts as set.
+"""A field of ``generationConfig`` → the names of its option, of which the first that is set is
+used, and the function that reads its value. 0 counts as set.
 """
 
 _KNOWN_OPTIONS: Final = (
@@ -219,7 +218,7 @@ def _generation_config(
     elif budget is not None:
         warn(
             "options.gemini.thinking.thinkingBudget",
-            "is left out; it counts only with includeThoughts",
+            "is left out; it has an effect only with includeThoughts",
         )
     return config
 
@@ -261,7 +260,7 @@ def model_of(options: Mapping[str, Any], default: str = DEFAULT_MODEL) -> str:
 def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> GenerateRequest:
     """See `harness.dialects.dialect.RequestTranslator`."""
     if not isinstance(prompt, list | tuple):
-        raise TranslationError("messages", "is no list; a prompt is a list of messages")
+        raise TranslationError("messages", "is not a list; a prompt is a list of messages")
     writer = _Writer()
     for number, message in enumerate(prompt):
         fields = Fields(message, f"messages[{number}]")

@@ -9,10 +9,10 @@ A streamed answer is passed on piece by piece. A unary answer is held back to it
 at most two tokens: the thoughts and the text. The times of METADATA are milliseconds since the
 request, by the recording's clock; they are absent if the recording has no clock.
 
-A fact that StreamEvents have no place for is a declared loss (``LOSSES``). If it is not declared,
+A fact for which StreamEvents have no field is a declared loss (``LOSSES``). If it is not declared,
 it becomes an event of the type ``UNKNOWN`` with the wire's object as its ``data``; consumers ignore
 types that they do not know. The model that answered is a declared loss, because METADATA has no
-field for it. If the model changes in the middle of an answer, an UNKNOWN says so.
+field for it. If the model changes in the middle of an answer, an UNKNOWN reports it.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ LOSSES: Final[Mapping[str, str]] = {
     "safety-ratings": "safety ratings",
     "finish-message": "the text beside a finish reason or a block reason",
     "response-id": "the id of the response",
-    "model": "the model that answered, unless another one goes on in the middle of the answer",
+    "model": "the model that answered, unless it changes in the middle of the answer",
     "blocked-usage": "token counts of a blocked prompt, and of an answer that failed",
     "blocks": "the boundaries of steps, blocks and items, with their indexes and ids",
     "refusal": "that a text is the model's refusal",
@@ -232,7 +232,7 @@ def _describe_end(event: ev.Incomplete) -> str:
 
 
 def refuse(error: TranslationError, session: Session) -> list[Payload]:
-    """The whole stream for a prompt that can't be translated: no call is made."""
+    """The whole stream for a prompt that can't be translated, for which no call is made."""
     translator = Translator([], session)
     translator._fail("ARTError", str(error), {"code": "PROMPT_TRANSLATION_FAILED"})
     return translator._take()

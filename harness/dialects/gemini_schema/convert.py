@@ -99,7 +99,7 @@ class _Node:
     def flatten(self, schema: Any) -> Schema:
         if not isinstance(schema, dict):
             if schema is not True:
-                reason = "it allows nothing" if schema is False else "a schema is an object"
+                reason = "it allows no value" if schema is False else "a schema must be an object"
                 self.warn(str(schema)[:40], f"is left out; {reason}")
             return {}
         flat = {key: schema[key] for key in schema if key not in ("allOf", "const")}
@@ -129,7 +129,7 @@ class _Node:
                 flat[keyword] = joined
 
     def take_null(self, flat: Schema, keyword: str) -> None:
-        """Null among choices becomes ``nullable``; a single choice is joined into the node."""
+        """Turn null among choices into ``nullable``, and join a single choice into the node."""
         choices = flat.get(keyword)
         if not isinstance(choices, list) or not choices:
             return
@@ -186,7 +186,7 @@ class _Node:
         return list(types)
 
     def split(self, types: list[str], values: list[Any] | None) -> None:
-        """Several types become choices, each with the keywords and values of its type."""
+        """Turn several types into choices, each with the keywords and values of its type."""
         choices: list[Schema] = []
         for name in types:
             own = {key: self.flat[key] for key in self.flat if name in _TYPES_OF.get(key, ())}
@@ -217,7 +217,9 @@ class _Node:
             self.warn("enum", "is left out; Gemini's Schema lists strings only")
 
     def close_limits(self) -> None:
-        """For integers, the next one is the limit. Draft 4 writes true beside the limit itself."""
+        """Replace an exclusive limit of integers by the next integer. Draft 4 has true beside the
+        limit.
+        """
         for limit, step in (("minimum", 1), ("maximum", -1)):
             keyword = f"exclusive{limit.capitalize()}"
             value = self.flat.pop(keyword, False)
@@ -232,7 +234,7 @@ class _Node:
                 )
 
     def merge_positions(self) -> None:
-        """Items by position become choices, since Gemini has one schema for all items."""
+        """Turn items by position into choices, since Gemini has one schema for all items."""
         keyword = "prefixItems" if "prefixItems" in self.flat else "items"
         positions = self.flat.get(keyword)
         if isinstance(positions, list):
@@ -280,7 +282,7 @@ class _Node:
             self.written[keyword] = int(value) if expected == "a whole number" else value
 
     def write_names(self, keyword: str, names: list[Any]) -> None:
-        """The API refuses names that are not among the properties."""
+        """Leave out names that are not among the properties, because the API refuses them."""
         properties = self.flat.get("properties")
         known = properties if isinstance(properties, dict) else {}
         kept = [name for name in names if isinstance(name, str) and name in known]

@@ -70,12 +70,12 @@ class Resolver:
     def _follow(self, ref: Any, path: str, refs: Refs, depth: int) -> Any:
         target = _find(self._root, ref)
         if target is None:
-            missing = f"is left out; nothing in this schema is at {str(ref)[:80]!r}"
+            missing = f"is left out; this schema has nothing at {str(ref)[:80]!r}"
             self._losses[f"{path}: '$ref' {missing}"] = None
             return {}
         if ref not in refs:
             return self.resolve(target, path, refs | {ref}, depth)
-        recursive = f"to {ref!r} leads back into itself; from here on only its type is sent"
+        recursive = f"to {ref!r} is recursive; from here on only its type is sent"
         self._losses[f"{path}: '$ref' {recursive}"] = None
         if not isinstance(target, dict):
             return {}

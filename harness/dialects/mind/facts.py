@@ -55,11 +55,11 @@ def differences(wire: Facts, carried: Facts, interrupted: bool) -> list[str]:
     wire = wire.until_the_end()
     text, calls = text_and_calls(wire, carried)
     blocked = wire.block_reason is not None and not wire.errors
-    broken = interrupted or bool(wire.errors)  # the error says that
+    broken = interrupted or bool(wire.errors)  # the error reports the break
     reasons = [] if broken else wire.malformed_reasons(calls)
     failed = bool(reasons) or not wire.understood or _run_failed(wire)
     if wire.open_call and (interrupted or wire.errors or blocked):
-        calls = calls[:-1]  # a call that never ended is not run
+        calls = calls[:-1]  # a call without an end is not run
     findings = [
         *text_findings("text", text, carried.text),
         *call_findings(calls, carried.calls, ordered=not wire.blocks),
@@ -74,7 +74,7 @@ def differences(wire: Facts, carried: Facts, interrupted: bool) -> list[str]:
 
 
 def _run_failed(wire: Facts) -> bool:
-    """Whether the Gemini CLI says that its run failed."""
+    """Whether the Gemini CLI reports that its run failed."""
     return not (
         wire.ended_well or wire.finish in (None, *CONTINUATION) or is_malformed(wire.finish)
     )

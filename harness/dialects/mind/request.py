@@ -70,7 +70,7 @@ def _declared(options: Fields) -> list[dict[str, Any]]:
         if name not in DECLARATIONS:
             options.fail(
                 "allowed_tools",
-                f"there is no tool {name!r}; known ones are {', '.join(DECLARATIONS)}",
+                f"there is no tool {name!r}; expected one of {', '.join(DECLARATIONS)}",
             )
     return [{"name": name, **DECLARATIONS[name]} for name in DECLARATIONS if name in names]
 
@@ -181,7 +181,7 @@ def waiting_calls(payloads: Sequence[Payload]) -> list[Payload]:
 
 def follow_up(prompt: Any, payloads: Sequence[Payload], then: Sequence[ToolOutcome] | str) -> Any:
     """The prompt with the answer's records in its history, then the results of its calls or the
-    user's next text. If the user says something instead of giving results, each call has the
+    user's next text. If the user writes a text instead of giving results, each call has the
     outcome `NOT_RUN`.
     """
     calls = waiting_calls(payloads)

@@ -36,7 +36,7 @@ LOSSES: Final[Mapping[str, str]] = {
 RATE_LIMITED: Final = frozenset(
     {429, "RESOURCE_EXHAUSTED", "rate_limit_exceeded", "too_many_requests", "quota_exceeded"}
 )
-"""The statuses of ``RATE_LIMIT_EXCEEDED``. The words count for an error in a stream without a
+"""The statuses of ``RATE_LIMIT_EXCEEDED``. The words are used for an error in a stream without a
 number.
 """
 
@@ -85,7 +85,7 @@ class Translator:
             return []
         self._understanding.note(event)
         match event:
-            case ev.Text(text=text) if not event.role:  # else it is not the answer
+            case ev.Text(text=text) if not event.role:  # text of any other role is not the answer
                 return self._assistant(text)
             case ev.CallStart():
                 self._started = event

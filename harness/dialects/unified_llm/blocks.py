@@ -12,7 +12,7 @@ from ..dialect import Payload
 
 
 class Block:
-    """A run of pieces of one kind: ``text``, ``reasoning``, or ``none`` where no block is open.
+    """A run of pieces of one kind: ``text``, ``reasoning``, or ``none`` if no block is open.
     ``marks``: keys that the whole block has.
     """
 
@@ -26,7 +26,7 @@ class Block:
         self.signatures: list[str] = []
 
     def signature(self) -> dict[str, str | list[str]]:
-        """The key ``signature``, if the block has any; several are a list."""
+        """The key ``signature``, if the block has a signature; several signatures are a list."""
         if not self.signatures:
             return {}
         return {"signature": self.signatures[0] if len(self.signatures) == 1 else self.signatures}
@@ -49,8 +49,8 @@ class OpenCall:
         self.streamed = False
 
     def broken_off(self) -> Payload:
-        """The received part of a call, for a stream that ends inside the call; without the pieces
-        that were passed on.
+        """The received part of a call in which the stream ends, without the pieces that were passed
+        on.
         """
         so_far = self.arguments.value()
         arguments = "" if self.streamed else json.dumps(so_far, ensure_ascii=False)

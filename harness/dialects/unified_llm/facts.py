@@ -65,7 +65,7 @@ def read_facts(payloads: Iterable[Mapping[str, Json]], session: Session | None =
         if kind == "TEXT_START":
             block = payload.get("text_id")
         elif "text_id" in payload and payload["text_id"] != block:
-            facts.contradictions.append(f"a {kind} is of no open block of text")
+            facts.contradictions.append(f"a {kind} belongs to no open block of text")
     facts.text, facts.thoughts = "".join(texts), "".join(thoughts)
     for (name, _), draft in drafts.items():
         facts.calls.append((name, arguments_of(draft)))

@@ -28,7 +28,7 @@ LOCAL_PATH: Final = re.compile(r"/|\.\.?/|~|file:|[A-Za-z]:[\\/]")
 _DATA_URL: Final = re.compile(r"data:([^;,]+);base64,(.*)", re.DOTALL)
 _RESOLUTIONS: Final = {"auto": None, "low": "MEDIA_RESOLUTION_LOW", "high": "MEDIA_RESOLUTION_HIGH"}
 _MEDIA_TYPES: Final = {"image": "image/png"}
-"""Kind → media type of data that names none."""
+"""Kind → media type of data without a media type."""
 
 
 class Conversation:
@@ -105,7 +105,7 @@ class Conversation:
         kind = part.need(tag, str)
         kind = SPRINT_KINDS.get(kind, kind)
         if kind not in KINDS:
-            part.fail(tag, f"{shown(kind)} is not known; known are {', '.join(KINDS)}")
+            part.fail(tag, f"{shown(kind)} is unknown; expected one of {', '.join(KINDS)}")
         roles, read = KINDS[kind]
         if role not in roles:
             part.fail(
@@ -184,7 +184,7 @@ class Conversation:
     ) -> Part:
         media_type = media_type or _MEDIA_TYPES.get(kind)
         if media_type is None:
-            media.fail("media_type", "is missing; Gemini needs the type of the data")
+            media.fail("media_type", "is missing; Gemini needs the media type of the data")
         return {"inlineData": {"mimeType": media_type, "data": _base64(data)}}
 
     def _provider(self, part: Fields, _: str) -> list[Part]:
@@ -193,7 +193,7 @@ class Conversation:
         part.refuse_rest()
         if isinstance(raw, dict) and "kind" not in raw:
             return [raw]
-        self.warnings.append(f"{part.at('raw')}: is left out; it is no part of a Gemini answer")
+        self.warnings.append(f"{part.at('raw')}: is left out; it is not a part of a Gemini answer")
         return []
 
     # ---------------------------------------------------------------- calls

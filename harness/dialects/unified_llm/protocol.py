@@ -78,7 +78,7 @@ STATUS_TYPES: Final[dict[str, str]] = {
 """
 
 _MORE_EXACT: Final = frozenset({"ContentFilterError", "QuotaExceededError"})
-"""The errors for words that say more than the HTTP status beside them, 400 or 429."""
+"""The errors for words that are more precise than the HTTP status beside them, 400 or 429."""
 
 FINAL_ERRORS: Final = frozenset(
     [

@@ -112,7 +112,7 @@ def follow_up(
     """The Request after an answer: the answer's message, then a ``tool`` message for each outcome,
     or the user's next text.
 
-    An answer that ended in an error has no message. If the user says something instead of giving
+    An answer that ended in an error has no message. If the user writes a text instead of giving
     results, each call has the outcome `NOT_RUN`. If the prompt asks to store its interactions, the
     next request continues from the id of the answer. Raises `TranslationError` unless there is one
     outcome for each call.
@@ -199,7 +199,7 @@ def _declaration(tool: Fields, warnings: list[str], as_given: bool) -> dict[str,
     if not _NAME.fullmatch(name):
         tool.fail(
             "name",
-            f"{shown(name)} is no valid name of a function: expected a letter or _, then up to"
+            f"{shown(name)} is not a valid name of a function: expected a letter or _, then up to"
             " 127 of A-Z a-z 0-9 _ . : -",
         )
     tool.get("execute")  # the application's own function
@@ -249,10 +249,10 @@ def _tool_config(request: Fields, names: list[str]) -> dict[str, Any]:
         )
     if name is not None and name not in names:
         form.fail(
-            "tool_name", f"{name!r} is none of the tools: {', '.join(names) or 'there are none'}"
+            "tool_name", f"{name!r} is not one of the tools: {', '.join(names) or 'there are none'}"
         )
     if not names and mode == "required":
-        request.fail("tool_choice", "demands a call, and there are no tools")
+        request.fail("tool_choice", "requires a call, but there are no tools")
     if not names:
         return {}
     return {

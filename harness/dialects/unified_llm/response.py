@@ -43,7 +43,7 @@ class UnifiedLlmTranslator:
         self.other_calls: set[int] = set()
         self.usage = RunningUsage()
         self.finish: dict[str, Any] | None = None
-        self.blocked = False  # the prompt is blocked; later reasons do not count
+        self.blocked = False  # the prompt is blocked; later reasons are ignored
         self.understanding = Understanding()
 
     def feed(self, event: ev.Event) -> list[Payload]:
@@ -179,7 +179,7 @@ class UnifiedLlmTranslator:
         return payloads
 
     def _metadata(self, event: ev.Metadata) -> list[Payload]:
-        """The model and the response id go into the Response, also if they come late."""
+        """The model and the response id go into the Response, also if they arrive late."""
         match event.name, next(iter(event.raw.values()), None):
             case "model", str(model):
                 self.model = model
@@ -240,7 +240,7 @@ class UnifiedLlmTranslator:
         return [{"type": "TOOL_CALL_DELTA", "delta": event.text, "tool_call": tool_call}]
 
     def _call_invalid(self, event: ev.CallInvalid) -> list[Payload]:
-        """If the arguments of a call are no object, the call has their text instead."""
+        """If the arguments of a call are not an object, the call has their text instead."""
         call, self.call = self.call, None
         if call is None:
             return []

@@ -224,7 +224,7 @@ def test_a_block_that_an_error_interrupts_is_dropped() -> None:
                 stop(0),
             ],
             1,
-            "are no JSON: '{\"a'",
+            "are not JSON: '{\"a'",
         ),
     ],
 )

@@ -421,7 +421,7 @@ def test_a_unary_answer_is_one_token() -> None:
                     {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{"}}
                 ],
             },
-            "messages[1].tool_calls[0].function.arguments: is no JSON",
+            "messages[1].tool_calls[0].function.arguments: is not JSON",
         ),
     ],
 )

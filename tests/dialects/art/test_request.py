@@ -201,7 +201,7 @@ FAULTS: dict[str, tuple[Any, Message, str]] = {
     "unknown role": (
         [{"role": "developer", "content": ""}],
         {},
-        "messages[0].role: unknown role 'developer'; known here are system, user",
+        "messages[0].role: unknown role 'developer'; expected one of system, user",
     ),
     "no role": ([{"content": ""}], {}, "messages[0].role: "),
     "no content": ([{"role": "user"}], {}, "messages[0].content: "),

@@ -93,7 +93,7 @@ def test_only_the_time_of_a_record_is_dropped(printed: bytes, payloads: list[Any
     [
         (
             {"argument": []},
-            "names 'argument'; of the mind program it may have arguments, files, environment",
+            "has the unknown key 'argument'; the mind program takes arguments, files, environment",
         ),
         ({"arguments": "-p x"}, "arguments must be a list of strings"),
         ({"arguments": [1]}, "arguments must be a list of strings"),
@@ -101,10 +101,13 @@ def test_only_the_time_of_a_record_is_dropped(printed: bytes, payloads: list[Any
         ({"environment": {"A": 1}}, "environment must be a mapping of strings"),
         ({"files": {"../a": ""}}, "without a path"),
         ({"files": {"..": ""}}, "without a path"),
-        ({"environment": {"PATH": "x"}}, "names PATH; it may have GEMINI_API_KEY and GEMINI_MODEL"),
+        (
+            {"environment": {"PATH": "x"}},
+            "names PATH; it may only name GEMINI_API_KEY and GEMINI_MODEL",
+        ),
         (
             {"arguments": ["-p", "x", "--allowed-tools", "run_shell_command"]},
-            "has --allowed-tools; in a case the program reads",
+            "has --allowed-tools; in a case the program may only read",
         ),
         (
             {"arguments": ["--allowed-tools=write_file"]},

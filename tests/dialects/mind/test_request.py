@@ -199,7 +199,7 @@ FAULTS: dict[str, tuple[Any, Json, str]] = {
     "an unknown key": (
         {"prompt": "p", "system": "s"},
         {},
-        "system: unknown key; known here are prompt, system_prompt, history",
+        "system: unknown key; expected one of prompt, system_prompt, history",
     ),
     "a history that is none": ({"prompt": "p", "history": "h"}, {}, "history: must be a list"),
     "an unknown record": (
@@ -240,7 +240,7 @@ FAULTS: dict[str, tuple[Any, Json, str]] = {
     "an unknown tool": (
         {"prompt": "p"},
         {"allowed_tools": ["rm"]},
-        "options.allowed_tools: there is no tool 'rm'; known ones are read_file",
+        "options.allowed_tools: there is no tool 'rm'; expected one of read_file",
     ),
     "tools that are no list": (
         {"prompt": "p"},

@@ -140,7 +140,7 @@ def test_without_a_key_there_is_no_client() -> None:
 def test_an_unknown_provider_is_refused_with_the_known_ones() -> None:
     with pytest.raises(
         ConfigurationError,
-        match="unknown provider 'openai'; known are gemini-api, vertex-ai, code-assist",
+        match="unknown provider 'openai'; expected one of gemini-api, vertex-ai, code-assist",
     ):
         Client(KEY, provider="openai")
 

@@ -62,7 +62,7 @@ def test_generate_sends_results_and_failures_in_call_order() -> None:
     assert [part["functionResponse"]["response"] for part in asked[1]["contents"][-1]["parts"]] == [
         {"result": 5},
         {"error": "ZeroDivisionError: division by zero"},
-        {"error": "unknown tool 'gone'; known are add, fail"},
+        {"error": "unknown tool 'gone'; expected one of add, fail"},
     ]
 
 
@@ -163,7 +163,7 @@ def test_the_async_client_runs_both_kinds_of_tools() -> None:
         {"error": "ZeroDivisionError: division by zero"},
         {"result": 3},
         {"error": "LookupError: nothing there"},
-        {"error": "unknown tool 'gone'; known are add, slow, late, fail, slow_failure"},
+        {"error": "unknown tool 'gone'; expected one of add, slow, late, fail, slow_failure"},
     ]
 
 

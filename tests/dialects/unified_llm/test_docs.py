@@ -111,7 +111,7 @@ def test_every_field_of_a_request_has_a_row() -> None:
         requests.translate(
             {"messages": [{"role": "user", "content": "x"}], "typo": 1}, {}, Session()
         )
-    known = str(raised.value).partition("known here are ")[2].split(", ")
+    known = str(raised.value).partition("expected one of ")[2].split(", ")
     assert sorted(
         word for row in TABLES["field of the Request"] for word in words(row[0])
     ) == sorted(known)

@@ -31,7 +31,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     ),
     "unknown role": (
         {"messages": [HELLO, {"role": "model", "content": "x"}]},
-        "messages[1].role: unknown role 'model'; known here are system, developer, user, assistant, tool",
+        "messages[1].role: unknown role 'model'; expected one of system, developer, user, assistant, tool",
     ),
     "no role": (
         {"messages": [{"content": "x"}]},
@@ -43,16 +43,16 @@ REFUSED: dict[str, tuple[Any, str]] = {
     ),
     "unknown kind": (
         {"messages": [{"role": "user", "content": [{"kind": "video", "video": {}}]}]},
-        "messages[0].content[0].kind: 'video' is not known; known are text, image, audio, document, tool_call, tool_result, thinking, "
+        "messages[0].content[0].kind: 'video' is unknown; expected one of text, image, audio, document, tool_call, tool_result, thinking, "
         "redacted_thinking, provider",
     ),
     "unknown key of a part": (
         {"messages": [{"role": "user", "content": [{"kind": "text", "text": "x", "txt": 1}]}]},
-        "messages[0].content[0].txt: unknown key; known here are kind, type, text, signature, refusal",
+        "messages[0].content[0].txt: unknown key; expected one of kind, type, text, signature, refusal",
     ),
     "unknown key of a message": (
         {"messages": [{"role": "user", "content": "x", "cache": 1}]},
-        "messages[0].cache: unknown key; known here are role, content, tool_call_id, name",
+        "messages[0].cache: unknown key; expected one of role, content, tool_call_id, name",
     ),
     "image in a system message": (
         {
@@ -92,7 +92,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     ),
     "audio of no type": (
         {"messages": [{"role": "user", "content": [{"kind": "audio", "audio": {"data": "QUJD"}}]}]},
-        "messages[0].content[0].audio.media_type: is missing; Gemini needs the type of the data",
+        "messages[0].content[0].audio.media_type: is missing; Gemini needs the media type of the data",
     ),
     "arguments that are no JSON": (
         {"messages": [HELLO, turn(call(arguments='{"q":'))]},
@@ -124,7 +124,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     ),
     "name of a tool": (
         {"messages": [HELLO], "tools": [{"name": "9lives"}]},
-        "tools[0].name: '9lives' is no valid name of a function: expected a letter or _, then up to 127 of A-Z a-z 0-9 _ . : -",
+        "tools[0].name: '9lives' is not a valid name of a function: expected a letter or _, then up to 127 of A-Z a-z 0-9 _ . : -",
     ),
     "two tools of one name": (
         {"messages": [HELLO], "tools": [{"name": "f"}, {"name": "f"}]},
@@ -140,7 +140,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     ),
     "tool choice": (
         {"messages": [HELLO], "tools": [{"name": "f"}], "tool_choice": "any"},
-        "tool_choice.mode: unknown mode 'any'; known here are auto, none, required, named",
+        "tool_choice.mode: unknown mode 'any'; expected one of auto, none, required, named",
     ),
     "choice of an unknown tool": (
         {
@@ -148,7 +148,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
             "tools": [{"name": "f"}],
             "tool_choice": {"mode": "named", "tool_name": "g"},
         },
-        "tool_choice.tool_name: 'g' is none of the tools: f",
+        "tool_choice.tool_name: 'g' is not one of the tools: f",
     ),
     "choice of a tool without its name": (
         {"messages": [HELLO], "tools": [{"name": "f"}], "tool_choice": {"mode": "named"}},
@@ -164,11 +164,11 @@ REFUSED: dict[str, tuple[Any, str]] = {
     ),
     "a demand without tools": (
         {"messages": [HELLO], "tool_choice": "required"},
-        "tool_choice: demands a call, and there are no tools",
+        "tool_choice: requires a call, but there are no tools",
     ),
     "format": (
         {"messages": [HELLO], "response_format": {"type": "xml"}},
-        "response_format.type: unknown type 'xml'; known here are text, json, json_schema",
+        "response_format.type: unknown type 'xml'; expected one of text, json, json_schema",
     ),
     "no schema": (
         {"messages": [HELLO], "response_format": {"type": "json_schema"}},
@@ -192,7 +192,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     ),
     "effort": (
         {"messages": [HELLO], "reasoning_effort": "none"},
-        "reasoning_effort: unknown reasoning_effort 'none'; known here are low, medium, high",
+        "reasoning_effort: unknown reasoning_effort 'none'; expected one of low, medium, high",
     ),
     "provider": (
         {"messages": [HELLO], "provider": "openai"},
@@ -212,7 +212,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     ),
     "unknown key": (
         {"messages": [HELLO], "top_k": 3},
-        "top_k: unknown key; known here are provider, model, system, messages, tools, tool_choice, temperature, top_p, max_tokens, "
+        "top_k: unknown key; expected one of provider, model, system, messages, tools, tool_choice, temperature, top_p, max_tokens, "
         "stop_sequences, reasoning_effort, response_format, metadata, provider_options",
     ),
 }

@@ -29,7 +29,7 @@ its own folder.
 """
 
 _GOOGLE: Final = ("GEMINI", "GOOGLE", "CODE_ASSIST", "MIND_")
-"""Variables with these beginnings would make the program read from somewhere else than the
+"""Variables with these beginnings would make the program read from another place than the
 recording.
 """
 
@@ -38,12 +38,12 @@ Run = Callable[[Sequence[str], Mapping[str, str], str], tuple[bytes, int]]
 
 
 def adapt(context: Mapping[str, Any], served: ServedCassette, run: Run | None = None) -> list[Any]:
-    """Run the program; ``run`` replaces how that is done.
+    """Run the program; ``run`` replaces the function that runs it.
 
-    Payloads are the records that were printed, without their ``timestamp`` where that is a time;
-    ``{"stdout": line}`` for every line that is no record; last ``{"exit": code, "asked": n}``, with
-    ``"refused"`` if the program asked for something else. Raises `ContextError` for a context that
-    is not known or that leads out of the program's own folder.
+    Payloads are the records that were printed, without their ``timestamp`` if that is a time;
+    ``{"stdout": line}`` for every line that is not a record; last ``{"exit": code, "asked": n}``,
+    with ``"refused"`` if the program sent other requests. Raises `ContextError` for a context with
+    an unknown key, or with a path outside the program's own folder.
     """
     context = _read_context(context)
     environment = {
@@ -69,7 +69,7 @@ def _read_context(context: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in context.items():
         if name not in CONTEXT:
             raise ContextError(
-                f"context names {name!r}; of the mind program it may have {', '.join(CONTEXT)}"
+                f"context has the unknown key {name!r}; the mind program takes {', '.join(CONTEXT)}"
             )
         values = [*value, *value.values()] if type(value) is dict else value
         if type(value) is not CONTEXT[name] or any(type(item) is not str for item in values):
@@ -81,24 +81,24 @@ def _read_context(context: Mapping[str, Any]) -> dict[str, Any]:
             withheld := [item for item in value if item.startswith(WITHHELD)]
         ):
             raise ContextError(
-                f"context.arguments has {withheld[0]}; in a case the program reads files of its own"
-                " folder, and does no more"
+                f"context.arguments has {withheld[0]}; in a case the program may only read files of"
+                " its own folder"
             )
         if name == "environment" and (odd := sorted(value.keys() - set(SETTINGS))):
             raise ContextError(
-                f"context.environment names {odd[0]}; it may have {' and '.join(SETTINGS)}"
+                f"context.environment names {odd[0]}; it may only name {' and '.join(SETTINGS)}"
             )
         if name == "files" and any(
             "/" in path or "\\" in path or path in (".", "..") for path in value
         ):
             raise ContextError(
-                "context.files names files of the program's own folder, without a path"
+                "context.files must name files of the program's own folder, without a path"
             )
     return {name: context.get(name, kind()) for name, kind in CONTEXT.items()}
 
 
 def _payload(line: str) -> Any:
-    """A record without its time, which differs in every run; a line that is no record,
+    """A record without its time, which differs in every run; a line that is not a record,
     unchanged.
     """
     record = decode_object(line)

@@ -1,5 +1,5 @@
-"""The command: a prompt in, Gemini's answers and the results of its tools out, one JSON record per
-line.
+"""The command: takes a prompt, and prints Gemini's answers and the results of its tools, one JSON
+record per line.
 
 Requests, records and the next prompt are those of the dialect, so they equal ``harness.request``
 and ``harness.replay``. The program only adds arguments, a key, the loop and the clock. Stdout has
@@ -79,13 +79,13 @@ def main(argv: Sequence[str] | None = None) -> int:
                 tools,
                 printer,
             )
-    except BrokenPipeError:  # the reader of stdout has closed it
+    except BrokenPipeError:  # the reader has closed stdout
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
 
 
 def warm_up() -> None:
-    """Import and build what every run needs."""
+    """Import and build the objects that every run needs."""
     request = translate(
         {"prompt": "-"}, {"model_name": DEFAULT_MODEL, "allowed_tools": []}, Session()
     )
@@ -100,7 +100,7 @@ def warm_up() -> None:
 def parse_arguments(argv: Sequence[str] | None) -> Namespace:
     parser = ArgumentParser(
         prog="harness-mind",
-        description="Ask Gemini, and run the tools that it asks for.",
+        description="Ask Gemini, and run the tools that it calls.",
         allow_abbrev=False,
     )
     parser.add_argument("-p", "--prompt", required=True, help="the question for the model")

@@ -27,15 +27,15 @@ from .retry import RetryPolicy
 KEY: Final = "no-key-in-a-replay"
 CALLS: Final = ("complete", "stream")
 HALFWAY: Final = 0.5
-"""Replaces the random number: the wait is neither stretched nor shortened."""
+"""Replaces the random number, so that waits keep their length."""
 
 
 def adapt(
     context: Mapping[str, Any], served: ServedCassette, client: Callable[..., Client] = Client
 ) -> list[Any]:
-    """Make one call; ``client`` makes another client than ours.
+    """Make one call; ``client`` replaces our client.
 
-    Payloads, in the order of what happens: ``{"sent": {"path", "query"?, "key"}}`` for every
+    Payloads, in the order of time: ``{"sent": {"path", "query"?, "key"}}`` for every
     request, ``key`` being the headers and the parameters (``?name``) that have it; ``{"waited":
     seconds}`` before another try; the stream events, or ``{"response": Response}``; and
     ``{"raised": {"type", "message", "status_code"?, "retryable", "retry_after"?}}``. Raises
@@ -55,7 +55,7 @@ def adapt(
         provider=provider,
         retry=RetryPolicy(chance=lambda: HALFWAY),
         sleep=lambda seconds: payloads.append({"waited": seconds}),
-        transport=Recorder(verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)),  # trusts nobody
+        transport=Recorder(verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)),  # trusts no certificate
     ) as opened:
         try:
             if call == "complete":
@@ -77,7 +77,7 @@ def _read_context(context: Mapping[str, Any]) -> tuple[str, dict[str, Any], str]
             f" and may have provider ({', '.join(ENDPOINTS)})"
         )
     try:
-        translate(request, {}, Session())  # which reads no file, as the client would
+        translate(request, {}, Session())  # reads no file; the client would
     except TranslationError as error:
         raise ContextError(f"context.request can't be sent: {error}") from None
     return call, request, provider

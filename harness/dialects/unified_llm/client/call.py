@@ -70,7 +70,7 @@ class Preparer:
     ) -> None:
         if provider not in ENDPOINTS:
             raise ConfigurationError(
-                f"unknown provider {provider!r}; known are {', '.join(ENDPOINTS)}"
+                f"unknown provider {provider!r}; expected one of {', '.join(ENDPOINTS)}"
             )
         key = api_key or next((os.environ[name] for name in KEY_NAMES if os.environ.get(name)), "")
         if not key:
@@ -87,7 +87,7 @@ class Preparer:
         """The call of a Request; raises `TranslationError` for a wrong one."""
         provider = self._provider
         generate = translate(with_files(request), {}, self.session, as_given=provider.as_given)
-        assert provider.wrap is not None, "every provider of ENDPOINTS takes requests"
+        assert provider.wrap is not None, "every provider of ENDPOINTS accepts requests"
         wrapped = provider.wrap(replace(generate, streamed=stream), self.session)
         if not generate.model and "agent" not in wrapped.body:
             raise ConfigurationError("the request names no model; write model: gemini:NAME")
@@ -130,7 +130,7 @@ class Preparer:
 class Reading:
     """Reads one answer: bytes → frames → canonical events → stream events.
 
-    ``begun``: whether there was a stream event.
+    ``begun``: whether a stream event was emitted.
     """
 
     def __init__(self, call: Call, status: int, headers: Mapping[str, str]) -> None:

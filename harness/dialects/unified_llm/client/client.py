@@ -41,7 +41,7 @@ ENDS: Final[tuple[tuple[type[Exception], End], ...]] = (
     (httpx2.TimeoutException, "aborted"),
     (httpx2.RequestError, "reset"),
 )
-"""An exception in the middle of an answer → the end of the answer; the first match counts."""
+"""An exception in the middle of an answer → the end of the answer; the first match is used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ class _Calls:
         return Response(steps[-1], steps[:-1])
 
     def stream(self, request: Mapping[str, Any]) -> AsyncGenerator[Payload]:
-        """As `Client.stream`. A wrong Request raises here, before the first event is asked for."""
+        """As `Client.stream`. A wrong Request raises here, before the first event is requested."""
         return self._stream(self._prepare(request, stream=True))
 
     async def _stream(self, call: Call) -> AsyncGenerator[Payload]:
@@ -290,7 +290,7 @@ def _end(error: httpx2.RequestError, reading: Reading) -> End:
 
 
 def _unanswered(error: Exception) -> SDKError:
-    """The client's error for a call without an answer."""
+    """The exception for a call without an answer."""
     text = f"{type(error).__name__}: {error}"
     if isinstance(error, httpx2.TimeoutException):
         return RequestTimeoutError(text, cause=error)

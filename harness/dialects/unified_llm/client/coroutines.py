@@ -1,4 +1,4 @@
-"""Runs coroutines without an event loop, where every operation that they await blocks.
+"""Runs coroutines without an event loop, if every operation that they await blocks.
 
 `Client` and `AsyncClient` share their coroutines. In `Client` nothing suspends: HTTP, waits and
 tools block instead, so a coroutine runs from start to end in one step.

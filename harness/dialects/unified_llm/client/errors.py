@@ -79,7 +79,7 @@ class ServerError(ProviderError):
 
 class ContentFilterError(ProviderError):
     """The answer was blocked (a code of the Interactions API); on the other wires a finish reason
-    says it.
+    reports it.
     """
 
     retryable = False
@@ -94,19 +94,19 @@ class QuotaExceededError(ProviderError):
 
 
 class RequestTimeoutError(ProviderError):
-    """There was no answer in time: the provider's limit (408, DEADLINE_EXCEEDED) or the
-    client's.
+    """There was no answer within the time limit of the provider (408, DEADLINE_EXCEEDED) or of the
+    client.
     """
 
     retryable = False
 
 
 class AbortError(SDKError):
-    """Part of the specification, never raised: Python's own cancellation takes its place."""
+    """Part of the specification, never raised: Python's own cancellation replaces it."""
 
 
 class NetworkError(SDKError):
-    """There was no connection, or it broke before the answer began."""
+    """There was no connection, or the connection broke before the answer began."""
 
     retryable = True
 

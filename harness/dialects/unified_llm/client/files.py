@@ -1,4 +1,4 @@
-"""Reads the local files that a Request names and puts their bytes in place of the paths.
+"""Reads the local files that a Request names and replaces the paths by their bytes.
 
 The translation itself reads no file.
 """

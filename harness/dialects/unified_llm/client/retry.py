@@ -18,7 +18,7 @@ class RetryPolicy:
 
     The first wait is ``base_delay`` seconds, each next one ``multiplier`` times as long. Each is
     multiplied by a random factor from 0.5 to 1.5 (``chance`` gives numbers from 0 to 1) and limited
-    to ``max_delay``. If the provider asks for a wait, it is used; if it is longer than
+    to ``max_delay``. If the provider asks for a wait, that wait is used; if it is longer than
     ``max_delay``, there is no retry. ``on_retry(error, retry, seconds)`` is called before each
     wait; retries count from 1.
     """

@@ -1,6 +1,6 @@
 """Runs the tool calls of an answer, several at once, and makes the Request that sends the results.
 
-A tool has an ``execute(arguments)``. Outcomes stand in the order of the calls.
+A tool has an ``execute(arguments)``. Outcomes are in the order of the calls.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ async def _outcome(tools: Tools, call: Mapping[str, Any]) -> ToolOutcome:
     execute = tools.get(call["name"])
     if execute is None:
         known = ", ".join(tools)
-        return ToolOutcome(f"unknown tool {call['name']!r}; known are {known}", failed=True)
+        return ToolOutcome(f"unknown tool {call['name']!r}; expected one of {known}", failed=True)
     try:
         if inspect.iscoroutinefunction(execute):
             return ToolOutcome(await execute(call["arguments"]))
