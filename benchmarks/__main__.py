@@ -1,9 +1,9 @@
 """Measures the cost of a replay: ``python -m benchmarks [--rounds N] [--json FILE] [--keep]``.
 
-The harness and well-known work on the same bytes are measured in the same run. Rounds are
-interleaved (A B A B …), so a machine that slows down does so for both; of processor time the least
-is compared, of other times the median. Every round reads its files and builds its stages again.
-Quote the ratios: times depend on the machine.
+The harness and well-known libraries process the same bytes in the same run. Rounds are interleaved
+(A B A B …), so a slower machine slows both sides. Processor times are compared by their minimum,
+other times by their median. Every round reads its files and builds its stages again. Quote the
+ratios: times depend on the machine.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ def growth(rounds: int) -> dict[str, float]:
 
 
 def hostile_growth(rounds: int) -> dict[str, float]:
-    """Processor time for 10 n against n, on ordinary input and on input made to be slow.
+    """Processor time for 10 n against n, on ordinary input and on hostile input.
 
     Linear is 10.
     """

@@ -1,8 +1,7 @@
-"""Measures how much later a client gets its bytes because it is recorded, in its process or by the
-relay.
+"""Measures the delay that recording adds for a client, in its process or by the relay.
 
 A server in a process of its own sends the time in each read. All processes of a machine share the
-monotonic clock, so a client can tell how long a read took.
+monotonic clock, so a client can measure how long a read took.
 """
 
 from __future__ import annotations
@@ -80,8 +79,8 @@ def recording_latency(library: str, rounds: int, folder: Path) -> dict[str, floa
 
 
 class Times:
-    """Milliseconds from a request to its first read, and from the sending of a read to its coming,
-    of all other reads.
+    """Milliseconds from a request to its first read, and for all other reads from sending to
+    arrival.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Measures the look-up of a request, and the memory of many cassettes."""
+"""Measures the time to find a request, and the memory of many cassettes."""
 
 from __future__ import annotations
 

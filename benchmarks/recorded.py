@@ -41,7 +41,7 @@ def answers_in(folder: Path) -> Iterator[Exchange]:
 
 
 def unpacked(exchange: Exchange) -> Exchange:
-    """The exchange with its body unpacked, as one read. Neither side is charged for that."""
+    """The exchange with its body unpacked, as one read. Neither side includes this time."""
     coding = exchange.header("content-encoding")
     if coding is None:
         return exchange

@@ -26,7 +26,7 @@ from .measure import MODEL, URL, exchange_of, processor_times
 from .table import LIMIT, Section
 
 TOGETHER = "the layers of a cassette together"
-"""The figure that is the sum of the layers, each measured alone."""
+"""The name of the sum of the layers, each measured alone."""
 
 
 def frame_to_payload(exchange: Exchange, rounds: int) -> Section:
@@ -51,8 +51,8 @@ def file_to_verdict(frames: int, rounds: int, folder: Path) -> Section:
     vcrpy and google-genai. The limit is reading the bytes of the file.
 
     Both sides load their own file in every round; vcrpy wrote its file itself, and the client of
-    google-genai is made once. Each side runs twice in a round and the second run counts, so that
-    none pays for the caches that the side before it emptied. A short stream has more rounds.
+    google-genai is made once. Each side runs twice in a round, and only the second run is measured,
+    because the side before it has emptied the caches. A short stream has more rounds.
     """
     exchange = exchange_of(frames)
     cassette, text = folder / f"{frames}.yaml", folder / f"{frames}.sse"
@@ -93,7 +93,7 @@ def file_to_verdict(frames: int, rounds: int, folder: Path) -> Section:
     times[TOGETHER] = times["load a cassette"] + times["compare and result"]
     layers = ("frames", "events", "payloads", "compare and result")
     for earlier, later in reversed([*pairwise(layers)]):
-        times[later] -= times[earlier]  # each was measured with the layers before it
+        times[later] -= times[earlier]  # each measurement includes the layers before it
     return {name: 1e6 * time / frames for name, time in times.items()}
 
 

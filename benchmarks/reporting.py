@@ -1,4 +1,4 @@
-"""Measures how long a report of 10,000 cells takes to be written, and to be opened in Chromium."""
+"""Measures the time to write a report of 10,000 cells, and to open it in Chromium."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SHOWN = "performance.getEntriesByType('navigation')[0].duration"
 def reporting(folder: Path, rounds: int = 3) -> dict[str, float]:
     """Seconds of processor time to write the report of 10,000 green cells in five columns; and
     seconds from the request for its largest page until Chromium has loaded it, the least of the
-    rounds. Without Chromium, a sentence on stderr tells that this is not measured.
+    rounds. Without Chromium, a sentence on stderr reports that this is not measured.
     """
     folder.mkdir(exist_ok=True)
     cells = run_of(CASES, "data: " + "x" * 1600, "passed", ("anthropic", "b", "c", "d", "e"))
@@ -36,7 +36,10 @@ def _opened(page: Path, rounds: int) -> float | None:
     except ImportError:
         path = None
     if path is None:
-        print("no Chromium or no playwright here: no page is opened", file=sys.stderr)
+        print(
+            "Chromium or playwright is not installed; the time to open a page is not measured",
+            file=sys.stderr,
+        )
         return None
     with sync_playwright() as playwright:
         arguments = ["--no-sandbox", "--disable-gpu"]

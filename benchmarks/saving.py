@@ -1,4 +1,4 @@
-"""Measures how long a recording takes to be written: its journal, then the cassette."""
+"""Measures the time to write a recording: its journal, then the cassette."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ READS = 20_000
 
 
 def saving(folder: Path) -> dict[str, float]:
-    """Microseconds of processor time a read: the journal of a stream that comes faster than it is written, and the
-    redacted and scanned text of the cassette.
+    """Microseconds of processor time a read: the journal of a stream that arrives faster than it is
+    written, and the redacted and scanned text of the cassette.
     """
     exchange = exchange_of(READS, short_message)
     origin = Origin("recorded", date="2026-11-21")

@@ -1,7 +1,7 @@
 """Measures sweeps on generated streams of 20 frames: ``python -m benchmarks.scale [--streams N …]``.
 
-It needs the extra ``scale``. Times depend on the machine and on its other work, so the load average
-and the processor time stand beside each of them, and the time of ``orjson.loads`` on the same
+It needs the extra ``scale``. Times depend on the machine and on its other work, so each is printed
+with the load average and the processor time, and with the time of ``orjson.loads`` on the same
 messages in the same minute.
 """
 
@@ -112,7 +112,7 @@ def rows(start: int, stop: int, templates: Sequence[tuple[bytes, list[int]]]) ->
 
 
 def generate(streams: int, path: Path) -> None:
-    """Write a Parquet file with so many streams."""
+    """Write a Parquet file with this number of streams."""
     templates = [template(number) for number in range(TEMPLATES)]
     schema = rows(0, 1, templates).schema
     with parquet.ParquetWriter(path, schema, compression="zstd") as writer:
@@ -134,7 +134,9 @@ def cost_of_a_stream(rounds: int) -> dict[str, float]:
     messages = [data[6:-4] for exchange in exchanges for _, data in exchange.reads]
 
     def each(step: Callable[[Any], object], items: Sequence[Any]) -> Callable[[], object]:
-        """Nothing is kept, because the collector of garbage would look at all of it."""
+        """Call the step for each item. No result is kept, because the garbage collector would scan
+        it.
+        """
         return lambda: deque(map(step, items), maxlen=0)
 
     steps: dict[str, Callable[[], object]] = {
@@ -257,7 +259,7 @@ def on_cluster(size: int, folder: Path, count: int, *, kill: bool = False) -> di
                 worker = next(iter(cluster.workers.values()))
                 worker.process.process._process.kill()
 
-        with Client(cluster) as client:  # the adapter is imported before the clock runs
+        with Client(cluster) as client:  # the adapter is imported before the measurement
             client.run(judge_batch, [], SETTINGS)
         own = process_time()
         result = sweep(source, cluster_engine(cluster.scheduler_address), note)

@@ -1,4 +1,4 @@
-"""The figures of a run as a table: against the figures that are kept, and against the limit."""
+"""The figures of a run as a table, compared with the kept figures and with the limit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Section = dict[str, float]
 KEPT: Final = Path(__file__).parent / "figures.json"
 """The figures of the last release; ``--keep`` writes it."""
 LIMIT: Final = "limit: "
-"""Begins the name of the figure that the others of its section can't be better than."""
+"""Begins the name of the figure that is the limit of its section."""
 
 
 def table(results: dict[str, Section], kept: dict[str, Any]) -> Iterator[str]:
@@ -32,6 +32,6 @@ def table(results: dict[str, Section], kept: dict[str, Any]) -> Iterator[str]:
 
 
 def read_kept() -> dict[str, Any]:
-    """The figures that are kept, with the version and the Python they are of."""
+    """The figures that are kept, with the versions of the project and of Python."""
     kept: dict[str, Any] = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {}
     return kept

@@ -47,7 +47,7 @@ DEFAULT_PROVIDER: Final = "gemini-api"
 
 
 class ReplayError(ValueError):
-    """A wrong argument; the message names the right ones."""
+    """A wrong argument; the message lists the valid values."""
 
 
 def replay(
@@ -69,7 +69,7 @@ def replay(
     "at_ms", "raw"}``, offsets in bytes of the body after content decoding.
 
     ``provider`` is used instead of the detected provider. If neither is known, the exchange is
-    replayed as `DEFAULT_PROVIDER`, with a warning. ``tools`` are the declared ones, by default
+    replayed as `DEFAULT_PROVIDER`, with a warning. ``tools`` are the declared tools, by default
     those of the recorded request. ``tool_code``: whether ``<tool_code>`` in text becomes a call;
     the default depends on the provider. ``session`` receives the values that a later request must
     send back. ``max_frame`` limits the bytes of a message. The list of a million payloads takes 350
@@ -82,7 +82,7 @@ def replay(
     run = _Run.of(exchange, provider, cuts, tool_code, max_frame)
     if provider is None and run.exchange.provider is None:
         warnings.warn(
-            f"neither URL nor body tells the provider; replayed as {DEFAULT_PROVIDER}", stacklevel=2
+            f"neither URL nor body shows the provider; replayed as {DEFAULT_PROVIDER}", stacklevel=2
         )
     return list(chain.from_iterable(run.parts(layer, dialect, session, tools)))
 
@@ -344,7 +344,7 @@ class _Frames:
                 else:
                     yield from (framer.feed(piece, at_ms) for piece in _pieces(data))
             last = self.framer.close()
-            for frame in last:  # the last read completed them
+            for frame in last:  # the last read completed these frames
                 if frame.at_ms is None and self.exchange.reads and self.cuts == "recorded":
                     frame.at_ms = self.exchange.reads[-1][0]
             yield last
@@ -368,7 +368,7 @@ _END: Final = re.compile(rb"\n,?\r?\n|\},?\r?\n(?![\r\n])")
 
 
 def _pieces(data: bytes) -> Iterator[bytes]:
-    """Divides a long read, if possible after an event or an object, so that only few of its frames
+    """Divide a long read, if possible after an event or an object, so that only few of its frames
     exist at a time.
     """
     start = 0
@@ -401,9 +401,9 @@ def plain_frame(frame: Frame) -> dict[str, Any]:
 
 
 def check_known(kind: str, name: object, known: Mapping[str, object] | Sequence[str]) -> None:
-    """Raises `ReplayError`, with the nearest name, for an unknown name."""
+    """Raise `ReplayError`, with the nearest name, for an unknown name."""
     if name not in known:
-        from harness.cassettes.validation import unknown  # start-up time
+        from harness.cassettes.validation import unknown  # imported late, for a fast start
 
         raise ReplayError(unknown(kind, str(name), list(known), "known"))
 

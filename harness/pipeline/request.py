@@ -33,8 +33,8 @@ def request(
     "system_prompt"?}``. ``session`` is the session of earlier calls of `replay`; ids, names and
     signatures are sent back from it.
 
-    Raises `TranslationError`, naming message and field, for a prompt that can't be translated, for
-    a dialect without a request side (agent-events), for a provider that takes no request
+    Raises `TranslationError`, which names message and field, for a prompt that can't be translated,
+    for a dialect without a request side (agent-events), for a provider that takes no request
     (gemini-cli) and for art and mind over another wire than generateContent; `ReplayError` for
     unknown names. A `TranslationWarning` names each part that the wire cannot express and that is
     left out.
@@ -58,7 +58,7 @@ def ask(
     chosen = PROVIDERS[provider]
     if chosen.wrap is None:
         way_out = "; its program takes the prompt on the command line" if chosen.program else ""
-        raise TranslationError("", f"{provider} is sent no request{way_out}")
+        raise TranslationError("", f"{provider} accepts no requests{way_out}")
     translate = translator.as_given if chosen.as_given else translator.translate
     if translate is None:
         names = ", ".join(

@@ -1,8 +1,9 @@
 """Finds the recorded exchange that answers a request, by a hash of the canonical request: the cost
 does not grow with the cassette.
 
-It ignores host, port, gateway prefix, API version, project, location, keys, and the numbers of the
-call. The request is redacted like the recording, so that redacted values cannot make a difference.
+The hash ignores host, port, gateway prefix, API version, project, location, keys, and the numbers
+of the call. The request is redacted like the recording, so that redacted values cannot make a
+difference.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ class RequestIndex:
             places.reverse()
 
     def find(self, method: str, url: str, body: bytes) -> int | None:
-        """The index of the exchange that answers this request, which is used from now on; None if
+        """The index of the exchange that answers this request, which then counts as used; None if
         there is none.
         """
         digest = _digest(_compared_parts(self._redact(Request(method, url, {}, body))))

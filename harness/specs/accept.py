@@ -1,8 +1,8 @@
 """Fills one empty expectation in the text of a spec, and changes nothing else.
 
 The text is edited, not serialized again, so comments, order, spacing and line ends stay. The YAML
-parser gives the character at which a value stands; each payload is written on one line, as JSON,
-because JSON is YAML too; the result is read again and compared before it is returned.
+parser gives the position of a value. Each payload is written on one line, as JSON, because JSON is
+YAML too. The result is read again and compared before it is returned.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ def accept(text: str, case: str, key: str, value: Any, *, path: str = "") -> str
     the name of the case.
 
     ``value`` is JSON data; ``text`` must have the line ends of the file. Raises `SpecError` if the
-    text is no YAML, has no such case or key, the expectation isn't empty, or YAML cannot hold the
-    value; ``path`` is only for that error.
+    text is not YAML, if it has no such case or key, if the expectation isn't empty, or if YAML
+    cannot hold the value; ``path`` is only for that error.
     """
     try:
         return _accept(text, case, key, value)
@@ -42,7 +42,7 @@ def accept(text: str, case: str, key: str, value: Any, *, path: str = "") -> str
 
 def _accept(text: str, case: str, key: str, value: Any) -> str:
     mark = "\ufeff" if text.startswith("\ufeff") else ""
-    body = text.removeprefix(mark)  # the parser does not count it
+    body = text.removeprefix(mark)  # the parser does not count the mark
     before = _parse(body)
     place = _find(body, case, key)
     try:
@@ -94,7 +94,7 @@ def _find(body: str, case: str, key: str) -> _Place:
                 if value.tag != "tag:yaml.org,2002:null":
                     raise _error(
                         cell.start_mark.line + 1,
-                        f"expect.{bare(key)} is not empty; delete its value to have it filled",
+                        f"expect.{bare(key)} is not empty; to have it filled, delete its value",
                     )
                 return _Place(index, node, name_key, name, "reviewed" in pairs, cells, cell, value)
         raise _error(

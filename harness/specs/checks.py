@@ -20,7 +20,7 @@ from .matching.operators import OPERATORS, operator_of
 from .models import LAYERS
 
 RECORDED: Final = "recorded"
-"""The expectation of a conversation whose requests are the recorded ones."""
+"""The expectation of a conversation that must send the recorded requests."""
 
 _SEGMENT: Final = re.compile(r"[a-z0-9._-]+")
 _WITH_EXCHANGE: Final = re.compile(r"[^:]:\d+\Z")
@@ -93,7 +93,7 @@ def cassette_fault(name: str) -> str | None:
     if "" in segments:
         return "has an empty folder or file name"
     if _WITH_EXCHANGE.search(name):
-        return "ends in the number of an exchange; write that under the key exchange"
+        return "ends in the number of an exchange; write the number under the key exchange"
     if not all(_SEGMENT.fullmatch(segment) for segment in segments):
         return "has characters other than a-z 0-9 . _ - and /"
     if name.endswith((".yaml", ".yml")):
@@ -116,7 +116,7 @@ def _features(value: Any, _: _Case, known: Known) -> Iterator[Fault]:
             if name not in known.features:
                 yield (index,), unknown("feature", name, sorted(known.features))
             elif name in seen:
-                yield (index,), f"feature {name} stands twice; once is enough"
+                yield (index,), f"feature {name} is listed twice; list it once"
             seen.add(name)
 
 
@@ -125,7 +125,7 @@ def _regression_of(value: Any, _: _Case, __: Known) -> Iterator[Fault]:
     for index, thread in enumerate(_list(value)):
         if isinstance(thread, str):
             if thread in seen:
-                yield (index,), f"thread {show(thread)} stands twice; once is enough"
+                yield (index,), f"thread {show(thread)} is listed twice; list it once"
             seen.add(thread)
 
 
@@ -156,7 +156,7 @@ def _expect(value: Any, case: _Case, known: Known) -> Iterator[Fault]:
 
 
 def _stream_faults(cell: str, expected: Any) -> Iterator[Fault]:
-    """The expectation of a stream is a list or an operator; deeper down an unknown ``$`` key is
+    """The expectation of a stream is a list or an operator; inside it, an unknown ``$`` key is
     data.
     """
     operator = next(iter(expected)) if isinstance(expected, dict) and len(expected) == 1 else ""
@@ -175,7 +175,7 @@ def _conversation_faults(cell: str, expected: Any, turns: Any) -> Iterator[Fault
     elif isinstance(expected, list):
         if isinstance(turns, list) and len(turns) != len(expected):
             count = f"expect.{bare(cell)} has {len(expected)} requests for {len(turns)} turns"
-            yield (), f"{count}; there is one for each turn"
+            yield (), f"{count}; write one for each turn"
         for index, item in enumerate(expected):
             yield from _request_faults(cell, item, (index,))
     else:
@@ -226,7 +226,7 @@ def _known_failing(value: Any, case: _Case, known: Known) -> Iterator[Fault]:
 
 
 def _unexpected(key: str, cell: str, case: _Case) -> Iterator[Fault]:
-    """Only a cell with an expectation can fail or lose a fact."""
+    """A cell without an expectation, which can neither fail nor lose a fact."""
     expect = case.get("expect")
     if isinstance(expect, dict) and cell not in expect:
         fact = f"{key} names {show(cell)}, which expect does not have"
@@ -242,7 +242,7 @@ _CHECKS: Final[dict[str, _Check]] = {
     "not_carried": _not_carried,
     "known_failing": _known_failing,
 }
-"""For each key of a case that a shape cannot judge, its check."""
+"""Key of a case → the check that its shape cannot make."""
 
 
 def _kind_faults(case: _Case, dialects: Collection[str]) -> Iterator[Fault]:
@@ -254,7 +254,7 @@ def _kind_faults(case: _Case, dialects: Collection[str]) -> Iterator[Fault]:
         fact = "a case with its own prompt builds a request and replays nothing"
         for key in _STREAM_KEYS:
             if key in case:
-                yield (key,), f"{fact}; take {key} or prompt away"
+                yield (key,), f"{fact}; remove {key} or prompt"
         yield from _prompt_faults(("prompt",), prompt, expect, dialects)
     elif not case.get("cassette"):
         yield (), "cassette is missing; a case replays a recording, or has a prompt"
@@ -268,12 +268,12 @@ def _kind_faults(case: _Case, dialects: Collection[str]) -> Iterator[Fault]:
             fact = (
                 "a conversation takes the values that its client chose from the recorded requests"
             )
-            yield ("context",), f"{fact}; take context away"
+            yield ("context",), f"{fact}; remove context"
     else:
         opening = {}
         if "remembers" in case:
-            fact = "nothing is remembered outside a conversation"
-            yield ("remembers",), f"{fact}; a case with remembers has turns"
+            fact = "only a conversation remembers calls"
+            yield ("remembers",), f"{fact}; add turns, or remove remembers"
     prompts = prompt if isinstance(prompt, dict) else opening
     for name, _ in _items(case.get("options")):
         if name not in prompts:
@@ -283,7 +283,7 @@ def _kind_faults(case: _Case, dialects: Collection[str]) -> Iterator[Fault]:
 def _prompt_faults(
     path: Path, prompts: Mapping[str, Any], expect: Any, dialects: Collection[str]
 ) -> Iterator[Fault]:
-    """Every dialect with a prompt is expected, and the other way round."""
+    """Dialects with a prompt and without an expectation, or the other way round."""
     for name in prompts:
         if name not in dialects:
             yield (*path, name), unknown("dialect", name, sorted(dialects))
@@ -311,4 +311,4 @@ def _turn_faults(index: int, turn: Any) -> Iterator[Fault]:
     for number, outcome in enumerate(_list(turn.get("results"))):
         if isinstance(outcome, dict) and len(outcome) != 1:
             path = ("turns", index, "results", number)
-            yield path, "an outcome is either a result or an error"
+            yield path, "an outcome must be either a result or an error"

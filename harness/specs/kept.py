@@ -16,7 +16,7 @@ from .models import SpecFile
 
 
 class Kept(Protocol):
-    """Where texts are kept, by the path of a spec file; it may lose them. ``version`` differs for
+    """A store of texts, by the path of a spec file; it may lose them. ``version`` differs for
     another version of this package.
     """
 

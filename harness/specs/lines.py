@@ -11,7 +11,7 @@ from harness.cassettes.yaml import parse_located
 from .matching.operators import OPERATORS
 
 DEPTH: Final = 3
-"""Steps of a path to a key of a case, whose lines are read with the file."""
+"""The number of steps of a path to a key of a case; lines of these paths are read with the file."""
 
 
 class Lines:

@@ -25,7 +25,7 @@ FORMAT: Final = 1
 """The number after ``harness:`` in the files that this version reads."""
 
 LAYERS: Final = ("frames", "events")
-"""The keys of ``expect`` that are no dialects."""
+"""The keys of ``expect`` that are not dialects."""
 
 PATTERNS: Final = {
     r"^[a-z0-9]+(-[a-z0-9]+)*$": "lower-case words joined by '-'",
@@ -59,7 +59,7 @@ class SpecError(ValueError):
 
 
 def _given(value: object) -> object:
-    """Refuse an optional key without a value, because that is a mistake, not a default."""
+    """Refuse an optional key without a value: it is a mistake, not a default."""
     if value is None:
         raise PydanticCustomError("empty", "given a value, or its line deleted")
     return value
@@ -253,13 +253,13 @@ class Case(_Closed):
         default_factory=lambda: lambda path: 1
     )
 
-    @cached_property  # read for each cell; a private attribute of pydantic is slow
+    @cached_property  # read for each cell, and private attributes of pydantic are slow
     def line(self) -> int:
         """The line of the case in its file, from 1."""
         return self._line_at(())
 
     def expected_line(self, key: str, path: str = "") -> int:
-        """The line of what ``expect`` has for ``key``, at the path of a mismatch as far as it goes;
+        """The line in ``expect`` for ``key``, at the path of a mismatch as far as the file has it;
         the line of the case for another key.
         """
         if key not in self.expect:

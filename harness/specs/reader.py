@@ -2,7 +2,7 @@
 
 Two independent checks run over the same plain data: pydantic checks the shapes, `checks` checks
 names and dates. A fault has a path into the data, and the path gives the line. If the rest of a
-file cannot be judged (no YAML, not our format, a newer format), only one problem is reported.
+file cannot be checked (not YAML, not our format, a newer format), only one problem is reported.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ def _check_shapes(model: type[_File], data: Any) -> tuple[_File | None, list[Fau
 
 
 def _repeats(detail: ErrorDetails) -> bool:
-    """pydantic also calls a list too short when all of its items are faulty."""
+    """Whether pydantic calls a list too short only because all of its items are faulty."""
     return detail["type"] == "too_short" and bool(detail["input"])
 
 

@@ -114,7 +114,7 @@ def test_the_provider_of_an_exchange_made_by_hand_is_detected() -> None:
 
 def test_an_unknown_provider_is_gemini_api_with_a_warning() -> None:
     with pytest.warns(
-        UserWarning, match="neither URL nor body tells the provider; replayed as gemini-api"
+        UserWarning, match="neither URL nor body shows the provider; replayed as gemini-api"
     ):
         assert replay(exchange(url=None))[0] == {"type": "STREAM_START"}
 

@@ -286,7 +286,7 @@ def test_a_guessed_provider_is_a_warning(
     result.assert_outcomes(passed=2, warnings=2)
     result.stdout.fnmatch_lines(
         [
-            "*HarnessWarning: cassette gemini-api/hello: neither URL nor body tells its provider, *`provider:` in the case*"
+            "*HarnessWarning: cassette gemini-api/hello: neither URL nor body shows its provider, *`provider:` in the case*"
         ]
     )
     result.stdout.no_fnmatch_line("*conformance.py*")

@@ -188,7 +188,7 @@ def _wrapped(value: Any) -> Sequence[Any]:
             "first",
             "anthropic",
             [],
-            "line 7: expect.anthropic is not empty; delete its value to have it filled",
+            "line 7: expect.anthropic is not empty; to have it filled, delete its value",
         ),
         ("third", "anthropic", [], "line 1: there is no case 'third' in this file"),
         (

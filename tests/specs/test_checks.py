@@ -61,7 +61,7 @@ WRONG: list[tuple[str, list[tuple[str, str]], list[tuple[int, str]]]] = [
     ("exchange float", [("  source:", "  exchange: 1.0\n  source:")], [(6, "exchange must be a whole number, not the number 1.0")]),
     ("remembers nothing", [("  source:", "  remembers: 0\n  source:")], [
         (6, "remembers must be 1 or more, not the number 0"),
-        (6, "nothing is remembered outside a conversation; a case with remembers has turns"),
+        (6, "only a conversation remembers calls; add turns, or remove remembers"),
     ]),
     ("tool_code", [("  source:", "  tool_code: no\n  source:")], [(6, "tool_code must be true or false, not 'no'")]),
     ("tool_code empty", [("  source:", "  tool_code:\n  source:")], [(6, "tool_code is empty; it must be given a value, or its line deleted")]),
@@ -75,7 +75,7 @@ WRONG: list[tuple[str, list[tuple[str, str]], list[tuple[int, str]]]] = [
             "known features are text.streaming, tool-calls.parallel, tool-calls.single"),
     ]),
     ("feature twice", [("[text.streaming]", "\n  - text.streaming\n  - text.streaming")], [
-        (7, "feature text.streaming stands twice; once is enough"),
+        (7, "feature text.streaming is listed twice; list it once"),
     ]),
     ("feature kind", [("[text.streaming]", "[5]")], [(5, "features[0] must be a string, not the number 5")]),
     ("no features", [("[text.streaming]", "[]")], [(5, "features has no entries; it needs at least one")]),
@@ -92,7 +92,7 @@ WRONG: list[tuple[str, list[tuple[str, str]], list[tuple[int, str]]]] = [
         (6, "regression_of[0] must be a public thread like owner/repo#12, not 'owner/repo#0'"),
     ]),
     ("thread twice", [("  source:", "  regression_of:\n  - 'o/r#1'\n  - 'o/r#1'\n  source:")], [
-        (8, "thread 'o/r#1' stands twice; once is enough"),
+        (8, "thread 'o/r#1' is listed twice; list it once"),
     ]),
     ("no threads", [("  source:", "  regression_of: []\n  source:")], [(6, "regression_of has no entries; it needs at least one")]),
     ("threads kind", [("  source:", "  regression_of: o/r#1\n  source:")], [(6, "regression_of must be a list, not 'o/r#1'")]),

@@ -84,7 +84,7 @@ WRONG: list[tuple[str, str, str, int, str]] = [
         "  prompt:",
         "  cassette: a/b\n  prompt:",
         7,
-        "builds a request and replays nothing; take cassette or prompt away",
+        "builds a request and replays nothing; remove cassette or prompt",
     ),
     (REQUEST, "art: []}", "arts: []}", 7, "unknown dialect 'arts' (did you mean art?)"),
     (
@@ -129,7 +129,7 @@ WRONG: list[tuple[str, str, str, int, str]] = [
         "  - say: Thanks.\n",
         "",
         13,
-        "expect.anthropic has 3 requests for 2 turns; there is one for each turn",
+        "expect.anthropic has 3 requests for 2 turns; write one for each turn",
     ),
     (
         CONVERSATION,
@@ -146,7 +146,7 @@ WRONG: list[tuple[str, str, str, int, str]] = [
         9,
         "the first turn has a prompt, and nothing else",
     ),
-    (CONVERSATION, "{error: no such city}", "{}", 10, "an outcome is either a result or an error"),
+    (CONVERSATION, "{error: no such city}", "{}", 10, "an outcome must be either a result or an error"),
     (CONVERSATION, "{error: no such city}", "{fault: x}", 10, "unknown key 'fault'"),
     (
         CONVERSATION,

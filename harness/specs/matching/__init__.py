@@ -1,9 +1,10 @@
-"""Compares an expectation with a value and reports the differences in few findings.
+"""Compares an expectation with a value and reports the differences in as few findings as possible.
 
-`compare` decides first, in one pass (`equality`, `operators`), and explains only the differences:
-it walks down to the difference (`explain`), and compares lists by an alignment (`lists`) in which
-one lost block is one finding, though it shifts every number after it (`counters`), and a text that
-was cut differently is one finding, however many pieces it has (`fingerprint`).
+`compare` first decides in one pass whether the value is as expected (`equality`, `operators`), and
+explains only differences. It walks down to each difference (`explain`) and compares lists by an
+alignment (`lists`). One lost block is one finding, although it shifts every number after it
+(`counters`). A text that was cut differently is one finding, for any number of pieces
+(`fingerprint`).
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ GAVE_UP: Final = (
 
 
 def bindings_of(expected: Json, actual: Json) -> dict[str, Json] | None:
-    """The names that ``$same`` binds, where a value is as expected; None where it is not."""
+    """The names that ``$same`` binds, if a value is as expected; None if it is not."""
     bindings = Bindings()
     try:
         return bindings.bound if bindings.meets(expected, actual) else None

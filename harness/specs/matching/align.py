@@ -48,7 +48,7 @@ def align(left: int, right: int, same: Callable[[int, int], bool], steps: int) -
 
 
 def best_pairs(left: int, right: int, score: Callable[[int, int], float]) -> Pairs:
-    """Return the pairs in order with the highest sum of scores; a score of 0 is no pair.
+    """Return the pairs in order with the highest sum of scores; a score of 0 is not a pair.
 
     Asks for every pair, so ``left`` × ``right`` must be small.
     """

@@ -112,7 +112,7 @@ def _shifts_of(items: list[Sighting], runs: Runs) -> Iterator[Shift]:
             while stop < len(items) and items[stop].by == first.by:
                 stop += 1
             count = stop - place
-            # A number from before the shift is no evidence for or against it.
+            # A number from before the shift is not evidence for or against it.
             later = items[stop : stop + LOOK_AHEAD]
             following = next((item for item in later if item.number >= first.number), None)
             cause = _cause(runs, since, first.step, first.name, sure=count == 1)

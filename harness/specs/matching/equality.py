@@ -21,7 +21,7 @@ def equal_if_plain(expected: Json, actual: Json) -> bool | None:
     """As `same_json`, fast for large values that are equal. None if an operator may be in it."""
     encoded = _encode(expected)
     if encoded is None or (b"$" in encoded and _OPERATOR in encoded):
-        return None  # to search for one byte is many times faster
+        return None  # a search for one byte is much faster
     return encoded == _encode(actual) or same_json(expected, actual)
 
 
@@ -53,7 +53,7 @@ def may_hold(value: Json, mark: bytes) -> bool:
 
 
 def _encode(value: Json) -> bytes | None:
-    """The canonical JSON; None for a value with a lone surrogate, which is legal JSON, but no
+    """The canonical JSON; None for a value with a lone surrogate, which is legal JSON, but not
     Unicode.
     """
     try:

@@ -1,8 +1,8 @@
 """Explains the differences between an expectation and a value, as findings.
 
 It walks down to the difference. deepdiff compares mappings without operators; it is imported when
-the first one is met. `lists` compares lists. Where operators are, each key is compared in turn, in
-the order of the expectation, because names are bound in that order.
+the first one is met. `lists` compares lists. In a mapping with operators, each key is compared in
+turn, in the order of the expectation, because names are bound in that order.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class Explainer:
                 continue
             for shift in shifts.get(at, ()):
                 first = shift.first
-                # A number that is as expected again is no finding.
+                # A number that is as expected again is not a finding.
                 if first.by and first.path not in silenced:
                     kind: Kind = "moved" if shift.note else "changed"
                     yield _finding(first.path, kind, first.expected, first.got, shift.note)
@@ -181,7 +181,7 @@ class Explainer:
         self, item: Json, actual: list[Json], places: Sequence[int]
     ) -> tuple[int | None, str]:
         """The next item with the same type or kind; for an item without a type, the most similar
-        object. None where no item is like it.
+        object. None if no item is like it.
         """
         wanted = _described(item)
         if label := _label(wanted):
@@ -245,7 +245,7 @@ def _finding(path: Path, kind: Kind, expected: Json, got: Json, note: str = "") 
 
 
 def _described(item: Json) -> Json:
-    """An item, perhaps one of which ``$contains`` describes only a part."""
+    """An item without a ``$contains`` around it."""
     if isinstance(item, dict) and operator_of(item) == "$contains":
         (item,) = item.values()
     return item
@@ -273,7 +273,7 @@ def _deep_fields(
     deepdiff decides about keys. It passes all other values back, because numbers, lists and texts
     have their own rules here.
     """
-    from deepdiff import DeepDiff  # imported only if there is a difference, because it takes long
+    from deepdiff import DeepDiff  # imported late: its import is slow
     from deepdiff.helper import notpresent
 
     diff = DeepDiff(

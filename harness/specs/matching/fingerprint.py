@@ -1,5 +1,5 @@
-"""Units of a list, which an alignment compares. Items can be partners although their counted
-numbers differ, and so can texts that were cut differently.
+"""Units of a list, which an alignment compares. Items with different counted numbers can be
+partners. So can texts that were cut differently.
 
 The key of an item is the tuple of its leaves with the counted numbers masked, so that items after a
 lost block have the same keys as their partners. With one string masked as well, the pieces of one
@@ -77,7 +77,7 @@ def names(items: list[Json]) -> set[str]:
 
 def units(expected: list[Json], actual: list[Json], start: int) -> list[list[Unit]]:
     """The units of both sides, from the index ``start`` on. A text is one unit if both sides have
-    the whole of it; else each piece is one.
+    the whole of it; else each piece is a unit.
 
     Every string of an item may be the text of a piece; the one whose frame has the most different
     texts is taken.
@@ -144,9 +144,7 @@ def _read(item: Json) -> _Read:
 def _leaves(
     value: Json, path: tuple[str | int, ...]
 ) -> Iterator[tuple[tuple[str | int, ...], Any]]:
-    """The values in a value that hold no others, with their paths, and a mark of each mapping and
-    list.
-    """
+    """The leaves of a value with their paths, and a mark for each mapping and list."""
     if isinstance(value, dict):
         yield path, _MAPPING
         for key in sorted(value):
@@ -170,7 +168,7 @@ def _whole(pieces: list[Unit]) -> Unit:
 
 def _continues(text: list[Unit], piece: Unit) -> bool:
     """Whether a piece continues a text: its numbers grow as they did before. An id may count the
-    pieces, an index must stay.
+    pieces; an index must stay the same.
     """
     if piece.frame is None or piece.frame != text[-1].frame:
         return False

@@ -118,7 +118,7 @@ def align_lists(expected: list[Json], actual: list[Json], loose: Bindings) -> li
 
 
 def _together(unit: Unit, other: Unit) -> Iterator[Step]:
-    """Steps through two partners: pairs where the cuts are the same, and one step from the first
+    """Steps through two partners: pairs if the cuts are the same, and one step from the first
     different cut to the last.
     """
     left, right = unit.parts, other.parts
@@ -127,14 +127,14 @@ def _together(unit: Unit, other: Unit) -> Iterator[Step]:
         head, tail = _common_ends(len(left), len(right), lambda i, j: left[i].text == right[j].text)
     stop, end = len(left) - tail, len(right) - tail
     yield _step(left[:head], right[:head])
-    # An empty piece more or less is no cut.
+    # An additional empty piece is not a different cut.
     yield _step(left[head:stop], right[head:end], is_text=head < min(stop, end))
     yield _step(left[stop:], right[end:])
 
 
 def _alike(gap: list[Unit], beside: list[Unit], loose: Bindings) -> Iterator[Step]:
-    """Steps through units that equal none of the other side: one step for the pieces of one text,
-    else items that are paired by likeness.
+    """Steps through units without an equal one on the other side: one step for the pieces of one
+    text, else items that are paired by likeness.
     """
     left = [part for unit in gap for part in unit.parts]
     right = [part for unit in beside for part in unit.parts]

@@ -1,7 +1,7 @@
 """The findings of a comparison: one `Mismatch` for each difference.
 
 A path begins without a dot (``[3].delta``, ``usage.total``), a run of items is ``[12..14]``, a key
-that is no plain word is quoted, and the whole value is ``$``.
+that is not a plain word is quoted, and the whole value is ``$``.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ class Mismatch(Struct, frozen=True):
 
 def sides(mismatch: Mismatch) -> tuple[str | None, str | None]:
     """The expected and the actual value as JSON text, None if there is no value. Two long strings
-    begin shortly before their first difference, which `HERE` marks; other long values are shortened
-    in the middle.
+    are shown from shortly before their first difference, which `HERE` marks; other long values are
+    shortened in the middle.
     """
     expected, got = mismatch.expected, mismatch.got
     if mismatch.kind == "changed" and expected is None and got is None:
-        return None, None  # about the comparison, not about a value
+        return None, None  # the note is about the comparison, not about a value
     if isinstance(expected, str) and isinstance(got, str):
         pairs = enumerate(zip(expected, got, strict=False))
         shorter = min(len(expected), len(got))

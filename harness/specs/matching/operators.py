@@ -1,11 +1,11 @@
 """The operators of an expectation, and whether a value meets an expectation.
 
-An operator is a mapping with exactly one key, one of `OPERATORS`; any other key is compared as it
-is (`validate` refuses keys that look like operators). The walk goes from left to right, in the
-order of the expectation. `Bindings` hold the values of ``$same``; a failed try removes its
-bindings. If there are several choices (``$contains``, ``$unordered``), the first one that works for
-that list is kept. `MAX_TRIES` and `MAX_PATTERN_STEPS` limit the cost of one comparison; beyond them
-nothing matches, and `Bindings.gave_up` is true.
+An operator is a mapping with exactly one key, one of `OPERATORS`; any other key is compared as data
+(`validate` refuses keys that look like operators). The walk goes from left to right, in the order
+of the expectation. `Bindings` hold the values of ``$same``; a failed try removes its bindings. If
+there are several choices (``$contains``, ``$unordered``), the first one that works for that list is
+kept. `MAX_TRIES` and `MAX_PATTERN_STEPS` limit the cost of one comparison; beyond them nothing
+matches, and `Bindings.gave_up` is true.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ MAX_TRIES: Final = 200_000
 comparison; they take about a second.
 """
 MAX_PATTERN_STEPS: Final = 1_000_000_000
-"""Steps of all ``$re``, in one comparison: instructions of a pattern × characters of a text. Five
-seconds at most, and mostly far fewer.
+"""Steps of all ``$re``, in one comparison: instructions of a pattern × characters of a text. They
+take at most five seconds, and usually much less.
 """
 
 NOTHING: Final[Any] = type("Nothing", (), {"__repr__": lambda self: "NOTHING"})()
@@ -194,9 +194,7 @@ def _place_anywhere(wanted: list[Json], actual: list[Json], bindings: Bindings) 
 def _try_places(
     wanted: list[Json], actual: list[Json], bindings: Bindings, *, in_order: bool
 ) -> bool:
-    """Try places from the left, item by item; where an item finds none, the item before it moves
-    on.
-    """
+    """Try places from the left, item by item; if an item finds none, the item before it moves on."""
     # In order and without names, the leftmost places are always the best, so no item has to move.
     may_move = not in_order or (not bindings.loose and may_hold(wanted, b'{"$same"'))
     chosen: list[tuple[int, int]] = []  # the place, and how many names were bound before
@@ -332,7 +330,7 @@ OPERATORS: Final = {
         _contains,
         "a string, a list or a mapping of keys, with operators inside",
         lambda argument: isinstance(argument, str | list | dict) and not operator_of(argument),
-        refusal="nothing like this is in it",
+        refusal="it does not contain this",
         holds_expectations=True,
     ),
     "$unordered": Operator(

@@ -1,8 +1,8 @@
 """The patterns of ``$re``, matched by RE2 in time that is linear in the text.
 
-Specs come from strangers, and Python's own engine backtracks: a pattern of ten characters can keep
-it busy for years. RE2 cannot go back, so it lacks look-around and back-references. So only the size
-of the compiled pattern and the size of the text need a limit.
+Specs are not trusted, and Python's own engine backtracks: a pattern of ten characters can run for
+years. RE2 does not backtrack, so only the size of the compiled pattern and the size of the text
+need a limit. It lacks look-around and back-references.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ _NUMBERED_REFERENCE: Final = re.compile(r"\\[1-9]")
 
 
 class PatternError(ValueError):
-    """RE2 does not accept the pattern, or it is too large; the message has the construct and the
+    """RE2 does not accept the pattern, or it is too large; the message names the construct and the
     reason.
     """
 
 
 class Pattern:
-    """A compiled pattern. Raises `PatternError` if ``source`` is none."""
+    """A compiled pattern. Raises `PatternError` if ``source`` is not a pattern."""
 
     def __init__(self, source: str) -> None:
-        import re2  # not needed before the first pattern, and most runs have none
+        import re2  # imported with the first pattern, because most runs have none
 
         if len(source) > MAX_PATTERN:
             raise PatternError(
@@ -70,7 +70,7 @@ class Pattern:
         return int(self._regex.programsize) * len(subject)
 
     def refuses(self, subject: str) -> str:
-        """Why this text is not tried, or ``""``."""
+        """The reason why this text is not tried, or ``""``."""
         if len(subject) <= MAX_SUBJECT:
             return ""
         return (

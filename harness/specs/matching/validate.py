@@ -37,9 +37,9 @@ def check_expectation(expected: Json) -> list[tuple[Path, str]]:
     """The faults in the operators of an expectation, in reading order: the path to the operator's
     key, and a message.
 
-    A key that looks like an operator but is none, or an operator beside other keys, is a fault; the
-    keywords of JSON Schema are data. The walk has its own stack, so the depth of the data has no
-    limit.
+    It is a fault if a key looks like an operator but is unknown, or if an operator is beside other
+    keys; the keywords of JSON Schema are data. The walk has its own stack, so the depth of the data
+    has no limit.
     """
     faults: list[tuple[Path, str]] = []
     waiting: list[tuple[Path, Json, bool]] = [((), expected, False)]
@@ -79,7 +79,7 @@ def _inside(path: Path, value: Json, operator: str | None) -> Iterator[tuple[Pat
 
 
 def _check_key(key: str) -> str:
-    """The fault of a key with a ``$``, of a mapping that is no operator."""
+    """The fault of a key with a ``$`` in a mapping that is not an operator."""
     if key in OPERATORS:
         return f"{key} is beside other keys; an operator must be the only key of its mapping{DATA}"
     if key in OF_JSON_SCHEMA or not _LIKE_AN_OPERATOR.fullmatch(key):
