@@ -405,7 +405,7 @@ def check_known(kind: str, name: object, known: Mapping[str, object] | Sequence[
     if name not in known:
         from harness.cassettes.validation import unknown  # imported late, for a fast start
 
-        raise ReplayError(unknown(kind, str(name), list(known), "known"))
+        raise ReplayError(unknown(kind, str(name), list(known), "known ones"))
 
 
 def is_answer(exchange: Exchange, provider: str | None) -> bool:

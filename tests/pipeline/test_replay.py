@@ -76,18 +76,18 @@ def test_cuts_change_nothing_but_times(cuts: Any) -> None:
 REFUSED: list[tuple[dict[str, Any], str]] = [
     (
         {"dialect": "klingon"},
-        f"unknown dialect 'klingon'; known are {', '.join(DIALECTS)}",
+        f"unknown dialect 'klingon'; known ones are {', '.join(DIALECTS)}",
     ),
     (
         {"provider": "aol"},
-        f"unknown provider 'aol'; known are {', '.join(PROVIDERS)}",
+        f"unknown provider 'aol'; known ones are {', '.join(PROVIDERS)}",
     ),
     (
         {"dialect": "antropic"},
-        f"unknown dialect 'antropic' (did you mean anthropic?); known are {', '.join(DIALECTS)}",
+        f"unknown dialect 'antropic' (did you mean anthropic?); known ones are {', '.join(DIALECTS)}",
     ),
-    ({"layer": "bits"}, "unknown layer 'bits'; known are payloads, events, frames"),
-    ({"cuts": "thin"}, "unknown cuts 'thin'; known are recorded, whole, bytes"),
+    ({"layer": "bits"}, "unknown layer 'bits'; known ones are payloads, events, frames"),
+    ({"cuts": "thin"}, "unknown cuts 'thin'; known ones are recorded, whole, bytes"),
 ]
 
 

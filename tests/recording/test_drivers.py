@@ -407,7 +407,7 @@ def test_a_login_that_can_not_be_renewed_names_the_way_out(
         ("vertex-ai", "no credentials for Vertex AI: set GOOGLE_CLOUD_PROJECT"),
         ("code-assist", "no login for Code Assist"),
         ("gemini-cli", "no-such-program does not start"),
-        ("pigeon", "unknown provider 'pigeon'; known are gemini-api"),
+        ("pigeon", "unknown provider 'pigeon'; known ones are gemini-api"),
     ],
 )
 def test_missing_credentials_are_an_error(tmp_path: Path, provider: str, message: str) -> None:

@@ -313,13 +313,13 @@ def test_a_stalled_stream_sends_no_more_data_and_stays_open() -> None:
         ({"fault": "cut"}, "unknown fault 'cut'; known are cut:N"),
         ({"fault": "status:200"}, "is not an error; status takes a code from 400 to 599"),
         ({"cuts": "none"}, "unknown cuts 'none'"),
-        ({"match": "url"}, "unknown match 'url'; known are request, path"),
+        ({"match": "url"}, "unknown match 'url'; known ones are request, path"),
         ({"provider": "openai"}, "unknown provider 'openai'"),
         (
             {"provider": "gemini-cli"},
-            "unknown provider 'gemini-cli' (did you mean gemini-api?); known are gemini-api, vertex-ai",
+            "unknown provider 'gemini-cli' (did you mean gemini-api?); known ones are gemini-api, vertex-ai",
         ),
-        ({"dialect": "art"}, "unknown dialect 'art'; known are anthropic"),
+        ({"dialect": "art"}, "unknown dialect 'art'; known ones are anthropic"),
     ],
 )
 def test_unknown_options_are_refused_with_the_known_ones(words: dict[str, Any], part: str) -> None:

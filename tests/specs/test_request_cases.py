@@ -146,7 +146,13 @@ WRONG: list[tuple[str, str, str, int, str]] = [
         9,
         "the first turn has a prompt, and nothing else",
     ),
-    (CONVERSATION, "{error: no such city}", "{}", 10, "an outcome must be either a result or an error"),
+    (
+        CONVERSATION,
+        "{error: no such city}",
+        "{}",
+        10,
+        "an outcome must be either a result or an error",
+    ),
     (CONVERSATION, "{error: no such city}", "{fault: x}", 10, "unknown key 'fault'"),
     (
         CONVERSATION,

@@ -194,8 +194,7 @@ def _place_anywhere(wanted: list[Json], actual: list[Json], bindings: Bindings) 
 def _try_places(
     wanted: list[Json], actual: list[Json], bindings: Bindings, *, in_order: bool
 ) -> bool:
-    """Try places from the left, item by item; if an item finds none, the item before it moves on."""
-    # In order and without names, the leftmost places are always the best, so no item has to move.
+    """Try places from the left, item by item; if an item finds none, the item before moves on."""
     may_move = not in_order or (not bindings.loose and may_hold(wanted, b'{"$same"'))
     chosen: list[tuple[int, int]] = []  # the place, and how many names were bound before
     start = 0

@@ -299,7 +299,7 @@ def test_law_8_is_not_asked_of_a_provider_that_is_sent_no_request(
     silent = replace(PROVIDERS["gemini-api"], wrap=None, places=None)
     monkeypatch.setitem(PROVIDERS, "gemini-api", silent)
     answer = exchange(BODIES["calls at the top"])
-    assert LAWS[7].unasked(answer, ADAPTERS["mind"]) == "the provider accepts no requests"
+    assert LAWS[7].unasked(answer, ADAPTERS["mind"]) == "the provider is sent no request"
 
 
 def test_law_7_names_the_exception() -> None:
