@@ -288,10 +288,10 @@ _VALUE: Final = re.compile(
     r'"(?:[^"\\…]|\\.)*(?:"|…|\Z)|(?!(?<=at character )0\b)[0-9]+'
     r"|((?<=[0-9] )(?:calls|ids|values) lost: |(?:^|: )lost: |\bthe wire reports "
     r"|\bthe prompt is blocked \(|\bthe id |\bthe wire's is |, its call |\bthe call "
-    r"|\bthe arguments of |\bnot sent back: |\bsent back as |\bsent back more than once: "
-    r"|\bthe answer does not have it: |\bstands at a call: |\bthe calls are |\bthe results are of )"
+    r"|\bthe arguments of |\bnot sent back: |\bsent back (?:as |(?:more than once|at a call): )"
+    r"|\bthe answer does not have it: |\bthe calls are |\bthe results are of )"
     r".*?(?=; a later call has its id|\)?; the adapter |; the wire's is | of call | of another call"
-    r"|, which the wire repeats|, its call |, the results are of | are handed on in pieces"
+    r"|, which the wire repeats|, its call |, the results are of | are passed on in pieces"
     r"| is (?:not )?sent (?:back\b|although)|\Z)",
     re.DOTALL,
 )
@@ -308,7 +308,7 @@ def without_values(note: str) -> str:
 _QUOTED: Final = re.compile(r'"((?:[^"\\]|\\.)+)"')
 _WORD: Final = re.compile(r"[^\s,;:()\[\]{}\"']{3,}")
 _OURS: Final = re.compile(
-    r"the|wire|adapter|says|ends|with|has|values|lost|calls?|reports|error|gives|reason|nowhere"
+    r"the|wire|adapter|ends|with|has|values|lost|calls?|reports|error|gives|reason|nowhere"
     r"|character|input|output|thoughts|total|none|its|one|and|that|are|not|only"
 )
 """Words of the reasons themselves."""

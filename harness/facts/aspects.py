@@ -531,14 +531,19 @@ class _Judge:
         wire, carried = self._wire, self._carried
         whole_call = bool(wire.facts.calls) and not wire.facts.open_call
         if carried.calls and not wire.program and ends_without_call(carried.finish):
-            note = f"the adapter gives a call and says {carried.finish}, so nobody runs the tool"
+            note = (
+                f"the adapter gives a call and reports {carried.finish}, so no client runs the tool"
+            )
             return "wrong", f"{note}; expected tool_use"
         if got == expected:
             return "kept", ""
         if whole_call and got == "stop":
             if expected == "stop" or carried.search.has_word(reason):
                 return "kept", ""
-            return "wrong", f"the wire ends with {reason}; the adapter says only {carried.finish}"
+            return (
+                "wrong",
+                f"the wire ends with {reason}; the adapter reports only {carried.finish}",
+            )
         if expected == "other" and got not in (None, "stop"):
             return "kept", ""
         if got is None and carried.search.has_leaf(reason):
@@ -547,7 +552,7 @@ class _Judge:
             return "kept", "as the wire's own word"
         if got is None:
             return "lost", f"the wire ends with {reason}; the adapter gives no reason"
-        return "wrong", f"the wire ends with {reason}; the adapter says {carried.finish}"
+        return "wrong", f"the wire ends with {reason}; the adapter reports {carried.finish}"
 
     def _usage(self) -> _Verdict | None:
         wire, got = self._wire, self._carried.usage

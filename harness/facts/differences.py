@@ -280,8 +280,8 @@ def result_findings(wire: Facts, carried: Facts) -> list[str]:
             )
         if there[1] is not None and here[1] != there[1] and not there[0]:
             findings.append(
-                f"tool result changed: number {index} says {short_json(there[1])}, carried is"
-                f" {short_json(here[1])}"
+                f"tool result changed: number {index} has the text {short_json(there[1])},"
+                f" carried is {short_json(here[1])}"
             )
     return findings
 

@@ -83,7 +83,7 @@ def test_a_loss_is_a_sentence_with_wire_native_event_and_command(
         "",
         "1 finding, documented wire:",
         "",
-        "- finish wrong: the wire ends with MAX_TOKENS; the adapter says STOP",
+        "- finish wrong: the wire ends with MAX_TOKENS; the adapter reports STOP",
         "  cassette answers.yaml, exchange 1",
         '  wire    {"candidates": [{"content": {"parts": [{"text": "Oslo"}]}, "finishReason":'
         ' "MAX_TOKENS"}]}',
@@ -236,7 +236,7 @@ def test_a_key_of_the_environment_is_in_no_file_and_no_line(
     assert main(["judge", target, *arguments]) == 1
     shown = [*capfd.readouterr(), *(path.read_text() for path in Path("page").iterdir())]
     shown.append(Path("out.json").read_text())
-    assert "MAX_TOKENS; the adapter says" in shown[0]
+    assert "MAX_TOKENS; the adapter reports" in shown[0]
     assert not [text for text in shown if "hush-hush" in text]
 
 
@@ -263,7 +263,7 @@ def test_a_baseline_makes_only_worse_red(answers: Path, capsys: pytest.CaptureFi
     out = capsys.readouterr().out
     assert "mine: version unknown → unknown: 1 worse, 0 better" in out
     assert (
-        "worse:\n- finish: kept → wrong: the wire ends with MAX_TOKENS; the adapter says STOP"
+        "worse:\n- finish: kept → wrong: the wire ends with MAX_TOKENS; the adapter reports STOP"
         in out
     )
 

@@ -182,7 +182,7 @@ def test_a_call_whose_id_a_later_call_reuses_is_lost_with_a_note() -> None:
     finding = judge_answer(wire, Transcript((Entry(None, facts),)))["calls"]
     assert (finding.verdict, finding.note) == (
         "lost",
-        '1 of 2 calls lost: f({"x": 1}); a later call has its id, and the last call of an id counts',
+        '1 of 2 calls lost: f({"x": 1}); a later call has its id, and the last call with an id is used',
     )
 
 
@@ -263,7 +263,7 @@ def test_arguments_passed_on_in_pieces_are_a_loss() -> None:
     )
     finding = judge_answer(wire, Transcript(entries))["calls"]
     assert finding.verdict == "lost"
-    assert finding.note == "the arguments of read are handed on in pieces, not put together"
+    assert finding.note == "the arguments of read are passed on in pieces, not joined"
 
 
 def test_tool_code_may_be_text_or_a_call() -> None:

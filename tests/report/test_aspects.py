@@ -88,8 +88,8 @@ def test_losses_of_streamed_and_of_unary_answers_are_separate() -> None:
             "the wire reports 404 <html>\n; the adapter reports no error",
         ),
         (
-            "the prompt is blocked (SAFETY); the adapter says None",
-            "the prompt is blocked (OTHER); the adapter says None",
+            "the prompt is blocked (SAFETY); the adapter reports None",
+            "the prompt is blocked (OTHER); the adapter reports None",
         ),
         ('1 of 1 calls lost: f({"a": 1})', "2 of 3 calls lost: g({})"),
         ("1 of 1 values lost: Ab+/=", "2 of 2 values lost: clip\n; b … (90 characters)"),
@@ -126,12 +126,15 @@ def test_losses_that_differ_in_values_without_quotes_are_one(notes: tuple[str, s
     [
         (
             "the wire reports a; the adapter reports no error",
-            "the wire reports a; the adapter reports no error and says STOP",
+            "the wire reports a; the adapter reports no error and ends with STOP",
         ),
-        ("the wire ends with A; the adapter says stop", "the wire ends with B; the adapter says x"),
+        (
+            "the wire ends with A; the adapter reports stop",
+            "the wire ends with B; the adapter reports x",
+        ),
         (
             "1 of 1 calls lost: f({})",
-            "1 of 1 calls lost: f({}); a later call has its id, and the last call of an id counts",
+            "1 of 1 calls lost: f({}); a later call has its id, and the last call with an id is used",
         ),
         ("the id a of call 1 is not sent back", "the id a of call 1 is sent back as b"),
         ("1 of 1 values lost: a", "with --cuts pieces: 1 of 1 values lost: a"),
@@ -371,7 +374,7 @@ def test_a_request_has_a_line_for_each_content() -> None:
 def test_evidence_shows_the_lines_around_the_named_value() -> None:
     lines = [f"line {number}" for number in range(20)]
     lines[11] = f'{"x" * 400} "finish": "MAX_TOKENS" {"y" * 400}'
-    words = words_of("the wire ends with MAX_TOKENS; the adapter says stop")
+    words = words_of("the wire ends with MAX_TOKENS; the adapter reports stop")
     side = side_of(lines, words)
     assert (side.start, side.total, side.first) == (9, 20, 11)
     assert "MAX_TOKENS" in side.lines[2]

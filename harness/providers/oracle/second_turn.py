@@ -2,7 +2,7 @@
 at their places.
 
 The rules are those of https://ai.google.dev/gemini-api/docs/thought-signatures and of the page
-docs/what-is-judged.md: every call, id, name, argument and signature stands at its part, once; text
+docs/what-is-judged.md: every call, id, name, argument and signature is at its part, once; text
 that was before a call is sent before it; the results are in the order of the calls.
 """
 
@@ -255,12 +255,11 @@ def _text(answer: Facts, returned: Returned, aligned: bool) -> tuple[AspectVerdi
             return "wrong", "more text is sent back than the answer has"
         characters = iter(answer.text)
         part = all(character in characters for character in returned.text)
-        note = (
-            f"the answer says {short_json(answer.text)}, sent back is {short_json(returned.text)}"
-        )
+        sent = short_json(returned.text)
+        note = f"the answer has the text {short_json(answer.text)}, sent back is {sent}"
         return ("lost" if part else "wrong"), note
     if aligned and returned.places != answer.places:
-        return "wrong", "text stands on the other side of a call"
+        return "wrong", "text is on the other side of a call"
     return "kept", ""
 
 
