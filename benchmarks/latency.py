@@ -1,6 +1,6 @@
 """Measures the delay that recording adds for a client, in its process or by the relay.
 
-A server in a process of its own sends the time in each read. All processes of a machine share the
+A server in a separate process sends the time in each read. All processes of a machine share the
 monotonic clock, so a client can measure how long a read took.
 """
 
@@ -44,7 +44,7 @@ PATH = "/v1beta/models/gemini-x:streamGenerateContent?alt=sse"
 
 
 def recording_latency(library: str, rounds: int, folder: Path) -> dict[str, float]:
-    """Milliseconds by which the first byte and a later read come later with a recorder, for a
+    """Milliseconds by which a recorder delays the first byte and a later read, for a
     blocking client on ``library`` (httpx2 or httpx) and for an awaiting one, and with the relay
     between the blocking client and the server: for the first request of a client, and for those
     that use its connection again.

@@ -222,7 +222,8 @@ class Dialect:
     carried, interrupted)`` compares two such accounts: it gives a sentence for each fact of the
     wire that is lost and not declared, and for each that is invented. ``mutations`` has the places
     that the mutation operators change. ``client`` is the client or program of the dialect that is
-    judged at work, or None. ``api`` is the HTTP API that a proxy offers to its clients, or None.
+    judged while it runs, or None. ``api`` is the HTTP API that a proxy offers to its clients, or
+    None.
 
     Every field must be given; otherwise a `TypeError` names the dialect and the missing fields.
     """
@@ -246,7 +247,7 @@ class Dialect:
         if lacking := [field.name for field in fields(cls) if field.name not in given]:
             raise TypeError(
                 f"the dialect {given.get('name', 'without a name')} lacks {', '.join(lacking)}:"
-                " every field of Dialect must be given, None where it allows that; see"
+                " every field of Dialect must be given, as None if it allows that; see"
                 " docs/add-a-dialect.md"
             )
         return object.__new__(cls)

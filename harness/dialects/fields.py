@@ -27,7 +27,7 @@ _TYPES: Final = {
 
 class Fields:
     """One object: ``place`` is its path (``messages[2].content[0]``, "" for the prompt itself);
-    ``warnings`` gets the warnings. A field that is null counts as absent.
+    ``warnings`` gets the warnings. A field that is null is treated as absent.
     """
 
     def __init__(self, value: Any, place: str, warnings: list[str] | None = None) -> None:

@@ -211,7 +211,7 @@ def arguments_of(text: str) -> Json:
 
 
 class StreamedArguments:
-    """The arguments of one call, put together from pieces, each with its JSON path."""
+    """The arguments of one call, assembled from pieces with JSON paths."""
 
     def __init__(self, arguments: dict[str, Json]) -> None:
         self.arguments = arguments

@@ -100,7 +100,7 @@ class WireAnswer(Struct, frozen=True):
 
     @property
     def ended(self) -> bool:
-        """Whether the answer says that it has ended."""
+        """Whether the answer reports its end."""
         return self.reason is not None or (self.program and self.facts.finish is not None)
 
     @property
@@ -109,7 +109,7 @@ class WireAnswer(Struct, frozen=True):
 
     @property
     def faulty(self) -> bool:
-        """Whether the answer is cut, can't be read to its end, or never says that it has ended."""
+        """Whether the answer is cut, can't be read to its end, or never reports its end."""
         return bool(self.interrupted or self.facts.unreadable or not self.ended)
 
 

@@ -1,6 +1,6 @@
 """Replays a recorded answer: reads → frames → events → payloads.
 
-Every exchange has stages of its own. A stage is fed read by read, as in a live adapter. Nothing
+Every exchange has separate stages. A stage is fed read by read, as in a live adapter. Nothing
 here needs the whole body. Faults in the stream become events of the stream. Only a wrong argument
 raises.
 """

@@ -77,8 +77,8 @@ class _PieceOfText(Struct, forbid_unknown_fields=True, gc=False):
 
 
 decode_piece: Final = Decoder(_PieceOfText).decode
-"""A strict decoder of the usual message, a piece of text; it refuses any other, which is left to
-the reader.
+"""A strict decoder of the usual message, a piece of text. It refuses any other message, and the
+reader decodes that.
 """
 
 

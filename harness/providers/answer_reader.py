@@ -33,8 +33,8 @@ class AnswerReader(ABC):
 
     @abstractmethod
     def _release(self, out: list[Event]) -> list[str]:
-        """Emit the held-back content when an error comes or the answer was interrupted; returns the
-        text that is not content yet.
+        """Emit the held-back content when an error arrives or the answer was interrupted; returns
+        the text that is not content yet.
         """
 
     @abstractmethod

@@ -41,7 +41,7 @@ def with_provider(exchange: Exchange) -> Exchange:
     if url and not identity.generates:
         identity = detect_provider(method, url, body, exchange.body)
     if not identity.generates and request is None and exchange.header(EXIT_CODE) is not None:
-        # Only programs have an exit code. Detection knows nothing of what this one printed.
+        # Only programs have an exit code; no provider recognizes this output.
         programs = [provider for provider in PROVIDERS.values() if provider.program]
         named = exchange.header(PROGRAM)
         program = next((known for known in programs if known.name == named), programs[0])
@@ -142,7 +142,7 @@ def _first_frames(body: bytes) -> list[Frame]:
     start = 0
     try:
         while start < len(body):
-            # The framer is fastest where its piece ends with an event.
+            # The framer is fastest if its piece ends with an event.
             stop = body.find(b"\n", start + _STEP) + 1 or len(body)
             blank = body[stop : stop + 2]
             stop += 2 if blank == b"\r\n" else blank.startswith(b"\n")

@@ -69,7 +69,7 @@ class Normalizer(Protocol):
 class Identity:
     """The result of detection.
 
-    ``provider``: its name, None if it is not known. ``generates``: the answer comes from a model.
+    ``provider``: its name, None if it is not known. ``generates``: the answer is one of a model.
     ``model``: the requested model.
     """
 

@@ -21,8 +21,8 @@ from .json_codec import Json
 FinishClass = Literal[
     "stop", "length", "content_filter", "malformed", "continuation", "other", "failed"
 ]
-"""The classes of finish reasons; each dialect maps every class. ``failed``: the wire says that the
-answer failed and gives no reason.
+"""The classes of finish reasons; each dialect maps every class. ``failed``: the wire reports that
+the answer failed and gives no reason.
 """
 
 End = Literal["complete", "cut", "reset", "aborted", "unknown"]

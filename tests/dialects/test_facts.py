@@ -126,7 +126,7 @@ def test_every_dropped_payload_with_a_fact_is_missed(dialect: str, index: int) -
         ("agent-events", 5, {"items": []}, "argument lost: write_todos"),
         ("agent-events", 6, {"error": "denied", "type": "error"}, "tool result lost: 2 became 1"),
         ("agent-events", 4, {"error": "boom"}, "tool result changed: number 1 has not failed"),
-        ("agent-events", 4, {"output": "two"}, 'tool result changed: number 1 says "one"'),
+        ("agent-events", 4, {"output": "two"}, 'tool result changed: number 1 has the text "one"'),
         ("agent-events", 7, {"error": "fast"}, 'notice lost: "slow"'),
         ("agent-events", 9, {"finishReason": "error"}, 'end lost: "done" became "error"'),
         ("agent-events", 1, {"role": "system"}, "text lost"),
@@ -271,7 +271,7 @@ def test_an_answer_that_holds_something_is_not_called_invalid() -> None:
     ]
     findings = losses(Facts(calls=[("f", {})]), gather("art", invalid), "art")
     assert findings == [
-        'answer lost: it holds something, and the error is "Invalid response structure from Gemini SDK: x"'
+        'answer lost: the answer has content, and the error is "Invalid response structure from Gemini SDK: x"'
     ]
 
 

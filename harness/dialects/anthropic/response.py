@@ -4,13 +4,13 @@ A payload is the ``data`` object of one server-sent event: ``message_start``, co
 after the other, one ``message_delta``, ``message_stop``; or ``error``, and nothing after it.
 
 A translator is in one of five states. Each state is a table: event type → reaction. In *fresh*,
-only unknown events have come. In *started* the model is known, in *counted* also the first counts;
-``message_start`` waits for both. Then come *opened* and *over*. The open block, and the call whose
-arguments are still arriving, are kept apart from the state.
+there were only unknown events. In *started* the model is known, in *counted* also the first counts;
+``message_start`` waits for both. The next states are *opened* and *over*. The open block, and the
+call whose arguments are still arriving, are kept apart from the state.
 
-A fact that the protocol has no place for is a declared loss (``LOSSES``). If it is not declared, it
-becomes a payload of the type ``unknown``, which the official clients ignore. The official clients
-keep signatures only in thinking blocks, so the signature of a text stands in an empty thinking
+A fact for which the protocol has no field is a declared loss (``LOSSES``). If it is not declared,
+it becomes a payload of the type ``unknown``, which the official clients ignore. The official
+clients keep signatures only in thinking blocks, so the signature of a text is in an empty thinking
 block after the text. The signature of a call goes into the session.
 """
 

@@ -72,7 +72,7 @@ def differences(wire: Facts, carried: Facts, interrupted: bool) -> list[str]:
     if carried.errors and "Invalid response structure" in carried.errors[0][1]:
         if wire.understood:
             findings.append(
-                "answer lost: it holds something, and the error is"
+                "answer lost: the answer has content, and the error is"
                 f" {short_json(carried.errors[0][1])}"
             )
         return findings

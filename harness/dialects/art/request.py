@@ -184,7 +184,7 @@ GENERATION: Final[Mapping[str, tuple[tuple[str, ...], Callable[[Any, str], Any]]
     "stopSequences": (("stop", "stop_sequences", "stopSequences"), _strings),
 }
 """A field of ``generationConfig`` → the names of its option, of which the first that is set is
-used, and the function that reads its value. 0 counts as set.
+used, and the function that reads its value. 0 is a set value.
 """
 
 _KNOWN_OPTIONS: Final = (

@@ -142,7 +142,7 @@ class _Node:
             flat["nullable"] = True
 
     def write(self) -> Schema:
-        """The node in Gemini's words; call it once."""
+        """The node as Gemini's ``Schema``; call it once."""
         values = self.flat.pop("enum", None)
         types = self.take_types(values)
         if "NULL" in types and len(types) > 1:

@@ -38,8 +38,8 @@ class Resolver:
         )
         if depth > MAX_DEPTH or self._left < 0:
             self._losses[
-                f"{self._place}: 'schema' is cut off where it passes {MAX_DEPTH} levels or"
-                f" {MAX_SIZE} values, references followed"
+                f"{self._place}: 'schema' is cut off at {MAX_DEPTH} levels or"
+                f" {MAX_SIZE} values, including references"
             ] = None
             return {}
         resolved: dict[str, Any] = {}

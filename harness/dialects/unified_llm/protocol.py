@@ -98,8 +98,8 @@ _CONTEXT_LENGTH_WORDS: Final = ("token count", "maximum number of tokens", "too 
 
 
 def classify(event: ev.Error) -> str:
-    """The error type of the specification: by HTTP status, by the word or the details where that
-    is ambiguous, then by the word.
+    """The error type of the specification: by HTTP status, by the word or the details if that is
+    ambiguous, then by the word.
     """
     code = event.code
     named = STATUS_TYPES.get(event.status or "")

@@ -1,11 +1,10 @@
-"""The canonical form of a request: bodies with the same meaning become equal, whatever their
-spelling.
+"""The canonical form of a request: bodies with the same meaning become equal, in any spelling.
 
 The table `FIELDS` lists the fields of each message that need special reading; all other fields are
 plain. Keys become camelCase (https://protobuf.dev/programming-guides/json/), except the user's own
 keys in arguments, results, JSON Schemas and labels. Bytes become one form of base64, and numbers
-one form. A single object in place of a list becomes a list of one. A field whose value means the
-same as its absence is left out. Unknown fields are kept.
+one form. A single object instead of a list becomes a list of one item. A field whose value means
+the same as its absence is left out. Unknown fields are kept.
 """
 
 from __future__ import annotations

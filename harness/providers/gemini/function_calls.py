@@ -225,9 +225,7 @@ class _CallFields:
         return True
 
     def is_empty(self) -> bool:
-        """Whether it is ``{}``, which ends a streamed call (and may come after the call
-        has ended).
-        """
+        """Whether it is ``{}``, which ends a streamed call, or follows a call that has ended."""
         return not (self.id or self.pieces or self.more or self.left or self.signature)
 
 

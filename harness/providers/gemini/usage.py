@@ -1,6 +1,6 @@
 """Reads token counts.
 
-Counts are integers on the wire, but int64 ones may come as strings and JavaScript writes floats
+Counts are integers on the wire, but int64 counts may be strings and JavaScript writes floats
 (https://protobuf.dev/programming-guides/json/). Other values are kept in ``raw``, the whole object.
 """
 

@@ -2,8 +2,9 @@
 
 Nearly every message differs from the message before it only in its text and its counts, and it may
 be the last. `continuation` makes a decoder that accepts only this form. `decode_message` accepts
-the usual fields of any message of one candidate. Any other field, spelling or type is refused and
-left to the reader of `GeminiNormalizer`, which gives the same events for the usual message too.
+the usual fields of any message of one candidate. Any other field, spelling or type is refused, and
+the reader of `GeminiNormalizer` decodes the message. It gives the same events for the usual message
+too.
 """
 
 # Annotations are not postponed here: they would be evaluated again for every decoder.

@@ -37,7 +37,7 @@ ORDER: Final[dict[str, dict[str, str]]] = {
     "completed": {"[DONE]": "over"},
     "over": {"[DONE]": "over"},
 }
-"""State → event → next state. A stream may end in any state, and events of other types may come
+"""State → event → next state. A stream may end in any state, and events of other types may be
 anywhere. Steps do not overlap: each delta and stop has the index of the step that is open.
 """
 

@@ -170,7 +170,7 @@ def _call(call: Mapping[str, Any], signature: str | None, warnings: list[str]) -
 
 
 def _result(result: Mapping[str, Any]) -> dict[str, Any]:
-    """A result: an object or a string as it is, contents where it has media or several texts, any
+    """A result: an object or a string as it is, contents if it has media or several texts, any
     other value in an object.
     """
     value: Any = result.get("response")

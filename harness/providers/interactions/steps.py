@@ -1,7 +1,7 @@
 """Reads the steps of an interaction, whole or as start, deltas and stop.
 
-Steps do not overlap. If an event of another step comes while a call is open, the call ends with its
-arguments so far.
+Steps do not overlap. If an event of another step arrives while a call is open, the call ends with
+its arguments so far.
 """
 
 from __future__ import annotations
@@ -402,7 +402,7 @@ def _text(value: Json) -> str | None:
 
 
 def _word(value: Json) -> str:
-    """A name as text, whatever its type."""
+    """A name as text, from a value of any type."""
     return value if type(value) is str else "" if value is None else str(value)
 
 

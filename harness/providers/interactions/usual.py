@@ -1,8 +1,8 @@
 """A strict decoder for the usual event of a stream: a fast way into the reader.
 
 Most events of a stream are pieces of text. The decoder accepts that form alone; any other field or
-type is refused and left to the reader of `InteractionsNormalizer`, which gives the same events for
-a piece of text too.
+type is refused, and the reader of `InteractionsNormalizer` decodes the event. It gives the same
+events for a piece of text too.
 """
 
 # Annotations are not postponed here, since the decoder evaluates them.

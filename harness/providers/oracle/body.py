@@ -1,6 +1,6 @@
 """Walks a raw body for the oracles, plainly, as untyped JSON.
 
-The body is walked once, whatever its framing (SSE, JSON array, JSON lines, one document, raw errors
+The body is walked once, in any framing (SSE, JSON array, JSON lines, one document, raw errors
 between events): a ``data:`` line belongs to an SSE message, a brace opens a JSON document that is
 read at its place, brackets and commas between documents are skipped, everything else is unreadable.
 msgspec decodes the message of an event; the standard library's JSON decides about every text that

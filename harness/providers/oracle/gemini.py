@@ -112,7 +112,7 @@ def present(holder: dict[str, Json], known: set[str]) -> set[str]:
 
 
 def _objects(value: Json) -> list[dict[str, Json]]:
-    """The objects of a list, or the one object in place of a list."""
+    """The objects of a list, or the one object instead of a list."""
     if isinstance(value, list):
         if len(value) == 1 and isinstance(value[0], dict):
             return value

@@ -72,7 +72,7 @@ def gather_interactions(body: bytes, status: int = 200, *, interrupted: bool = F
 
 
 def gather_step(step: dict[str, Json]) -> Facts:
-    """The media, code, server tools and signatures of one part that is handed on unchanged."""
+    """The media, code, server tools and signatures of one part that is passed on unchanged."""
     reader = _Reader(200)
     if step["type"] in _MEDIA:
         reader._read_content(step)
@@ -401,7 +401,7 @@ def _is_interaction(message: dict[str, Json]) -> bool:
 
 
 def _list(value: Json) -> list[Json]:
-    """The items of a list, or the one value in place of a list."""
+    """The items of a list, or the one value instead of a list."""
     return value if isinstance(value, list) else [] if value is None else [value]
 
 

@@ -28,7 +28,7 @@ def read_raw(facts: Facts) -> Facts:
 def read_raw_part(facts: Facts, raw: Json) -> None:
     """Note the media, code and signature of one part in the wire's own shape.
 
-    A tool's result may also come as an event, and an invalid call as an object with its name and
+    A tool's result may also be an event, and an invalid call as an object with its name and
     text. Text is not read: it belongs to another candidate.
     """
     match raw:
@@ -60,8 +60,8 @@ def _add_parts(facts: Facts, part: Facts) -> None:
 
 
 def read_raw_usage(facts: Facts, raw: dict[str, Json]) -> None:
-    """Add the counts of ``raw`` that have no field of their own. A count that has a field must come
-    from that field, so that the law detects a missing field.
+    """Add the counts of ``raw`` that have no field of their own. A count that has a field must be
+    read from that field, so that the law detects a missing field.
     """
     if not raw:
         return

@@ -44,7 +44,7 @@ PLACEHOLDERS = frozenset(
         ),
     )
 )
-"""Documented values in place of a signature, as text and as base64."""
+"""Documented values instead of a signature, as text and as base64."""
 _RESULT = re.compile(r"\bresult (\d+)\b")
 
 

@@ -37,7 +37,7 @@ _MAPPING, _LIST, _TEXT = (object() for _ in range(3))
 
 
 def counted(key: str | int | None, value: Json) -> Number | None:
-    """The name and number of a value that counts: ``("index", 4)`` for 4 at a key of `COUNTERS`,
+    """The name and number of a counted value: ``("index", 4)`` for 4 at a key of `COUNTERS`,
     ``("call_ ids", 3)`` for ``call_3``.
     """
     if isinstance(value, str):

@@ -186,8 +186,8 @@ def _align(units: list[Unit], others: list[Unit], same: Same) -> Pairs:
 
 
 def _slide_runs(units: list[Unit], others: list[Unit], pairs: Pairs, same: Same) -> None:
-    """Move each run up to where it holds the fewest different numbers: a whole block. A run may
-    move over a pair whose item equals the last item of the run.
+    """Move each run up to the place with the fewest different numbers in it: a whole block. A run
+    may move over a pair whose item equals the last item of the run.
     """
     ends = [*pairs[1:], (len(units), len(others))]
     for k, (u, v) in enumerate(pairs):

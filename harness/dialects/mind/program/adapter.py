@@ -24,8 +24,8 @@ CONTEXT: Final = {"arguments": list, "files": dict, "environment": dict}
 
 SETTINGS: Final = ("GEMINI_API_KEY", "GEMINI_MODEL")
 WITHHELD: Final = ("--allowed-tools", "--project-dir")
-"""A spec and its recording may come from a stranger: no case lets the program act, or read outside
-its own folder.
+"""Specs and recordings are not trusted: no case lets the program act, or read outside its own
+folder.
 """
 
 _GOOGLE: Final = ("GEMINI", "GOOGLE", "CODE_ASSIST", "MIND_")

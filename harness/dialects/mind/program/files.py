@@ -73,7 +73,7 @@ class Files:
         options = re2.Options()
         options.log_errors = False
         try:
-            # RE2 takes linear time, whatever pattern the model writes
+            # RE2 takes linear time for any pattern of the model
             pattern = re2.compile(arguments["pattern"], options)
         except re2.error as error:
             reason = error.args[0].decode(errors="replace")

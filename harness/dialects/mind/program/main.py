@@ -191,7 +191,7 @@ class Printer:
 
     def finish(self, *, incomplete: bool) -> int:
         """Print the text of all answers; returns the exit code 0. If the last answer is incomplete,
-        the record says so; in text mode, a line on stderr.
+        the record reports it, or in text mode a line on stderr.
         """
         if self._records:
             more = {"incomplete": True} if incomplete else {}

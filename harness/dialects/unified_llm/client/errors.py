@@ -12,7 +12,7 @@ from typing import Any, Final
 class SDKError(Exception):
     """The base of all errors of the client.
 
-    ``retryable`` says whether a retry may help. ``cause`` is the original exception, or None.
+    ``retryable``: whether a retry may help. ``cause`` is the original exception, or None.
     """
 
     retryable = False
