@@ -164,7 +164,7 @@ class ServedCassette(Protocol):
     def run_program(
         self, module: str, arguments: Sequence[str], environment: Mapping[str, str], folder: str
     ) -> tuple[bytes, int]:
-        """Run a program, bounded in time and output; gives stdout and exit code. ``module`` has
+        """Run a program, bounded in time and output; returns stdout and exit code. ``module`` has
         the functions ``main(arguments)``, which returns the exit code, and ``warm_up()``, which
         does the work that every run would do first.
         """

@@ -1,4 +1,5 @@
-"""Runs request cases and conversation cases: gives their requests in canonical form, as plain data.
+"""Runs request cases and conversation cases: returns their requests in canonical form, as plain
+data.
 
 A request is ``{"request": body}``, with ``"warnings"`` if something was left out, or ``{"error":
 text}`` for a prompt that can't be translated. A conversation case gives a list of requests, one for

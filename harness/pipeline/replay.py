@@ -41,7 +41,7 @@ offsets.
 """
 
 Step = tuple[Frame | None, list[Event]]
-"""A frame with the events it gave; None for the end of the stream."""
+"""A frame with its events; None for the end of the stream."""
 
 DEFAULT_PROVIDER: Final = "gemini-api"
 
@@ -90,7 +90,7 @@ def replay(
 def replay_parts(
     exchange: Exchange, provider: str | None, dialect: str, layer: Layer, cuts: Cuts
 ) -> Iterator[list[dict[str, Any]]]:
-    """Like `replay`, but gives a list for each read, on demand and without the warning. The call
+    """Like `replay`, but yields a list for each read, on demand and without the warning. The call
     checks the arguments.
     """
     return _Run.of(exchange, provider, cuts).parts(layer, dialect)
@@ -100,7 +100,7 @@ def replay_parts(
 class Trace:
     """One replay of an exchange, with the output of every stage.
 
-    ``steps``: each frame with the events it gave, then (None, the events of the end). ``reads``:
+    ``steps``: each frame with its events, then (None, the events of the end). ``reads``:
     for each frame, the index of the read that completed it. ``fault``: a last raw frame with the
     reason why the body could not be framed to its end, or None. ``payloads``: empty without a
     dialect. ``made``: for each event, the number of payloads after it.
@@ -162,8 +162,8 @@ class Normalized:
 
 
 def trace(exchange: Exchange, provider: str | None = None) -> Iterator[Step]:
-    """Each frame with the events it gave, then (None, the events of the end); arguments and errors
-    as in `replay`.
+    """Each frame with its events, then (None, the events of the end); arguments and errors as in
+    `replay`.
     """
     return _Run.of(exchange, provider).steps()
 

@@ -34,7 +34,7 @@ def request(
     signatures are sent back from it.
 
     Raises `TranslationError`, which names message and field, for a prompt that can't be translated,
-    for a dialect without a request side (agent-events), for a provider that takes no request
+    for a dialect without a request side (agent-events), for a provider that accepts no requests
     (gemini-cli) and for art and mind over another wire than generateContent; `ReplayError` for
     unknown names. A `TranslationWarning` names each part that the wire cannot express and that is
     left out.
@@ -73,7 +73,7 @@ def ask(
 
 
 def request_translator(dialect: str) -> RequestTranslator:
-    """The request half of a dialect; raises `TranslationError` for one that has none."""
+    """The request half of a dialect; raises `TranslationError` for a dialect without one."""
     check_known("dialect", dialect, DIALECTS)
     translator = DIALECTS[dialect].request
     if translator is None:

@@ -76,7 +76,7 @@ def repeated(items: Any, group: str, key: str, line: Callable[[Path], int]) -> I
             path = (group, index, key)
             if name in first_lines:
                 fact = f"{key} {show(name)} is already on line {first_lines[name]}"
-                yield path, f"{fact}; give this one a name of its own"
+                yield path, f"{fact}; give this one another name"
             else:
                 first_lines[name] = line(path)
 
@@ -266,7 +266,7 @@ def _kind_faults(case: _Case, dialects: Collection[str]) -> Iterator[Fault]:
             yield from _turn_faults(index, turn)
         if "context" in case:
             fact = (
-                "a conversation takes the values that its client chose from the recorded requests"
+                "a conversation reads the values that its client chose from the recorded requests"
             )
             yield ("context",), f"{fact}; remove context"
     else:

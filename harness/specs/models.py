@@ -66,7 +66,7 @@ def _given(value: object) -> object:
 
 
 def _day(value: object) -> date:
-    """A date, as ``YYYY-MM-DD`` only: pydantic would also take numbers, ``date.fromisoformat``
+    """A date, as ``YYYY-MM-DD`` only: pydantic also accepts numbers, and ``date.fromisoformat``
     weeks.
     """
     if isinstance(value, str) and _DATE.fullmatch(value):
@@ -82,7 +82,7 @@ Link = Annotated[str, Field(pattern=_LINK)]
 Thread = Annotated[str, Field(pattern=_THREAD)]
 Names = Annotated[
     tuple[str, ...], Field(strict=False, min_length=1)
-]  # strict would refuse the list that YAML gives
+]  # a strict tuple would refuse the list of the YAML parser
 
 
 class _Closed(BaseModel):

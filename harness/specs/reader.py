@@ -125,7 +125,7 @@ def _read(
         fact = f"harness is {show(version)}, a newer format than {FORMAT}"
         raise SpecError(path, [(line(("harness",)), f"{fact}; update gemini-conformance")])
     file, faults = _check_shapes(model, data)
-    if type(version) is not int or version != FORMAT:  # pydantic takes True and 1.0 for 1
+    if type(version) is not int or version != FORMAT:  # pydantic accepts True and 1.0 as 1
         faults = [fault for fault in faults if fault[0] != ("harness",)]
         faults.append((("harness",), f"harness must be the number {FORMAT}, not {show(version)}"))
     faults.extend(islice(check(data, line), MAX_PROBLEMS + 1))

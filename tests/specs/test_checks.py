@@ -181,7 +181,7 @@ def test_all_problems_of_a_file_are_reported_by_line() -> None:
 
 def test_a_name_is_unique_in_its_file() -> None:
     assert problems(SMALL + SMALL.partition("cases:\n")[2]) == [
-        (10, "case 'one' is already on line 3; give this one a name of its own"),
+        (10, "case 'one' is already on line 3; give this one another name"),
     ]
 
 

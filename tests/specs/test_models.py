@@ -44,7 +44,7 @@ features:
             "f.yaml",
         )
     assert str(caught.value).splitlines() == [
-        "f.yaml:4: id 'a.b' is already on line 3; give this one a name of its own",
+        "f.yaml:4: id 'a.b' is already on line 3; give this one another name",
         "f.yaml:5: id must be lower-case words joined by '.' and '-', not 'A'",
         "f.yaml:5: title must be a sentence, not ''",
         "f.yaml:5: meaning is missing; required keys are id, title, meaning, link",

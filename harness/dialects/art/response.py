@@ -57,7 +57,7 @@ CONTEXTS: Final[Mapping[str, str]] = {
     "AGENT_THOUGHT": "AGENT_THOUGHT_",
     "FINAL_SYNTHESIS": "FINAL_SYNTHESIS_",
 }
-"""``callContext`` → the prefix of its token types; any other context has none."""
+"""``callContext`` → the prefix of its token types; any other context has no prefix."""
 
 COUNTS: Final[Mapping[str, str]] = {
     "input": "inputTokens",

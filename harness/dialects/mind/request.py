@@ -37,7 +37,7 @@ RECORDS: Final[Mapping[str, str | None]] = {
     "error": None,
 }
 """A record of the history → the role of its content. ``result``, which repeats the texts, and
-``error`` have none.
+``error`` have no role.
 """
 
 

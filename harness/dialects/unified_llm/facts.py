@@ -151,7 +151,7 @@ def differences(wire: Facts, carried: Facts, interrupted: bool) -> list[str]:
 
 
 def _compare_rest(wire: Facts, carried: Facts) -> list[str]:
-    """A block reason takes the place of the finish reason."""
+    """A block reason replaces the finish reason."""
     if wire.block_reason is not None:
         end = value_findings("block reason", wire.block_reason, carried.finish)
     else:

@@ -42,7 +42,7 @@ STORING: Final = "interactions"
 MODES: Final = {"auto": "AUTO", "none": "NONE", "required": "ANY", "named": "ANY"}
 """Tool choice → mode of function calling."""
 EFFORTS: Final = {"low": 1024, "medium": 4096, "high": 16384}
-"""Reasoning effort → tokens, for models before Gemini 3; later models take the word as their
+"""Reasoning effort → tokens, for models before Gemini 3; later models accept the word as their
 level.
 """
 SETTINGS: Final[dict[str, tuple[str, tuple[type, ...]]]] = {

@@ -131,8 +131,8 @@ def _shifts_of(items: list[Sighting], runs: Runs) -> Iterator[Shift]:
 
 
 def _cause(runs: Runs, since: int, until: int, name: str, *, sure: bool = False) -> int | None:
-    """The last run between two steps that has numbers of this name; if there is none, the last run
-    of all, unless ``sure``.
+    """The last run between two steps that has numbers of this name; without such a run, the last
+    run of all, unless ``sure``.
     """
     steps = [step for step in runs if since <= step < until]
     last = steps[-1] if steps and not sure else None

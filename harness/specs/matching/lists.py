@@ -39,9 +39,9 @@ PieceTexts = tuple[tuple[str, ...], tuple[str, ...]]
 class Step(Struct, frozen=True):
     """Expected items beside actual items; ``start`` is the index of the first.
 
-    If both sides have the same number of items, these are pairs, which may differ. A run has none
-    on one side. Pieces of a text that was cut differently have their ``texts``, which may differ as
-    a whole.
+    If both sides have the same number of items, these are pairs, which may differ. A run has no
+    items on one side. Pieces of a text that was cut differently have their ``texts``, which may
+    differ as a whole.
     """
 
     start: int

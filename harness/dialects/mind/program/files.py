@@ -34,7 +34,9 @@ class ToolError(ValueError):
 
 
 class Files:
-    """The tools of one project folder: each gives a JSON object or raises ToolError or OSError."""
+    """The tools of one project folder: each returns a JSON object or raises ToolError or
+    OSError.
+    """
 
     def __init__(self, project: Path) -> None:
         self.project = project.resolve()

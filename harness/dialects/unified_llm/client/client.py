@@ -1,7 +1,7 @@
 """The two clients: `Client` blocks, `AsyncClient` is for asyncio.
 
 `_Calls` holds the logic of both, as coroutines over the few operations that wait (`_Backend`).
-`Client` gives blocking operations and runs the coroutines with `coroutines`.
+`Client` passes blocking operations and runs the coroutines with `coroutines`.
 """
 
 from __future__ import annotations
