@@ -1,5 +1,4 @@
-"""The memory of one conversation between its turns: ids that were given out, tool names and
-signatures by id.
+"""The memory of one conversation between its turns: issued ids, tool names and signatures by id.
 
 A replay makes a fresh `Session` unless the caller passes one. With the same one in several replays,
 a later request can send back the ids and signatures of earlier answers. A session is bounded; its
@@ -82,7 +81,7 @@ class Session:
         return {given for given, invented in self._given.items() if invented}
 
     def next_id(self, prefix: str) -> str:
-        """A new id that this session has not given out before."""
+        """A new id that this session has not issued before."""
         fresh = self._ids(prefix)
         while fresh in self._given:
             fresh = self._ids(prefix)
@@ -95,7 +94,7 @@ class Session:
         return self.next_id(prefix)
 
     def reserve(self, call_id: str) -> None:
-        """Reserve an id of the caller's history, so that it is never given out."""
+        """Reserve an id of the caller's history, so that it is never issued."""
         if call_id not in self._given:
             self._give(call_id)
 

@@ -85,7 +85,7 @@ class BareJson:
             position = end
 
     def close(self, frames: list[Frame], partial: bool = False) -> None:
-        """Give the document that is still open as a frame."""
+        """Emit the open document as a frame."""
         if self.pieces.held:
             self.brackets = Brackets()
             frames.append(
