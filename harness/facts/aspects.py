@@ -57,7 +57,7 @@ RED: Final[frozenset[AspectVerdict]] = frozenset({"lost", "wrong", "raised"})
 _FOUND_ONCE: Final[tuple[Aspect, ...]] = (
     *("code", "server_tools", "grounding", "citations", "urls"),
 )
-"""The opaque values that are looked for once, however often the wire has them."""
+"""The opaque values of which one occurrence is enough, for any number on the wire."""
 _COUNTS: Final = ("input", "output", "thoughts", "total")
 _BLOCKED: Final = re.compile(
     r"block|filter|safe|prohibit|polic|refus|reject|feedback", re.IGNORECASE
@@ -416,13 +416,13 @@ class _Judge:
         missing = [call for call in expected[0] if not take_call(extra, call)]
         if missing and self._handed_on_in_pieces():
             name = missing[0][0]
-            return "lost", f"the arguments of {name} are handed on in pieces, not put together"
+            return "lost", f"the arguments of {name} are passed on in pieces, not joined"
         if missing and not extra:
             name, arguments = missing[0]
             note = f"{len(missing)} of {len(expected[0])} calls lost: {name}"
             note += f"({short_json(arguments)})"
             if missing[0] in [(call.name, call.arguments) for call in carried.replaced]:
-                note += "; a later call has its id, and the last call of an id counts"
+                note += "; a later call has its id, and the last call with an id is used"
             return "lost", note
         note = f"the wire calls {_shown_calls(expected[0])}, the adapter {_shown_calls(mine)}"
         return "wrong", note
@@ -520,7 +520,7 @@ class _Judge:
         if reason is None or expected is None or wire.facts.errors or wire.blocked:
             return None
         if self._again:
-            return "not_asked", "the adapter asked again after an answer that goes on"
+            return "not_asked", "the adapter asked again after an answer that is to be continued"
         if carried.loud and (wire.interrupted or wire.facts.unreadable or self._names_reason):
             return "kept", "the adapter reports an error"
         return self._finish_verdict(reason, expected, finish_class(carried.finish))
@@ -569,12 +569,12 @@ class _Judge:
         )
         if not any((prompt, output, thoughts, total)):
             if any(got.values()):
-                return "wrong", f"the wire has no counts; the adapter says {_shown_counts(got)}"
+                return "wrong", f"the wire has no counts; the adapter reports {_shown_counts(got)}"
             return None
         if self._carried.loud and not self._is_needless:
             return None  # its error may come before the last counts
         if self._again:
-            return "not_asked", "the adapter asked again after an answer that goes on"
+            return "not_asked", "the adapter asked again after an answer that is to be continued"
         made = output + thoughts
         sums = (prompt + output, prompt + made, prompt + tool_use + made)
         accepted = {
@@ -589,7 +589,7 @@ class _Judge:
         if thoughts and not here["thoughts"] and here["output"] == output:
             wrong.append("thoughts")
         if wrong:
-            note = f"the wire has {_shown_counts(there)}; the adapter says {_shown_counts(here)}"
+            note = f"the wire has {_shown_counts(there)}; the adapter reports {_shown_counts(here)}"
             return "wrong" if any(here[name] for name in wrong) else "lost", note
         cached = counts.get("cachedContentTokenCount") or cached_apart
         if cached and not self._carried.search.has_leaf(str(cached)):
@@ -611,8 +611,8 @@ class _Judge:
         note = f"the prompt is blocked ({reason}); the adapter"
         if self._carried.loud:
             words = excerpt(self._carried.words, 200)
-            return "wrong", f"{note} reports {words}, which does not say so"
-        return "lost", f"{note} says {self._carried.finish}"
+            return "wrong", f"{note} reports {words}, which does not name the block"
+        return "lost", f"{note} reports {self._carried.finish}"
 
     def _error(self) -> _Verdict | None:
         facts = self._wire.facts
@@ -621,10 +621,10 @@ class _Judge:
         words = list(dict.fromkeys((*facts.error_words, *facts.unreadable)))
         note = f"the wire reports {' '.join(words[:3])}; the adapter reports"
         if not self._carried.loud:
-            finish = f" and says {self._carried.finish}" if self._carried.finish else ""
+            finish = f" and ends with {self._carried.finish}" if self._carried.finish else ""
             return "lost", f"{note} no error{finish}"
         if self._asked_again:
-            # It has understood the error, and may report the error of its last attempt.
+            # The adapter understood the error, and may report the error of its last attempt.
             return "kept", f"asked again {self._asked_again}×"
         note = f"{note} {excerpt(self._carried.words, 200)}"
         if words and not any(_recognized(word, self._carried.words) for word in words):
@@ -656,9 +656,9 @@ class _Judge:
         if carried.loud or (whole_call and ends_in_call(carried.finish)):
             return "kept", ""
         if kind in ("stop", "length", "filter"):
-            return "wrong", f"the wire gives no reason to end; the adapter says {carried.finish}"
+            return "wrong", f"the wire gives no reason to end; the adapter reports {carried.finish}"
         if wire.interrupted and kind is None:
-            return "lost", f"the answer is {wire.end} in the middle; the adapter does not say so"
+            return "lost", f"the answer is {wire.end} in the middle; the adapter does not report it"
         return "kept", ""
 
 

@@ -132,7 +132,7 @@ def translate_choice(
         if name not in declared:
             choice.fail(
                 "name",
-                f"no tool {name!r} is declared; declared are {', '.join(declared) or 'none'}",
+                f"no tool {name!r} is declared; declared tools: {', '.join(declared) or 'none'}",
             )
         allowed = {"allowedFunctionNames": [names[name]]}
     choice.leave_rest()

@@ -103,7 +103,7 @@ class InteractionsNormalizer(AnswerReader):
             out.append(Mark("keep_alive", text))
 
     def _read_text(self, text: str, partial: bool, out: list[Event]) -> None:
-        """The end mark also counts without the blank line after it."""
+        """The end mark is accepted without the blank line after it."""
         if text.strip() == "[DONE]" and not (self._answer.failed and not self._errors):
             self._start(out)
             out.append(Mark("end", text))

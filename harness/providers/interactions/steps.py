@@ -51,8 +51,8 @@ def is_empty(value: Json) -> bool:
 
 @dataclass(slots=True, eq=False)
 class _Call:
-    """The open call: its place among the calls, the number of its step, its name, the arguments
-    that its start gave, and the pieces of its arguments.
+    """The open call: its place among the calls, the number of its step, its name, the arguments in
+    its start, and the pieces of its arguments.
     """
 
     number: int

@@ -73,7 +73,7 @@ def count_chat(facts: Facts, usage: dict[str, Json]) -> None:
 @dataclass
 class _Call:
     """One call as it came. ``whole``: its arguments, once they are an object; ``closed``: other
-    content came after it.
+    content followed it.
     """
 
     name: str

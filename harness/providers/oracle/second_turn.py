@@ -62,15 +62,15 @@ def judge_second_turn(
 ) -> dict[SecondTurnAspect, AspectFinding]:
     """The verdict of each aspect of the request that follows an answer with these facts.
 
-    ``first`` is the request of the answer itself. Its contents are left out; if it is not known,
-    everything before the first content of the model is. A request that names a stored interaction
-    has only the results to send, because the server has the answer. ``given``: for each call of the
-    answer, whether the adapter was given its `result_text`; without it, texts of results are not
-    compared.
+    ``first`` is the request of the answer itself. Its contents are left out. If it is not known,
+    everything before the first content of the model is left out. A request that names a stored
+    interaction has only the results to send, because the server has the answer. ``given``: for each
+    call of the answer, whether the adapter was given its `result_text`; without it, texts of
+    results are not compared.
 
-    ``exact``: the kinds of parts whose signatures must be sent back. With it, signatures are equal
-    as text and none is neutral; an id that the answer does not have is only sent over a wire that
-    needs it; no call stands behind a result.
+    ``exact``: the kinds of parts whose signatures must be sent back. With it, signatures are
+    compared as text, and placeholders are refused; an id that the answer does not have is only sent
+    over a wire that needs it; no call is after a result.
     """
     if request.get("previous_interaction_id"):
         return _judge_stored(answer, request, given)
@@ -153,7 +153,9 @@ def _calls(
 
 
 def _ids(answer: Facts, returned: Returned, exact: bool) -> tuple[AspectVerdict, str]:
-    """An id of the wire comes back as it was. Any other id must be the same at call and result."""
+    """An id of the wire must be sent back unchanged. Any other id must be the same at call and
+    result.
+    """
     for number, ((wired, _), sent) in enumerate(zip(answer.marks, returned.ids, strict=True), 1):
         if wired and not sent:
             return "lost", f"the id {wired} of call {number} is not sent back"
@@ -203,7 +205,7 @@ def _result_texts(
 def _signatures(
     wired: list[str | None], returned: Returned, aligned: bool, neutral: frozenset[str]
 ) -> tuple[AspectVerdict, str]:
-    """The signature of each call at that call, and nowhere else."""
+    """The signature of each call must be at that call, and nowhere else."""
     sent, times = returned.signatures, Counter(wired)
     everywhere = Counter([*sent, *returned.other_signatures])
     for number, signature in enumerate(wired, 1):
@@ -213,7 +215,7 @@ def _signatures(
             note = f"the signature of call {number} is not sent back: {excerpt(signature, 40)}"
             return "lost", note
         if aligned and sent[number - 1] != signature:
-            return "wrong", f"the signature of call {number} stands at another part"
+            return "wrong", f"the signature of call {number} is at another part"
         if everywhere[signature] > times[signature]:
             return "wrong", f"the signature of call {number} is sent back more than once"
     for number, (signature, own) in enumerate(zip(sent, wired, strict=False), 1):
@@ -239,13 +241,13 @@ def _other_signatures(
     at_calls = {*returned.signatures} - {signature for _, signature in answer.marks}
     for signature in had:
         if signature in at_calls:
-            return "wrong", f"stands at a call: {excerpt(signature, 40)}"
+            return "wrong", f"sent back at a call: {excerpt(signature, 40)}"
     places = zip(answer.signed_before, returned.signed_before, strict=False)
     for number, (before, sent_before) in enumerate(places, 1):
         there = [value for _, value in answer.signatures[:before] if value in wanted]
         here = [value for value in returned.other_signatures[:sent_before] if value in wanted]
         if there != here:
-            return "wrong", f"a signature stands on the other side of call {number}"
+            return "wrong", f"a signature is on the other side of call {number}"
     return "kept", ""
 
 
