@@ -129,7 +129,7 @@ class Explainer:
         self, path: Path, expected: dict[str, Json], actual: Json
     ) -> Iterator[Mismatch]:
         """Yield the differences inside an operator's argument, or one finding with a sentence if it
-        has no inside.
+        has no inner expectation.
         """
         ((operator, argument),) = expected.items()
         inside = list(self._explain_inside(path, operator, argument, actual))
