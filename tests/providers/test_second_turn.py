@@ -58,7 +58,7 @@ def request_with(change: Change) -> dict[str, Any]:
 
 
 def red(change: Change) -> dict[str, str]:
-    findings = judge_second_turn(ANSWER, request_with(change), FIRST)
+    findings = judge_second_turn(ANSWER, request_with(change))
     return {
         aspect: finding.verdict for aspect, finding in findings.items() if finding.verdict != "kept"
     }
@@ -66,19 +66,14 @@ def red(change: Change) -> dict[str, str]:
 
 def test_a_faithful_request_is_kept() -> None:
     assert red(lambda model, results: None) == {}
-    assert judge_second_turn(ANSWER, request_with(lambda *_: None), FIRST).keys() == {
+    assert judge_second_turn(ANSWER, request_with(lambda *_: None)).keys() == {
         *("calls", "ids", "signatures", "other_signatures", "results", "server_tools", "text")
     }
 
 
-def test_without_the_first_request_the_model_content_is_found() -> None:
-    findings = judge_second_turn(ANSWER, request_with(lambda *_: None))
-    assert {finding.verdict for finding in findings.values()} == {"kept"}
-
-
 def test_the_envelope_of_code_assist_is_opened() -> None:
     body = {"model": "m", "request": request_with(lambda *_: None)}
-    findings = judge_second_turn(ANSWER, body, {"request": FIRST})
+    findings = judge_second_turn(ANSWER, body)
     assert {finding.verdict for finding in findings.values()} == {"kept"}
 
 
@@ -176,11 +171,11 @@ def test_each_result_has_the_text_that_was_given_for_it(responses: list[Any], ve
             result["functionResponse"]["response"] = response
 
     request = request_with(change)
-    findings = judge_second_turn(ANSWER, request, FIRST, given=[True, True])
+    findings = judge_second_turn(ANSWER, request, given=[True, True])
     assert findings["results"].verdict == verdict
-    first_alone = judge_second_turn(ANSWER, request, FIRST, given=[True, False])
+    first_alone = judge_second_turn(ANSWER, request, given=[True, False])
     assert first_alone["results"].verdict == "kept"
-    assert judge_second_turn(ANSWER, request, FIRST)["results"].verdict == "kept"
+    assert judge_second_turn(ANSWER, request)["results"].verdict == "kept"
 
 
 def test_calls_with_one_id_may_share_a_text() -> None:
@@ -208,7 +203,7 @@ def verdicts_of(answer: Facts, *model: dict[str, Any]) -> dict[str, str]:
         {"role": "model", "parts": list(model)},
         {"role": "user", "parts": results[:calls] or [{"text": "Go on."}]},
     ]
-    findings = judge_second_turn(answer, {"contents": contents}, FIRST)
+    findings = judge_second_turn(answer, {"contents": contents})
     return {aspect: finding.verdict for aspect, finding in findings.items()}
 
 

@@ -27,7 +27,7 @@ from harness.stream.json_codec import Json
 from harness.stream.printable import excerpt, short_json
 
 from .sent_back import Returned, gather_contents
-from .sent_contents import Content, names_calls_by_id, sent_contents
+from .sent_contents import names_calls_by_id, sent_contents
 
 SecondTurnAspect = Literal[
     "calls", "ids", "signatures", "other_signatures", "results", "server_tools", "text"
@@ -56,26 +56,27 @@ def result_text(number: int) -> str:
 def judge_second_turn(
     answer: Facts,
     request: Json,
-    first: Json = None,
     given: Sequence[bool] = (),
     exact: Collection[str] | None = None,
 ) -> dict[SecondTurnAspect, AspectFinding]:
     """The verdict of each aspect of the request that follows an answer with these facts.
 
-    ``first`` is the request of the answer itself. Its contents are left out. If it is not known,
-    everything before the first content of the model is left out. A request that names a stored
+    Everything before the first content of the model is left out. A request that names a stored
     interaction has only the results to send, because the server has the answer. ``given``: for each
     call of the answer, whether the adapter was given its `result_text`; without it, texts of
     results are not compared.
 
-    ``exact``: the kinds of parts whose signatures must be sent back. With it, signatures are
-    compared as text, and placeholders are refused; an id that the answer does not have is only sent
-    over a wire that needs it; no call is after a result.
+    ``exact``: the kinds of parts whose signatures must be sent back. With it, all contents are
+    read, signatures are compared as text, and placeholders are refused; an id that the answer does
+    not have is only sent over a wire that needs it; no call is after a result.
     """
     if request.get("previous_interaction_id"):
         return _judge_stored(answer, request, given)
     contents = sent_contents(request)
-    returned = gather_contents(contents if exact is not None else _after_first(contents, first))
+    roles = [content.get("role") for content in contents]
+    if exact is None:
+        contents = contents[roles.index("model") :] if "model" in roles else []
+    returned = gather_contents(contents)
     returned.by_id = names_calls_by_id(request)
     if exact is None:
         answer, returned = _in_one_alphabet(answer, returned)
@@ -277,12 +278,3 @@ def _in_one_alphabet(answer: Facts, returned: Returned) -> tuple[Facts, Returned
     return replace(answer, marks=marks, signatures=signatures), replace(
         returned, signatures=[*map(plain, returned.signatures)], other_signatures=others
     )
-
-
-def _after_first(contents: list[Content], first: Json) -> list[Content]:
-    """The contents after those of the first request, or from the first content of the model on."""
-    before = len(sent_contents(first)) if first is not None else 0
-    if not before:
-        roles = [content.get("role") for content in contents]
-        before = roles.index("model") if "model" in roles else len(contents)
-    return contents[before:]

@@ -67,10 +67,10 @@ COMPLETION = gather_compat(
 )
 
 
-def seen(answer: Facts, first: dict[str, Any], request: dict[str, Any]) -> tuple[bool, set[str]]:
+def seen(answer: Facts, request: dict[str, Any]) -> tuple[bool, set[str]]:
     """Whether the law finds something, and the aspects of the second turn that are red."""
     law = judge_second_turn(answer, request, exact={kind for kind, _ in answer.signatures})
-    findings = judge_second_turn(answer, request, first)
+    findings = judge_second_turn(answer, request)
     red = {str(aspect) for aspect, finding in findings.items() if finding.verdict != "kept"}
     return any(finding.verdict != "kept" for finding in law.values()), red
 
@@ -79,14 +79,14 @@ def interaction_with(change: Change) -> tuple[bool, set[str]]:
     steps = copy.deepcopy([*STEPS, *STEP_RESULTS])
     change(steps)
     asked = {"type": "user_input", "content": [{"type": "text", "text": "Weather?"}]}
-    return seen(INTERACTION, {"input": [asked]}, {"input": [asked, *steps]})
+    return seen(INTERACTION, {"input": [asked, *steps]})
 
 
 def completion_with(change: Change) -> tuple[bool, set[str]]:
     messages = copy.deepcopy(MESSAGES)
     change(messages)
     asked = {"role": "user", "content": "Weather?"}
-    return seen(COMPLETION, {"messages": [asked]}, {"messages": [asked, *messages]})
+    return seen(COMPLETION, {"messages": [asked, *messages]})
 
 
 def test_a_faithful_history_is_kept() -> None:
