@@ -1,9 +1,9 @@
-"""Cassettes: files of recorded exchanges, byte for byte.
+"""Reads and writes cassettes: files of recorded exchanges, byte for byte.
 
-A cassette has vcrpy's format (``interactions`` of request and response). It adds the network reads,
-the end of each exchange, and the origin of the recording. The text is made for reviewing: a body is
-one literal block with readable JSON, one line of the stream per line. A body that is not UTF-8 is
-base64 under a comment that shows it decoded.
+A cassette has vcrpy's format (``interactions`` of request and response), with the network reads,
+the end of each exchange, and the origin of the recording in addition. The text is easy to review: a
+body is one literal block with readable JSON, one line of the stream per line. A body that is not
+UTF-8 is base64, below a comment with the decoded body.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """Converts the body of a message to a block of text and back, byte for byte.
 
-Lines of the body are lines of the text. The most frequent line end is named once (``crlf``); lines
-with another end are listed by number (``crlf; lf 9-15``). A line that a YAML literal block can't
-hold is escaped (``\\u2028``, a backslash doubled), and its number is listed. A long body is
-converted in windows, because its lines as Python objects would take many times its size in memory.
+Lines of the body are lines of the text. The most frequent line end is written once (``crlf``);
+lines with another end are listed by number (``crlf; lf 9-15``). A line that a YAML literal block
+can't contain is escaped (``\\u2028``, a backslash doubled), and its number is listed. A long body
+is converted in windows, because its lines as Python objects would need many times its size in
+memory.
 """
 
 from __future__ import annotations
@@ -36,12 +37,12 @@ _CUT: Final = re.compile(rb"[^\r\n](?![\x80-\xbf])")
 _EXCEPTION: Final = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
 
 Span = tuple[int, int]
-"""Start and end of some bytes."""
+"""The start and the end of a range of bytes."""
 
 
 class Layout(NamedTuple):
-    """How the text of a body is written. ``eol``: the line ends. ``escaped``: the numbers of
-    escaped lines, from 1. ``spans``: the bytes of these lines, each with the line end before it.
+    """The layout of the text of a body. ``eol``: the line ends. ``escaped``: the numbers of escaped
+    lines, from 1. ``spans``: the bytes of these lines, each with the line end before it.
     """
 
     eol: str
@@ -50,8 +51,8 @@ class Layout(NamedTuple):
 
 
 class BodyTextError(ValueError):
-    """A block that is not the text of a body; ``field`` is the faulty field: ``string``, ``eol``
-    or ``escaped``.
+    """A block that is not a valid text of a body. ``field`` is the faulty field: ``string``,
+    ``eol`` or ``escaped``.
     """
 
     def __init__(self, field: str, fact: str) -> None:
@@ -86,7 +87,7 @@ def layout(body: bytes) -> Layout:
 
 
 def texts(body: bytes, layout: Layout) -> Iterator[tuple[bytes, bool]]:
-    """The text of a body in windows, each with a flag: whether it is escaped."""
+    """The text of a body in windows, each with a flag: whether the window is escaped."""
     reached = 0
     for start, stop in (*layout.spans, (len(body), len(body))):
         for window in _windows(body, reached, start):
@@ -98,8 +99,8 @@ def texts(body: bytes, layout: Layout) -> Iterator[tuple[bytes, bool]]:
 
 
 def text_to_body(string: bytes, eol: str, escaped: list[int]) -> bytes:
-    """The body of a text in UTF-8; the opposite of `layout` and `texts`. Raises `BodyTextError` for
-    a text that these do not make.
+    """The body of a text in UTF-8; the inverse of `layout` and `texts`. Raises `BodyTextError` for
+    a text that these do not produce.
     """
     if eol in _EOLS and not escaped:
         return string if eol == "lf" else string.replace(b"\n", _EOLS[eol])
@@ -108,7 +109,7 @@ def text_to_body(string: bytes, eol: str, escaped: list[int]) -> bytes:
 
 
 def with_ends(texts: Iterable[bytes], eol: str, count: int) -> Iterator[bytes]:
-    """The texts with the line ends of the body in place of their ``count`` line feeds.
+    """The texts; their ``count`` line feeds are replaced with the line ends of the body.
 
     Raises `BodyTextError` if the ends do not fit this number of lines.
     """
@@ -128,7 +129,7 @@ def with_ends(texts: Iterable[bytes], eol: str, count: int) -> Iterator[bytes]:
 
 
 def unescape(text: bytes) -> bytes:
-    """A line, or a part of one, without escapes. Raises `BodyTextError`."""
+    """A line, or a part of a line, without escapes. Raises `BodyTextError`."""
     line = text.decode()
     if "\\" in _ESCAPE.sub("", line):
         raise BodyTextError(
@@ -140,12 +141,12 @@ def unescape(text: bytes) -> bytes:
 
 
 def escape_unprintable(text: str) -> str:
-    """Escapes only the characters that YAML can't hold: for quoted scalars and comments."""
+    """Escapes only the characters that YAML can't contain, for quoted scalars and comments."""
     return _UNHOLDABLE.sub(_escape, text)
 
 
 def count_ends(body: bytes, start: int, stop: int) -> int:
-    """The number of line ends between two places that are not inside one."""
+    """The number of line ends between two places. Neither place is inside a line end."""
     returns = body.count(b"\r", start, stop)
     pairs = body.count(b"\r\n", start, stop) if returns else 0
     return body.count(b"\n", start, stop) + returns - pairs
@@ -158,8 +159,8 @@ def last_window(body: bytes) -> bytes:
 
 
 def _windows(body: bytes, start: int, stop: int) -> Iterator[Span]:
-    """The places of pieces of a body, of which only the last may end with a line end, and none
-    inside a character.
+    """The places of pieces of a body. Only the last piece may end with a line end, and no piece
+    ends inside a character.
     """
     while start < stop:
         cut = _CUT.search(body, start + WINDOW, stop)
@@ -168,13 +169,13 @@ def _windows(body: bytes, start: int, stop: int) -> Iterator[Span]:
 
 
 def _is_holdable(part: bytes) -> bool:
-    """Whether a literal block can hold a part of a body, whatever its line ends are. Raises
+    """Whether a literal block can contain a part of a body with any line ends. Raises
     UnicodeDecodeError for a part that is not UTF-8.
     """
-    others = part.translate(None, _HOLDABLE_ASCII)  # a tenth of the time of the pattern
+    others = part.translate(None, _HOLDABLE_ASCII)  # ten times as fast as the pattern
     if part.isascii():
         return not others
-    part.decode()  # characters may become whole when those between their bytes are removed
+    part.decode()  # the removal of characters may join the bytes around them to a new character
     return not _UNHOLDABLE.search(others.decode())
 
 
@@ -242,8 +243,8 @@ def _read_ends(text: str, count: int) -> tuple[bytes, Iterator[tuple[int, bytes]
     if len(first) != 1 or first[0] not in _EOLS:
         raise BodyTextError(
             "eol",
-            f"`{text}` is not a line end; known are {', '.join(_EOLS)}, with exceptions such as"
-            " `crlf; lf 9-15`",
+            f"`{text}` is not a line end; known ones are {', '.join(_EOLS)}, with exceptions such"
+            " as `crlf; lf 9-15`",
         )
     ranges: list[tuple[int, int, bytes]] = []
     for name, *spans in (other or [""] for other in others):
@@ -253,13 +254,13 @@ def _read_ends(text: str, count: int) -> tuple[bytes, Iterator[tuple[int, bytes]
             if name not in _EOLS or not 1 <= low <= high <= count:
                 raise BodyTextError(
                     "eol",
-                    f"`{name} {span}` names no lines of the text; give lines 1 to {count}",
+                    f"`{name} {span}` is not a range of lines of the text; give lines 1 to {count}",
                 )
             ranges.append((low, high, _EOLS[name]))
     ranges.sort()
     for (_, high, _), (low, _, _) in pairwise(ranges):
         if low <= high:
-            raise BodyTextError("eol", f"line {low} has two ends; name each line once")
+            raise BodyTextError("eol", f"line {low} has two ends; list each line once")
     return _EOLS[first[0]], (
         (number, end) for low, high, end in ranges for number in range(low, high + 1)
     )

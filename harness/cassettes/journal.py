@@ -1,9 +1,10 @@
-"""The crash journal: a recording as lines of JSON that are appended while it runs.
+"""Reads and writes the lines of a crash journal: a recording as JSON lines that are appended while
+it runs.
 
 A cassette stores line ends and read lengths beside a body, so it can be written only when the body
-is whole. A journal (a `.part` file) can be read wherever it stops: after a head, each line states
-one fact of one exchange, in the order in which they happened. An exchange without an `Ended` line
-was `cut`. A last line without a line end is ignored.
+is complete. A journal (a `.part` file) can be read even if it is cut anywhere. After the head, each
+line is one fact about one exchange, in chronological order. An exchange without an `Ended` line was
+`cut`. A last line without a line end is ignored.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ FORMAT: Final = 1
 
 
 class Started(NamedTuple):
-    """Exchange ``number`` began; a program's output has no request."""
+    """Exchange ``number`` began. The output of a program has no request."""
 
     number: int
     request: Request | None
@@ -94,7 +95,7 @@ def encode_head(origin: Origin) -> bytes:
 
 
 def encode_fact(fact: Fact) -> bytes:
-    """The line that states a fact."""
+    """The line of a fact."""
     return _ENCODE(_line_of(fact)) + b"\n"
 
 
@@ -114,7 +115,7 @@ def _line_of(fact: Fact) -> _Line:
 
 
 def is_journal(data: bytes) -> bool:
-    """Whether a file is a journal, by its first bytes."""
+    """Whether a file is a journal, according to its first bytes."""
     return data.startswith(_BEGINS)
 
 
@@ -127,14 +128,14 @@ class _Draft:
 
 
 def read_journal(data: bytes, name: str = "journal") -> Cassette:
-    """The exchanges that had arrived, in start order; those without an answer are left out.
+    """The exchanges with an answer, in start order.
 
     Raises `CassetteError` for lines of another format; its message begins with ``name``.
     """
     head, *lines = data.split(b"\n")
     origin = _read_head(head, name)
     drafts: dict[int, _Draft] = {}
-    # The last item is empty, or a line that was cut.
+    # The last item is empty or an incomplete line.
     for number, line in enumerate(lines[:-1], 2):
         try:
             _apply(_LINES.decode(line), drafts)
@@ -172,7 +173,7 @@ def _read_head(line: bytes, name: str) -> Origin:
 
 
 def _apply(line: _Started | Answered | _Read | Ended, drafts: dict[int, _Draft]) -> None:
-    """Add one line to the drafts; KeyError for an exchange that never began."""
+    """Add one line to the drafts. Raises KeyError for an exchange without a `Started` line."""
     match line:
         case _Started(method=None):
             drafts[line.number] = _Draft(None)

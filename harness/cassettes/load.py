@@ -14,16 +14,16 @@ from .reader import is_cassette, loads
 from .yaml import MAX_BYTES
 
 _EVENTS: Final = (b'data: {"candidates"', b'data: {"response"')
-"""The beginnings of Gemini's SSE text; no other format is asked whether it recognises them."""
+"""The beginnings of Gemini's SSE text. The search for a format is skipped for them."""
 
 
 def load(path: str | Path) -> Cassette:
     """Loads the recording at ``path``; its format is detected from its content.
 
-    Returns a `Cassette` whose exchanges are in start order, each with its provider. Raises
+    Returns a `Cassette` with the exchanges in start order, each with its provider. Raises
     `CassetteError` for a file that can't be read, with the place and the reason.
     """
-    path = path if isinstance(path, Path) else Path(path)  # to make a path again takes 3 µs
+    path = path if isinstance(path, Path) else Path(path)  # the construction of a path takes 3 µs
     try:
         status = path.stat()
         if not S_ISREG(status.st_mode) and not S_ISDIR(status.st_mode):
@@ -38,8 +38,8 @@ def load(path: str | Path) -> Cassette:
 
 
 def read_recording(data: bytes, name: str) -> Cassette:
-    """Reads the recording in ``data``: a cassette, a cassette that is still being written, or
-    another format. ``name`` is the file's name in errors.
+    """Reads the recording in ``data``: a cassette, a crash journal, or another format. ``name`` is
+    the file's name in errors.
 
     Raises `CassetteError` for content that is damaged or of no known format.
     """

@@ -1,6 +1,4 @@
-"""Reads a cassette strictly: an unknown key is refused, and every fault is an error
-with its line.
-"""
+"""Reads a cassette strictly: an unknown key is refused, and an error has the line of the fault."""
 
 from __future__ import annotations
 
@@ -61,7 +59,7 @@ class _Response(_Closed, kw_only=True):
     headers: dict[str, str | list[str]] = {}
     body: _Body | None = None
     reads: str = ""
-    end: End  # required and written last, so that a file that is cut short is never accepted
+    end: End  # required and written last, so a file that is cut short is never accepted
 
 
 class _Interaction(_Closed):
@@ -88,8 +86,8 @@ class _File(_Closed):
 
 
 def is_cassette(data: bytes) -> bool:
-    """Whether a file is in this format: by its first lines, also if the rest is damaged, or because
-    its ``metadata`` has a number ``harness``, in any order and style of YAML.
+    """Whether a file is in this format. Its first lines show this, also if the rest is damaged.
+    Otherwise its ``metadata`` has a number ``harness``, in any order and style of YAML.
     """
     if _BEGINS.match(data[:4096].removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")):
         return True
@@ -100,12 +98,14 @@ def is_cassette(data: bytes) -> bool:
             case {"metadata": {"harness": int()}}:
                 return True
     except YamlError:
-        pass  # damaged, and it does not begin like a cassette
+        pass  # damaged, and not with the first lines of a cassette
     return False
 
 
 def loads(text: str | bytes, name: str = "cassette") -> Cassette:
-    """Reads a cassette. Raises `CassetteError` for any fault, with ``name`` and the line."""
+    """Reads a cassette. Raises `CassetteError` for any fault; the message has ``name`` and the
+    line.
+    """
     if cassette := _read_usual(text):
         return cassette
     try:
@@ -124,8 +124,8 @@ def loads(text: str | bytes, name: str = "cassette") -> Cassette:
 
 
 def _read_usual(text: str | bytes) -> Cassette | None:
-    """Reads a cassette in the form of our writer, without decoding its long texts; None for any
-    other and for a faulty one.
+    """Reads a cassette in the form of our writer, without decoding its long texts; None for another
+    form and for a faulty cassette.
     """
     usual = parse_usual(text)
     if usual is None:
@@ -155,9 +155,7 @@ class _BodyError(Exception):
 
 
 _Blocks = dict[str, bytes]
-"""Blocks that are not decoded, in UTF-8, by their placeholder. A reader removes each block that it
-uses.
-"""
+"""Placeholder → block in UTF-8, which is not decoded. A reader removes each block that it uses."""
 
 
 def _read_file(file: _File, blocks: _Blocks) -> Cassette:
@@ -190,7 +188,7 @@ def _read_interaction(item: _Interaction, path: Path, blocks: _Blocks) -> Exchan
 
 
 def _text(text: str, blocks: _Blocks) -> str:
-    """A text, or the block for which it is the placeholder."""
+    """A text, or the block if the text is the placeholder of a block."""
     return blocks.pop(text).decode() if text in blocks else text
 
 
@@ -222,8 +220,8 @@ def _read_body(body: _Body | None, path: Path, blocks: _Blocks) -> bytes:
 
 
 def _read_reads(text: str, body: bytes, path: Path) -> tuple[tuple[float | None, bytes], ...]:
-    """Reads lines of ``at_ms length``, one per read; ``-`` is an unknown time. Without lines the
-    body is one read.
+    """Reads lines of ``at_ms length``, one per read; ``-`` is an unknown time. If there are no
+    lines, the body is one read.
     """
     if not text.strip():
         return ((None, body),) if body else ()
@@ -259,7 +257,7 @@ def _first_fault(text: str) -> str:
 
 
 def _located(path: Path, fact: str, text: str | bytes, name: str) -> CassetteError:
-    """The error with the line of ``path``, or of the nearest value around it."""
+    """The error with the line of ``path``, or of the innermost value around it."""
     lines = parse_located(text)[1]
     way_out = "" if path in lines or not path else _CUT_SHORT
     while path and path not in lines:

@@ -1,5 +1,5 @@
-"""Describes faults in the data of a file, with the same words for msgspec's findings, pydantic's
-findings and our own checks: the place, the fact, the expectation.
+"""Describes faults in the data of a file: the place, the fact, the expectation. Findings of
+msgspec, findings of pydantic and our own checks get the same words.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 Path = tuple[str | int, ...]
-"""Keys and indices that lead to a value, from the top of the data."""
+"""The keys and indices from the top of the data to a value."""
 
 Fault = tuple[Path, str]
-"""A place and the fault there. For a missing key, the path is the one that the key would have."""
+"""A path and the fault at this path. A missing key also has a path."""
 
 _STEP: Final = re.compile(r"\[(\d+)\]|([^.\[\]`$]+)")
 _MISSING: Final = re.compile(r"Object missing required field `(.+)`")
@@ -40,7 +40,7 @@ _KINDS: Final = {
     "array": "a list",
     "object": "a mapping",
 }
-"""msgspec's name of a JSON type → our name for it."""
+"""msgspec's name of a JSON type → our name of the type."""
 
 _PYDANTIC: Final = {
     "string_type": "a string",
@@ -63,7 +63,7 @@ def msgspec_fault(error: Exception, shape: Any, root: str = "the file") -> Fault
     """The fault in an ``error`` of msgspec: bytes that are not JSON or not UTF-8, or data that does
     not fit ``shape``.
 
-    ``root`` names the data as a whole. For an unknown finding, msgspec's words are kept.
+    ``root`` is a name for the whole data. An unknown finding keeps msgspec's words.
     """
     finding, _, where = str(error).partition(" - at `")
     path = tuple(int(index) if index else name for index, name in _STEP.findall(where))
@@ -88,7 +88,7 @@ def msgspec_fault(error: Exception, shape: Any, root: str = "the file") -> Fault
     if match := _MALFORMED.fullmatch(finding):
         return path, f"{name} is not JSON from byte {match[1]} on"
     if finding == "Input data was truncated":
-        return path, f"{name} is not whole: its JSON ends early"
+        return path, f"{name} is incomplete: its JSON ends early"
     return path, f"{name}: {finding}"
 
 
@@ -97,9 +97,9 @@ def pydantic_fault(
 ) -> Fault:
     """The fault in one of pydantic's error details about a ``model``.
 
-    The message leaves out the first ``inside`` steps of the path, because a line number stands for
-    them. ``patterns`` has a description for each regular expression of the model. If the model
-    defines the error type, its message has the expectation.
+    The message does not contain the first ``inside`` steps of the path, because a line number
+    replaces them. ``patterns`` has a description for each regular expression of the model. If the
+    model defines the error type, its message describes the expectation.
     """
     path: Path = detail["loc"]
     kind, value = detail["type"], detail["input"]
@@ -122,8 +122,8 @@ def pydantic_fault(
 
 
 def unknown(kind: str, word: str, names: Collection[str], plural: str = "") -> str:
-    """``unknown key 'casette' (did you mean cassette?); known keys are …``; of a long list only the
-    nearest names. ``plural`` replaces ``known keys``.
+    """``unknown key 'casette' (did you mean cassette?); known keys are …``; for a long list, only
+    the nearest names. ``plural`` replaces ``known keys``.
     """
     short = word[:_MAX_SHOWN]  # the time of a comparison grows with the square of the length
     near = difflib.get_close_matches(short, names, 1)
@@ -138,7 +138,7 @@ def unknown(kind: str, word: str, names: Collection[str], plural: str = "") -> s
 
 
 def show(value: Any) -> str:
-    """A value as an error shows it, shortened; `repr` escapes control characters."""
+    """A value in the short form of error messages; `repr` escapes control characters."""
     match value:
         case str():
             return repr(shorten(value, _MAX_SHOWN))
@@ -162,7 +162,7 @@ def place(path: Path) -> str:
 
 
 def bare(key: str) -> str:
-    """A key as part of a place, quoted only where it has unusual characters."""
+    """A key as part of a place, quoted only if it has unusual characters."""
     return key if _PLAIN.fullmatch(key) else show(key)
 
 
@@ -193,7 +193,7 @@ def _fields(shape: Any) -> dict[str, tuple[Any, bool]]:
 
 
 def _shape_at(shape: Any, path: Path) -> Any:
-    """The type of the value at ``path`` in data of type ``shape``; None where that is not known."""
+    """The type of the value at ``path`` in data of type ``shape``; None if it is unknown."""
     for step in path:
         members = (_member(kind, step) for kind in _alternatives(shape))
         shape = next((member for member in members if member is not None), None)

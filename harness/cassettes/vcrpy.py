@@ -1,6 +1,4 @@
-"""The bridge to vcrpy: exchanges as vcrpy's interactions, and cassettes as plain YAML for stock
-vcrpy.
-"""
+"""Converts exchanges to and from vcrpy's interactions, and cassettes to YAML for stock vcrpy."""
 
 from __future__ import annotations
 
@@ -12,14 +10,14 @@ import yaml
 from harness.stream.exchange import Cassette, CassetteError, Exchange, Request
 
 NO_REQUEST: Final = "harness:no-request"
-"""The URL that vcrpy sees for an exchange without a request."""
+"""The URL in vcrpy for an exchange without a request."""
 
 
 def interaction_of(exchange: Exchange) -> dict[str, Any]:
-    """An exchange as one of vcrpy's interactions; its bodies are bytes.
+    """An exchange as an interaction of vcrpy; its bodies are bytes.
 
-    ``reads`` (milliseconds and bytes of each) and ``end`` are keys that vcrpy keeps but does not
-    read.
+    ``reads`` (milliseconds and bytes of each read) and ``end`` are keys that vcrpy keeps but does
+    not use.
     """
     response = {
         **_response_dict(exchange),
@@ -30,8 +28,8 @@ def interaction_of(exchange: Exchange) -> dict[str, Any]:
 
 
 def export(cassette: Cassette) -> str:
-    """Plain vcrpy YAML, for stock vcrpy: reads joined, origin in a comment. Raises `CassetteError`
-    for an exchange without a request.
+    """Plain YAML for stock vcrpy; the reads are joined, and the origin is in a comment. Raises
+    `CassetteError` for an exchange without a request.
     """
     for number, exchange in enumerate(cassette.exchanges, 1):
         if exchange.request is None:
@@ -72,15 +70,15 @@ def _response_dict(exchange: Exchange) -> dict[str, Any]:
 
 
 def request_of(sent: Any) -> Request:
-    """Our form of vcrpy's request."""
+    """The request of vcrpy in our form."""
     return Request(
         sent.method.upper(), sent.uri, _headers(dict(sent.headers)), body_bytes(sent.body)
     )
 
 
 def exchange_of(request: Request, response: dict[str, Any]) -> Exchange:
-    """The exchange of a request and vcrpy's response. A response that vcrpy recorded itself is one
-    read, and its end is unknown. Raises `CassetteError` if the reads do not add up to the body.
+    """The exchange of a request and a response of vcrpy. A response that vcrpy itself recorded is
+    one read, and its end is unknown. Raises `CassetteError` if the reads do not add up to the body.
     """
     body = body_bytes(response["body"]["string"])
     lengths = response.get("reads") or [[None, len(body)]]
@@ -91,8 +89,8 @@ def exchange_of(request: Request, response: dict[str, Any]) -> Exchange:
         offset += length
     if offset != len(body):
         raise CassetteError(
-            f"the reads add up to {offset} bytes, the body has {len(body)}; something changed the"
-            " body after it was recorded"
+            f"the reads add up to {offset} bytes, the body has {len(body)}; the body"
+            " was changed after it was recorded"
         )
     return Exchange(
         None if request.url == NO_REQUEST else request,
@@ -119,8 +117,8 @@ def _text(body: bytes) -> str | bytes:
 
 
 def body_bytes(body: Any) -> bytes:
-    """The bytes of a body as vcrpy holds it, which may be a file, an iterator, or the values that
-    aiohttp writes as JSON.
+    """The bytes of a body in vcrpy. The body may be a file, an iterator, or the values that aiohttp
+    writes as JSON.
     """
     match body:
         case None:

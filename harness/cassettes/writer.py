@@ -1,8 +1,8 @@
-"""Writes the text of a cassette, piece by piece, and reads it back and compares before that.
+"""Writes the text of a cassette, piece by piece. Before that, the text is read back and compared.
 
-Each exchange is read back by itself. A long body that is one read is written in windows. Each
+Each exchange is read back separately. A long body that is one read is written in windows. Each
 window is read back immediately, and its exchange is then read back with only the last window. The
-reason is memory: a text of 100 MB and the values read from it take several times as much.
+reason is memory: a text of 100 MB and the values from it would need several times as much.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _INDENT: Final = b"        "
 _LINE: Final = re.compile(rb"\n(?=[^\n])")
 _LINE_ENDS: Final = (b"\n", b"\r")
 _MAX_ESCAPED: Final = 100_000
-"""The maximum number of escaped lines in a block; a body with more would hardly be readable."""
+"""The maximum number of escaped lines in a block; a body with more is not readable."""
 _BASE64_BYTES: Final = 90
-"""The bytes in a line of base64."""
+"""The number of encoded bytes in a line of base64."""
 _END_OF_BLOCK: Final = re.compile(rb"\n(?! {8}|\n|\Z)")
-_OTHER: Final = "this cassette can't be written: its text reads as another cassette"
+_OTHER: Final = "this cassette can't be written: reading its text gives another cassette"
 
 
 def dumps(cassette: Cassette) -> str:
@@ -43,8 +43,8 @@ def dumps(cassette: Cassette) -> str:
 
 
 class CassetteText:
-    """The text of a cassette in UTF-8, read back when this is made: raises `CassetteError` if
-    reading the text gives another cassette. Long bodies are in memory only once.
+    """The text of a cassette in UTF-8. The constructor reads the text back and raises
+    `CassetteError` if this gives another cassette. Long bodies are in memory only once.
     """
 
     def __init__(self, cassette: Cassette) -> None:
@@ -52,7 +52,7 @@ class CassetteText:
         head = b"".join(_encoded(_head_lines(rounded)))
         outside = [head]
         self._parts: list[bytes | Exchange] = [head]
-        """Texts, and exchanges with long bodies, whose text is made on request."""
+        """Texts, and exchanges with long bodies, which become text on request."""
         if not rounded.exchanges:
             _check(head, rounded)
         for exchange in rounded.exchanges:
@@ -63,10 +63,12 @@ class CassetteText:
             self._parts.append(text if short is exchange else exchange)
             outside += _encoded(line for line in lines if isinstance(line, str))
         self.outside: Final = b"".join(outside)
-        """The lines that belong to no body; numbers of lines and sizes of long bodies are wrong."""
+        """The lines that belong to no body. In it, line numbers and the sizes of long bodies are
+        wrong.
+        """
 
     def pieces(self) -> Iterator[bytes]:
-        """The text, in pieces that end between two characters."""
+        """The text, in pieces that do not end inside a character."""
         for part in self._parts:
             if isinstance(part, bytes):
                 yield part
@@ -98,7 +100,7 @@ def _checked_end(body: bytes) -> bytes | None:
 
 
 def _check(text: bytes, cassette: Cassette) -> None:
-    """Raises `CassetteError` if a text does not read as this cassette."""
+    """Raises `CassetteError` if reading the text does not give this cassette."""
     try:
         back = loads(text)
     except CassetteError as error:
@@ -119,8 +121,8 @@ def _encoded(lines: Iterable[str | bytes]) -> Iterator[bytes]:
 
 
 def _rounded(cassette: Cassette) -> Cassette:
-    """The cassette as its text has it: times in whole microseconds, without empty reads, and
-    without the values that are detected.
+    """The cassette in the form of its text: with times in whole microseconds, without empty reads,
+    and without detected values.
     """
     exchanges = tuple(
         replace(
@@ -152,7 +154,7 @@ def _head_lines(cassette: Cassette) -> Iterator[str]:
 
 
 def _exchange_lines(exchange: Exchange) -> Iterator[str | bytes]:
-    """Lines without their ends, and as bytes the lines of bodies."""
+    """Lines without their ends; the lines of bodies are bytes."""
     request = exchange.request
     if request is None:
         yield "- request: null"
@@ -204,7 +206,7 @@ def _write_body(body: bytes) -> Iterator[str | bytes]:
 
 
 def _layout(body: bytes) -> Layout | None:
-    """How the text of a body is written; None for one that is written in base64."""
+    """The layout of the text of a body; None for a body that is written in base64."""
     try:
         layout = body_block.layout(body)
     except UnicodeDecodeError:
@@ -220,7 +222,7 @@ def _write_block(body: bytes, layout: Layout) -> Iterator[bytes]:
 
 
 def _indented(body: bytes, layout: Layout) -> Iterator[tuple[bytes, bool]]:
-    """The windows of a body as they are written, each with a flag: whether it is escaped."""
+    """The windows of a body in their written form, each with a flag: whether it is escaped."""
     before = b"\n"
     for text, is_escaped in body_block.texts(body, layout):
         yield _indent(before + text)[len(before) :], is_escaped
@@ -228,14 +230,14 @@ def _indented(body: bytes, layout: Layout) -> Iterator[tuple[bytes, bool]]:
 
 
 def _indent(text: bytes) -> bytes:
-    """The text with the indent after each line feed before another character."""
+    """The text with an indent after each line feed that has another character after it."""
     if b"\n\n" in text or text.endswith(b"\n"):
         return _LINE.sub(b"\n" + _INDENT, text)
-    return text.replace(b"\n", b"\n" + _INDENT)  # in a fifth of the time
+    return text.replace(b"\n", b"\n" + _INDENT)  # five times as fast
 
 
 def _check_block(body: bytes, layout: Layout) -> None:
-    """Raises `CassetteError` unless the windows of a body read as this body."""
+    """Raises `CassetteError` unless reading the windows of a body gives this body."""
     count = body_block.count_ends(body, 0, len(body))
     place = 0
     try:
@@ -250,7 +252,7 @@ def _check_block(body: bytes, layout: Layout) -> None:
 
 
 def _read_back(body: bytes, layout: Layout) -> Iterator[bytes]:
-    """The texts of the windows of a body, from how these are written."""
+    """The texts of the windows of a body, read from their written form."""
     before = b"\n"
     for lines, is_escaped in _indented(body, layout):
         if _END_OF_BLOCK.search(before + lines):
@@ -282,7 +284,7 @@ def _preview(body: bytes) -> tuple[str, str]:
 
 
 def _scalar(value: str) -> str:
-    """A string as YAML: plain if that is safe, else quoted."""
+    """A string as YAML: plain if this is safe, else quoted."""
     ends_key = value.endswith(":") or ": " in value
     if _PLAIN.fullmatch(value) and not ends_key and isinstance(resolve(value), str):
         return value
@@ -291,6 +293,6 @@ def _scalar(value: str) -> str:
 
 def _quoted(value: str) -> str:
     """A double-quoted YAML scalar: JSON's quoting, with escapes for the characters that YAML can't
-    hold.
+    contain.
     """
     return escape_unprintable(json.dumps(value, ensure_ascii=False))

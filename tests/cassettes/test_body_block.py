@@ -98,5 +98,5 @@ def test_a_body_with_too_many_escaped_lines_is_base64(monkeypatch: pytest.Monkey
 
 
 def test_a_line_with_two_ends_is_refused() -> None:
-    with pytest.raises(BodyTextError, match="line 2 has two ends; name each line once"):
+    with pytest.raises(BodyTextError, match="line 2 has two ends; list each line once"):
         text_to_body(b"a\nb\nc\n", "lf; crlf 1-2; cr 2", [])

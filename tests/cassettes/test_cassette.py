@@ -231,12 +231,12 @@ DAMAGED = [
     (
         HEAD
         + "interactions:\n- request: null\n  response:\n    status: {code: 200}\n    end: cut\n    body: {string: x, eol: crfl}",
-        "c:10: `crfl` is not a line end; known are lf, crlf, cr, with exceptions such as `crlf; lf 9-15`",
+        "c:10: `crfl` is not a line end; known ones are lf, crlf, cr, with exceptions such as `crlf; lf 9-15`",
     ),
     (
         HEAD
         + "interactions:\n- request: null\n  response:\n    status: {code: 200}\n    end: cut\n    body: {string: x, eol: crlf; lf 3}",
-        "c:10: `lf 3` names no lines of the text; give lines 1 to 0",
+        "c:10: `lf 3` is not a range of lines of the text; give lines 1 to 0",
     ),
     (
         HEAD

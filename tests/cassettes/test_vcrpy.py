@@ -116,7 +116,7 @@ DAMAGED = {
     "a.yaml:2: metadata.origin is missing; required keys are harness, origin; if the file is cut short": HEAD,
     "a.yaml: format 2 is newer than 1": HEAD.replace(b"harness: 1", b"harness: 2"),
     "a.yaml: not UTF-8 at byte 35": HEAD + b" \xff",
-    "a.yaml:2: a cassette of vcrpy that can't be read: ": b"interactions: [\n",
+    "a.yaml:2: this cassette of vcrpy can't be read: ": b"interactions: [\n",
 }
 
 

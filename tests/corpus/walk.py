@@ -69,7 +69,7 @@ FOREIGN = {
     "/chat/completions": "OpenAI Chat Completions: no reader",
 }
 """Other wires, by the end of a path, and the reason why they are not replayed."""
-UNREAD = re.compile(r"this looks like (.+), which is not read yet")
+UNREAD = re.compile(r"this looks like (.+), which is not supported yet")
 COUNTED = ("interactions", "openai-compat", "agy")
 """The providers whose exchanges the manifest may count by wire."""
 

@@ -174,8 +174,8 @@ def test_a_full_disk_keeps_what_was_written(old: str, tmp_path: Path) -> None:
         )
     assert finished.returncode == 1
     assert f"{path}: can't be written: File too large" in finished.stderr
-    assert ("the old file is as it was" in finished.stderr) == bool(old)
-    assert f"what had arrived is kept in {part_of(path)}" in finished.stderr
+    assert ("the old file is unchanged" in finished.stderr) == bool(old)
+    assert f"the reads so far are kept in {part_of(path)}" in finished.stderr
     assert not old or path.read_text(encoding="utf-8") == old
     assert part_of(path).stat().st_size <= 4096
     (exchange,) = load(part_of(path)).exchanges

@@ -1,8 +1,8 @@
 """Imports recordings in the formats of other tools.
 
 A format is detected from the content of a file, never from its name, and every exchange is kept.
-Bytes in a recording are kept as they are. If a recording has a body only in parsed form, the body
-is serialized again, with every digit of its numbers. The files are untrusted: sizes are bounded,
+Bytes in a recording are kept as they are. A body that a recording has only in parsed form is
+serialized again, with every digit of its numbers. The files are untrusted: sizes are bounded,
 nothing is executed, and every fault is a `CassetteError`.
 """
 
@@ -46,8 +46,8 @@ FORMATS: Final[tuple[Format, ...]] = tuple(
         "bare_body:BARE_LINES",
     )
 )
-"""All formats, as module and value. The first that recognises the content reads it, so a recording
-comes before the bodies that it contains.
+"""All formats, as module and value. The first format that recognises the content reads it, so the
+format of a recording is before the format of the bodies that it contains.
 """
 
 _SPEC: Final = re.compile(
@@ -61,16 +61,16 @@ __all__ = ["FORMATS", "Format", "UnknownFormat", "read", "read_events"]
 
 
 class UnknownFormat(CassetteError):
-    """The content has no format that the harness reads. It may not be a recording at all."""
+    """The content is not in a format that the harness reads. It may not be a recording."""
 
 
 def read(data: bytes, name: str = "the recording") -> Cassette:
-    """Reads the recording in ``data`` as a cassette of origin ``imported``, exchanges in start
-    order. ``name`` is the file's name in errors.
+    """Reads the recording in ``data`` as a cassette of origin ``imported``, with the exchanges in
+    start order. ``name`` is the file's name in errors.
 
     Date, model and client are taken from the recording if it has them. The caller adds source,
     commit and licence. Raises `CassetteError` for content that is damaged, too large, of no known
-    format, or of a known format that is not read yet; `UnknownFormat` where no format fits.
+    format, or of a known format that is not read yet; `UnknownFormat` if no format recognises it.
     """
     try:
         return _read(data)
@@ -81,7 +81,7 @@ def read(data: bytes, name: str = "the recording") -> Cassette:
 
 
 def read_events(data: bytes, name: str) -> Cassette:
-    """Like `read`, for text that is known to be a bare body of server-sent events."""
+    """Like `read`, for text that is certainly a bare body of server-sent events."""
     try:
         _check_size(data)
         return BARE_SSE.read(Content(data))
@@ -108,6 +108,6 @@ def _read(data: bytes) -> Cassette:
             return known.read(content)
     titles = ", ".join(known.title for known in FORMATS)
     raise UnknownFormat(
-        f"{describe(content)}; formats that are read: {titles}; known, but not read yet:"
+        f"{describe(content)}; supported formats: {titles}; known, but not supported yet:"
         f" {', '.join(UNREAD)}"
     )

@@ -1,8 +1,8 @@
-"""The output of the Antigravity CLI, ``agy --output-format stream-json`` or ``json``: one exchange
-without a request for each turn, since a process may answer several prompts.
+"""Reads the output of the Antigravity CLI, ``agy --output-format stream-json`` or ``json``. Each
+turn is one exchange without a request, because a process may answer several prompts.
 
-A *script* of https://github.com/littlebearapps/untether has a whole run: the lines of stdout and
-stderr with the time before each, and the exit code.
+A *script* of https://github.com/littlebearapps/untether contains a whole run: the lines of stdout
+and stderr, the time before each line, and the exit code.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ def _read(content: Content) -> Cassette:
 
 
 def _turns(data: bytes) -> list[bytes]:
-    """The lines up to and with each result. Lines without an event after the last exchange belong
-    to that exchange.
+    """The lines up to each result, with the result. Lines without an event after the last exchange
+    belong to that exchange.
     """
     turns: list[bytes] = []
     start = 0
@@ -81,7 +81,7 @@ def _read_script(content: Content) -> Cassette:
     for number, line in content.lines:
         match = _SCRIPT_LINE.match(line)
         if match is None:
-            raise CassetteError(f"line {number} is none of sleep:, out:, err:, rc:")
+            raise CassetteError(f"line {number} does not begin with sleep:, out:, err: or rc:")
         kind, value = match.groups()
         if kind == "out":
             reads.append((round(at_s * 1000, 3), f"{value}\n".encode()))

@@ -1,7 +1,8 @@
-"""Bare response bodies: SSE text, a JSON array, one JSON response, or one JSON message per line.
+"""Reads bare response bodies: SSE text, a JSON array, one JSON response, or one JSON message per
+line.
 
-A file is one exchange without a request, its bytes in one read. The status is 200, or the code of a
-lone error.
+A file is one exchange without a request; its bytes are one read. The status is 200, or the code of
+the error if the body is a single error.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _OTHER_WIRES: Final = frozenset({"event_type", "object", "choices", "interaction
 _OTHER_REPLIES: Final = frozenset(
     {"embedding", "embeddings", "predictions", "totalTokens", "total_tokens"}
 )
-"""Responses of other methods have one of these; they are kept although they generate nothing."""
+"""Responses of other methods have one of these; they are kept although they do not generate."""
 
 
 def _is_reply(value: Any) -> bool:
@@ -102,7 +103,7 @@ def _read_lines(content: Content) -> Cassette:
 
 
 def _status(content: Content) -> int:
-    """The status of the response: a lone error was not a 200."""
+    """The status of the response: the code of a single error, else 200."""
     match content.first_elements(2) or content.document:
         case {"error": {"code": int(code)}} | [{"error": {"code": int(code)}}] if 400 <= code < 600:
             return code

@@ -1,4 +1,4 @@
-"""Results of the batch API: many unary responses, each an exchange without a request.
+"""Reads results of the batch API: many unary responses, each an exchange without a request.
 
 Three layouts are read: Google's result file (``{"key": …, "response": …}`` on each line), inlined
 responses in a document (with Google's or the SDK's names), and the results that ellmer stores.
@@ -29,7 +29,7 @@ def _read(content: Content) -> Cassette:
 
 
 def _inlined(document: dict[str, Any]) -> list[Any] | None:
-    """The results in a batch document; None where it has none."""
+    """The results in a batch document; None if it has no results."""
     match document:
         case {"batch": {"dest": {"inlined_responses": list(results)}}} | {
             "dest": {"inlined_responses": list(results)}

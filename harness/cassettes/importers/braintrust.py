@@ -1,7 +1,7 @@
-"""Cassettes of Braintrust's SDK tests: entries with a ``matchKey``, each body tagged with its kind.
+"""Reads cassettes of Braintrust's SDK tests: entries with a ``matchKey``; each body has its kind.
 
 A ``binary`` body is in another file, which is not read. Such a body stays empty, and the cassette's
-note has their number. https://github.com/braintrustdata/braintrust-sdk-javascript
+note has the number of such bodies. https://github.com/braintrustdata/braintrust-sdk-javascript
 """
 
 from __future__ import annotations
@@ -100,7 +100,8 @@ def _bytes(body: _Body | None, number: int) -> bytes:
         case _Body(kind="sse"):
             return b"".join(body_bytes(event) + EVENT_END for event in body.events)
     raise CassetteError(
-        f"entry {number}: a body of kind {body.kind!r}; known are json, text, sse, empty, binary"
+        f"entry {number}: a body of kind {body.kind!r}; known kinds are json, text, sse, empty,"
+        " binary"
     )
 
 

@@ -1,8 +1,8 @@
 """Builds exchanges and cassettes from the values in foreign recordings.
 
-Headers come in many shapes. Some recorders decode a body but keep its ``content-encoding``. That
+Headers have many shapes. Some recorders decode a body but keep its ``content-encoding``. That
 header is dropped, because the body would otherwise be decoded twice. For a rebuilt body, the length
-header is dropped too. Everything else is kept as recorded.
+header is also dropped. Everything else is kept as recorded.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ _HTTP_DAY: Final = re.compile(rf"\b(\d{{1,2}})[ -]({'|'.join(_MONTHS)})[a-z]*[ -
 _MAGIC: Final = {"gzip": b"\x1f\x8b", "x-gzip": b"\x1f\x8b", "zstd": b"\x28\xb5\x2f\xfd"}
 _CONTROL: Final = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 _OVERHEAD: Final = 1024  # bytes of memory for an exchange, without its data
-_HEAD: Final = 4096  # the first bytes, which distinguish text from a coding without magic number
+_HEAD: Final = 4096  # the first bytes, which distinguish text from a coding without a magic number
 
 Headers = dict[str, list[str]]
 StatusCode = Annotated[int, msgspec.Meta(ge=0, le=999)]
 
 
 class Sent(msgspec.Struct, kw_only=True):
-    """The fields of a request that most recorders have; a format adds its own."""
+    """The fields of a request in most recordings; a format adds its own fields."""
 
     method: str
     headers: Any = None
@@ -48,7 +48,7 @@ class Sent(msgspec.Struct, kw_only=True):
 
 
 class Received(msgspec.Struct, kw_only=True):
-    """The fields of a response that most recorders have."""
+    """The fields of a response in most recordings."""
 
     headers: Any = None
     body: Any = None
@@ -92,8 +92,8 @@ def build_exchange(
     rebuilt: bool = False,
     end: End = "complete",
 ) -> Exchange:
-    """An exchange; ``body`` is one read or several. ``rebuilt``: the recording has only parsed
-    values of the body.
+    """An exchange; ``body`` is one read or several reads. ``rebuilt``: the recording has only
+    parsed values of the body.
     """
     reads = [body] if isinstance(body, bytes) else body
     kept = _true_headers(read_headers(headers), b"".join(reads), rebuilt)
@@ -110,11 +110,11 @@ def build_cassette(
     client: str | None = None,
     note: str | None = None,
 ) -> Cassette:
-    """A cassette of origin ``imported``. Where date, model and client are None, they are taken from
-    the exchanges.
+    """A cassette of origin ``imported``. Date, model and client are taken from the exchanges if
+    they are None.
 
-    Raises `CassetteError` for exchanges of more than `MAX_BYTES` in all: with aliases a short file
-    can repeat a long body.
+    Raises `CassetteError` for exchanges of more than `MAX_BYTES` in total, because a short file
+    with aliases can repeat a long body.
     """
     taken: list[Exchange] = []
     left = MAX_BYTES
@@ -139,15 +139,17 @@ def build_cassette(
 def read_with(
     exchanges: Callable[[Content], Iterable[Exchange]], note: str
 ) -> Callable[[Content], Cassette]:
-    """Makes the ``read`` of a format whose files have no metadata; ``note`` says what they are."""
+    """Returns the ``read`` function of a format without metadata in its files; ``note`` describes
+    the files.
+    """
     return lambda content: build_cassette(exchanges(content), note=note)
 
 
 def read_headers(value: Any) -> Headers:
     """Headers as name → values, from a mapping, a list of ``{name, value}``, a list of pairs, or a
-    flat list of names and values in turn.
+    flat list with names and values alternating.
 
-    The first spelling of a name is kept. HTTP/2 pseudo headers and empty names are left out.
+    The first spelling of a name is kept. HTTP/2 pseudo headers and empty names are dropped.
     """
     match value:
         case None:
@@ -192,7 +194,7 @@ def body_bytes(value: Any) -> bytes:
 
 
 def decode_base64(text: Any, where: str) -> bytes:
-    """The bytes of base64 as a string or as bytes, which may have line breaks. Raises
+    """The decoded bytes of base64, which is a string or bytes and may have line breaks. Raises
     `CassetteError`; ``where`` is the place.
     """
     word = text if isinstance(text, bytes) else re.sub(r"\s+", "", as_shape(text, str, where))
@@ -248,7 +250,7 @@ def _size(exchange: Exchange) -> int:
 
 
 def _word(value: Any) -> str:
-    """A value as text that can be encoded: some recordings have numbers, booleans, bytes and lone
+    """A value as text that can be encoded. Some recordings have numbers, booleans, bytes and lone
     surrogates in place of text.
     """
     if isinstance(value, str):
@@ -279,8 +281,8 @@ def _true_headers(headers: Headers, body: bytes, rebuilt: bool) -> Headers:
 
 
 def _is_encoded(body: bytes, coding: str) -> bool:
-    """Whether a body has this coding: by its magic number, or, for a coding without one, because
-    the body is not text.
+    """Whether a body has this coding: it has the magic number, or, for a coding without a magic
+    number, the body is not text.
     """
     if coding in _MAGIC:
         return body.startswith(_MAGIC[coding])
@@ -292,12 +294,12 @@ def _is_encoded(body: bytes, coding: str) -> bool:
     try:
         head.decode("utf-8")
     except UnicodeDecodeError as error:
-        return error.start < len(head) - 3  # the head may end inside a character
+        return error.start < len(head) - 3  # these bytes may end inside a character
     return False
 
 
 def _day(text: str | None) -> str | None:
-    """The day of an ISO or an HTTP date, ``YYYY-MM-DD``; None if there is no day."""
+    """The day of an ISO date or an HTTP date, as ``YYYY-MM-DD``; None if there is no day."""
     if iso := _ISO_DAY.search(text or ""):
         return iso.group()
     if http := _HTTP_DAY.search(text or ""):

@@ -1,10 +1,10 @@
-"""The content of a file of an unknown format, as text, JSON, YAML or lines, and the import formats,
-which read it.
+"""Defines the content of a file of an unknown format, as text, JSON, YAML or lines, and the type of
+the import formats, which read it.
 
-Each view is made once, when a format first asks for it. JSON numbers that Python would write
-otherwise (``1.10``, ``1E5``, integers of 20 digits, ``-0``) become `msgspec.Raw`, so that
-`compact_json` writes the recorded digits. YAML is parsed only where a line begins with
-``interactions:`` or ``http_interactions:``, because much text (a log, prose) is YAML by accident.
+Each view is computed once, when a format first uses it. JSON numbers that Python would write
+differently (``1.10``, ``1E5``, integers of 20 digits, ``-0``) become `msgspec.Raw`, so that
+`compact_json` writes the recorded digits. YAML is parsed only if a line begins with
+``interactions:`` or ``http_interactions:``, because many other texts (a log, prose) are valid YAML.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ _STRING: Final = re.compile(rb'"((?:[^"\\]++|\\.)*+)"(\s*+:)?', re.DOTALL)
 _WHOLE: Final = re.compile(
     r"(?:[^\\]++|\\u[dD][89abAB]..\\u....|\\u(?![dD][89abAB])....|\\[^u])*+", re.DOTALL
 )
-"""The beginning of the inside of a JSON string that ends with a whole escape."""
+"""A part of the inside of a JSON string, from its beginning; it does not end inside an escape."""
 _LONG: Final = 1 << 20
-"""A longer array, and a longer text of a part, is decoded in windows of this size."""
+"""A longer array or a longer text of a part is decoded in windows of this size."""
 _SHORT_INT: Final = 18
 
 Shape = TypeVar("Shape")
@@ -67,7 +67,7 @@ class Content:
 
     @cached_property
     def is_text(self) -> bool:
-        """Whether the file is UTF-8: as `text`, without keeping it."""
+        """Whether the file is UTF-8. In contrast to `text`, the decoded text is not kept."""
         try:
             return all(window is not None for window in _text_windows(self.data))
         except UnicodeDecodeError:
@@ -75,13 +75,15 @@ class Content:
 
     @cached_property
     def first_character(self) -> str:
-        """The first character of a text that is not white space; empty if there is none."""
+        """The first character of a text that is not white space; empty if there is no such
+        character.
+        """
         windows = _text_windows(self.data) if self.is_text else iter(())
         return next((match[0] for window in windows if (match := re.search(r"\S", window))), "")
 
     @cached_property
     def document(self) -> Any:
-        """The file as one JSON value or as the YAML of a recording; None where it is neither.
+        """The file as one JSON value or as the YAML of a recording; None if it is neither.
 
         Raises `CassetteError` for damaged YAML that has interactions.
         """
@@ -94,7 +96,7 @@ class Content:
                 self.problem = str(error)
                 return None
             finally:
-                self.__dict__.pop("text")  # of a long file; it is decoded again if somebody asks
+                self.__dict__.pop("text")  # of a long file; it is decoded again if it is needed
             return document
         if _EVENT_STREAM.match(self.text) or not _RECORDED_YAML.search(self.text):
             return None
@@ -113,7 +115,7 @@ class Content:
         """The lines that are not blank, each with its number from 1."""
         place, number = len(_BOM) if self.data.startswith(_BOM) else 0, 0
         while self.is_text and place < len(self.data):
-            end = self.data.find(b"\n", place) % (len(self.data) + 1)  # the last line may have none
+            end = self.data.find(b"\n", place) % (len(self.data) + 1)  # the end of data if none
             line, place, number = self.data[place:end].decode(), end + 1, number + 1
             if line and not line.isspace():
                 yield number, line
@@ -142,7 +144,7 @@ class Content:
 
     def is_array_of(self, test: Callable[[Any], bool]) -> bool:
         """Whether the file is one JSON array of elements that pass the test, and not empty. A long
-        array takes many times its size in memory, so no element is kept.
+        array needs many times its size in memory, so no element is kept.
         """
         try:
             results = [test(element) for element in self._elements()]
@@ -152,17 +154,19 @@ class Content:
         return bool(results) and all(results)
 
     def first_elements(self, count: int) -> list[Any]:
-        """The first elements of a JSON array that may be damaged after them; none of other text."""
+        """The first elements of a JSON array, which may be damaged after them; empty for other
+        text.
+        """
         try:
             return list(islice(self._elements(), count))
         except CassetteError:
             return []
 
     def _elements(self) -> Iterator[Any]:
-        """The elements of a JSON array. Raises `CassetteError` if it is no array.
+        """The elements of a JSON array. Raises `CassetteError` if the file is not an array.
 
         The file is decoded in windows; an element that continues in the next window is read again
-        there.
+        in that window.
         """
         windows = _text_windows(self.data) if self.is_text else iter(())
         text = next(windows, "")
@@ -183,8 +187,8 @@ class Content:
             raise CassetteError("not a JSON array")
 
     def parts(self, shape: type[Shape]) -> Shape | None:
-        """The file as ``shape``, in which the parts that are `msgspec.Raw` are not read yet. None
-        for a file that is no such object, and for JSON that only `parse_json` reads.
+        """The file as ``shape``; its parts that are `msgspec.Raw` are not read yet. None for a file
+        that is not such an object, and for JSON that only `parse_json` reads.
         """
         if not _OBJECT.match(self.data):
             return None
@@ -196,7 +200,7 @@ class Content:
             return None
 
     def shaped(self, shape: type[Shape]) -> Shape:
-        """`document` as ``shape``; raises `CassetteError` with the place that does not fit."""
+        """`document` as ``shape``; raises `CassetteError` with the place that does not match."""
         return as_shape(self.document, shape)
 
 
@@ -204,7 +208,7 @@ class Content:
 class Format:
     """An import format: a row of the table `FORMATS`.
 
-    ``name`` is short and unique; ``title`` is the name in messages. ``recognises`` is cheap, and
+    ``name`` is short and unique; ``title`` is the name in messages. ``recognises`` is fast, and
     does not raise for content of another format. ``read`` raises `CassetteError` for content that
     is damaged.
     """
@@ -216,14 +220,14 @@ class Format:
 
 
 def as_shape(value: Any, shape: type[Shape], where: str = "") -> Shape:
-    """``value`` as ``shape``; a string may stand for a number. Raises `CassetteError` with
+    """``value`` as ``shape``; a string is accepted as a number. Raises `CassetteError` with
     ``where`` and the place in the value.
     """
     try:
         return msgspec.convert(value, shape, strict=False)
     except msgspec.ValidationError as error:
         _, fact = msgspec_fault(error, shape, "the value")
-    except UnicodeEncodeError as error:  # a lone surrogate, in a string that could be a number
+    except UnicodeEncodeError as error:  # a lone surrogate, in a string that is read as a number
         fact = f"expected a number, not {ascii(error.object)[:80]}"
     raise CassetteError(
         f"{where or 'the recording'}: {fact}; the file is cut short or was changed by hand"
@@ -231,9 +235,9 @@ def as_shape(value: Any, shape: type[Shape], where: str = "") -> Shape:
 
 
 def each(items: Any, shape: type[Shape], kind: str) -> Iterator[tuple[str, Shape]]:
-    """The items of a list as ``shape``, each with its place for errors: ``kind`` and its number.
+    """The items of a list as ``shape``, each with its place for errors: ``kind`` and the number.
 
-    Raises as `as_shape`; None is an empty list.
+    Raises the errors of `as_shape`. None is read as an empty list.
     """
     listed = as_shape([] if items is None else items, list[Any], f"the {kind}s")
     for number, item in enumerate(listed, 1):
@@ -242,10 +246,10 @@ def each(items: Any, shape: type[Shape], kind: str) -> Iterator[tuple[str, Shape
 
 
 def parse_json(text: str) -> Any:
-    """One JSON value; numbers that Python would write otherwise are `msgspec.Raw`.
+    """One JSON value; numbers that Python would write differently are `msgspec.Raw`.
 
-    Raises `CassetteError` with line and column (in a single line, the column), and RecursionError
-    for too deep nesting.
+    Raises `CassetteError` with line and column (for a single line, only the column), and
+    RecursionError for nesting that is too deep.
     """
     try:
         return _DECODER.decode(text)
@@ -258,8 +262,9 @@ def parse_json(text: str) -> Any:
 
 
 def parse_part(part: msgspec.Raw) -> Any:
-    """Parses one of `Content.parts`, as `parse_json` does. A long member ``text`` is its bytes in
-    UTF-8: as a string it may take four times as much memory, and its escaped form as much again.
+    """Parses one of `Content.parts`, as `parse_json` does. The value of a long member ``text`` is
+    bytes in UTF-8, because a string may need four times as much memory, and its escaped form the
+    same again.
 
     Raises UnicodeDecodeError for a part that is not UTF-8.
     """
@@ -275,7 +280,7 @@ def parse_part(part: msgspec.Raw) -> Any:
             name = string[1]
         elif name == b"text" and len(string[1]) > _LONG:
             texts.append(_decoded(data[slice(*string.span(1))]))
-            return b"NaN"  # the part has none: msgspec has read it
+            return b"NaN"  # the part has no such number, because msgspec has read it
         return string[0]
 
     short = _STRING.sub(shorten, data).decode()
@@ -293,7 +298,7 @@ def _text_windows(data: bytes) -> Iterator[str]:
 
 
 def _decoded(inside: memoryview) -> bytes:
-    """The text of a JSON string, in UTF-8; ``inside`` is the bytes between its quotes."""
+    """The text of a JSON string, in UTF-8; ``inside``: the bytes between its quotes."""
     text, rest = BytesIO(), ""
     decoder = getincrementaldecoder("utf-8")()
     for start in range(0, len(inside), _LONG):
@@ -315,7 +320,7 @@ def compact_json(value: Any) -> bytes:
 
 
 def _weight(value: Any, known: dict[int, int]) -> int:
-    """The size of ``value`` with every alias expanded. A shared part counts at each use, but is
+    """The size of ``value`` with every alias expanded. A shared part is counted for each use, but
     measured only once.
     """
     if isinstance(value, str | bytes):
@@ -340,8 +345,8 @@ _DECODER: Final = json.JSONDecoder(parse_float=_raw, parse_int=_integer, parse_c
 
 
 def _number(value: Any) -> Any:
-    """A value that `json` does not know. A `msgspec.Raw` number keeps its value but not its digits.
-    This happens only if the document also has a lone surrogate.
+    """Converts a value that `json` does not know. A `msgspec.Raw` number keeps its value but not
+    its digits. This happens only if the document also has a lone surrogate.
     """
     if isinstance(value, msgspec.Raw):
         return json.loads(bytes(value))
@@ -349,7 +354,7 @@ def _number(value: Any) -> Any:
 
 
 def _plain_keys(text: str) -> str:
-    """Replaces the header names that PyYAML wrote as Python objects (aiohttp's ``istr``) by plain
+    """Replaces the header names that PyYAML wrote as Python objects (aiohttp's ``istr``) with plain
     names. Line numbers stay the same.
     """
     if "!!python/object/apply:" not in text:

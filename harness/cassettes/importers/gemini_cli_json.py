@@ -1,7 +1,7 @@
-"""The output of ``gemini --output-format json``: one exchange without a request.
+"""Reads the output of ``gemini --output-format json``: one exchange without a request.
 
-It is one JSON document for a whole run, perhaps after lines of other output, which are kept.
-https://geminicli.com/docs/cli/headless
+It is one JSON document for a whole run. There may be lines of other output before it, which are
+kept. https://geminicli.com/docs/cli/headless
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _LOOK: Final = 64 * 1024
 
 
 def _document(content: Content) -> dict[str, Any] | None:
-    """The document, also after other lines; None if there is no document."""
+    """The document, also if it is after other lines; None if there is no document."""
     if content.mapping:
         return content.mapping
     start = _OPENS.search(content.data, 0, _LOOK)

@@ -1,7 +1,7 @@
-"""The Gemini CLI's ``--record-responses`` file: each line has the method of a call and its parsed
-response, or a list of responses for a stream.
+"""Reads the Gemini CLI's ``--record-responses`` file: each line has the method of a call and its
+parsed response, or a list of responses for a stream.
 
-The file has no requests. A stream is rebuilt as SSE and anything else as JSON, each with its
+The file has no requests. A stream is rebuilt as SSE and other responses as JSON, each with its
 content type. https://github.com/google-gemini/gemini-cli, ``recordingContentGenerator.ts``
 """
 

@@ -1,4 +1,4 @@
-"""The output of ``gemini --output-format stream-json``: one exchange without a request.
+"""Reads the output of ``gemini --output-format stream-json``: one exchange without a request.
 
 Users save this output together with other lines of the terminal. Such lines are kept. https://geminicli.com/docs/cli/headless
 """
@@ -23,9 +23,9 @@ _LOOK: Final = 64 * 1024
 
 
 def _recognises(content: Content) -> bool:
-    """Whether the content has an event in the CLI's own spelling, anywhere in a line. Else: whether
-    its lines are such events with more keys or with another order of keys. Programs that parse the
-    lines and write them again change them in this way.
+    """Whether the content has an event in the CLI's own spelling, anywhere in a line, or its lines
+    are such events with more keys or with another order of keys. Programs that parse the lines and
+    write them again change them in this way.
     """
     if _EVENT.search(content.data, 0, _LOOK):
         return True

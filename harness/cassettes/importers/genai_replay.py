@@ -1,7 +1,7 @@
-"""Replay files of google-genai's test client.
+"""Reads replay files of google-genai's test client.
 
-Bodies are parsed, the first part of each URL is a placeholder, and an error lacks its outer
-``error`` key.
+Bodies are parsed, the first part of each URL is a placeholder, and an error has no outer ``error``
+key.
 
 https://github.com/googleapis/python-genai, ``_replay_api_client.py``
 """
@@ -30,7 +30,7 @@ _PREFIXES: Final = {
     "{MLDEV_URL_PREFIX}": "https://generativelanguage.googleapis.com/v1beta",
     "{VERTEX_URL_PREFIX}": "https://aiplatform.googleapis.com/v1beta1/projects/REDACTED/locations/REDACTED",
 }
-"""The placeholders in URLs, and a prefix of the same service; the version, the project and the
+"""The placeholder in a URL → a prefix of the same service. The version, the project and the
 location are not recorded.
 """
 
@@ -92,7 +92,7 @@ def _body(answer: _Response, url: str, where: str) -> bytes:
 
 
 def _wrapped(segment: Any) -> Any:
-    """The error as it was on the wire: the recorder drops the outer ``error`` key."""
+    """The error in the form of the wire: the recorder drops the outer ``error`` key."""
     return {"error": segment} if isinstance(segment, dict) and "error" not in segment else segment
 
 

@@ -1,7 +1,7 @@
-"""go-vcr cassettes, in the layouts of versions 1 to 4.
+"""Reads go-vcr cassettes, in the layouts of versions 1 to 4.
 
-They have ``url`` where vcrpy has ``uri``, and ``code`` and ``status`` for the status line. A body
-is a string or ``!!binary`` bytes. https://github.com/dnaeon/go-vcr
+They have ``url`` in place of vcrpy's ``uri``, and ``code`` and ``status`` for the status line. A
+body is a string or ``!!binary`` bytes. https://github.com/dnaeon/go-vcr
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
-"""Recordings of google/test-server: bodies as parsed objects, a stream as one object per event.
+"""Reads recordings of google/test-server: bodies as parsed objects, a stream as one object per
+event.
 
-The bodies are rebuilt: as SSE where the content type was ``text/event-stream``, else as JSON. https://github.com/google/test-server
+The bodies are rebuilt: as SSE if the content type was ``text/event-stream``, else as JSON.
+https://github.com/google/test-server
 """
 
 from __future__ import annotations
@@ -59,7 +61,7 @@ def _exchanges(content: Content) -> Iterator[Exchange]:
             sent.method, url, sent.headers, join_responses(sent.body_segments or [], sse=False)
         )
         kind = first_value(read_headers(answer.headers), "content-type") or ""
-        # an error before the stream is plain JSON even under the stream's content type
+        # an error before the stream is plain JSON even with the stream's content type
         streamed = "event-stream" in kind and answer.status_code < 400
         body = join_responses(answer.body_segments or [], sse=streamed)
         yield build_exchange(request, answer.status_code, answer.headers, body, rebuilt=True)

@@ -1,5 +1,5 @@
-"""HTTP archives (HAR 1.2): bodies as text or base64, usually without their content encoding. Polly
-writes a compressed body as a JSON list of its reads in base64.
+"""Reads HTTP archives (HAR 1.2): bodies as text or base64, usually without their content encoding.
+Polly writes a compressed body as a JSON list of its reads in base64.
 
 http://www.softwareishard.com/blog/har-12-spec/
 """
@@ -86,9 +86,7 @@ def _read(content: Content) -> Cassette:
 
 
 def _entries(content: Content) -> Iterator[tuple[str, _Entry]]:
-    """The entries, each with its place for errors. From a usual archive they are read one after the
-    other.
-    """
+    """The entries, each with its place for errors. In a usual archive, they are read one by one."""
     archive = content.parts(_Archive)
     if archive is None:
         yield from each(content.mapping["log"]["entries"], _Entry, "entry")
@@ -103,7 +101,9 @@ def _entries(content: Content) -> Iterator[tuple[str, _Entry]]:
 
 
 def _by_start(answered: list[tuple[str, Exchange]]) -> list[tuple[str, Exchange]]:
-    """The exchanges in start order; in file order if dates are missing or only some have a zone."""
+    """The exchanges in start order, or in file order if dates are missing or only some have a time
+    zone.
+    """
     try:
         return sorted(answered, key=lambda started: datetime.fromisoformat(started[0]))
     except (ValueError, TypeError):
@@ -149,7 +149,9 @@ def _text(text: Any, encoding: str | None, place: str) -> bytes:
     if encoding == "base64":
         return decode_base64(text or "", place)
     if encoding:
-        raise CassetteError(f"{place}: a body in encoding {encoding!r}; known is base64")
+        raise CassetteError(
+            f"{place}: a body in encoding {encoding!r}; the only known encoding is base64"
+        )
     return body_bytes(text)
 
 

@@ -1,5 +1,5 @@
-"""httprr logs of Go projects: for each exchange the lengths of request and response, then both as
-HTTP messages.
+"""Reads httprr logs of Go projects: for each exchange the lengths of request and response, then
+both as HTTP messages.
 
 https://pkg.go.dev/golang.org/x/oscar/internal/httprr
 """
@@ -64,7 +64,7 @@ def _exchange(data: bytes, start: int, middle: int, end: int) -> Exchange:
 
 
 def _message(data: bytes, start: int, end: int) -> tuple[str, list[list[str]], bytes]:
-    """The first line, the headers in order and the body of an HTTP message."""
+    """The first line, the headers (in order) and the body of an HTTP message."""
     head_end = data.find(b"\r\n\r\n", start, end)
     if head_end < 0:
         raise _broken(data, start, "the headers of this message have no end")
@@ -77,7 +77,7 @@ def _message(data: bytes, start: int, end: int) -> tuple[str, list[list[str]], b
 
 def _unwrapped(data: bytes, body: bytes, end: int) -> bytes:
     """Removes the chunked transfer coding of HTTP/1.1 (RFC 9112 §7.1): hexadecimal lengths, each
-    before its bytes, until zero.
+    before its bytes; a length of zero is the end.
     """
     pieces: list[bytes] = []
     position = 0

@@ -1,8 +1,8 @@
-"""Fixtures of nock, Node's HTTP mock: a list of ``scope``, ``path`` and ``response``.
+"""Reads fixtures of nock, Node's HTTP mock: a list of objects with ``scope``, ``path`` and
+``response``.
 
-The response is text, parsed JSON or hexadecimal. Hexadecimal is one string
-(``responseIsBinary``), or for an encoded body a list with one string per read.
-https://github.com/nock/nock
+The response is text, parsed JSON or hexadecimal. Hexadecimal is one string (``responseIsBinary``),
+or, for an encoded body, a list with one string per read. https://github.com/nock/nock
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
-"""Fixtures of Elixir's req_llm: one exchange per file, a streamed response as its network reads.
+"""Reads fixtures of Elixir's req_llm: one exchange per file, a streamed response as its network
+reads.
 
-Three layouts are read: the reads beside ``response``; the parsed response, or its bytes as
-``{"b64": …}``, in ``response.body``; an older list of ``events``. https://github.com/agentjido/req_llm
+There are three layouts: the reads beside ``response``; the parsed response, or its bytes as
+``{"b64": …}``, in ``response.body``; an older list of ``events``.
+https://github.com/agentjido/req_llm
 """
 
 from __future__ import annotations

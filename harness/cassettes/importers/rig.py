@@ -1,4 +1,4 @@
-"""Recordings of rig: YAML documents of ``when`` (a request) and ``then`` (its response), one
+"""Reads recordings of rig: YAML documents of ``when`` (a request) and ``then`` (its response), one
 exchange each. They have no host, so the URL of a request is its path with the query.
 
 https://github.com/0xPlaygrounds/rig

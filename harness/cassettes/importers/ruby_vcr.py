@@ -1,8 +1,8 @@
-"""Cassettes of Ruby's VCR, R's vcr and betamax: a list of ``http_interactions``.
+"""Reads cassettes of Ruby's VCR, R's vcr and betamax: a list of ``http_interactions``.
 
-Ruby writes ``status: {code, message}`` and a body of ``encoding`` and ``string`` (``!binary`` where
-it is not text) or ``base64_string``. R writes the status as a number, headers as strings, and bytes
-as ``raw_gzip``. https://benoittgt.github.io/vcr https://docs.ropensci.org/vcr
+Ruby writes ``status: {code, message}`` and a body of ``encoding`` and ``string`` (``!binary`` if it
+is not text) or ``base64_string``. R writes the status as a number, headers as strings, and bytes as
+``raw_gzip``. https://benoittgt.github.io/vcr https://docs.ropensci.org/vcr
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _exchanges(content: Content) -> Iterator[Exchange]:
 
 
 def _status(status: Any) -> Any:
-    """The status as a mapping: R writes a number, or in old versions ``status_code``."""
+    """The status as a mapping. R writes a number, or ``status_code`` in old versions."""
     match status:
         case {"status_code": code, **others}:
             return {"code": code, "message": others.get("message")}
@@ -88,7 +88,7 @@ def _body(body: Any, where: str) -> bytes:
 
 
 def _inflate(data: bytes, where: str) -> bytes:
-    """The bytes in ``raw_gzip``, at most `MAX_BYTES`: R's ``memCompress`` writes gzip or zlib."""
+    """The bytes in ``raw_gzip``, at most `MAX_BYTES`. R's ``memCompress`` writes gzip or zlib."""
     inflater = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
     limit = min(MAX_BYTES, max(UNSUSPICIOUS, MAX_RATIO * len(data)))
     try:

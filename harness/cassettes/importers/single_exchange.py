@@ -1,7 +1,8 @@
-"""One exchange as a JSON object of ``request`` and ``response``, a layout of many small recorders.
+"""Reads one exchange in a JSON object of ``request`` and ``response``, a layout of many small
+recorders.
 
-The status has one of three names or is ``{code, message}``. Bodies are text, parsed JSON, ``{"b64":
-…}`` or text with the prefix ``base64:``. A list of strings beside them has the reads of the
+The status has one of three keys, or is ``{code, message}``. Bodies are text, parsed JSON, ``{"b64":
+…}`` or text with the prefix ``base64:``. A list of strings beside these keys has the reads of the
 response.
 """
 

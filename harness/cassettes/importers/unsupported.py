@@ -1,4 +1,6 @@
-"""Describes content that no format recognises, and names the kinds that are not read yet."""
+"""Describes content that no format recognises, and lists the known kinds that are not supported
+yet.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,8 @@ UNREAD: Final = (
     "OpenAI Chat Completions",
     "OpenAI Responses",
 )
-"""Kinds that are recognised but not read yet. In a recording with requests, their exchanges are
-kept like others.
+"""Kinds that are recognised but not supported yet. In a recording with requests, their exchanges
+are kept like others.
 """
 
 _LIVE, _ANTHROPIC, _CHAT, _RESPONSES = UNREAD
@@ -33,21 +35,19 @@ _LIVE_KEYS: Final = frozenset(
     }
 )
 _LIVE_LOG: Final = re.compile(rb"[<>][0-9]+ \{")
-"""The beginning of a log of a WebSocket, as Google's SDKs for JavaScript and .NET write it."""
+"""The beginning of a WebSocket log of Google's SDKs for JavaScript and .NET."""
 _FIRST_DATA: Final = re.compile(r"^data: ?([^\r\n]+)", re.MULTILINE)
 _MAGIC: Final = (
     (b"\x1f\x8b", "a gzip file; unpack it first"),
     (b"\x28\xb5\x2f\xfd", "a zstd file; unpack it first"),
     (b"PK\x03\x04", "a zip file; unpack it first"),
-    (b"\xff\xfe", "UTF-16 text, as a Windows shell redirects it; save it as UTF-8"),
+    (b"\xff\xfe", "UTF-16 text, such as output of a Windows shell; save it as UTF-8"),
     (b"\xfe\xff", "UTF-16 text; save it as UTF-8"),
 )
 
 
 def unread_kind(content: Content) -> str | None:
-    """The kind in `UNREAD` to which the content belongs, by its first message; None for another
-    kind.
-    """
+    """The kind of the content in `UNREAD`, by its first message; None for another kind."""
     if content.data.startswith(tuple(magic for magic, _ in _MAGIC)) or not content.is_text:
         return None
     if _LIVE_LOG.match(content.data):
@@ -73,9 +73,7 @@ def unread_kind(content: Content) -> str | None:
 
 
 def is_known_wire(content: Content) -> bool:
-    """Whether the messages of a body are those of a provider that does not use Gemini's
-    messages.
-    """
+    """Whether the messages of a body are from a provider that does not use Gemini's messages."""
     provider = detect_provider("", "", b"", content.data).provider
     known = PROVIDERS.get(provider or "")
     return known is not None and not known.gemini_messages and not known.program
@@ -99,9 +97,9 @@ def _first_message(content: Content) -> Any:
 
 
 def describe(content: Content) -> str:
-    """A description of content that is not read, for an error message."""
+    """A description of unsupported content, for an error message."""
     if kind := unread_kind(content):
-        return f"this looks like {kind}, which is not read yet"
+        return f"this looks like {kind}, which is not supported yet"
     for magic, words in _MAGIC:
         if content.data.startswith(magic):
             return f"this looks like {words}"
@@ -115,12 +113,12 @@ def describe(content: Content) -> str:
                 else "an empty JSON object"
             )
         case [dict(first), *_]:
-            return f"a JSON array of an unknown kind, its first element with {_names(first)}"
+            return f"a JSON array of an unknown kind; its first element has {_names(first)}"
         case list(document):
             return "a JSON array of an unknown kind" if document else "an empty JSON array"
     if content.first_character in ("{", "["):
         return content.problem or "JSON of an unknown kind"
-    return f"text of an unknown kind, beginning {content.text.strip()[:40]!r}"
+    return f"text of an unknown kind, which begins with {content.text.strip()[:40]!r}"
 
 
 def _names(document: dict[str, Any]) -> str:

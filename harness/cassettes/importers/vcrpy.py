@@ -1,8 +1,8 @@
-"""vcrpy cassettes, also those of pytest-recording and of projects with their own serializer.
+"""Reads vcrpy cassettes, also those of pytest-recording and of projects with their own serializer.
 
-A body is text, ``!!binary`` bytes or nothing. A ``parsed_body`` is JSON that a serializer has
-parsed. Cassettes of vcrpy's first httpx support have ``content`` and ``status_code`` instead of
-``body`` and ``status``. https://vcrpy.readthedocs.io
+A body is text, ``!!binary`` bytes or null. A ``parsed_body`` is JSON that a serializer has parsed.
+Cassettes of vcrpy's first httpx support have ``content`` and ``status_code`` instead of ``body``
+and ``status``. https://vcrpy.readthedocs.io
 """
 
 from __future__ import annotations
@@ -83,16 +83,14 @@ def _exchange(interaction: _Interaction, place: str) -> Exchange:
 
 
 def _sent_body(body: Any, parsed: Any, place: str) -> bytes:
-    """The bytes of a request's body. Any other mapping is the value that aiohttp was given as
-    ``json``.
-    """
+    """The bytes of a request's body. Any other mapping is the argument ``json`` of aiohttp."""
     if isinstance(body, dict) and not body.keys() & {"string", "base64_string"}:
         return body_bytes(body)
     return _body(body, parsed, place)
 
 
 def _body(body: Any, parsed: Any, place: str) -> bytes:
-    """The bytes of ``parsed_body`` if there is one, else of the body."""
+    """The bytes of ``parsed_body`` if it exists, else of the body."""
     return stored_bytes(body, place) if parsed is None else body_bytes(parsed)
 
 

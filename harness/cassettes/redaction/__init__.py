@@ -1,1 +1,3 @@
-"""Keeps secrets out of files: redaction before a file is made, and a scan before it is written."""
+"""Keeps secrets out of files: redacts a recording, and scans the text of a file before it is
+written.
+"""

@@ -1,12 +1,11 @@
 """Decodes a file's bytes in the ways that can reveal a secret; each result is a `Reading`.
 
-The first reading is the bytes themselves. The next has no escapes of URLs, HTML, JSON and YAML, and
-the next has no line breaks either, escaped or not, because YAML, base64 and texts are wrapped. The
-same two are made of the texts of a stream, joined. The base64 in each of these is decoded.
+The first reading is the bytes themselves. The second has no escapes of URLs, HTML, JSON and YAML.
+The third also has no line breaks, escaped or not, because YAML, base64 and texts are wrapped. The
+joined texts of a stream get the same two readings. The base64 in each of these is decoded.
 
-Most texts show no secret. So a reading is made without the positions of its bytes. They are
-calculated only if it contains a secret. A reading is a copy, so a long file is read in windows,
-which overlap.
+Most texts contain no secret. So the positions of the bytes of a reading are calculated only if it
+contains a secret. A reading is a copy, so a long file is read in windows, which overlap.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from itertools import accumulate
 from typing import Final
 
 Span = tuple[int, int]
-"""Start and end of some bytes."""
+"""The start and the end of a range of bytes."""
 Piece = tuple[int, int, int]
 """A piece of a reading: its start and length in the source, and its length in the reading."""
 
@@ -35,14 +34,14 @@ _AFTER_BREAK: Final = re.compile(rb"\n[ \t#]")
 _WRAPPED: Final = re.compile(
     rb"\n(?<=[0-9A-Za-z+/_-].)[\n \t]*+(?:#[\n \t]*+)*+[0-9A-Za-z+/_-]", re.DOTALL
 )
-"""A break that may be inside of base64. Both patterns are for a text in which every break is a line
-feed: `re` finds one literal byte fastest.
+"""A break that may be inside base64. Both patterns are for a text in which every break is a line
+feed, because `re` finds one literal byte fastest.
 """
 _NAMES: Final = (
     b"t(?:ext|hinking)(?:_delta)?|d(?:elta|ata)|co(?:de|ntent)|string(?:V|_v)alue|output|arguments"
     b"|partial_json|re(?:fusal|asoning_content)"
 )
-"""Names that begin with the same letter stand together, which takes two thirds of the time."""
+"""Names with the same first letter are grouped, which takes two thirds of the time."""
 _TEXTS: Final = (
     re.compile(rb'"(?:%b)"\s*+:\s*+"((?:[^"\\]++|\\.)*+)' % _NAMES, re.DOTALL),
     re.compile(
@@ -50,7 +49,7 @@ _TEXTS: Final = (
         re.DOTALL,
     ),
 )
-"""Texts that come in pieces: in JSON, and in JSON in a string, where quotes have backslashes."""
+"""Texts of a stream: in JSON, and in JSON inside a string, where quotes have backslashes."""
 _PERCENT: Final = re.compile(rb"(%(?:25)*+[0-9a-fA-F]{2})")
 _ENTITY: Final = re.compile(
     rb"(&(?:amp;)*+(?:amp|apos|gt|lt|quot|#0*+[0-9]{2,3}|#[xX]0*+[0-9a-fA-F]{2});)"
@@ -58,16 +57,16 @@ _ENTITY: Final = re.compile(
 _BACKSLASH: Final = re.compile(
     rb"(\\\\*+(?:u[0-9a-fA-F]{4}(?:\\++u[0-9a-fA-F]{4})*+|x[0-9a-fA-F]{2}|U[0-9a-fA-F]{8}|[^\\])?)"
 )
-"""Each begins with one literal byte, which `re` searches for in a sixth of the time."""
+"""Each pattern begins with one literal byte, because `re` then needs a sixth of the time."""
 _ESCAPES: Final = ((b"%", _PERCENT), (b"&", _ENTITY), (b"\\", _BACKSLASH))
 _CONTROLS: Final = b"0abefnrtvNLP_"
-_BASE64: Final = re.compile(rb"[0-9A-Za-z+/]{11,}")  # 11 characters hold 8 bytes
+_BASE64: Final = re.compile(rb"[0-9A-Za-z+/]{11,}")  # 11 characters encode 8 bytes
 _WORD: Final = re.compile(b" (" + b"[^ ]" * 11 + b"[^ ]*)")
-"""The same in a text in which every other character is a blank: in a third of the time."""
+"""The same for a text in which all other characters are blanks; it takes a third of the time."""
 _ENDS: Final = (b"CgAK", b"AAACgAK", b"AACgAK", b"ACgAK")
-"""The padding that is added to a run of base64 before it is decoded, by the length of the run
-modulo 4. It fills the last group of four characters, and decodes to a zero byte between two line
-breaks, which ends a secret that was cut.
+"""The padding that is added to a run of base64 before it is decoded; the index is the length of the
+run modulo 4. The padding fills the last group of four characters. It decodes to a zero byte between
+two line breaks, which marks the end of a secret that was cut.
 """
 _STANDARD: Final = bytes.maketrans(b"-_", b"+/")
 _WORDS: Final = bytes(
@@ -77,9 +76,9 @@ _WORDS: Final = bytes(
 
 
 class Reading:
-    """The bytes of ``source``, decoded. ``sources`` gives the source bytes of some spans. A reading
-    without ``sources`` is a window of the file. ``joined``: lines were joined, so a word in it may
-    come from two unrelated lines. ``in_pieces``: it is the text of a stream.
+    """The decoded bytes of ``source``. ``sources`` returns the source bytes of spans. A reading
+    without ``source`` is a window of the file. ``joined``: lines were joined, so a word may be from
+    two unrelated lines. ``in_pieces``: it is the text of a stream.
     """
 
     def __init__(
@@ -99,9 +98,9 @@ class Reading:
         self._sources: Final = sources
 
     def places(self, spans: Iterable[Span]) -> list[Span]:
-        """The bytes of the file from which the bytes in ``spans`` were made, in order. An escape
-        and a run of base64 are there whole; a span of bytes from several places becomes several
-        spans. Bytes that another window shows with more context are left out.
+        """The bytes of the file from which the bytes in ``spans`` were decoded, in order. An escape
+        or a run of base64 is included as a whole. A span with bytes from several places becomes
+        several spans. Bytes that another window has with more context are omitted.
         """
         ordered = merged(spans)
         if not ordered:
@@ -111,10 +110,10 @@ class Reading:
 
 
 def readings(data: bytes, window: int = sys.maxsize) -> Iterator[Reading]:
-    """All readings of ``data``, itself first; a reading that equals another is left out.
+    """All readings of ``data``; the first is ``data`` itself. Equal readings are omitted.
 
-    Longer data than ``window`` is read in windows of that size. They overlap by an eighth of it. A
-    longer secret may be missed.
+    Data longer than ``window`` is read in windows of that size, which overlap by an eighth of it. A
+    secret that is longer than the overlap may be missed.
     """
     for plain in _windows(data, window):
         yield plain
@@ -141,8 +140,8 @@ def _windows(data: bytes, window: int) -> Iterator[Reading]:
 
 
 def _joined_texts(data: bytes, pattern: re.Pattern[bytes], window: int) -> Iterator[Reading]:
-    """The texts of a stream, joined. In a long text, only the two ends can be a part of a secret
-    that continues in another text.
+    """The joined texts of a stream. In a long text, only the two ends can be part of a secret that
+    continues in another text.
     """
     plain, overlap = Reading(data), window // 8
     spans: list[Span] = []
@@ -162,7 +161,7 @@ def _joined_texts(data: bytes, pattern: re.Pattern[bytes], window: int) -> Itera
 
 
 def _tail(spans: list[Span], size: int) -> list[Span]:
-    """The last spans, of at most ``size`` bytes in all; the first of them is cut."""
+    """The last spans, of at most ``size`` bytes in total; the first of them may be cut."""
     kept: list[Span] = []
     for start, stop in reversed(spans):
         kept.append((max(start, stop - size), stop))
@@ -189,8 +188,9 @@ def _within(
 
 
 def unescape(text: bytes) -> bytes:
-    """``text`` without escapes, however often it was escaped: a run of backslashes counts as one,
-    and ``%2525`` as ``%25``. An escaped control character becomes a zero byte, which ends a word.
+    """``text`` without escapes, also if it was escaped several times: a run of backslashes counts
+    as one, and ``%2525`` as ``%25``. An escaped control character becomes a zero byte, which ends a
+    word.
     """
     text = unquote(text)
     if b"&" in text:
@@ -199,12 +199,12 @@ def unescape(text: bytes) -> bytes:
 
 
 def unquote(text: bytes) -> bytes:
-    """``text`` without the escapes of URLs, however often it was escaped."""
+    """``text`` without the escapes of URLs, also if it was escaped several times."""
     return b"".join(_split(_PERCENT, text)) if b"%" in text else text
 
 
 def merged(spans: Iterable[Span]) -> list[Span]:
-    """The spans in order; overlapping and adjacent ones are joined, empty ones left out."""
+    """The spans in order. Overlapping and adjacent spans are joined, empty spans are dropped."""
     joined: list[Span] = []
     for start, stop in sorted(spans):
         if joined and start <= joined[-1][1]:
@@ -215,7 +215,7 @@ def merged(spans: Iterable[Span]) -> list[Span]:
 
 
 def _of_pieces(pieces: Callable[[], Iterable[Piece]], spans: list[Span]) -> Iterator[Span]:
-    """The sources of spans in a text that was made of ``pieces``."""
+    """The sources of spans in a text that consists of ``pieces``."""
     waiting, place = iter(spans), 0
     start, stop = next(waiting)
     for source, size, length in pieces():
@@ -242,7 +242,7 @@ def _cut_out(source: Reading, spans: list[Span], low: int, high: int) -> Reading
 
 
 def _with_joined(reading: Reading, *, is_new: bool) -> Iterator[Reading]:
-    """The reading if it is new, the same without line breaks, and the decoded base64 of both."""
+    """The reading if it is new, the reading without line breaks, and the decoded base64 of both."""
     if is_new:
         yield reading
     runs = _runs(reading.text)
@@ -266,7 +266,7 @@ def _with_joined(reading: Reading, *, is_new: bool) -> Iterator[Reading]:
 
 
 def _runs(text: bytes) -> dict[bytes, None]:
-    """The runs of base64 in a text, each once."""
+    """The distinct runs of base64 in a text."""
     return dict.fromkeys(_WORD.findall(b" " + text.translate(_WORDS)))
 
 
@@ -301,7 +301,7 @@ def _pieces(pattern: re.Pattern[bytes], text: bytes) -> Iterator[Piece]:
 
 
 class _Characters(dict[bytes, bytes]):
-    """The character of each escape, as UTF-8. A text repeats few of them."""
+    """A cache: escape → its character in UTF-8. A text has few different escapes."""
 
     def __missing__(self, escape: bytes) -> bytes:
         character = _character(escape)
@@ -347,8 +347,8 @@ def _between(separator: re.Pattern[bytes], text: bytes) -> Iterator[Piece]:
 
 def _decoded(source: Reading, runs: dict[bytes, None]) -> Reading:
     """The decoded bytes of the base64 ``runs`` of ``source``, from each of their first four
-    characters: text before the base64 may look like base64, so its first group may begin at any of
-    them. Then the same without escapes.
+    characters. Text before the base64 may look like base64, so the first group may begin at any of
+    these. After these bytes, the same bytes without escapes.
     """
     decoded = [_decode(runs, first) for first in range(4)]
     plain = [(first, unescape(text)) for first, text in enumerate(decoded)]
@@ -374,6 +374,8 @@ def _decoded(source: Reading, runs: dict[bytes, None]) -> Reading:
 
 
 def _decode(runs: Iterable[bytes], first: int) -> bytes:
-    """The bytes of runs without their ``first`` characters, each with a line break after it."""
+    """The decoded bytes of runs without their first ``first`` characters, each with a line break
+    after it.
+    """
     ends = _ENDS[-first:] + _ENDS[:-first]
     return a2b_base64(b"".join([run[first:] + ends[len(run) & 3] for run in runs]))

@@ -1,4 +1,4 @@
-"""Makes the text of every file that is written: redacts the cassette, then scans the text."""
+"""Produces the text of every file that is written: redacts the cassette, then scans the text."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ from .scanner import Scanner
 
 
 class Guard:
-    """Makes the text of a file from a cassette: redacts the cassette and scans the text.
-
-    `harness.cassettes.redaction.secrets.guard` makes one with the user's rules and this machine's
-    secrets. By default it knows only the built-in names and the shapes of credentials.
+    """Produces the text of a file from a cassette: redacts the cassette and scans the text.
+    `harness.cassettes.redaction.secrets.guard` creates one with the user's rules and this machine's
+    secrets. By default a guard knows only the built-in names and the shapes of credentials.
     """
 
     def __init__(self, redactor: Redactor | None = None, scanner: Scanner | None = None) -> None:
@@ -25,13 +24,13 @@ class Guard:
         self.scanner: Final = scanner or Scanner(redactor=self.redactor)
 
     def encode(self, cassette: Cassette, name: str) -> bytes:
-        """The text of a cassette, redacted, in UTF-8; raises as `pieces`."""
+        """The redacted text of a cassette in UTF-8; raises the errors of `pieces`."""
         return b"".join(self.pieces(cassette, name))
 
     def pieces(self, cassette: Cassette, name: str) -> Iterator[bytes]:
-        """The text of a cassette, redacted, in UTF-8, piece by piece, so that a long one is never
-        whole in memory. Raises `CassetteError` before the first piece if the text shows a secret or
-        can't be written; ``name`` is the file's name.
+        """The redacted text of a cassette in UTF-8, piece by piece, so that a long text is never in
+        memory as a whole. Raises `CassetteError` before the first piece if the text contains a
+        secret or can't be written; ``name`` is the file's name.
         """
         kept = self.redactor.cassette(cassette)
         text = CassetteText(kept)
@@ -39,7 +38,7 @@ class Guard:
         return text.pieces()
 
     def export(self, cassette: Cassette, name: str) -> str:
-        """The cassette as plain vcrpy YAML, redacted; raises as `encode`."""
+        """The redacted cassette as plain vcrpy YAML; raises the errors of `encode`."""
         kept = self.redactor.cassette(cassette)
         try:
             text = export(kept)

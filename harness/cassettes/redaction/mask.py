@@ -1,6 +1,6 @@
 """Replaces the secrets in text that leaves the process: reports, messages, the output of commands.
 
-A cassette that shows a secret can be refused. A message must be written, so its secrets are
+A cassette that contains a secret can be refused. A message must be written, so its secrets are
 replaced: the values that the redactor replaces in bodies, and everything that the scanner finds, in
 every encoding, also the rest of a secret that was cut.
 """
@@ -18,48 +18,44 @@ from .scanner import Scanner
 
 Value = TypeVar("Value")
 MAX_ROUNDS: Final = 3
-"""A replacement may join the halves of another secret."""
+"""The maximum number of passes. A replacement may join the halves of another secret."""
 MAX_REMEMBERED: Final = 1 << 16
-"""The maximum length of a text whose result is remembered; the output of a command can be much
-longer.
-"""
+"""The maximum length of a text with a cached result; the output of a command can be much longer."""
 _NAMES: Final = sorted(set(map(str.lower, SECRET_KEYS)))
 _CUT: Final = "..."
-"""The text that pytest and `reprlib` put in the place of the middle of a long text."""
+"""The text with which pytest and `reprlib` replace the middle of a long text."""
 _ENDS: Final = {name[start:] for name in _NAMES for start in range(len(name))}
 _QUOTED: Final = re.compile(
     rf"(?i:(?:(['\"])(?:{'|'.join(map(re.escape, _NAMES))})\1"
     rf"|{re.escape(_CUT)}(?:(?:{'|'.join(map(re.escape, sorted(_ENDS)))})['\"]?|['\"]))"
     r"\s*+[:=]\s*+)[bru]?(['\"])((?:\\.|(?!\2\s*+(?:[,}\])\n]|\Z))[^\\\n])*+)"
 )
-"""A member as Python prints it, also one of whose name only an end is left: a quote with text after
+"""A member in Python's notation, also if only the end of its name is left. A quote with text after
 it does not end the value.
 """
 _SEPARATOR: Final = "\n\0\n"
-"""Stands between texts; the scanner reads a secret across it as across a line break."""
+"""The separator of texts. The scanner finds a secret across it, as across a line break."""
 
 
 class Mask:
     """Replaces the secrets that ``scanner`` and a `Redactor` know. JSON text stays JSON text, and a
-    text without a secret stays as it is.
+    text without a secret is unchanged.
     """
 
     def __init__(self, scanner: Scanner | None = None) -> None:
         self._scanner: Final = scanner or Scanner()
         self._redactor: Final = Redactor()
         self.text: Final = _remember(self._text, 1024)
-        self._redacted: Final = _remember(self._redact, 4096)  # results repeat most of their texts
-        self._joined: Final = lru_cache(256)(self._masked)  # those of one case, all of them
+        self._redacted: Final = _remember(self._redact, 4096)  # most texts of results are repeated
+        self._joined: Final = lru_cache(256)(self._masked)  # all texts of one case
 
     def is_clean(self, texts: Iterable[str]) -> bool:
-        """Whether texts, read together, show no secret: cheaper than `texts` where there are many
-        short ones.
-        """
+        """Whether the joined texts contain no secret; faster than `texts` for many short texts."""
         joined = _SEPARATOR.join(dict.fromkeys(texts))
         return self._shown(self._redact(joined)) == joined
 
     def texts(self, texts: Sequence[str]) -> list[str]:
-        """The texts, masked; a secret may begin in one and end in another."""
+        """The masked texts; a secret may begin in one text and end in another."""
         is_long = sum(map(len, texts)) > MAX_REMEMBERED
         return list((self._masked if is_long else self._joined)(tuple(texts)))
 
@@ -70,8 +66,8 @@ class Mask:
         return tuple(masked) if len(masked) == len(texts) else (REDACTED,) * len(texts)
 
     def value(self, write: Callable[[Callable[[str], str]], Value]) -> Value:
-        """A value with masked texts. ``write`` makes the document with a function that it calls for
-        each text. It is called twice, the first time to collect the texts.
+        """A value with masked texts. ``write`` builds the value with a function that it calls for
+        each text. ``write`` is called twice, the first time to collect the texts.
         """
         texts: list[str] = []
 
@@ -91,7 +87,7 @@ class Mask:
 
     def _redact(self, text: str) -> str:
         text = self._redactor.prose(text)
-        if _CUT not in text:  # which takes a tenth of the time of the pattern
+        if _CUT not in text:  # ten times as fast as the pattern
             if not self._redactor.may_name(text.encode("utf-8", "surrogatepass")):
                 return text
             lowered = text.lower()

@@ -1,9 +1,9 @@
 """Finds the values of named members in JSON text, and in JSON inside its strings at any depth.
 
-The text need not be valid: it may be a stream of frames, or cut. A quote after *n* backslashes
-belongs to the depth that is the number of ones at the end of *n* in binary: ``"`` is of depth 0,
-``\\"`` of depth 1, ``\\\\\\"`` of depth 2. A string ends at the next quote of its depth or of a
-lower one. So members are found at every depth, in linear time.
+The text may be invalid: a stream of frames, or a text that was cut. The depth of a quote after *n*
+backslashes is the number of ones at the end of *n* in binary: ``"`` is of depth 0, ``\\"`` of depth
+1, ``\\\\\\"`` of depth 2. A string ends at the next quote of its depth or of a lower one. Thus
+members are found at every depth, in linear time.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from .encodings import Span
 
 MAX_SCHEMAS: Final = 8
-"""The depth to which schemas inside schemas are left as they are."""
+"""The depth to which schemas inside schemas are unchanged."""
 _SCHEMA: Final = frozenset(
     b"$ref additionalProperties allOf anyOf any_of description enum exclusiveMaximum"
     b" exclusiveMinimum format items maxItems maxLength max_items maximum minItems minLength"
@@ -23,7 +23,7 @@ _SCHEMA: Final = frozenset(
     b" type uniqueItems".split()
 )
 _BLANK: Final = rb"(?:\s|(?<=[\r\n])data:|\\++[nrt])*+"
-"""The bytes that may surround a colon, among them the beginning of the next line of an event."""
+"""The bytes that may surround a colon; they include the beginning of the next line of an event."""
 _QUOTE: Final = re.compile(rb'"|\\(?<!\\\\)\\*+(?:"|u0022)')
 _TOKEN: Final = re.compile(_QUOTE.pattern + rb"|[\[\]{}]")
 _COLON: Final = re.compile(_BLANK + rb":")
@@ -31,9 +31,9 @@ _NUMBER: Final = re.compile(rb"-?[0-9][0-9.eE+-]*+")
 
 
 class Found(NamedTuple):
-    """``strings`` and ``numbers``: the values without their quotes, in order. ``open_at``: the
-    beginning of the last member if its value may continue after the text, else the length of the
-    text.
+    """``strings`` and ``numbers``: the spans of the values without their quotes, in order.
+    ``open_at``: the beginning of the last member if its value may continue after the text, else the
+    length of the text.
     """
 
     strings: list[Span]
@@ -45,8 +45,8 @@ class Members:
     """Finds the members with these names, in any letter case, also if they are spelled with
     escapes.
 
-    A value is a string, or all strings in a list or an object; empty strings are left out. In a
-    JSON schema the object under such a name describes the member, so it is not a value.
+    A value is a string, or all strings in a list or an object; empty strings are ignored. In a JSON
+    schema, the object of such a name describes the member, so it is not a value.
     """
 
     def __init__(self, names: Iterable[str]) -> None:
@@ -93,8 +93,8 @@ class _Container(NamedTuple):
 
 
 def _container(text: bytes, start: int, depth: int) -> _Container:
-    """The list or object that begins at ``start``, in which quotes have this depth. It ends with
-    its bracket or with the string around it.
+    """The list or object that begins at ``start``; its quotes have this depth. It ends with its
+    bracket or with the string around it.
     """
     strings: list[Span] = []
     numbers: list[Span] = []
@@ -132,9 +132,10 @@ def _string(text: bytes, quote: re.Match[bytes]) -> tuple[int, int]:
 
 
 def _depth_of(quote: bytes) -> tuple[int, int]:
-    """The depth of a quote, and how many of the backslashes before it are its own.
+    """The depth of a quote, and the number of backslashes before it that belong to it.
 
-    ``\\u0022`` is a quote one level deeper, as often as the number of backslashes can be halved.
+    ``\\u0022`` is a quote. It is one level deeper for each time that the number of backslashes can
+    be halved.
     """
     backslashes, halved = quote.count(b"\\"), 0
     while quote.endswith(b"2") and not backslashes & 1:
@@ -145,7 +146,7 @@ def _depth_of(quote: bytes) -> tuple[int, int]:
 
 
 def _spelled(name: str) -> bytes:
-    """A pattern of a name in lower case in which each character may be an escape of JSON's."""
+    """A pattern for a name in lower case; each character may be a JSON escape."""
     return b"".join(
         rb"(?:%b|\\++u00(?:%02x|%02x))"
         % (re.escape(character).encode(), ord(character), ord(character.upper()))

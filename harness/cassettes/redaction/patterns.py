@@ -1,8 +1,8 @@
-"""The shapes of Google's credentials, and of tokens after `Bearer`.
+"""Defines the shapes of Google's credentials, and of tokens after `Bearer`.
 
 The patterns are strict about length and alphabet, so that a thought signature, which is a long
 base64 text, does not match. Each pattern begins with literal bytes, because `re` finds these fast;
-a look-behind comes after them.
+a look-behind is after them.
 """
 
 from __future__ import annotations
@@ -49,13 +49,15 @@ CUT: Final = {
         (b"bearer ", rb"(?=[A-Za-z._~+/-]*+[0-9])"),
     )
 }
-"""The beginning of a credential in an excerpt, with the end of it after the mark of a gap."""
+"""The beginning of a credential in an excerpt, then the mark of a gap and the end of the
+credential.
+"""
 BEGINNINGS: Final = (*CUT, b"earer+", b"-----BEGIN")
-"""Every match of a pattern here has one of these. A search for each takes less time than the
-pattern.
+"""Every match of a pattern in this module has one of these. A search for each takes less time than
+the pattern.
 """
 LONG: Final = 1 << 16
-"""A longer text is first searched for all words at once."""
+"""The maximum length of a text that is not first searched for all words together."""
 _REST: Final = re.compile(rb"[0-9A-Za-z+/=_.-]*")
 _PRIVATE_REST: Final = re.compile(
     rb"[^-\0]{0,20000}-----END[ +](?:[A-Z]{2,12}[ +])?PRIVATE[ +]KEY-----|[0-9A-Za-z+/=\s\\]*"
@@ -64,7 +66,7 @@ _PRIVATE_REST: Final = re.compile(
 
 @lru_cache(16)
 def finder(patterns: tuple[bytes, ...], *, any_case: bool = False) -> Any:
-    """A pattern that finds any of these. RE2 looks for all alternatives in one pass."""
+    """A pattern that finds any of these. RE2 searches for all alternatives in one pass."""
     import re2  # start-up time: most texts are short
 
     options = re2.Options()
@@ -74,8 +76,8 @@ def finder(patterns: tuple[bytes, ...], *, any_case: bool = False) -> Any:
 
 
 def find_shapes(data: bytes) -> Iterator[tuple[int, int, str]]:
-    """Start, end and name of each credential in ``data``. A pattern matches only its beginning:
-    `rest` is the end of it.
+    """Start, end and name of each credential in ``data``. A pattern matches only the beginning of a
+    credential; `rest` returns its end.
     """
     for name, pattern in SHAPES.items():
         for match in pattern.finditer(data):
@@ -83,7 +85,9 @@ def find_shapes(data: bytes) -> Iterator[tuple[int, int, str]]:
 
 
 def rest(data: bytes, start: int, stop: int) -> int:
-    """The end of the credential that begins with these bytes: all that its alphabet allows."""
+    """The end of the credential that begins with these bytes: it has all following bytes of its
+    alphabet.
+    """
     pattern = _PRIVATE_REST if data.startswith(b"-----BEGIN", start) else _REST
     match = pattern.match(data, stop)
     return match.end() if match else stop

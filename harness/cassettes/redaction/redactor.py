@@ -1,10 +1,10 @@
-"""Redacts exchanges: replaces the values at places that hold credentials.
+"""Redacts exchanges: replaces the values at places for credentials.
 
 Headers are kept by an allow-list, so an unknown name can't leak. In URLs, forms and JSON, the
-values of names that hold credentials are replaced, and those that the user's rules match. A body is
-not parsed and serialized again. The bytes of a value are replaced; every other byte and the ends of
-the reads stay. A live request is redacted in the same way before its recording is looked up, so
-that redaction does not make two equal requests differ.
+values of credential names are replaced, and those that the user's rules match. A body is not parsed
+and serialized again. The bytes of a value are replaced; all other bytes and the ends of the reads
+stay. A live request is redacted in the same way before its recording is looked up, so that two
+equal requests stay equal.
 """
 
 from __future__ import annotations
@@ -59,42 +59,42 @@ KEPT_HEADERS: Final = frozenset(
     ]
 )
 URL_HEADERS: Final = frozenset({"location", "x-goog-upload-control-url", "x-goog-upload-url"})
-"""The kept headers whose value is a URL that the client requests next."""
+"""The kept headers with a URL that the client requests next."""
 SECRET_KEYS: Final = (
     "access_token", "accessToken", "refresh_token", "refreshToken", "id_token", "idToken",
     "client_secret", "clientSecret", "private_key", "privateKey", "api_key", "apiKey",
     "x-goog-api-key", "authorization", "webhook_config", "webhookConfig",
 )  # fmt: skip
-"""The names of JSON members and form fields that hold credentials, in any case."""
+"""The names of JSON members and form fields with credentials, in any letter case."""
 SECRET_PARAMETERS: Final = frozenset({
     *map(str.lower, SECRET_KEYS), "key", "token", "assertion", "code", "password",
     "upload_id", "x-goog-signature", "x-goog-credential",
     "x-amz-signature", "x-amz-credential", "x-amz-security-token",
 })  # fmt: skip
-"""The names of query parameters and form fields that hold credentials, in lower case."""
+"""The names of query parameters and form fields with credentials, in lower case."""
 SECRET_BESIDE: Final = {
     "mcp_server": ("headers",),
     "allowlist": ("transform",),
     'environment"': ("env",),
 }
-"""A word in a body → the names of members that hold credentials in a body with this word: the
-headers for a server of remote tools, those that an environment adds to requests, and its variables
+"""A word in a body → the names of members with credentials in such a body: the headers for a server
+of remote tools, those that an environment adds to requests, and its variables
 (https://ai.google.dev/api/interactions-api).
 """
 REDACTED: Final = "REDACTED"
 MAX_SEARCHED: Final = 8 << 20
-"""The size in bytes of a body whose search is remembered."""
+"""The maximum size in bytes of a body with a cached search."""
 
 Reads = tuple[tuple[float | None, bytes], ...]
 Span = tuple[int, int, bytes]
-"""Start and end of the bytes that are replaced, and the replacement."""
+"""The start and the end of the replaced bytes, and the replacement."""
 
 _RULE_KEY: Final = re.compile(r"[A-Za-z_$][\w.$-]*", re.ASCII)
 _RULE_PATTERN: Final = "re:"
 _RULE_KEPT: Final = "keep:"
 _STRING: Final = re.compile(
     rb'"((?:[^"\\]++|\\.)*+)(?:"|\\?\Z)', re.DOTALL
-)  # a body may be cut in a text
+)  # a body may be cut inside a text
 _WHOLE: Final = re.compile(rb"\A(.+)", re.DOTALL)
 _ESCAPE: Final = re.compile(r'\\u([0-9a-fA-F]{4})|\\(["\\/bfnrt])')
 _ESCAPED: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
@@ -105,31 +105,31 @@ _SIGN_IN: Final = re.compile(
     r"(https?://[^\s?#\"'<>]{0,200}?(?:auth|log-?in|sign-?in)[^\s?#\"'<>]{0,200}[?#])[^\s\"'<>]+",
     re.IGNORECASE,
 )
-"""An address at which a user signs in, such as the Antigravity CLI prints on stderr. All that
-follows the path may be used once to sign in.
+"""A URL at which a user signs in, such as the Antigravity CLI prints on stderr. The part after the
+path may be a credential.
 """
 _ESCAPED_EQUALS: Final = re.compile(rb"(?:%(?:25)*+|u00)3[dD]")
 _ESCAPED_LETTER: Final = re.compile(rb"\\u00(?:2d|3[0-9]|[46][1-9a-f]|[57][0-9a]|5f)")
 _KELVIN: Final = "\u212a".encode()
 """The Kelvin sign: k is its lower case."""
 _OVERLAP: Final = 4096
-"""The maximum length of a name, as it is spelled, in a body that is read in windows."""
+"""The maximum length of a name, with its escapes, in a body that is read in windows."""
 _JSON: Final = re.compile(
     rb'[\s\xef\xbb\xbf]*[\[{"]|[\s\xef\xbb\xbf]*(?::|data:|event:|id:|retry:)'
 )
 
 _PYTHON: Final = re.compile(rb"[\[({\s]*+'")
-"""The beginning of a list or a dictionary as Python prints it."""
+"""The beginning of a list or a dictionary in Python's notation."""
 
 
 class Redactor:
     """Redacts exchanges by the built-in names and the user's ``rules``.
 
     A rule is a name, ``re:`` and a regular expression, or ``keep:`` and the name of a header to
-    keep. A name (``customer_id``) replaces the
-    value of that JSON member, form field or query parameter, in any case; a number becomes 0. A
-    regular expression replaces its matches in JSON strings, plain bodies, paths, parameters, kept
-    headers, reason phrases, and the texts of the origin. Raises `CassetteError` for another rule.
+    keep. A name (``customer_id``) replaces the value of that JSON member, form field or query
+    parameter, in any letter case; a number becomes 0. A regular expression replaces its matches in
+    JSON strings, plain bodies, paths, parameters, kept headers, reason phrases, and the texts of
+    the origin. Raises `CassetteError` for another rule.
 
     ``before_record`` gets each exchange before it is redacted and returns the one to keep, or None
     to drop it. It is called for each recorded exchange, but not for the look-up of a request.
@@ -187,7 +187,7 @@ class Redactor:
         )
 
     def origin(self, origin: Origin) -> Origin:
-        """The origin, redacted: its texts may come from headers and URLs."""
+        """The redacted origin; its texts may be from headers and URLs."""
         return msgspec.structs.replace(
             origin,
             client=origin.client and self.prose(origin.client),
@@ -198,7 +198,7 @@ class Redactor:
         )
 
     def exchange(self, exchange: Exchange) -> Exchange | None:
-        """The exchange, redacted; None if ``before_record`` drops it."""
+        """The redacted exchange; None if ``before_record`` drops it."""
         if self._before_record is not None:
             kept = self._before_record(exchange)
             if kept is None:
@@ -215,14 +215,14 @@ class Redactor:
         return replace(redacted, headers=headers)
 
     def request(self, request: Request) -> Request:
-        """The request, redacted: as it is kept and as it is looked up."""
+        """The redacted request, which is stored and looked up."""
         body = self.body(request.body)
         headers = self._headers(request.headers, len(request.body), len(body))
         return replace(request, url=self.url(request.url), headers=headers, body=body)
 
     def url(self, url: str) -> str:
-        """A URL without credentials in authority, query and fragment; the rest of it stays as it
-        was spelled.
+        """A URL without credentials in authority, query and fragment. The spelling of the rest
+        stays.
         """
         try:
             parts = urlsplit(url)
@@ -238,7 +238,7 @@ class Redactor:
         return url if cleaned == parts else urlunsplit(cleaned)
 
     def body(self, body: bytes) -> bytes:
-        """A body, redacted; a compressed body stays as it is."""
+        """The redacted body; a compressed body is unchanged."""
         return b"".join(data for _, data in self.reads(((None, body),))) if body else body
 
     def reads(self, reads: Reads) -> Reads:
@@ -284,13 +284,13 @@ class Redactor:
                 yield from (span for span in container.numbers if text[slice(*span)] != b"0")
 
     def may_name(self, body: bytes) -> bool:
-        """Whether a body may have one of the names, also with escapes. For a short body the answer
-        is yes without a search.
+        """Whether a body may have one of the names, also with escapes. True for a short body,
+        without a search.
         """
         if len(body) <= LONG:
             return True
         searched, is_named = self._searched
-        if body != searched:  # a body is asked about several times, and a comparison is much faster
+        if body != searched:  # a body is searched several times, and a comparison is much faster
             is_named = bool(finder(self._anything, any_case=True).search(body))
             self._searched = body if len(body) <= MAX_SEARCHED else b"", is_named
         return is_named
@@ -316,8 +316,8 @@ class Redactor:
         return _outer(spans)
 
     def _matches(self, body: bytes) -> Iterator[Span]:
-        """The matches of the user's patterns: in JSON inside its strings, so that it stays JSON;
-        else anywhere.
+        """The matches of the user's patterns. In JSON they are inside strings, so that it stays
+        JSON; in other bodies anywhere.
         """
         try:
             body.decode()
@@ -368,8 +368,8 @@ class Redactor:
         return f"{name}{equals}{self.text(value)}"
 
     def prose(self, text: str) -> str:
-        """A text that may quote a body, such as the stderr of a program. An address to sign in at
-        loses its query.
+        """A text that may quote a body, such as the stderr of a program, redacted. The query of a
+        sign-in URL is replaced.
         """
         if "://" in text:
             text = _SIGN_IN.sub(rf"\1{REDACTED}", text)
@@ -396,13 +396,13 @@ def _compiled(rule: str) -> re.Pattern[str]:
         return re.compile(rule.removeprefix(_RULE_PATTERN))
     except re.error as error:
         raise CassetteError(
-            f"the redaction rule {rule!r} is no regular expression: {error}"
+            f"the redaction rule {rule!r} is not a regular expression: {error}"
         ) from None
 
 
 def _assignments(names: Iterable[str], parameters: Iterable[str]) -> re.Pattern[bytes]:
-    """A pattern for parameters of URLs and forms inside a text, also with escaped separators. It is
-    for lower-case text; its last group is the value.
+    """A pattern for parameters of URLs and forms inside a lower-case text, also with escaped
+    separators. Its last group is the value.
     """
     return re.compile(
         rb"(?:(?:[?&]|%%(?:25)*+(?:26|3f)|\\(?<!\\\\)\\*+u00(?:26|3f))(?:amp;)?(?:%b)|\"(?:%b))"
@@ -413,8 +413,8 @@ def _assignments(names: Iterable[str], parameters: Iterable[str]) -> re.Pattern[
 
 
 def _printed(names: Iterable[str], quote: bytes, end: bytes) -> re.Pattern[bytes]:
-    """A pattern for members as Python prints them. It is for lower-case text; its last group is the
-    value. ``quote``: a double quote around it. ``end``: the characters that stand in the value only
+    """A pattern for members in Python's notation, in lower-case text. Its last group is the value.
+    ``quote``: a double quote around the value. ``end``: the characters that are in the value only
     after a backslash.
     """
     return re.compile(
@@ -425,8 +425,8 @@ def _printed(names: Iterable[str], quote: bytes, end: bytes) -> re.Pattern[bytes
 
 
 def _parts(names: Iterable[str]) -> re.Pattern[bytes]:
-    """A pattern for the named parts of a multipart body. It is for lower-case text; its last group
-    is the value.
+    """A pattern for the named parts of a multipart body, in lower-case text. Its last group is the
+    value.
     """
     return re.compile(
         rb"[; ]name=\"?(?:%b)(?=[\s\";])[^\n]*+\n(?:[^\r\n]++\r?\n){0,10}+\r?\n"
@@ -435,8 +435,8 @@ def _parts(names: Iterable[str]) -> re.Pattern[bytes]:
 
 
 def _streamed(names: Iterable[str]) -> re.Pattern[bytes]:
-    """A pattern for pieces of streamed arguments with a name in their path. It is for lower-case
-    text; its last group is the value.
+    """A pattern for pieces of streamed arguments with a name in their path, in lower-case text. Its
+    last group is the value.
     """
     return re.compile(
         rb"\"json_?path\"\s*+:\s*+\"\$[^\"\\]*?[.'](?:%b)(?=[.'\[\"])[^\"\\]*+\"\s*+,\s*+"
@@ -470,7 +470,7 @@ def _unescape(match: re.Match[str]) -> str:
 
 
 def _places(text: str, *, escaped: bool) -> Sequence[int]:
-    """The byte offset of each character of a text, with escapes read, and of its end."""
+    """The byte offset of each character of a text, and of its end. An escape is one character."""
     if text.isascii() and not escaped:
         return range(len(text) + 1)
     pattern = _ESCAPE.pattern + "|." if escaped else "."
@@ -486,8 +486,8 @@ def _replaced(reads: Reads, body: bytes, spans: Sequence[Span]) -> tuple[Reads, 
 
 
 def _recut(reads: Reads, body: bytes, spans: Sequence[Span]) -> Reads:
-    """The reads with the spans replaced, which are in order. A read that ended inside a span ends
-    after its replacement.
+    """The reads with the spans replaced; the spans must be in order. A read that ended inside a
+    span ends after its replacement.
     """
     pieces: list[bytes] = []
     done = 0
@@ -512,10 +512,10 @@ _BUILT_IN: Final = Redactor()
 
 
 def redact_request(request: Request) -> Request:
-    """The request, redacted by the built-in names."""
+    """The request, redacted with the built-in names."""
     return _BUILT_IN.request(request)
 
 
 def redact_url(url: str) -> str:
-    """The URL, redacted by the built-in names."""
+    """The URL, redacted with the built-in names."""
     return _BUILT_IN.url(url)

@@ -1,9 +1,9 @@
 """Scans the bytes of a file for secrets, before it is written or later.
 
 Known secrets and the shapes of Google's credentials are searched for in every reading of the text
-(`encodings`), and in each part of each exchange that the text holds, joined from its reads and
-unpacked. Content that can't be unpacked is a finding too. A finding has the place and the kind of
-the secret, never the secret itself.
+(`encodings`), and in each part of each exchange of the text, joined from its reads and
+decompressed. Content that can't be decompressed is also a finding. A finding has the place and the
+kind of the secret, never the secret itself.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from .patterns import (
 from .redactor import REDACTED, Redactor
 
 MIN_LENGTH: Final = 8
-"""The minimum length of a known secret; a shorter one would be found everywhere."""
+"""The minimum length of a known secret; a shorter secret would be found everywhere."""
 
 SECRET_HEADERS: Final = frozenset(
     {
@@ -56,7 +56,7 @@ _UNREDACTED: Final = "a value that must be redacted"
 
 
 class SecretFound(CassetteError):
-    """A text that shows a secret or has content that can't be searched; it is not written."""
+    """A text contains a secret or content that can't be searched, so it is not written."""
 
 
 class Finding(NamedTuple):
@@ -72,10 +72,10 @@ class Finding(NamedTuple):
 
 
 class Scanner:
-    """Searches for known ``secrets`` (the name of each → its value) and for shapes.
+    """Searches for known ``secrets`` (name → value) and for shapes of credentials.
 
-    If a value has several lines, as a private key has, each line is searched for. ``redactor`` is
-    the redactor of the files: the scanner also finds values that it would redact.
+    If a value has several lines, like a private key, each line is searched for. ``redactor`` is the
+    redactor of the files: the scanner also finds values that the redactor would replace.
     """
 
     def __init__(
@@ -89,9 +89,9 @@ class Scanner:
         self._anything = tuple(map(re.escape, (*BEGINNINGS, *sorted(ends))))
 
     def refuse(self, text: str, name: str, cassette: Cassette | None = None) -> str:
-        """Returns ``text``; raises `SecretFound` with the places if it shows a secret.
+        """Returns ``text``; raises `SecretFound` with the places if the text contains a secret.
 
-        ``name`` is the file's name, which is searched too. ``cassette`` is the content of the text
+        ``name`` is the file's name, which is also searched. ``cassette`` is the content of the text
         if its format is not ours.
         """
         data = text.encode("utf-8", "surrogatepass")
@@ -104,12 +104,12 @@ class Scanner:
         return text
 
     def refuse_written(self, text: CassetteText, name: str, cassette: Cassette) -> None:
-        """`refuse` for the text that our writer makes of ``cassette``: its bodies are searched only
-        in the exchanges.
+        """`refuse` for the text that our writer produces from ``cassette``. Its bodies are searched
+        only in the exchanges.
         """
         findings = self.scan(text.outside, name)
         inside = self.scan_cassette(cassette, redacted=True)
-        if findings or inside:  # with the lines in the whole text
+        if findings or inside:  # find the lines in the whole text
             findings = self.scan(b"".join(text.pieces()), name) or findings
         _refuse([*findings, *inside], name)
 
@@ -123,8 +123,8 @@ class Scanner:
     def scan_cassette(self, cassette: Cassette, *, redacted: bool = False) -> list[Finding]:
         """The secrets in the exchanges, each once in each part.
 
-        Values that should have been redacted are findings too. In a ``redacted`` cassette only
-        packed bodies are searched, because a redactor does not change them.
+        Values that should have been redacted are also findings. In a ``redacted`` cassette only
+        compressed bodies are searched for them, because a redactor does not change these bodies.
         """
         findings: list[Finding] = []
         if not redacted and self._redactor.origin(cassette.origin) != cassette.origin:
@@ -132,7 +132,7 @@ class Scanner:
         for number, exchange in enumerate(cassette.exchanges, 1):
             for part, reads, coding in _parts(exchange):
                 place = f"exchange {number}, {part}"
-                if any(self._search(_bytes(part))):  # a secret as the name of a header
+                if any(self._search(_bytes(part))):  # the name of a header contains a secret
                     place = place.rpartition(" ")[0]
                 findings += self._scan_part(reads, coding, place, redacted=redacted)
             if not redacted:
@@ -162,7 +162,7 @@ class Scanner:
         return [Finding(where, kind) for kind, where in places.items()]
 
     def _unredacted(self, exchange: Exchange, place: str) -> Iterator[Finding]:
-        """The parts of the URL and the headers that hold credentials and were not redacted."""
+        """The parts of the URL and the headers that contain credentials without redaction."""
         request = exchange.request
         if request is not None and self._redactor.url(request.url) != request.url:
             yield Finding(f"{place}, URL", "a parameter that must be redacted")
@@ -173,8 +173,8 @@ class Scanner:
                     yield Finding(f"{place}, {kind} header {name}", _UNREDACTED)
 
     def spans(self, data: bytes) -> list[Span]:
-        """The spans of ``data`` that show secrets, in order: all parts of a divided secret, and the
-        rest of a cut secret.
+        """The spans of secrets in ``data``, in order: all parts of a divided secret, and the rest
+        of a cut secret.
         """
         spans: list[Span] = []
         for number, reading in enumerate(readings(data)):
@@ -185,10 +185,10 @@ class Scanner:
                     hits.append((start, stop))
                 elif not reading.joined:
                     hits.append((start, rest(reading.text, start, stop)))
-                else:  # the next word may belong to something else
+                else:  # the next word may be unrelated
                     parts = reading.places([(start, stop)])
                     spans += [(at, rest(data, at, end)) for at, end in parts]
-            if number < 2 and may_show:  # the text with and without escapes
+            if number < 2 and may_show:  # only the text with and without escapes
                 for beginning, pattern in CUT.items():
                     if beginning in reading.text:
                         hits += [match.span() for match in pattern.finditer(reading.text)]
@@ -201,10 +201,10 @@ class Scanner:
         return merged(spans)
 
     def _search(self, data: bytes, *, is_part: bool = False) -> Iterator[tuple[int, str]]:
-        """The offset and the name of each secret; in each reading only its first occurrence.
+        """The offset and the name of each secret; only the first occurrence in each reading.
 
         In a part of an exchange, a member that must be redacted is a secret even at places that the
-        redactor does not search: in base64, and in escapes that no JSON writer makes.
+        redactor does not search: in base64, and in escapes that no JSON writer produces.
         """
         for reading in readings(data, self._window):
             seen: set[str] = set()
@@ -219,8 +219,8 @@ class Scanner:
                     yield places[0][0], name
 
     def _may_show(self, text: bytes) -> bool:
-        """Whether a text may show a secret or a part of one. For a short text the answer is yes
-        without a search.
+        """Whether a text may contain a secret or a part of one. True for a short text, without a
+        search.
         """
         return len(text) <= LONG or bool(finder(self._anything).search(text))
 
@@ -259,14 +259,14 @@ def _cut(form: bytes, text: bytes) -> Iterator[Span]:
 
 
 def _rests(form: bytes, text: bytes) -> Iterator[Span]:
-    """The ends of a secret whose beginning was redacted as the value of a name."""
+    """The ends of a secret with a beginning that was redacted as the value of a name."""
     for start, stop in _ends(form, text):
         if text.endswith(REDACTED.encode(), 0, start):
             yield start, stop
 
 
 def _ends(form: bytes, text: bytes) -> Iterator[Span]:
-    """The places of the end of a secret, each with as much of the secret as stands there."""
+    """The spans of ends of a secret, each as long as possible."""
     start = text.find(form[-MIN_LENGTH:])
     while start >= 0:
         stop = start + MIN_LENGTH
@@ -288,8 +288,8 @@ _GAP_BEFORE: Final = re.compile(rb"(?:\xe2\x80\xa6|\.\.\.) ?\Z|\0\n?\Z|\A\Z")
 
 
 def _forms(secrets: Mapping[str, str]) -> Iterator[tuple[bytes, str]]:
-    """The bytes to search for, with the name of the secret: each value as it is, and without
-    escapes, because the readings have no escapes. A blank may be a ``+`` in a URL.
+    """The bytes to search for, with the name of the secret: each value unchanged, and each value
+    without escapes, because the readings have no escapes. A blank may be a ``+`` in a URL.
     """
     for name, secret in secrets.items():
         for line in map(str.strip, secret.splitlines()):
@@ -302,7 +302,7 @@ def _forms(secrets: Mapping[str, str]) -> Iterator[tuple[bytes, str]]:
 
 
 def _parts(exchange: Exchange) -> Iterator[tuple[str, Sequence[bytes], str | None]]:
-    """The parts of an exchange: the name of each, its bytes by reads, and their content coding."""
+    """The parts of an exchange: the name, the bytes of each read, and the content coding."""
     request = exchange.request
     if request is not None:
         yield "method", [_bytes(request.method)], None
@@ -326,10 +326,10 @@ def _bytes(text: str) -> bytes:
 
 
 def _unpacked(body: bytes, coding: str | None) -> bytes | None:
-    """A body without its content coding, for a cut body as much as can be decoded; the same object
-    if it has no coding, None if it can't be decoded.
+    """A body without its content coding. For a cut body, the part that can be decoded; for a body
+    without a coding, the same object; None if the body can't be decoded.
 
-    Some recorders keep the header and store the decoded body, so text is returned as it is.
+    Some recorders keep the header and store the decoded body, so text is returned unchanged.
     """
     coding = (coding or "").strip().lower() or ("gzip" if body[:2] == b"\x1f\x8b" else "identity")
     if coding == "identity" or not body:

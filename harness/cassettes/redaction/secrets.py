@@ -1,7 +1,7 @@
 """Collects this machine's secrets and this project's redaction rules.
 
-They are read each time a file is written or scanned, because an environment changes. They are not
-kept, printed or sent anywhere.
+They are read each time when a file is written or scanned, because an environment changes. They are
+not stored, printed or sent anywhere.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .redactor import Redactor
 from .scanner import Scanner
 
 WORDS: Final = ("KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL")
-"""An environment variable with one of these in its name holds a secret."""
+"""An environment variable with one of these words in its name contains a secret."""
 _WORD: Final = re.compile("|".join(WORDS), re.IGNORECASE)
 MEMBERS: Final = frozenset(
     {"private_key", "refresh_token", "client_secret", "access_token", "id_token"}
@@ -34,9 +34,9 @@ https://cloud.google.com/docs/authentication/application-default-credentials.
 
 
 def guard(folder: Path | None = None, *, environ: Mapping[str, str] = os.environ) -> Guard:
-    """A `Guard` with the rules of the project that ``folder`` (default: the working folder) is in,
-    and with this machine's secrets. Raises `CassetteError` for faulty rules and for credentials
-    that can't be read.
+    """A `Guard` with this machine's secrets and the rules of the project that contains ``folder``
+    (default: the working folder). Raises `CassetteError` for faulty rules and for credentials that
+    can't be read.
     """
     redactor = Redactor(read_rules(folder or Path.cwd()))
     return Guard(redactor, Scanner(known_secrets(environ=environ), redactor))
@@ -44,7 +44,7 @@ def guard(folder: Path | None = None, *, environ: Mapping[str, str] = os.environ
 
 def mask(environ: Mapping[str, str] = os.environ) -> Mask:
     """A `Mask` with this machine's secrets, for text that leaves the process. Credentials that
-    can't be read are ignored, because no message can show them.
+    can't be read are ignored, because no message can contain them.
     """
     try:
         secrets = known_secrets(environ=environ)
@@ -61,8 +61,8 @@ def _mask(secrets: tuple[tuple[str, str], ...]) -> Mask:
 def known_secrets(
     arguments: Iterable[str] = (), environ: Mapping[str, str] = os.environ
 ) -> dict[str, str]:
-    """The secrets of this machine: name of each, as findings show it → value. ``arguments`` are
-    more secrets, such as keys from a command line.
+    """The secrets of this machine: name for findings → value. ``arguments`` are further secrets,
+    such as keys from a command line.
     """
     secrets = dict(_variables(environ))
     for number, value in enumerate(arguments, 1):
@@ -78,7 +78,7 @@ def known_secrets(
 
 def read_rules(folder: Path) -> list[str]:
     """The rules in ``redact`` of ``[tool.harness]``, from the nearest pyproject.toml at or above
-    ``folder``; none where there is no such file.
+    ``folder``; empty if there is no such file.
     """
     path = next(
         (
@@ -149,7 +149,7 @@ def _read_credentials(path: Path) -> Any:
 
 
 def _members(value: Any) -> Iterator[tuple[str, str]]:
-    """The secret members, also of nested credentials."""
+    """The secret members of credentials, which may be nested."""
     for key, inner in value.items() if isinstance(value, dict) else ():
         if key in MEMBERS and isinstance(inner, str):
             yield key, inner

@@ -1,11 +1,12 @@
 """Reads YAML strictly: plain data only, with limits on size and depth.
 
-libyaml parses; this module builds the data from its events, one at a time. So nesting, size,
-aliases, tags and duplicate keys are checked when they occur, with their line. (libyaml's composer
-recurses in C and crashes the process near 25,000 levels.) A text that would keep the parser busy
-for too long is refused before it starts. Plain scalars follow the YAML 1.2 core schema: ``no`` and
-``2026-11-21`` are strings. Our own files may not use aliases or tags. Recordings of other projects
-(``foreign``) may: aliases share one object, ``!!binary`` gives bytes, other tags are ignored.
+libyaml parses, and this module builds the data from its events, one at a time. So nesting, size,
+aliases, tags and duplicate keys are checked where they occur, and an error has their line.
+(libyaml's composer recurses in C and crashes the process near 25,000 levels.) A text for which the
+parser would need too long is refused before it starts. Plain scalars follow the YAML 1.2 core
+schema: ``no`` and ``2026-11-21`` are strings. Our own files may not use aliases or tags. Recordings
+of other projects (``foreign``) may: aliases share one object, ``!!binary`` becomes bytes, other
+tags are ignored.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ MAX_BYTES: Final = 256 * 1024 * 1024
 """The size limit of a file, and of a recording with its aliases and base64 expanded."""
 MAX_DEPTH: Final = 100
 MAX_VALUES: Final = 1_000_000
-"""The maximum number of values. A small text can become huge data: a value of two characters takes
-over 100 bytes of memory.
+"""The maximum number of values. A small text can become huge data: a value of two characters needs
+more than 100 bytes of memory.
 """
 MAX_TAG_LINES: Final = 100
 
@@ -36,7 +37,7 @@ _BINARY_TAGS: Final = frozenset({"tag:yaml.org,2002:binary", "!binary"})
 
 
 class YamlError(ValueError):
-    """A YAML text that is refused; ``reason`` is the fault, ``line`` its line from 1."""
+    """A YAML text is refused. ``reason`` is the fault, ``line`` its line, from 1."""
 
     def __init__(self, message: str, line: int) -> None:
         super().__init__(f"line {line}: {message}")
@@ -57,7 +58,7 @@ def parse(text: str | bytes, *, foreign: bool = False, max_bytes: int = MAX_BYTE
 
 
 def _parse_short(text: bytes) -> Any:
-    """The result of `parse`, from a parser that does not see the literal blocks; None for a text
+    """The result of `parse`, from a parser that does not read the literal blocks; None for a text
     without such blocks and for a faulty text.
     """
     try:
@@ -68,8 +69,8 @@ def _parse_short(text: bytes) -> Any:
 
 
 def parse_usual(text: str | bytes) -> tuple[dict[str, Any], dict[str, bytes]] | None:
-    """The data of a text in the form of our writer, with a placeholder for each literal block, and
-    the blocks in UTF-8, by placeholder. None for a text in another form, and for a faulty one.
+    """The data of a text in the form of our writer, with a placeholder for each literal block; and
+    placeholder → block in UTF-8. None for a text in another form, and for a faulty text.
     """
     try:
         lifted = lift(_bounded(text, MAX_BYTES))
@@ -106,8 +107,8 @@ def _bounded(text: str | bytes, max_bytes: int) -> bytes:
 
 
 class _Frame:
-    """A collection that is being built, with a mapping's pending key. ``path`` is None if nobody
-    needs the lines of its content.
+    """A collection that is being built, with the pending key of a mapping. ``path`` is None if the
+    lines of its content are not needed.
     """
 
     __slots__ = ("data", "key", "path")
@@ -122,7 +123,7 @@ _NO_KEY: Final = object()
 
 
 class _Builder:
-    """Builds the data of one document; ``stack`` has the collections that are open."""
+    """Builds the data of one document; ``stack`` has the open collections."""
 
     def __init__(self, text: bytes, foreign: bool, depth: int = -1) -> None:
         self.text = text
@@ -189,8 +190,8 @@ class _Builder:
         self.stack.append(_Frame(data, self._add(data, event, event.anchor)))
 
     def _add(self, value: Any, event: yaml.Event, anchor: str | None = None) -> Path | None:
-        """Add a value to the innermost open collection. Returns its path, or None if nobody needs
-        the lines of its content.
+        """Add a value to the innermost open collection. Returns its path, or None if the lines of
+        its content are not needed.
         """
         self.values += 1
         if self.values > MAX_VALUES:
@@ -214,7 +215,7 @@ class _Builder:
             top.key = key = self._as_key(value, data, event)
             if path is not None:
                 self.lines[(*path, key)] = _line(event)
-            return None  # a key holds nothing
+            return None  # a key has no content
         else:
             data[key] = value
             path = None if path is None else (*path, key)

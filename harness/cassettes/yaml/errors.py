@@ -1,7 +1,7 @@
 """Explains an error of libyaml in a user's terms: the line, the fault, and how to correct it.
-libyaml only names the rule that failed (``did not find expected key``). The table has other words
-for its problems. A problem may have a context, such as a quote that was opened; then the line is
-that of the opening.
+libyaml only names the rule that failed (``did not find expected key``). The table has our words for
+the problems of libyaml. If a problem has a context, such as a quote that was opened, the line is
+the line of the context.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _PROBLEMS: Final = {
         "a value is missing; write one, close the bracket, or remove a comma"
     ),
     "did not find expected <document start>": (
-        "this line belongs to nothing above it; a file has one mapping or list"
+        "this line does not belong to the value above it; a file has one mapping or list"
     ),
     "did not find expected '-' indicator": (
         "this line is at the level of a list; begin it with `- `, or indent it further"
@@ -67,7 +67,7 @@ _PROBLEMS: Final = {
 
 
 def explain(error: yaml.YAMLError, text: bytes) -> tuple[int, str]:
-    """The line, from 1, and the fault there. For an unknown problem, libyaml's words are kept."""
+    """The line, from 1, and the fault. An unknown problem keeps libyaml's words."""
     if isinstance(error, yaml.reader.ReaderError):
         return text.count(b"\n", 0, error.position) + 1, _unreadable(error)
     if not isinstance(error, yaml.MarkedYAMLError):

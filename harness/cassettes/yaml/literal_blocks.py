@@ -1,11 +1,10 @@
-"""Lifts literal blocks out of a YAML text, so that a parser reads only the rest.
+"""Removes the literal blocks from a YAML text, so that a parser reads only the rest.
 
-A cassette is mostly literal blocks, and a parser looks at each of their characters. `lift` takes
-out the blocks that look as our writer writes them (``key: |2-``, then lines indented by two more)
-and puts a placeholder in the place of each. It lifts nothing from a text with a character that YAML
-would change or refuse, nor from a text with a block that could be read in another way: then the
-parser reads the whole text. It works on the bytes of the file, because any other form is a copy of
-a long text.
+A cassette is mostly literal blocks, and a parser reads each of their characters. `lift` replaces
+each block in the form of our writer (``key: |2-``, then lines indented by two more) with a
+placeholder. It removes nothing from a text with a character that YAML would change or refuse, or
+with a block that could be read in another way; then the parser reads the whole text. It uses the
+bytes of the file, because any other form is a copy of a long text.
 
 Source: https://yaml.org/spec/1.2.2/#81-block-scalar-styles.
 """
@@ -21,14 +20,14 @@ _PLACEHOLDER: Final = "lifted-block-"
 _HEADER: Final = re.compile(rb"\n( +)[a-z0-9]+: (\|(2[+-])?\n)")
 _ASCII: Final = bytes(range(0x20, 0x7F)) + b"\t\n"
 _BATCH: Final = 4096
-"""The number of lines of a block that are in memory at the same time: a line takes much more than
-its bytes. The block of fewer lines is not copied again.
+"""The number of lines of a block that are in memory at the same time; a line needs much more memory
+than its bytes. A block of fewer lines is not copied again.
 """
 _CHANGED: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
 
 class Lifted(NamedTuple):
-    """``text`` is the rest for a parser; it has a placeholder for each of the ``blocks``, which are
+    """``text`` is the rest for a parser; it has a placeholder for each of the ``blocks``. All are
     in UTF-8.
     """
 
@@ -36,8 +35,8 @@ class Lifted(NamedTuple):
     blocks: dict[str, bytes]
 
     def put_back(self, data: Any) -> Any:
-        """The parsed ``data`` with each block in place of its placeholder; None unless every
-        placeholder is there once, as a whole value.
+        """The parsed ``data`` with each block in place of its placeholder; None unless ``data`` has
+        every placeholder once, as a whole value.
         """
         words = self.blocks.copy()
         whole = _put_back(data, words)
@@ -81,8 +80,8 @@ def _is_verbatim(text: bytes) -> bool:
 
 
 def _read_block(lines: BytesIO, indent: bytes) -> tuple[bytes, bytes]:
-    """The lines of a block without their indent, and the line after them; that line is empty where
-    the text ends.
+    """The lines of a block without their indent, and the line after them, which is empty at the end
+    of the text.
     """
     inner, above = slice(len(indent), None), indent[:-1] + b"!"
     joined: list[bytes] = []
@@ -90,7 +89,9 @@ def _read_block(lines: BytesIO, indent: bytes) -> tuple[bytes, bytes]:
         batch: list[bytes] = []
         take = batch.append
         for line in islice(lines, _BATCH):
-            if indent <= line < above:  # it begins with the indent; faster than a method
+            if (
+                indent <= line < above
+            ):  # the line begins with the indent; this is faster than a method
                 take(line[inner])
             elif line == b"\n":
                 take(line)

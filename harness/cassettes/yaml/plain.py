@@ -2,9 +2,9 @@
 
 Scalars follow the YAML 1.2 core schema: ``no`` and ``2026-11-21`` are strings
 (https://yaml.org/spec/1.2.2/#103-core-schema). Plain lines are the block mappings, the lists of
-them and the values of one line that our writer writes. One pattern states them. Any other line,
-key or indent is refused, and the parser reads the text; where a text is read, both give the same
-data.
+mappings and the one-line values that our writer writes. One pattern defines them. A text with any
+other line, key or indent is refused, and the parser reads it. For a text that is read here, the
+parser gives the same data.
 """
 
 from __future__ import annotations
@@ -25,12 +25,14 @@ WORDS: Final[dict[str, Any]] = {
 _INT: Final = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT: Final = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _LEADS: Final = frozenset("0123456789+-.")
-_MAX_DIGITS: Final = 4000  # below the interpreter's own limit for int(), so that the error is ours
+_MAX_DIGITS: Final = 4000  # below the interpreter's limit for int(), so that our error is raised
 MAX_LEVELS: Final = 20
 MAX_TEXT: Final = 1 << 20
-"""The maximum of levels and of characters; a larger text could exceed the limits of the parser."""
+"""The maximum number of levels and of characters; a larger text could exceed the limits of the
+parser.
+"""
 
-_QUOTED: Final = r'"(?:[^"\\\t\n]++|\\["\\nrt])*+"'  # with escapes that JSON and YAML share
+_QUOTED: Final = r'"(?:[^"\\\t\n]++|\\["\\nrt])*+"'  # with the escapes of both JSON and YAML
 _ITEM: Final = rf"(?:{_QUOTED}|[1-9][0-9]{{0,8}})"
 _LINE: Final = re.compile(
     r"^( *)(- )?([A-Za-z][A-Za-z0-9_-]*):(?: (?:"
@@ -60,12 +62,12 @@ _Collection = dict[str, Any] | list[Any]
 
 
 def read_plain_lines(text: str) -> dict[str, Any] | None:
-    """The data of a text whose every line is ``key:``, ``key: value`` or ``- key: value``; None for
-    any other text.
+    """The data of a text in which every line is ``key:``, ``key: value`` or ``- key: value``; None
+    for any other text.
     """
     root: dict[str, Any] = {}
     level, inner = 0, cast(_Collection, root)  # the innermost open collection, and its indent
-    levels = [(level, inner)]  # all open ones
+    levels = [(level, inner)]  # all open collections
     waiting: tuple[int, dict[str, Any], str] | None = None  # a key that may have a collection
     if len(text) > MAX_TEXT:
         return None

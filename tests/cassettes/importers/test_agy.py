@@ -49,7 +49,7 @@ def test_a_script_has_times_stderr_and_exit_code() -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        (b"nap:1\n", "line 7 is none of sleep:, out:, err:, rc:"),
+        (b"nap:1\n", "line 7 does not begin with sleep:, out:, err: or rc:"),
         (b"sleep:soon\n", "line 7: expected seconds, not 'soon'"),
         (b"sleep:-1\n", "line 7: expected seconds"),
         (b"sleep:nan\n", "line 7: expected seconds"),

@@ -36,7 +36,7 @@ from tests.cassettes.importers.samples import (
 REFUSED = {
     "there.yaml: the file is empty; restore it or record it again$": b" \n",
     "there.yaml: this is a spec or a features file, not a recording; `harness check` reads it$": b"# mine\r\n\nharness: 1\ncases: []\n",
-    "text of an unknown kind, beginning 'empty'": b"empty\n",
+    "text of an unknown kind, which begins with 'empty'": b"empty\n",
     "an unknown kind, with 'a', 'b'": b'{"a": 1, "b": 2}',
     "JSON array of an unknown kind": b"[1]",
     "an empty JSON array": b"[]",

@@ -376,7 +376,7 @@ UNREAD = {
     ("kind", "data"), [(kind, data) for kind, samples in UNREAD.items() for data in samples]
 )
 def test_a_kind_that_is_not_read_yet_is_named(kind: str, data: bytes) -> None:
-    with pytest.raises(CassetteError, match=f"looks like {kind}, which is not read yet"):
+    with pytest.raises(CassetteError, match=f"looks like {kind}, which is not supported yet"):
         read(data)
 
 

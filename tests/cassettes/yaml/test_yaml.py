@@ -112,7 +112,7 @@ REFUSED = [
     ),
     (
         "{a: 1}\n{b: 2}\n",
-        "line 2: this line belongs to nothing above it; a file has one mapping or list",
+        "line 2: this line does not belong to the value above it; a file has one mapping or list",
     ),
     (
         "- a\nb: 1\n",
