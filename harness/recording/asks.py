@@ -1,5 +1,5 @@
-"""Makes the requests of a cassette: from its cases, from its own recorded requests, or from prompts
-on the command line.
+"""Builds the requests for a recording: from the cases of a cassette, from its recorded requests, or
+from prompts on the command line.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from .settings import GenerateAsk
 
 
 class NotRecordable(CassetteError):
-    """The requests for a cassette are unknown; the message has the reason and the way out."""
+    """The requests for a cassette are unknown; the message has the reason and a solution."""
 
 
 def ask_turns(
     cases: Iterable[Case], provider: str, *, streamed: bool = True
 ) -> Generator[GenerateAsk, Exchange, None]:
-    """The requests of the conversation cases on one cassette. Each request follows from the answer
-    to the one before; the caller sends the answer into this generator.
+    """The requests of the conversation cases on one cassette. Each request depends on the previous
+    answer, which the caller sends into this generator.
 
     Raises `NotRecordable` if no case has the prompt of one of the exchanges, because the cassette
     would have a gap.
@@ -73,13 +73,13 @@ def _ask_case(case: Case, provider: str, streamed: bool) -> Generator[GenerateAs
 
 
 def _is_program(provider: str) -> bool:
-    """Whether a provider is a program, which takes prompts instead of requests."""
+    """Whether a provider is a program, which gets prompts instead of requests."""
     return provider in PROVIDERS and PROVIDERS[provider].program
 
 
 def ask_request(case: Case, provider: str, *, streamed: bool = True) -> list[GenerateAsk]:
-    """The request of a request case, by the first dialect that can express the prompt. Raises
-    `TranslationError` if none can.
+    """The request of a request case, translated by the first dialect that can express the prompt.
+    Raises `TranslationError` if none can.
     """
     failed: TranslationError | None = None
     for dialect, prompt in case.prompt.items():
@@ -104,7 +104,7 @@ def _program_prompt(request: GenerateRequest) -> dict[str, object]:
         case {"contents": [{"parts": [{"text": str(text)}]}]} if len(fields) == 1:
             return {"prompt": text}
     raise TranslationError(
-        "", "a program takes one text, on its command line; this prompt has more than one"
+        "", "a program gets one text, on its command line; this prompt has more than one"
     )
 
 
@@ -122,7 +122,7 @@ def ask_again(cassette: Cassette, name: str) -> list[GenerateAsk]:
         )
         if request is None or identity is None or not identity.generates:
             raise NotRecordable(
-                f"exchange {number} of {name} holds no request that can be sent again; name the"
+                f"exchange {number} of {name} has no request that can be sent again; name the"
                 f" prompt: `harness record {name} --prompt …`"
             )
         try:
@@ -136,7 +136,7 @@ def ask_again(cassette: Cassette, name: str) -> list[GenerateAsk]:
 
 
 def ask_runs(cassette: Cassette, name: str, provider: str) -> list[GenerateAsk]:
-    """The prompts that a program's output repeats, each to be run again. Raises `NotRecordable` for
+    """The prompts that a program's output repeats, one for each new run. Raises `NotRecordable` for
     a run whose output has no prompt.
     """
     asks = []
@@ -147,8 +147,8 @@ def ask_runs(cassette: Cassette, name: str, provider: str) -> list[GenerateAsk]:
         )
         if not isinstance(prompt, str):
             raise NotRecordable(
-                f"run {number} of {name} does not hold its prompt, which only the stream-json"
-                " output of the Gemini CLI does; name it with --prompt"
+                f"run {number} of {name} does not contain its prompt, which only the stream-json"
+                " output of the Gemini CLI does; give it with --prompt"
             )
         model = next((event.get("model") for event in events if event["kind"] == "start"), None)
         asks.append(GenerateAsk({"prompt": prompt}, model))
@@ -158,8 +158,8 @@ def ask_runs(cassette: Cassette, name: str, provider: str) -> list[GenerateAsk]:
 def ask_prompts(
     prompts: Iterable[str], provider: str, *, streamed: bool = True
 ) -> Generator[GenerateAsk, Exchange, None]:
-    """Prompts of one conversation: each request follows from the answer to the one before, which is
-    sent into this generator. A program is run once for each prompt.
+    """The requests for the prompts of one conversation. Each request depends on the previous
+    answer, which the caller sends into this generator. A program runs once for each prompt.
     """
     translator, session = request_translator(DEFAULT_DIALECT), Session()
     prompt = None
@@ -173,7 +173,7 @@ def ask_prompts(
             if prompt
             else {"messages": [{"role": "user", "content": text}]}
         )
-        # a driver of generateContent makes the envelope itself
+        # a driver of generateContent adds the envelope itself
         request = (
             ask(translator, prompt, provider, {}, session)
             if PROVIDERS[provider].as_given

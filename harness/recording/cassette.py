@@ -1,7 +1,7 @@
-"""Opens a cassette that records a client, or answers it.
+"""Opens a cassette that records a client or answers it.
 
 vcrpy's `VCR` and `Cassette` load, filter and save, with our persister. Nothing is patched: a client
-is given one of our transports. A recording is saved only if everything succeeded, and in one step.
+gets one of our transports. A recording is saved only if everything succeeded, and in one step.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from .vcr_values import append, filtered, from_vcr, origin_of
 
 Mode = Literal["none", "once", "rewrite"]
 MODES: Final[tuple[Mode, ...]] = get_args(Mode)
-"""none: only answer; once: record a cassette that does not exist; rewrite: record it again."""
+"""none: only answer; once: record a cassette if it does not exist; rewrite: record it again."""
 
 
 class UnknownRequest(ReplayError):
@@ -47,13 +47,13 @@ class UnknownRequest(ReplayError):
 
 
 class Recording(Tape):
-    """A cassette that is recorded: every request goes to the network."""
+    """A new recording of a cassette: every request goes to the network."""
 
 
 class Playback(Tape):
-    """A cassette that answers, each exchange once.
+    """A cassette that answers; it uses each exchange once.
 
-    ``unknown`` holds a message for each request that no exchange answered, ``used`` the indices of
+    ``unknown`` has a message for each request that no exchange answered, ``used`` the indices of
     the exchanges that answered, in order.
     """
 
@@ -83,7 +83,7 @@ class Playback(Tape):
         return self.recorded[index]
 
     def problems(self, *, ordered: bool = True) -> list[str]:
-        """Messages about exchanges that were not used and, if ``ordered``, about another order."""
+        """Messages about unused exchanges and, if ``ordered``, about a different order."""
         problems = [
             f"{self.name}: exchange {index + 1} was never requested"
             for index in self._index.unused()
@@ -98,18 +98,18 @@ class Playback(Tape):
         lines = [f"{asked.method} {path}: no unused exchange of {self.name} answers this"]
         nearest = self._index.nearest(asked.method, asked.url, asked.body)
         if nearest is None:
-            lines.append("no request is recorded in it")
+            lines.append("this cassette has no recorded request")
         else:
             index, mismatches = nearest
             lines.append(
                 f"the nearest is exchange {index + 1}"
-                + (":" if mismatches else ", which is equal, and used")
+                + (":" if mismatches else ", which is equal, but already used")
             )
             for mismatch in mismatches:
                 lines += _mismatch_lines(mismatch)
         lines.append(
-            f"{self.recorded_by} has recorded the cassette in this run; give this test a cassette"
-            " of its own"
+            f"{self.recorded_by} has recorded the cassette in this run; give this test its"
+            " own cassette"
             if self.recorded_by
             else "record the cassette again with --harness-record rewrite if this is intended"
         )
@@ -139,21 +139,21 @@ def use_cassette(
     whole: bool = False,
     recorded_by: str = "",
 ) -> Iterator[Recording | Playback]:
-    """A cassette for the time of the ``with`` block: a `Playback`, or a `Recording` that is saved
-    at the end of the block.
+    """A cassette that is open during the ``with`` block: a `Playback`, or a `Recording` that is
+    saved at the end of the block.
 
     ``name``: the cassette's name in messages. ``allow_status``: statuses of errors that may be
     recorded. ``allow_end``: ends of incomplete answers that may be recorded (``cut``, ``reset``,
-    ``aborted``). ``options``: vcrpy's (``before_record_request``, ``ignore_hosts`` …), and
+    ``aborted``). ``options``: options of vcrpy (``before_record_request``, ``ignore_hosts`` …);
     ``before_record``, which gets whole exchanges (see `Redactor`); ``answer_bytes`` and
-    ``answer_seconds``, the limits of an answer (see `Tape`). ``keys``: secrets that are
+    ``answer_seconds``, the limits of an answer (see `Tape`). ``keys``: further secrets, which are
     neither in the environment nor in request headers. ``whole``: read answers to their end, even if
-    the client stops early. ``recorded_by``: the test that recorded the cassette in this run, for
-    the message about a request that it did not make.
+    the client stops early. ``recorded_by``: the test that recorded the cassette in this run; the
+    message about an unknown request names it.
 
-    If the block raises, nothing is saved. The reads that had arrived stay in NAME.yaml.part, unless
-    they show a secret. A note of the exception names that file. Raises `CassetteError` for a file
-    that can't be read or written, or that another recording has written meanwhile,
+    If the block raises, nothing is saved. The reads before the error stay in NAME.yaml.part, unless
+    they contain a secret. A note of the exception names that file. Raises `CassetteError` for a
+    file that can't be read or written, or that another recording has changed meanwhile,
     `RecordingRefused` for a recording that is not kept.
     """
     check_known("record mode", mode, MODES)
@@ -184,7 +184,7 @@ def use_cassette(
             yield Playback(name or str(path), cassette, redactor, recorded_by)
             return
         before = stamp_of(path)
-        guard()  # raises before any request if this machine's secrets can't be read
+        guard()  # this raises before any request if this machine's secrets can't be read
         journal = JournalWriter(
             path,
             lambda request: (origin_of([request], tape.origin), guard()),
@@ -230,7 +230,7 @@ def _credentials(tape: Tape) -> set[str]:
 
 
 class _Rewriter(Persister):
-    """Ignores the old file, so that the new one holds only what is recorded now."""
+    """Ignores the old file, so that the new one contains only the new recording."""
 
     @staticmethod
     def load_cassette(cassette_path: str | Path, serializer: Any) -> Any:

@@ -1,4 +1,6 @@
-"""The base URLs to ask: from settings, from the environment, or the providers' public ones."""
+"""Chooses the base URLs for requests: from settings, from the environment, or the providers' public
+ones.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +16,10 @@ from harness.providers import PROVIDERS, Endpoint
 ENDPOINTS: Final[dict[str, Endpoint]] = {
     name: provider.endpoint for name, provider in PROVIDERS.items() if provider.endpoint
 }
-"""Provider → where it is served."""
+"""Provider → its public base URL."""
 
 VARIABLES: Final = tuple(endpoint.variable for endpoint in ENDPOINTS.values())
-"""The environment variables that give Google's clients another base URL."""
+"""The environment variables that set another base URL for Google's clients."""
 
 LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 
@@ -43,7 +45,7 @@ def _endpoint_of(path: str) -> Endpoint:
 
 
 def check_base_url(provider: str, base_url: str | None) -> None:
-    """Raises `ReplayError` if ``base_url``, or else the provider's environment variable, holds no
+    """Raises `ReplayError` if ``base_url``, or else the provider's environment variable, is not a
     usable base URL.
     """
     place, url = "base_url", base_url
@@ -55,7 +57,7 @@ def check_base_url(provider: str, base_url: str | None) -> None:
 
 
 def find_fault(url: str) -> str:
-    """A message about the fault of a base URL; empty for a valid URL."""
+    """A message about the error in a base URL; empty for a valid URL."""
     try:
         split = urlsplit(url)
         usable = (
@@ -64,7 +66,7 @@ def find_fault(url: str) -> str:
             and split.port != 0
             and not re.search(r"\s", url)
         )
-    except ValueError:  # the port is no number, or brackets do not match
+    except ValueError:  # the port is not a number, or brackets do not match
         usable = False
     if usable:
         return ""

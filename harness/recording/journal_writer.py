@@ -1,12 +1,13 @@
 """Writes the crash journal NAME.yaml.part while a recording runs, line by line.
 
-A line of a body is redacted, scanned and appended as soon as it is whole; an unfinished line is
-never written. Compressed bodies, and exchanges that a user's hook judges, are written when they
+A line of a body is redacted, scanned and appended as soon as it is complete; an incomplete line is
+never written. Compressed bodies, and exchanges that a user's hook filters, are written when they
 end. If anything may be a secret, the journal is deleted and nothing more is written.
 
 A separate thread writes the journal, so that no client waits for redaction or for the disk. After
-`kill -9` only the last moment is missing from the file; if the disk is full, the file has
-everything before that. Only its owner can read it, because it is not scanned as a whole.
+`kill -9` only the facts of the last milliseconds are missing from the file. If the disk is full,
+the file contains everything before that. Only its owner can read it, because it is not scanned as a
+whole.
 """
 
 from __future__ import annotations
@@ -43,27 +44,29 @@ bytes first.
 """
 
 TOGETHER: Final = 1000
-"""The limit of facts that are written together."""
+"""The maximum number of facts that are written together."""
 
 _OVERLAP: Final = 8192
-"""Bytes of earlier lines that are scanned again with a line: a secret may span several."""
+"""Bytes of earlier lines that are scanned again with a line, because a secret may span several
+lines.
+"""
 
 _LINE_END: Final = re.compile(rb"(?<=[,{}\[\]\n])[ \t]*\r?\n")
-"""A line end at which no JSON value and no frame continues. After a colon or a string, the value of
-a member may still follow.
+"""A line end that is not inside a JSON value or a frame. After a colon or a string, the value of a
+member may still follow.
 """
 
 _GZIP: Final = b"\x1f"
 
 Begin = Callable[[Request | None], tuple[Origin, Guard]]
-"""The first request → the origin, and the guard that knows the secrets."""
+"""The first request → the origin, and the guard with the secrets."""
 
 Reads = list[tuple[float | None, bytes]]
 
 
 class JournalWriter:
     """The journal of the cassette at ``path``: `put` takes facts, a thread writes them. The file is
-    made when the first answer comes.
+    created when the first answer arrives.
 
     ``keep`` applies vcrpy's filters to a request; None drops the exchange. The thread calls it and
     ``begin``.
@@ -86,14 +89,12 @@ class JournalWriter:
         self.put: Final[Callable[[Fact], None]] = self._facts.put
 
     def start(self) -> None:
-        """Start the thread before the first fact, because starting takes longer than a client
-        should wait.
-        """
+        """Start the thread before the first fact, so that no client waits for the start."""
         self._thread = threading.Thread(target=self._run, name="harness-journal", daemon=True)
         self._thread.start()
 
     def close(self) -> None:
-        """Write the facts that are left; the file stays, and stays locked."""
+        """Write the remaining facts. The file stays locked."""
         if self._thread is not None:
             self._facts.put(None)
             self._closing.set()
@@ -102,8 +103,8 @@ class JournalWriter:
 
     def end(self, error: BaseException | None) -> None:
         """Close and delete the journal if the cassette is saved, or if it must not be kept. After
-        any other error the journal stays, and a note of the error names it. A saved cassette
-        replaces the journals that earlier recordings left, too.
+        any other error the journal stays, and a note of the error names it. A saved cassette also
+        replaces the journals of earlier recordings.
         """
         self.close()
         if error is None or isinstance(error, SecretFound):
@@ -130,7 +131,7 @@ class JournalWriter:
                     lines.add([fact for fact in facts if fact is not None])
                     if facts[-1] is None:
                         lines.close()
-            except Exception:  # noqa: BLE001  # of a user's hook; saving the recording raises it again
+            except Exception:  # noqa: BLE001  # from a user's hook; saving the recording raises it again
                 file.delete()
             if facts[-1] is None:
                 return
@@ -138,8 +139,8 @@ class JournalWriter:
 
 @dataclass(slots=True)
 class _Open:
-    """An exchange that has not ended. ``reads`` are not written yet: they go through ``body``, or
-    wait for the end if it is None.
+    """An exchange that has not ended. ``reads`` are not written yet. They are added to ``body``; if
+    it is None, they are written at the end.
     """
 
     request: Request | None
@@ -150,7 +151,7 @@ class _Open:
 
 
 class _Lines:
-    """Turns facts into lines of the journal. Raises `SecretFound` if a line shows a secret."""
+    """Turns facts into lines of the journal. Raises `SecretFound` if a line contains a secret."""
 
     def __init__(
         self, file: PartFile, begin: Begin, keep: Callable[[Request], Request | None]
@@ -163,7 +164,7 @@ class _Lines:
         self._open: dict[int, _Open] = {}
 
     def add(self, facts: Sequence[Fact]) -> None:
-        """Write facts, as far as they can be written."""
+        """Write the facts that can be written now."""
         for fact in facts:
             match fact:
                 case Started(number, request):
@@ -178,7 +179,7 @@ class _Lines:
             self._write_fresh(number, exchange)
 
     def close(self) -> None:
-        """Write the rest of the bodies that are still open."""
+        """Write the rest of the unfinished bodies."""
         for number, exchange in self._open.items():
             if exchange.body:
                 self._write_reads(number, exchange, exchange.body.close())
@@ -201,7 +202,7 @@ class _Lines:
     def _read(self, exchange: _Open, at_ms: float | None, data: bytes) -> None:
         is_first = exchange.body and exchange.body.is_new and not exchange.reads
         if is_first and data[:1] == _GZIP:
-            exchange.body = None  # compressed, though no header says so
+            exchange.body = None  # compressed, without a header for it
         exchange.reads.append((at_ms, data))
 
     def _write_fresh(self, number: int, exchange: _Open) -> None:
@@ -220,12 +221,12 @@ class _Lines:
         self._file.write(encode_fact(Ended(number, end)))
 
     def _write_exchange(self, number: int, exchange: Exchange) -> bool:
-        """Write an exchange with the reads that it has; False if the user's hook drops it."""
+        """Write an exchange with its reads so far; False if the user's hook drops it."""
         kept = self._guard.redactor.exchange(exchange)
         if kept is None:
             return False
         if self._guard.scanner.scan_cassette(Cassette((kept,), Origin("recorded")), redacted=True):
-            raise SecretFound("the exchange shows a secret")
+            raise SecretFound("the exchange contains a secret")
         facts: list[Fact] = [
             Started(number, kept.request),
             Answered(number, kept.status, kept.reason_phrase, kept.headers),
@@ -240,7 +241,7 @@ class _Lines:
             return
         seen = exchange.scanned + b"".join(data for _, data in reads)
         if self._guard.scanner.scan(seen):
-            raise SecretFound("the body shows a secret")
+            raise SecretFound("the body contains a secret")
         exchange.scanned = seen[-_OVERLAP:]
         self._file.write(b"".join(encode_fact(Read(number, at_ms, data)) for at_ms, data in reads))
 
@@ -264,13 +265,13 @@ def _is_compressed(exchange: Exchange) -> bool:
 
 
 class LineBuffer:
-    """The body of one answer: returns its redacted reads when their lines are complete. The cuts
-    between reads and their times stay.
+    """Buffers the body of one answer, and returns its redacted reads when their lines are complete.
+    The cuts between reads and the times of reads do not change.
     """
 
     def __init__(self, redactor: Redactor) -> None:
         self._redactor = redactor
-        self._begun = b""  # raw bytes of a line whose first reads were given out already
+        self._begun = b""  # raw bytes of a line, of which the first reads were already returned
         self._held: Reads = []
         self._tail = b""
 
@@ -291,7 +292,7 @@ class LineBuffer:
         return self._release(text, self._redactor.unfinished(whole))
 
     def close(self) -> Reads:
-        """The body is over; returns the reads that are left."""
+        """End the body; returns the remaining reads."""
         text = self._text()
         return self._release(text, len(text))
 
@@ -299,12 +300,12 @@ class LineBuffer:
         return self._begun + b"".join(data for _, data in self._held)
 
     def _release(self, text: bytes, end: int) -> Reads:
-        """The held reads that end at ``end`` of ``text`` or before, redacted."""
+        """The redacted reads that end in ``text`` at ``end`` or before."""
         ends = list(accumulate((len(data) for _, data in self._held), initial=len(self._begun)))
         count = sum(place <= end for place in ends[1:])
         if not count:
             return []
-        # The redactor leaves out empty reads, so reads are numbered; number 0 was returned already.
+        # The redactor drops empty reads, so reads are numbered; number 0 was already returned.
         numbered = enumerate([self._begun, *(data for _, data in self._held)])
         redacted = dict(self._redactor.reads(tuple((float(n), data) for n, data in numbered)))
         released = [
@@ -319,9 +320,9 @@ class LineBuffer:
 
 
 def _last_line_end(text: bytes) -> int:
-    """The end of the last whole line of ``text``; 0 if there is none."""
+    """The end of the last complete line of ``text``; 0 if there is none."""
     stop = text.rfind(b"\n")
-    while stop >= 0:  # from the end, because most lines of a stream are whole
+    while stop >= 0:  # from the end, because most lines of a stream are complete
         start = text.rfind(b"\n", 0, stop)
         if _LINE_END.search(text, start + 1, stop + 1):
             return stop + 1

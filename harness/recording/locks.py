@@ -1,4 +1,4 @@
-"""Locks of files and folders between processes; a lock ends with its process, or when closed."""
+"""Locks files and folders between processes; a lock ends with its process, or when it is closed."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 
 try:
     import fcntl
-except ImportError:  # Windows has no such locks: there nothing is locked
-    fcntl = None  # type: ignore[assignment]  # elsewhere it is a module
+except ImportError:  # Windows has no such locks, so nothing is locked there
+    fcntl = None  # type: ignore[assignment]  # on other systems it is a module
 
 
 def lock(handle: int, *, shared: bool = False) -> bool:
@@ -29,7 +29,7 @@ def lock(handle: int, *, shared: bool = False) -> bool:
 
 @contextmanager
 def folder_locked(folder: Path) -> Iterator[None]:
-    """Waits until nobody else has locked the folder, and locks it, if it can be locked."""
+    """Waits until the folder is not locked, and locks it if the file system has locks."""
     handle = None
     if fcntl is not None:
         with suppress(OSError):

@@ -1,7 +1,7 @@
-"""Keeps replayed tests off the network: their sockets can connect only to this machine.
+"""Prevents network access in replayed tests: their sockets can connect only to this machine.
 
-The methods of `socket.socket` are replaced. All Python client libraries that we know use them, and
-so does asyncio. An event loop written in C that opens its own sockets is not covered.
+The methods of `socket.socket` are replaced. All known Python client libraries use them, and so does
+asyncio. An event loop in C that opens its own sockets is not covered.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ class NetworkRefused(ReplayError):
 @contextmanager
 def refuse_network(why: str) -> Iterator[None]:
     """In the ``with`` block, connecting to another machine or looking up its name raises
-    `NetworkRefused`, whose message ends with ``why``.
+    `NetworkRefused`; its message ends with ``why``.
     """
 
     def guarded(original: Callable[..., Any]) -> Callable[..., Any]:
         def call(self: socket.socket, *arguments: Any) -> Any:
             address = arguments[-1]
             if self.family in (socket.AF_INET, socket.AF_INET6) and not _is_here(str(address[0])):
-                self.close()  # its owner expects an OSError, and would not close it
+                self.close()  # the owner of the socket expects an OSError, and would not close it
                 raise NetworkRefused(
                     f"a connection to {address[0]} port {address[1]} was refused: {why}"
                 )
@@ -60,7 +60,7 @@ _METHODS: Final = ("connect", "connect_ex", "sendto")
 def _is_here(host: str) -> bool:
     if _is_address(host):
         address = ipaddress.ip_address(host.partition("%")[0])
-        return address.is_loopback or host in ("0.0.0.0", "::")  # noqa: S104  # connecting to them reaches this machine
+        return address.is_loopback or host in ("0.0.0.0", "::")  # noqa: S104  # these addresses mean this machine
     return host.lower().rstrip(".") in (
         "localhost",
         "localhost.localdomain",

@@ -1,9 +1,9 @@
-"""The file of a crash journal, NAME.yaml.part: made when something has arrived, locked by the
-process that writes it, and kept when the disk is full.
+"""Handles the file of a crash journal, NAME.yaml.part. It is created with the first lines, locked
+by the process that writes it, and kept if the disk is full.
 
 A second process that records the same name writes NAME.yaml.2.part. A lock ends with its process,
-so a file without a lock was left by an earlier recording. Where there are no locks, every file
-counts as left.
+so a file without a lock is from an earlier recording. On systems without locks, every file counts
+as one from an earlier recording.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class PartFile:
     """The journal of the cassette at ``path``.
 
     ``path`` is None until lines are written. ``stopped``: nothing more is written, because the disk
-    is full or the file must not exist.
+    is full or the journal was deleted.
     """
 
     def __init__(self, cassette: Path) -> None:
@@ -53,12 +53,12 @@ class PartFile:
                 self.delete()
             elif self._handle is not None:
                 self._size += lines.rfind(b"\n", 0, done) + 1
-                with suppress(OSError):  # the reader ignores a line that is not whole
+                with suppress(OSError):  # the reader ignores an incomplete line
                     os.ftruncate(self._handle, self._size)
 
     def _open(self) -> None:
-        """Make the file. It is locked before it gets its name, so that nobody takes it for the file
-        of a dead process.
+        """Create the file. It is locked before it gets its name, so that no process mistakes it for
+        the file of a dead process.
         """
         folder = self._cassette.parent
         folder.mkdir(parents=True, exist_ok=True)
@@ -73,14 +73,14 @@ class PartFile:
                     os.link(temporary, path)
                     self.path, self._handle = path, handle
                     return
-            raise OSError(f"{MAX_PARTS} recordings of {self._cassette} run at once")
+            raise OSError(f"{MAX_PARTS} recordings of {self._cassette} run at the same time")
         finally:
             Path(temporary).unlink(missing_ok=True)
             if self._handle is None:
                 os.close(handle)
 
     def delete(self) -> None:
-        """Delete what is written; nothing more is to be written."""
+        """Delete the file; nothing more is written."""
         self.stopped = True
         if self.path is not None and self._handle is not None:
             os.ftruncate(self._handle, 0)
@@ -88,7 +88,7 @@ class PartFile:
             self.path = None
 
     def close(self) -> None:
-        """Release the lock; the file then counts as left by an earlier recording."""
+        """Release the lock; the file then counts as one from an earlier recording."""
         self.stopped = True
         if self._handle is not None:
             os.close(self._handle)
@@ -96,7 +96,7 @@ class PartFile:
 
 
 def left_behind(path: Path) -> str | None:
-    """A message about the journals that earlier recordings left; None if there are none."""
+    """A message about the journals of earlier recordings; None if there are none."""
     parts = list(_left(path))
     if not parts:
         return None
@@ -107,16 +107,16 @@ def left_behind(path: Path) -> str | None:
 
 
 def kept(part: Path, path: Path) -> str:
-    """The message about the journal of a recording that failed just now."""
+    """The message about the journal of a recording that has just failed."""
     target = path.with_name(f"NEW-{path.name}") if path.exists() else path
     return (
-        f"what had arrived is kept in {part}; `harness import {part} -o {target}` makes a cassette"
-        " of it"
+        f"the reads so far are kept in {part}; `harness import {part} -o {target}` makes a cassette"
+        " from it"
     )
 
 
 def delete_left(path: Path) -> None:
-    """Delete the journals that earlier recordings left: the cassette is complete."""
+    """Delete the journals of earlier recordings, because the cassette is complete."""
     for part in _left(path):
         _delete_if_left(part)
 
@@ -126,14 +126,14 @@ def _part(path: Path, number: int) -> Path:
 
 
 def _left(path: Path) -> Iterator[Path]:
-    """The journals that no process writes."""
+    """The journals that no process is writing."""
     pattern = re.compile(re.escape(path.name) + r"(?:\.\d+)?\.part")
     parts = sorted(path.parent.iterdir()) if path.parent.is_dir() else ()
     return (part for part in parts if pattern.fullmatch(part.name) and not _is_in_use(part))
 
 
 def _is_in_use(path: Path) -> bool:
-    """Whether a process writes a journal."""
+    """Whether a process is writing a journal."""
     if path.is_symlink() or not path.is_file():
         return False
     with path.open("rb") as file:
@@ -141,7 +141,7 @@ def _is_in_use(path: Path) -> bool:
 
 
 def _delete_if_left(path: Path) -> bool:
-    """Delete a journal unless a process writes it; False if one does."""
+    """Delete a journal; False if a process is writing it."""
     try:
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
     except FileNotFoundError:

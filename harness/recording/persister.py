@@ -1,4 +1,4 @@
-"""vcrpy's persister: loads and saves cassettes in our format, redacted and scanned."""
+"""A persister for vcrpy: loads and saves cassettes in our format, redacted and scanned."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ SERIALIZER: Final = "harness"
 
 
 class CassetteFormat(NamedTuple):
-    """Our format, where vcrpy has a serializer. ``guard`` is called when a cassette is saved,
-    because only then all secrets are known. ``notes``: whether a warning tells the user of a vcrpy
-    suite that its cassettes are written in our format.
+    """Our format in place of a serializer of vcrpy. ``guard`` is called when a cassette is saved,
+    because all secrets are known only then. ``notes``: whether a warning informs the user of a
+    vcrpy suite that its cassettes are written in our format.
     """
 
     guard: Callable[[], Guard]
@@ -36,8 +36,8 @@ class CassetteFormat(NamedTuple):
 
 
 class Persister:
-    """vcrpy's persister interface. Only a file that does not exist is a new cassette: vcrpy's own
-    persister records over damaged files.
+    """The interface of a vcrpy persister. Only a file that does not exist is a new cassette;
+    vcrpy's own persister overwrites damaged files.
     """
 
     @staticmethod
@@ -70,7 +70,7 @@ class Persister:
     def save_cassette(
         cassette_path: str | Path, cassette_dict: dict[str, Any], serializer: Any
     ) -> None:
-        """Save the cassette. Raises `CassetteError` if it shows a secret or can't be written."""
+        """Save the cassette. Raises `CassetteError` if it contains a secret or can't be written."""
         path = Path(cassette_path)
         if not isinstance(serializer, CassetteFormat):
             save(path, [serialize(cassette_dict, serializer).encode()])
@@ -90,7 +90,7 @@ class Persister:
         try:
             save(path, pieces)
         except OSError as error:
-            kept = "; the old file is as it was" if old else ""
+            kept = "; the old file is unchanged" if old else ""
             raise CassetteError(
                 f"{path}: can't be written: {error.strerror or error}{kept}"
             ) from None
@@ -106,7 +106,7 @@ class WithExtras(Persister):
     def __init__(self, extra_paths: Iterable[str]) -> None:
         self._extra_paths = tuple(extra_paths)
 
-    def load_cassette(self, cassette_path: str | Path, serializer: Any) -> Any:  # type: ignore[override]  # vcrpy calls it on the persister, whichever it is
+    def load_cassette(self, cassette_path: str | Path, serializer: Any) -> Any:  # type: ignore[override]  # vcrpy calls it on any persister
         requests: list[Any] = []
         responses: list[Any] = []
         metadata: dict[str, Any] = {}
@@ -122,8 +122,8 @@ class WithExtras(Persister):
 
 
 def _display_name(path: Path) -> str:
-    """The file's name in errors, which is scanned too. It is relative to the working folder,
-    because the folders above are no part of the name.
+    """The file's name in errors, which is also scanned. It is relative to the working folder,
+    because the folders above do not belong to the name.
     """
     path, here = path.absolute(), Path.cwd()
     return str(path.relative_to(here)) if path.is_relative_to(here) else path.name
@@ -142,7 +142,7 @@ Stamp = tuple[int, int, int] | None
 
 
 def stamp_of(path: Path) -> Stamp:
-    """The stamp of a file, by which another process that writes it is noticed."""
+    """The stamp of a file; it changes if another process writes the file."""
     try:
         status = path.stat()
     except FileNotFoundError:
@@ -152,21 +152,22 @@ def stamp_of(path: Path) -> Stamp:
 
 @contextmanager
 def unchanged(path: Path, before: Stamp) -> Iterator[None]:
-    """A block that saves the file, while no other recording can save it. Raises `CassetteError` if
-    the file no longer has this stamp, because saving would lose the work of another recording.
+    """A block that saves the file. During the block, no other recording can save it. Raises
+    `CassetteError` if the file no longer has this stamp, because saving would lose the work of
+    another recording.
     """
     with folder_locked(path.parent):
         if stamp_of(path) != before:
             raise CassetteError(
                 f"{path}: another recording has written this cassette meanwhile, and saving this"
-                " one would lose it; give each test a cassette of its own, then record again"
+                " one would lose it; give each test its own cassette, then record again"
             )
         yield
 
 
 def save(path: Path, pieces: Iterable[bytes]) -> None:
     """Write a file beside ``path``, flush it to disk, and move it to ``path``. If anything fails,
-    the old file stays as it was.
+    the old file is unchanged.
     """
     temporary = stage(path, pieces)
     try:
@@ -178,7 +179,7 @@ def save(path: Path, pieces: Iterable[bytes]) -> None:
 
 def stage(path: Path, pieces: Iterable[bytes]) -> Path:
     """Write a file beside ``path`` with its permissions, and flush it to disk. If anything fails,
-    there is no such file.
+    the new file is deleted.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = mkstemp(dir=path.parent, prefix=f".{path.name}.")

@@ -1,4 +1,6 @@
-"""A recorded exchange as a response of the client's HTTP library: all its reads, then its end."""
+"""Plays a recorded exchange as a response of the client's HTTP library: all its reads, then its
+end.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +29,8 @@ def played(library: Any, exchange: Exchange) -> Any:
 
 
 class Player:
-    """The body of a recorded exchange, for blocking and for awaiting clients. No asynchronous
-    generator, for the reason of `transport._Tee`.
+    """The body of a recorded exchange, for blocking and for asyncio clients. It is not an
+    asynchronous generator, for the reason in `transport._Tee`.
     """
 
     http: Any

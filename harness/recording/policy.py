@@ -1,9 +1,9 @@
 """Decides which answers are not kept in a recording.
 
-A suite that recorded "quota exceeded" would pass for ever. Therefore answers about an account or an
-overload are refused, before a stream and inside it, unless the user says that the case is about
-them. Incomplete answers are refused too, because the network failed. If no test has checked the
-answer, every other error is refused too, because the usual cause is a mistyped name.
+A suite that recorded "quota exceeded" would always pass. Therefore answers about an account or an
+overload are refused, before a stream and inside it, unless the user allows them because the case is
+about them. Incomplete answers are refused too, because the network failed. If no test has checked
+the answer, every other error is refused too, because the usual cause is a mistyped name.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ REFUSED: Final = {
     504: "an overload answer",
     529: "an overload answer",
 }
-"""HTTP statuses, and codes of errors inside a stream → what such an answer is."""
+"""HTTP statuses, and codes of errors inside a stream → a description of the answer."""
 
 CODES: Final = {
     "authentication": 401,
@@ -51,10 +51,10 @@ BROKEN: Final[dict[End, str]] = {
     "reset": "was reset before its end",
     "aborted": "was given up",
 }
-"""Ends of incomplete answers → what happened."""
+"""Ends of incomplete answers → a description of the end."""
 
 KEY_REASONS: Final = frozenset({"API_KEY_INVALID", "API_KEY_SERVICE_BLOCKED", "CONSUMER_INVALID"})
-"""Reasons of an ErrorInfo that say, with any status, that the key is wrong
+"""Reasons of an ErrorInfo that mean, with any status, that the key is wrong
 (https://cloud.google.com/apis/design/errors).
 """
 
@@ -65,16 +65,16 @@ NO_LOGIN: Final = 41
 
 _MAX_QUOTED: Final = 200
 _SHORTEST_NEED: Final = 6
-"""The minimum size of a header value that counts if a later request has it; a shorter value may be
-there by chance.
+"""The minimum size of a header value that is searched in later requests; a shorter value may occur
+by chance.
 """
 _CODE: Final = re.compile(r'"code":\s*([45]\d\d)\b')
 
 
 class RecordingRefused(CassetteError):
-    """A recording is not kept; the message has the exchange, the reason and the way out.
+    """A recording is not kept; the message has the exchange, the reason and a solution.
 
-    ``quoted``: the provider's own message, as it stands in ours.
+    ``quoted``: the provider's own message, as quoted in this message.
     """
 
     def __init__(self, message: str, quoted: str = "") -> None:
@@ -83,7 +83,7 @@ class RecordingRefused(CassetteError):
 
 
 class Refusal(NamedTuple):
-    """An answer that is not kept: its status or error code, its description, the provider's
+    """An answer that is not kept: its status or error code, its description, and the provider's
     message.
     """
 
@@ -112,7 +112,8 @@ def refuse_errors(exchanges: Iterable[Exchange], allowed: Collection[int] = ()) 
 
 def refuse_broken(exchanges: Iterable[InFlightExchange], allowed: Collection[End] = ()) -> None:
     """Raises `RecordingRefused` for the first answer that was cut, reset or given up, unless such
-    an end is ``allowed``. An answer that its client left, without a network error, is kept.
+    an end is ``allowed``. If the client stopped reading and there was no network error, the answer
+    is kept.
     """
     for number, in_flight in enumerate(exchanges, 1):
         exchange = in_flight.exchange()
@@ -120,26 +121,27 @@ def refuse_broken(exchanges: Iterable[InFlightExchange], allowed: Collection[End
         if breakage := breakage_of(exchange, allowed_here):
             why = f": {in_flight.failure}" if exchange.end == "aborted" else ""
             raise RecordingRefused(
-                f"the answer of exchange {number} {breakage}{why}; a recording holds whole answers;"
-                " record again, or allow this end if the case is about it:"
+                f"the answer of exchange {number} {breakage}{why}; a recording needs complete"
+                " answers; record again, or allow this end if the case is about it:"
                 f" allow_end=[{exchange.end!r}]"
             )
 
 
 def refuse_unread(exchanges: Iterable[InFlightExchange], kept: Collection[str]) -> None:
-    """Raises `RecordingRefused` if the client asked for a response header that is not ``kept``: a
-    replay would not have it. Reading all headers at once does not count, because clients copy them.
+    """Raises `RecordingRefused` if the client read a response header that is not ``kept``, because
+    a replay would not have it. Reading all headers at once does not count, because clients copy
+    them.
     """
     for number, in_flight in enumerate(exchanges, 1):
         copied = {name.lower() for name in in_flight.headers} <= in_flight.asked_headers
         for name in () if copied else in_flight.headers:
             if name.lower() in in_flight.asked_headers and name.lower() not in kept:
-                raise RecordingRefused(_needed(number, name, "the client asked for it"))
+                raise RecordingRefused(_needed(number, name, "the client read it"))
 
 
 def refuse_unfollowed(exchanges: Sequence[Exchange], kept: Collection[str]) -> None:
-    """Raises `RecordingRefused` if a request holds the value of an earlier response header that is
-    not ``kept``: a replayed client could not make this request.
+    """Raises `RecordingRefused` if a request contains the value of an earlier response header that
+    is not ``kept``, because a replayed client could not send this request.
     """
     seen = b""
     for number, exchange in enumerate(exchanges, 1):
@@ -152,12 +154,12 @@ def refuse_unfollowed(exchanges: Sequence[Exchange], kept: Collection[str]) -> N
                     continue
                 for later, follower in enumerate(exchanges[number:], number + 1):
                     if value in _sent(follower):
-                        why = f"the request of exchange {later} holds its value"
+                        why = f"the request of exchange {later} contains its value"
                         raise RecordingRefused(_needed(number, name, why))
 
 
 def _sent(exchange: Exchange) -> bytes:
-    """The parts of a request by which its recording is found: URL and body."""
+    """The parts of a request that a replay compares: URL and body."""
     request = exchange.request
     return b"" if request is None else request.url.encode() + b"\n" + request.body
 
@@ -182,7 +184,7 @@ def breakage_of(exchange: Exchange, allowed: Collection[End] = ()) -> str | None
 def refusal_of(
     exchange: Exchange, allowed: Collection[int] = (), *, every: bool = False
 ) -> Refusal | None:
-    """Why this answer is not kept, or None. With ``every``, any error is refused."""
+    """The reason why this answer is not kept, or None. With ``every``, any error is refused."""
     status, errors = status_of(exchange), errors_of(exchange)
     for error in errors:
         code = error.get("code") or CODES.get(error.get("status", ""), status)
@@ -205,8 +207,8 @@ def status_of(exchange: Exchange) -> int:
     """The HTTP status of an answer. For a program that failed: the status of the API error that it
     reports, else its exit code.
 
-    The Gemini CLI exits with the status modulo 256. A program that was killed has no exit code of
-    its own; its output is cut.
+    The Gemini CLI exits with the status modulo 256. A program that was killed has no exit code; its
+    output is cut.
     """
     code = int(exchange.header(EXIT_CODE) or 0) if exchange.request is None else 0
     if code <= 0:
@@ -227,10 +229,10 @@ def errors_of(exchange: Exchange) -> list[dict[str, Any]]:
 
 
 def events_of(exchange: Exchange) -> list[dict[str, Any]]:
-    """The events of an answer; none if it cannot be replayed."""
+    """The events of an answer; an empty list if it can't be replayed."""
     if not exchange.generates:
         return []
-    with warnings.catch_warnings(action="ignore"):  # an unknown provider does not matter here
+    with warnings.catch_warnings(action="ignore"):  # unknown providers are ignored here
         try:
             return replay(exchange, layer="events")
         except ReplayError:

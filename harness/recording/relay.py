@@ -1,10 +1,11 @@
-"""The loopback relay: records or answers clients that cannot use our transports, such as aiohttp
+"""A loopback relay that records or answers clients that can't use our transports, such as aiohttp
 and programs in other languages.
 
-A client uses the relay's URL as its base URL and speaks plain HTTP with it. The relay asks the
-provider over https, through the same transport that records Python clients, and passes on each read
-as it comes. If the answer is cut or reset, so is the client's connection; if the client leaves, the
-exchange is recorded as aborted. A `Playback` answers without an HTTP library of Python's.
+A client uses the relay's URL as its base URL, over plain HTTP. The relay sends the request to the
+provider over https, with the same transport that records Python clients, and forwards each read
+when it arrives. If the answer is cut or reset, so is the client's connection. If the client
+disconnects, the exchange is recorded as aborted. A `Playback` answers without a Python HTTP
+library.
 """
 
 from __future__ import annotations
@@ -40,10 +41,10 @@ def relay(
     *,
     allowed_hosts: Collection[str] = (),
 ) -> Iterator[str]:
-    """The base URL of a relay that runs, in its own thread, while the block runs.
+    """The base URL of a relay that runs in a separate thread during the block.
 
     ``upstream``: the provider's base URL, or a function from request path to base URL (default:
-    `upstream_by_path`). ``allowed_hosts``: names that clients may use for this machine, besides the
+    `upstream_by_path`). ``allowed_hosts``: names of this machine that clients may use, besides the
     loopback names.
     """
     base_url = upstream.rstrip("/") if isinstance(upstream, str) else ""
@@ -63,7 +64,9 @@ class _Relay(Listener):
             self.connect()
 
     def connect(self) -> None:
-        """Make the transport to the provider. A playback does not need one, nor its library."""
+        """Create the transport to the provider. A playback needs neither the transport nor its
+        library.
+        """
         if self.transport is None:
             library = transports(http_library())
             self.http, self.transport = library.http, library.asynchronous(self.source)
@@ -92,7 +95,7 @@ class _RelayConnection(Connection):
     async def respond(self, request: HttpRequest) -> None:
         relay = self._relay
         target = request.url.removeprefix("http://localhost")
-        # The relay has the body already, so the provider is not asked whether it wants one.
+        # The relay already has the body, so it does not ask the provider whether to send one.
         headers = _end_to_end(request.headers, {"host", "expect"})
         url = relay.route(target) + target
         if not relay.source.live:
@@ -101,7 +104,8 @@ class _RelayConnection(Connection):
                     Request(request.method, url, headers_by_name(headers), request.body)
                 )
             except ReplayError as error:
-                # The rest describes the nearest recorded request; `Playback.unknown` keeps it.
+                # The rest of the message describes the nearest recorded request; `Playback.unknown`
+                # keeps it.
                 message = str(error).partition("\n")[0]
                 error_body = {"code": 404, "message": message, "status": "NOT_FOUND"}
                 await self.send(made_answer(404, {"error": error_body}), _AT_ONCE, 0.0)
@@ -119,12 +123,13 @@ class _RelayConnection(Connection):
         try:
             await _unless(self._until_left(), self._pass_on(sent, _origin(url)))
         except relay.http.TransportError as error:
-            # Else the connection closes before the end of the answer, as it did upstream.
+            # For other errors, the connection closes before the end of the answer, as it did
+            # upstream.
             if isinstance(error, relay.http.ReadError) or self.wire.our_state is h11.SEND_RESPONSE:
                 self.reset()
 
     async def _pass_on(self, request: Any, origin: str) -> None:
-        """Ask the provider, and pass on its answer as it comes."""
+        """Send the request to the provider, and forward its answer while it arrives."""
         response = await self._relay.transport.handle_async_request(request)
         raw = _end_to_end(response.headers.raw)
         named = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in raw]
@@ -160,8 +165,8 @@ def _origin(url: str) -> str:
 def _end_to_end(
     headers: Any, dropped: frozenset[str] | set[str] = frozenset()
 ) -> list[tuple[bytes, bytes]]:
-    """Headers of the message, without those of one connection (RFC 9110, 7.6.1) and those that
-    allow a web page to read it.
+    """The headers without those of one connection (RFC 9110, 7.6.1) and those that allow a web page
+    to read the answer.
     """
     left_out = HOP_BY_HOP | dropped
     return [
@@ -173,7 +178,7 @@ def _end_to_end(
 
 
 async def _unless(left: Coroutine[Any, Any, None], work: Coroutine[Any, Any, None]) -> None:
-    """Do ``work``. If the client leaves first, it is cancelled and ConnectionResetError raised."""
+    """Do ``work``. If the client leaves first, cancel it and raise ConnectionResetError."""
     tasks = [asyncio.ensure_future(work), asyncio.ensure_future(left)]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)

@@ -1,10 +1,9 @@
-"""The recording run: sends request after request until a recording is complete or a limit is
-reached.
+"""Runs a recording: sends requests until the recording is complete or a limit is reached.
 
-The next request may depend on the last answer. So requests can come from a generator, into which
-each answer is sent. A refused answer (`policy`) is left out of the recording, and the request is
-sent again after the wait that the provider asks for. An invalid key, a used daily quota, or a wait
-that is too long ends the run immediately.
+The next request may depend on the last answer. So a generator can produce the requests, and each
+answer is sent into it. A refused answer (`policy`) is not recorded, and the request is sent again
+after the wait that the provider requests. An invalid key, an exhausted daily quota, or a wait that
+is too long ends the run immediately.
 """
 
 from __future__ import annotations
@@ -59,8 +58,8 @@ class Spent:
         ):
             if used >= limit:
                 raise RecordingRefused(
-                    f"this run has used {plural(used, unit)}, and {limit} is the limit; raise it,"
-                    " or ask for less"
+                    f"this run has used {plural(used, unit)}, and {limit} is the limit; raise the"
+                    " limit, or record less"
                 )
 
 
@@ -91,23 +90,23 @@ def record_requests(
     """Send each of ``asks`` to ``provider`` and save the exchanges, in order, as the cassette at
     ``path``. Returns the saved cassette.
 
-    ``asks`` may be a generator: it is sent the exchange that answered. ``spent``: the cost of other
-    recordings of the same run, which is added to, so that ``limits`` hold for all of them.
+    ``asks`` may be a generator; each answering exchange is sent into it. ``spent``: the cost of the
+    run so far; the cost of this recording is added, so that ``limits`` apply to the whole run.
 
     An answer with a status from 400 on, a failed program, and an incomplete answer are refused,
     unless ``allow_status`` has the status (`status_of`), ``allow_end`` has the end, or the exchange
-    at the same place of ``before``, the old recording, has it. ``before=None`` keeps everything
-    that `policy.REFUSED` does not name, for a comparison.
+    at the same place in ``before``, the old recording, has it. ``before=None`` keeps every answer
+    that `policy.REFUSED` does not list, for a comparison.
 
     Raises `RecordingRefused` for an answer that is not kept and for a limit, `CassetteError` for a
     file that can't be written, `MissingLibrary` and `ReplayError` for a provider that can't be
-    asked. The file changes only if the recording is complete.
+    called. The file changes only if the recording is complete.
     """
     check_known("provider", provider, DRIVERS)
     settings, limits, spent = settings or Settings(), limits or Limits(), spent or Spent()
     check_base_url(provider, settings.base_url)
-    # The saved file may have the statuses and ends that the old file has at any exchange; `_Run`
-    # looks at each place.
+    # This allows the statuses and ends of all exchanges of the old file; `_Run` compares place by
+    # place.
     statuses = {*allow_status, *map(status_of, before or ())}
     ends = {*allow_end, *(exchange.end for exchange in before or ())}
     keys = [settings.api_key] if settings.api_key else []
@@ -158,7 +157,7 @@ class _Run:
                 ask = turns.send(self._send(ask))
 
     def _send(self, ask: GenerateAsk) -> Exchange:
-        """The answer to keep; retries while the provider asks for it and the limits allow it."""
+        """The answer to keep; retries while the provider's answer and the limits allow it."""
         for attempt in range(1, self.limits.attempts + 1):
             self.spent.check(self.limits)
             first = len(self.tape.in_flight)
@@ -169,7 +168,7 @@ class _Run:
             except ReplayError:
                 raise
             except Exception:
-                if len(self.tape.in_flight) == first:  # else the recording has the answer
+                if len(self.tape.in_flight) == first:  # otherwise the answer is recorded
                     raise
             sent = self.tape.in_flight[first:]
             for in_flight in sent:
@@ -212,7 +211,7 @@ class _Run:
                 f": {in_flight.failure}" if exchange.end == "aborted" and in_flight.failure else ""
             )
             raise RecordingRefused(
-                f"the answer to request {self.requests} {breakage}{why}; a recording holds whole"
+                f"the answer to request {self.requests} {breakage}{why}; a recording needs complete"
                 " answers, so nothing is kept; record again, or, if the case is about it, allow"
                 f" this end: --allow-end {exchange.end}"
             )
@@ -223,7 +222,7 @@ class _Run:
         if refusal.code not in RETRIED or final or last:
             why = f" after {attempt} attempts" if last and attempt > 1 else ""
             raise RecordingRefused(
-                f"request {self.requests} was given {refusal.kind}{why} ({refusal.details});"
+                f"request {self.requests} got {refusal.kind}{why} ({refusal.details});"
                 f" nothing is kept; if the case is about it, allow the status {refusal.code}",
                 refusal.quoted,
             )
@@ -233,7 +232,7 @@ class _Run:
 
 
 def _failure_of(sent: Sequence[InFlightExchange]) -> str:
-    """The host that the last request did not reach, and the system's reason."""
+    """The host of the last request, and the reason of the failure."""
     for in_flight in reversed(sent):
         if in_flight.request:
             return f" from {urlsplit(in_flight.request.url).netloc}: {in_flight.failure}"
@@ -243,7 +242,7 @@ def _failure_of(sent: Sequence[InFlightExchange]) -> str:
 def _requested_wait(exchange: Exchange, attempt: int) -> tuple[float, bool]:
     """Seconds to wait before the next attempt, and whether waiting is useless.
 
-    RetryInfo or Retry-After give the seconds; without them they double with each attempt.
+    The seconds are from RetryInfo or Retry-After; without these, they double with each attempt.
     """
     errors = errors_of(exchange)
     requested = next(

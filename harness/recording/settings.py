@@ -1,4 +1,6 @@
-"""The values of a recording run: requests, settings and limits, and the interface of a driver."""
+"""Defines the values of a recording run: requests, settings and limits, and the interface of a
+driver.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +23,12 @@ class MissingLibrary(ReplayError):
 
 
 class MissingCredentials(ReplayError):
-    """There is no key and no token; the message says where the recorder looks for one."""
+    """There is no key or token; the message names the places for one."""
 
 
 @dataclass(frozen=True, slots=True)
 class GenerateAsk:
-    """One request; ``body`` is the JSON object to send, for a program ``{"prompt": text}``."""
+    """One request; ``body`` is the JSON object to send; for a program, ``{"prompt": text}``."""
 
     body: Mapping[str, Any]
     model: str | None = None
@@ -35,12 +37,12 @@ class GenerateAsk:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The provider's address and the credentials; None means: as the environment says.
+    """The provider's address and the credentials. None: the value is from the environment.
 
     ``timeout_s``: seconds without a byte, or without a connection, after which a request is given
-    up (None: `SILENCE_S`). ``program_s``: the seconds in all after which a program is given up
+    up (None: `SILENCE_S`). ``program_s``: the total seconds after which a program is given up
     (None: `gemini_cli.TIME_LIMIT_S`). ``answer_bytes``, ``answer_s``: the limits of an answer over
-    HTTP. ``program``: empty means the program of the provider.
+    HTTP. ``program``: empty for the program of the provider.
     """
 
     model: str | None = None
@@ -58,14 +60,14 @@ class Settings:
 
     @property
     def silence_s(self) -> float:
-        """Seconds for which an answer may be silent."""
+        """The maximum seconds without a byte of an answer."""
         return self.timeout_s or SILENCE_S
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """``attempts``: tries of one request. ``requests`` (retries included) and ``output_tokens``
-    (thinking tokens included) limit the whole run.
+    """``attempts``: maximum attempts for one request. ``requests`` (retries included) and
+    ``output_tokens`` (thinking tokens included) limit the whole run.
     """
 
     attempts: int = 4
@@ -74,11 +76,11 @@ class Limits:
 
 
 class Driver(Protocol):
-    """Sends requests to one provider; the recording that it was made for records the exchanges."""
+    """Sends requests to one provider; the exchanges are recorded by the recording of the driver."""
 
     def ask(self, ask: GenerateAsk) -> None:
-        """Send a request and read the whole answer. Raises `ReplayError` for a fault of the user;
-        any error of the client counts only if nothing was recorded.
+        """Send a request and read the whole answer. Raises `ReplayError` for a fault of the user.
+        Other errors of the client are ignored if an exchange was recorded.
         """
 
     def close(self) -> None: ...

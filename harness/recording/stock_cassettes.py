@@ -1,8 +1,8 @@
 """Reads the cassettes that stock vcrpy and pytest-recording wrote, so that their suites work before
 a cassette is converted.
 
-vcrpy's own serializers read the file. Requests stay as vcrpy has them, so that its matchers find
-them as before. Responses are read as an import reads them.
+vcrpy's own serializers read the file. Requests have vcrpy's form, so that its matchers find them as
+before. Responses are read in the same way as in an import.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _INTERACTIONS: Final = re.compile(rb"(?:^|[{,])\s*[\"']?interactions[\"']?\s*:",
 _OURS: Final = re.compile(rb"^    end: ", re.MULTILINE)
 
 READ: Final = (
-    "{}: this cassette of vcrpy is read as it is; it is written in the format of"
+    "{}: this cassette of vcrpy is read without a conversion; it is written in the format of"
     " gemini-conformance when it is recorded again; `harness import --in-place FOLDER` converts"
     " whole folders"
 )
@@ -39,11 +39,11 @@ _shown: Final[set[str]] = set()
 
 
 class StockCassetteWarning(UserWarning):
-    """A suite reads cassettes of stock vcrpy, or has begun to write our format."""
+    """A suite reads cassettes of stock vcrpy, or now writes our format."""
 
 
 def note_once(message: str, name: str) -> None:
-    """Show a message with the first ``name`` that it is about, once in a process."""
+    """Show a message with the first ``name``, once in a process."""
     if message in _shown:
         return
     _shown.add(message)
@@ -52,14 +52,14 @@ def note_once(message: str, name: str) -> None:
 
 
 def is_stock(data: bytes) -> bool:
-    """Whether a file looks like a cassette of stock vcrpy: it has interactions and is not ours,
-    also not a damaged one.
+    """Whether a file looks like a cassette of stock vcrpy: it has interactions, and it is not one
+    of our cassettes, not even a damaged one.
     """
     return bool(_INTERACTIONS.search(data)) and not _OURS.search(data) and not is_cassette(data)
 
 
 def read_stock(data: bytes, name: str) -> tuple[list[VcrRequest], list[dict[str, Any]]]:
-    """vcrpy's requests and responses. Raises `CassetteError`, which begins with ``name``."""
+    """vcrpy's requests and responses. Raises `CassetteError`; its message begins with ``name``."""
     requests: list[VcrRequest] = []
     responses: list[dict[str, Any]] = []
     try:
@@ -71,7 +71,7 @@ def read_stock(data: bytes, name: str) -> tuple[list[VcrRequest], list[dict[str,
             requests.append(
                 VcrRequest(sent["method"], sent["uri"], body, sent.get("headers") or {})
             )
-            request_of(requests[-1])  # raises for a value that is no request
+            request_of(requests[-1])  # raises for a value that is not a request
             bare = {"method": sent["method"], "uri": sent["uri"]}
             exchange = read_interaction(
                 {"request": bare, "response": item["response"]}, f"interaction {number}"
@@ -82,7 +82,6 @@ def read_stock(data: bytes, name: str) -> tuple[list[VcrRequest], list[dict[str,
         if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark:
             place, fact = f"{name}:{error.problem_mark.line + 1}", str(error.problem)
         raise CassetteError(
-            f"{place}: a cassette of vcrpy that can't be read: {fact}; restore it or record it"
-            " again"
+            f"{place}: this cassette of vcrpy can't be read: {fact}; restore it or record it again"
         ) from None
     return requests, responses

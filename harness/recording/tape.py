@@ -1,7 +1,7 @@
-"""Records exchanges while they happen, in start order, each read with its time.
+"""Records exchanges while they run, in start order, each read with its time.
 
 All recorders write to a `Tape`: the transport of a client, the relay, the pipes of a program.
-`InFlightExchange.read` runs between the network and the client. So it only reads the clock, keeps
+`InFlightExchange.read` runs between the network and the client. So it only reads the clock, stores
 the bytes, and passes them to the journal.
 """
 
@@ -25,18 +25,17 @@ _LAST_MESSAGE: Final = re.compile(rb"(?:^|\n)data: ?\[DONE\]\s*\Z")
 MAX_ANSWER_BYTES: Final = 1 << 26
 """The default limit of the bytes of an answer: 64 MB."""
 MAX_ANSWER_S: Final = 3600.0
-"""The default limit of the seconds that an answer takes. An answer may never end."""
+"""The default limit of the seconds for an answer. An answer may never end."""
 
 
 class Tape:
     """Recorded exchanges, in start order.
 
-    ``listener``: called with every fact when it happens. ``live``: whether requests go to the
-    network at all. ``whole``: answers are read to their end even if the client stops early.
-    ``silence_s``: the maximum seconds without a byte, and for a connection (None: the client's
-    limits). ``answer_bytes``, ``answer_s``: an answer that is longer or takes more seconds is given
-    up. ``origin``: fields of the `Origin` that are in no request, for example for a program's
-    output.
+    ``listener`` is called with each fact immediately. ``live``: whether requests go to the network.
+    ``whole``: answers are read to their end even if the client stops early. ``silence_s``: the
+    maximum seconds without a byte, or without a connection (None: the client's limits).
+    ``answer_bytes``, ``answer_s``: an answer that is longer or takes more seconds is given up.
+    ``origin``: fields of the `Origin` that no request contains, for example for a program's output.
     """
 
     def __init__(self, *, whole: bool = False) -> None:
@@ -51,13 +50,13 @@ class Tape:
         self._lock = threading.Lock()
 
     def answer(self, request: Request) -> Exchange | None:
-        """The exchange that answers a request; None: ask the network. Raises if the request must
-        not be sent.
+        """The exchange that answers a request; None if the network must answer. Raises if the
+        request must not be sent.
         """
         return None
 
     def begin(self, request: Request | None) -> InFlightExchange:
-        """An exchange that starts now. None: there is no request, only output."""
+        """Start an exchange. ``request`` is None for the output of a program."""
         with self._lock:
             exchange = InFlightExchange(len(self.in_flight) + 1, request, self)
             self.in_flight.append(exchange)
@@ -70,11 +69,11 @@ class Tape:
             self.listener(fact)
 
     def exchanges(self) -> tuple[Exchange, ...]:
-        """The exchanges that have an answer; one that is still open counts as `aborted`."""
+        """The exchanges that have an answer; an unfinished exchange counts as `aborted`."""
         return tuple(exchange.exchange() for exchange in self.answered())
 
     def answered(self) -> list[InFlightExchange]:
-        """The same exchanges, as they are recorded."""
+        """The same exchanges in their recorded form."""
         return [
             pending
             for pending in self.in_flight
@@ -86,8 +85,8 @@ class Tape:
 class InFlightExchange:
     """One exchange during its recording; the methods are called in the order of their definition.
 
-    ``asked_headers``: response headers that the client asked for. ``dropped``: left out of the
-    recording. ``failure``: the reason why there is no answer, or only a part of it.
+    ``asked_headers``: response headers that the client read. ``dropped``: not in the recording.
+    ``failure``: the reason why there is no answer, or only a part of it.
     """
 
     number: int
@@ -107,7 +106,9 @@ class InFlightExchange:
 
     @property
     def whole(self) -> bool:
-        """Whether the answer is read to its end; ``finish`` reads the rest that the client left."""
+        """Whether the answer is read to its end; ``finish`` reads the rest that the client did not
+        read.
+        """
         return self._tape.whole
 
     def answered(self, status: int, headers: dict[str, list[str]], reason_phrase: str = "") -> None:
@@ -141,7 +142,9 @@ class InFlightExchange:
         return ""
 
     def ended(self, end: End) -> None:
-        """The exchange is over. Only the first call counts: clients also close ended streams."""
+        """The exchange has ended. Only the first call counts, because clients also close ended
+        streams.
+        """
         if self.end is None:
             self.end = end
             self._tape.tell(Ended(self.number, end))

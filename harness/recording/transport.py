@@ -1,9 +1,9 @@
-"""Transports that record or answer clients on httpx2 and httpx, and pass on each read as it comes
-(https://www.python-httpx.org/advanced/transports/).
+"""Transports that record or answer clients on httpx2 and httpx, and forward each read when it
+arrives (https://www.python-httpx.org/advanced/transports/).
 
-The two libraries have the same interface and share no classes, so the classes here are made for
-each. A `Tape` answers a request (replay), or returns None: then the real transport asks the
-network, and an `InFlightExchange` records the answer.
+The two libraries have the same interface and share no classes, so this module creates its classes
+for each. A `Tape` answers a request (replay), or returns None. Then the real transport sends the
+request to the network, and an `InFlightExchange` records the answer.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from .user_code import is_users
 
 ENDS: Final[dict[str, End]] = {"RemoteProtocolError": "cut", "ReadError": "reset"}
 """Name of the library's exception → the end of the answer. Any other exception means that the
-client left.
+client stopped.
 """
 
 
 _ON_DEMAND: Final = frozenset({"link"})
-"""Headers that libraries read only for a client that asks for their meaning."""
+"""Headers that libraries read only if the client uses their meaning."""
 
 
 class Transports:
     """The classes for one client library: ``library`` is ``httpx2`` or ``httpx``. ``sync`` and
-    ``asynchronous`` make a transport of a `Tape`, the others are for one response.
+    ``asynchronous`` create a transport from a `Tape`; the other classes are for one response.
     """
 
     def __init__(self, library: str) -> None:
@@ -55,15 +55,16 @@ class Transports:
 
 
 def http_library() -> str:
-    """The HTTP library that google-genai uses, by its own rule: GOOGLE_GENAI_HTTP_CLIENT, else
-    httpx2, else httpx. Raises `MissingLibrary` if it is not installed.
+    """The HTTP library that google-genai uses, by the rule of google-genai:
+    GOOGLE_GENAI_HTTP_CLIENT, else httpx2, else httpx. Raises `MissingLibrary` if it is not
+    installed.
     """
     wanted = os.environ.get("GOOGLE_GENAI_HTTP_CLIENT", "").lower().strip()
     if wanted not in ("httpx2", "httpx"):
         wanted = "httpx2" if find_spec("httpx2") else "httpx"
     if find_spec(wanted) is None:
         raise MissingLibrary(
-            f"{wanted} is not installed, and recording needs it to ask the provider; pip install"
+            f"{wanted} is not installed, and recording needs it to call the provider; pip install"
             " 'gemini-conformance[record]'"
         )
     return wanted
@@ -71,26 +72,24 @@ def http_library() -> str:
 
 @lru_cache
 def transports(library: str) -> Transports:
-    """`Transports` of ``httpx2`` or ``httpx``, made once; raises ImportError if it is not
-    installed.
+    """`Transports` of ``httpx2`` or ``httpx``, created once; raises ImportError if the library is
+    not installed.
     """
     return Transports(library)
 
 
 class _Transport:
-    """A transport for blocking and for awaiting clients."""
+    """A transport for blocking and for asyncio clients."""
 
     library: Transports
 
     def __init__(self, source: Tape) -> None:
         self.source = source
-        # A pool belongs to one loop; that of blocking clients to none.
+        # A pool belongs to one loop. The pool of blocking clients belongs to no loop.
         self._pools: dict[asyncio.AbstractEventLoop | None, dict[str | None, Any]] = {}
         self._proxies = getproxies()
         if source.live:
-            _tls(
-                self.library.http
-            )  # slow, so it is done before the client waits for its first answer
+            _tls(self.library.http)  # slow, so done before the client waits for its first answer
 
     def handle_request(self, request: Any) -> Any:
         return handle(self.library, self.source, self._send, request)
@@ -103,7 +102,7 @@ class _Transport:
 
     async def _send_async(self, request: Any) -> Any:
         for other in list(self._pools):
-            if other and other.is_closed():  # its pool refers to it, and cannot be closed any more
+            if other and other.is_closed():  # its pool needs it, and can't be closed any more
                 self._pools.pop(other, None)
         loop, kind = asyncio.get_running_loop(), self.library.http.AsyncHTTPTransport
         return await self._inner(loop, kind, request).handle_async_request(request)
@@ -111,7 +110,7 @@ class _Transport:
     def _inner(
         self, loop: asyncio.AbstractEventLoop | None, kind: Callable[..., Any], request: Any
     ) -> Any:
-        """The library's own transport for a request, made by ``kind``."""
+        """The library's own transport for a request, created by ``kind``."""
         pool = self._pools.setdefault(loop, {})
         proxy = _proxy(self._proxies, request.url)
         if proxy not in pool:
@@ -134,14 +133,14 @@ def _tls(http: Any) -> Any:
 
 
 def _proxy(proxies: dict[str, str], url: Any) -> str | None:
-    """The proxy that the environment names for a URL. Clients leave this to a custom transport."""
+    """The proxy of a URL in the environment. With a custom transport, clients do not choose it."""
     proxy = proxies.get(url.scheme) or proxies.get("all")
     return None if proxy is None or proxy_bypass(url.host) else proxy
 
 
 def handle(library: Transports, source: Tape, send: Callable[[Any], Any], request: Any) -> Any:
-    """The library's response: the source's answer, or the network's (``send``), which is recorded
-    while the client reads it.
+    """The library's response: the answer of the source, or the answer of the network (``send``),
+    which is recorded while the client reads it.
     """
     request.read()
     asked = _request(request)
@@ -178,8 +177,8 @@ def _recorded(library: Transports, source: Tape, exchange: InFlightExchange, res
 
 @contextmanager
 def _asking(http: Any, source: Tape, exchange: InFlightExchange, request: Any) -> Iterator[None]:
-    """Sets the source's time limit, because the client's own might add a header, and records why a
-    request gets no answer.
+    """Sets the source's time limit here, because a limit of the client might add a header. Records
+    the reason if a request gets no answer.
     """
     if source.silence_s is not None:
         limit = http.Timeout(source.silence_s).as_dict()
@@ -192,16 +191,16 @@ def _asking(http: Any, source: Tape, exchange: InFlightExchange, request: Any) -
 
 
 def _reason(http: Any, source: Tape, error: BaseException) -> str:
-    """The reason why the network gave no more bytes; empty if the client left."""
+    """The reason why the network sent no more bytes; empty if the client stopped."""
     if not isinstance(error, http.TransportError):
         return ""
     if source.silence_s is not None and isinstance(error, http.TimeoutException):
-        return f"nothing came for {source.silence_s:g} s; allow more time with --timeout"
+        return f"no byte arrived for {source.silence_s:g} s; allow more time with --timeout"
     return str(error) or type(error).__name__
 
 
 def patches(library: str, source: Tape) -> list[tuple[Any, str, Callable[..., Any]]]:
-    """Patches of a library's own transports for a vcrpy cassette: class, method, replacement."""
+    """Patches of a library's transports for a vcrpy cassette: class, method, replacement."""
     ours = transports(library)
     sync, asynchronous = ours.http.HTTPTransport, ours.http.AsyncHTTPTransport
     send, send_async = sync.handle_request, asynchronous.handle_async_request
@@ -235,8 +234,8 @@ def headers_by_name(raw: list[tuple[bytes, bytes]]) -> dict[str, list[str]]:
 
 
 def _broken(exchange: InFlightExchange, error: BaseException) -> None:
-    """Record how an error ended an answer. After the last message, `openai` reads on for a moment
-    and then closes the connection, which looks like a reset.
+    """Record how an error ended an answer. After the last message, `openai` continues to read for a
+    moment and then closes the connection, which looks like a reset.
     """
     names = [kind.__name__ for kind in type(error).__mro__]
     end: End = next((ENDS[name] for name in names if name in ENDS), "aborted")
@@ -247,7 +246,7 @@ def _broken(exchange: InFlightExchange, error: BaseException) -> None:
 
 
 def _last_end(response: Any, exchange: InFlightExchange) -> End:
-    """The end of an answer whose last byte came: ``unknown`` if only the close of the connection
+    """The end of an answer after its last byte: ``unknown`` if only the close of the connection
     ends it (RFC 9112, 6.3: https://www.rfc-editor.org/rfc/rfc9112.html#section-6.3).
     """
     by_itself = (
@@ -261,11 +260,11 @@ def _last_end(response: Any, exchange: InFlightExchange) -> End:
 
 
 class _Tee:
-    """The body of an answer, for blocking and for awaiting clients; each read is recorded before
-    the client gets it.
+    """The body of an answer, for blocking and for asyncio clients. Each read is recorded before the
+    client gets it.
 
-    An iterator, not a generator: an asynchronous generator that a client leaves is closed by a
-    task, which may be made when its loop has already stopped.
+    It is an iterator, not a generator: an asynchronous generator that a client abandons is closed
+    by a task, and its loop may have stopped before the task is created.
     """
 
     http: Any
@@ -319,7 +318,7 @@ class _Tee:
             _broken(self.exchange, error)
 
     def _finish(self) -> None:
-        """Read the rest, for the recording alone."""
+        """Read the rest, only for the recording."""
         if self.exchange.end is None:
             with suppress(Exception):  # the failure is recorded
                 for _ in self:
@@ -339,9 +338,9 @@ class _Tee:
 
 
 class _WatchedHeaders:
-    """Response headers that note which of them the client reads, because a recording without those
-    headers can't be replayed. Libraries read many headers without need; only a subscript of theirs
-    counts.
+    """Response headers that store the names of those that the client reads, because a recording
+    without these headers can't be replayed. Libraries read many headers that they do not need; only
+    their subscripts count.
     """
 
     def __init__(self, headers: Any, exchange: InFlightExchange) -> None:

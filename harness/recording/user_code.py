@@ -1,4 +1,4 @@
-"""Tells the code of a user from that of libraries, of Python, and of the harness."""
+"""Distinguishes the code of a user from the code of libraries, of Python, and of the harness."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _NOT_THEIRS: Final = (Path(os.__file__).parent, Path(__file__).parents[1])
 
 
 def is_users(file: str) -> bool:
-    """Whether a file of code is a user's."""
+    """Whether a file of code belongs to the user."""
     path = Path(file)
     return (
         not file.startswith("<frozen ")

@@ -1,4 +1,4 @@
-"""A cassette of a vcrpy suite on which clients on httpx2 and httpx are recorded read by read.
+"""A cassette of a vcrpy suite that records clients on httpx2 and httpx read by read.
 
 vcrpy decides whether a request is answered or recorded: its record modes, matchers, filters and
 errors apply. A request that vcrpy does not find is looked up again in its redacted form, so that a
@@ -49,8 +49,8 @@ def register(recorder: VCR, guard: Callable[[], Guard] = secrets.guard) -> None:
 
 
 class _Context(CassetteContextDecorator):  # type: ignore[misc]  # vcrpy has no types
-    """vcrpy's context of a cassette. vcrpy's own leaves its patches in place if saving fails; this
-    one removes them, then raises the error.
+    """The context of a cassette in vcrpy. vcrpy's own class does not remove its patches if saving
+    fails; this class removes them, then raises the error.
     """
 
     def _patch_generator(self, cassette: StreamingCassette) -> Iterator[StreamingCassette]:
@@ -97,7 +97,7 @@ class StreamingCassette(VcrCassette):  # type: ignore[misc]  # vcrpy has no type
         return super().find_requests_with_most_matches(self._redacted(request))
 
     def _redacted(self, request: Any) -> Any:
-        """vcrpy's request as a cassette would hold it."""
+        """vcrpy's request in the form of a cassette."""
         if not isinstance(self._serializer, CassetteFormat):
             return request
         kept = self._serializer.guard().redactor.request(request_of(request))
@@ -105,7 +105,7 @@ class StreamingCassette(VcrCassette):  # type: ignore[misc]  # vcrpy has no type
 
     def _load(self) -> None:
         super()._load()
-        # A suite may give single cassettes another serializer; those have no journal.
+        # A suite may use another serializer for some cassettes; those have no journal.
         if self.write_protected or not isinstance(self._serializer, CassetteFormat):
             return
         path = Path(self._path)

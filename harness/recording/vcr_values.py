@@ -19,22 +19,22 @@ from .endpoints import LOOPBACK
 
 
 def to_vcr_request(request: Request) -> VcrRequest:
-    """vcrpy's form of a request. It takes the first value of a header, so a header without values
-    is left out.
+    """vcrpy's form of a request. It has the first value of each header, so a header without values
+    is dropped.
     """
     headers = {name: values for name, values in request.headers.items() if values}
     return VcrRequest(request.method, request.url, request.body, headers)
 
 
 def to_vcr(exchange: Exchange) -> tuple[VcrRequest, dict[str, Any]]:
-    """vcrpy's request and response of an exchange."""
+    """The request and the response of an exchange in vcrpy's form."""
     request = exchange.request or Request("POST", NO_REQUEST)
     return to_vcr_request(request), interaction_of(exchange)["response"]
 
 
 def from_vcr(pairs: Iterable[tuple[VcrRequest, dict[str, Any]]]) -> tuple[Exchange, ...]:
-    """The exchanges of vcrpy's requests and responses. Raises `CassetteError` for a body whose
-    length was changed after it was recorded.
+    """The exchanges of vcrpy's requests and responses. Raises `CassetteError` for a body that had
+    another length when it was recorded.
     """
     return tuple(exchange_of(request_of(request), response) for request, response in pairs)
 
@@ -43,7 +43,7 @@ def append(
     exchanges: tuple[Exchange, ...], cassette: Any, known: Mapping[str, Any] | None = None
 ) -> None:
     """Add exchanges to vcrpy's cassette, through its filters; vcrpy saves them when its context
-    ends. ``known``: fields of the origin that are not in any request.
+    ends. ``known``: fields of the origin that no request contains.
     """
     if not exchanges:
         return
@@ -60,7 +60,7 @@ def filtered(cassette: Any, request: Request) -> Request | None:
 
 
 def origin_of(requests: Iterable[Request | None], known: Mapping[str, Any]) -> Origin:
-    """The origin of a recording that is made today: from its requests, and the ``known`` fields."""
+    """The origin of a recording from today: from its requests, and the ``known`` fields."""
     sent = [request for request in requests if request is not None]
     models = [
         detect_provider(request.method, request.url, request.body, b"").model for request in sent

@@ -181,7 +181,9 @@ def test_a_cassette_of_vcrpy_answers_until_it_is_recorded_again(
         harness.recording.stock_cassettes._shown.clear()
         answered = run(suite)
         answered.assert_outcomes(passed=1, warnings=1)
-        answered.stdout.fnmatch_lines(["*first.yaml: this cassette of vcrpy is read as it is; *"])
+        answered.stdout.fnmatch_lines(
+            ["*first.yaml: this cassette of vcrpy is read without a conversion; *"]
+        )
         run(suite, "-W", "error", "--harness-strict").assert_outcomes(passed=1)
         assert path.read_text(encoding="utf-8") == stock
         rewritten = record(suite, monkeypatch, url, mode="rewrite")

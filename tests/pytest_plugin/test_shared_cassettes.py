@@ -57,7 +57,7 @@ def test_a_second_test_that_asks_something_else_fails(
         result = record(pytester, url, mode)
     result.assert_outcomes(passed=1, failed=5, warnings=5)
     result.stdout.fnmatch_lines(
-        ["*[[]0[]] has recorded the cassette in this run; give this test a cassette of its own"]
+        ["*[[]0[]] has recorded the cassette in this run; give this test its own cassette"]
     )
     assert len(load(path).exchanges) == 1
     run(pytester, "test_suite.py::test_asks[0]").assert_outcomes(passed=1)
@@ -83,7 +83,7 @@ def test_a_failed_test_names_its_journal_at_once(pytester: pytest.Pytester, path
     with raw_server(streaming(EVENT)) as url:
         result = record(pytester, url, "once", "-k", "hi0")
     result.assert_outcomes(failed=1, deselected=5, warnings=1)
-    result.stdout.fnmatch_lines([f"*what had arrived is kept in {path}.part; `harness import *"])
+    result.stdout.fnmatch_lines([f"*the reads so far are kept in {path}.part; `harness import *"])
     assert load(f"{path}.part").exchanges[0].body == EVENT
 
 
@@ -93,4 +93,4 @@ def test_a_refused_recording_names_its_journal(pytester: pytest.Pytester, path: 
     with raw_server(streaming(quota)) as url:
         result = record(pytester, url, "once", "-k", "hi0")
     result.assert_outcomes(passed=1, errors=1, deselected=5)
-    result.stdout.fnmatch_lines([f"*what had arrived is kept in {path}.part; `harness import *"])
+    result.stdout.fnmatch_lines([f"*the reads so far are kept in {path}.part; `harness import *"])

@@ -211,7 +211,7 @@ def test_a_request_case_with_a_single_text_is_a_programs_prompt(
     )
     assert main(words) == 1
     assert (
-        "a program takes one text, on its command line; this prompt has more than one"
+        "a program gets one text, on its command line; this prompt has more than one"
         in capsys.readouterr().err
     )
 
@@ -269,7 +269,7 @@ def test_cassettes_that_can_not_be_recorded_fail_only_by_name(
         )
     unsaid = "gemini-api/unsaid: not recordable: no conversation case has its prompts; write one, or use `harness record` with --prompt"
     program = "gemini-cli/run: not recordable: the output of a program does not show how it was configured; configure it, and record the cassette by its name"
-    empty = "gemini-api/bare: not recordable: exchange 1 of gemini-api/bare holds no request that can be sent again"
+    empty = "gemini-api/bare: not recordable: exchange 1 of gemini-api/bare has no request that can be sent again"
     with raw_server(HELLO) as url:
         assert main(["record", "--missing", "--base-url", url]) == 0
         output = capsys.readouterr()
@@ -366,7 +366,7 @@ def test_an_error_replaces_no_cassette_unless_it_is_allowed(
         for words in (typo, ["record", "gemini-api/hello"]):
             assert main([*words, "--base-url", url]) == 1
             assert (
-                "request 1 was given an error answer (404: models/typo is not found)"
+                "request 1 got an error answer (404: models/typo is not found)"
                 in capsys.readouterr().err
             )
             assert path.read_bytes() == good

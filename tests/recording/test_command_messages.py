@@ -155,7 +155,7 @@ def test_a_silent_answer_is_given_up_after_a_message(
 
     with raw_server(HELLO) as url:
         assert main(["record", "two-turns", "--base-url", url]) == 0
-    good, given_up = path.read_bytes(), "nothing came for 0.4 s; allow more time with --timeout"
+    good, given_up = path.read_bytes(), "no byte arrived for 0.4 s; allow more time with --timeout"
     ask_all = ["record", "--all", "--timeout", "0.4", "--base-url"]
     with raw_server(HELLO, seen(streaming(event("half"), gate=gate))) as url:
         assert main([*ask_all, url]) == 1
@@ -208,7 +208,7 @@ def test_code_assist_is_given_up_as_well_when_it_is_silent(tmp_path: Path) -> No
     stalled = streaming(CA_EVENT, gate=gate)
     with (
         raw_server(plain("200 OK", TIER), stalled) as url,
-        pytest.raises(CassetteError, match=r"given up, .*: nothing came for 0\.3 s"),
+        pytest.raises(CassetteError, match=r"given up, .*: no byte arrived for 0\.3 s"),
     ):
         record_requests(
             "code-assist",

@@ -383,7 +383,7 @@ def test_a_login_that_can_not_be_renewed_names_the_way_out(
     way_out = "has expired; run `gemini` once, which renews it, or set CODE_ASSIST_ACCESS_TOKEN"
     with pytest.raises(
         MissingCredentials,
-        match=f"{way_out}, or CODE_ASSIST_CLIENT_ID and CODE_ASSIST_CLIENT_SECRET, with which",
+        match=f"{way_out}, or CODE_ASSIST_CLIENT_ID and CODE_ASSIST_CLIENT_SECRET, which are needed to renew it",
     ):
         find_token()
     file.write_text(json.dumps(EXPIRED | {"client_id": "a", "client_secret": "b"}))
@@ -516,7 +516,7 @@ def test_a_failed_program_is_refused_like_a_failed_answer(
     settings, limits = Settings(program=(sys.executable, str(script))), Limits(attempts=2)
     asks, slept = [GenerateAsk({"prompt": "Say hello"})], list[float]()
     with pytest.raises(
-        CassetteError, match=rf"was given {reason} \({status}: .*allow the status {status}"
+        CassetteError, match=rf"got {reason} \({status}: .*allow the status {status}"
     ):
         record_requests(
             "gemini-cli", asks, path, settings=settings, limits=limits, sleep=slept.append

@@ -76,7 +76,7 @@ def test_two_processes_on_one_name_keep_both_recordings(tmp_path: Path) -> None:
         _, error = first.communicate("\n")
     assert first.returncode == 1
     assert "another recording has written this cassette meanwhile" in error
-    assert f"what had arrived is kept in {part_of(path)}" in error
+    assert f"the reads so far are kept in {part_of(path)}" in error
     assert load(path).exchanges[0].body == b"".join(EVENTS[2:])
     assert load(part_of(path)).exchanges[0].body == b"".join(EVENTS[:2])
     assert not second.exists()
@@ -98,8 +98,8 @@ def test_two_recordings_of_one_process_keep_both(tmp_path: Path) -> None:
     ):
         nested(url)
     assert caught.value.__notes__ == [
-        f"what had arrived is kept in {part_of(path)}; `harness import {part_of(path)} -o"
-        f" {tmp_path / 'NEW-a.yaml'}` makes a cassette of it"
+        f"the reads so far are kept in {part_of(path)}; `harness import {part_of(path)} -o"
+        f" {tmp_path / 'NEW-a.yaml'}` makes a cassette from it"
     ]
     assert load(path).exchanges[0].body == b"".join(EVENTS[2:])
 
@@ -181,4 +181,4 @@ def test_a_failed_suite_of_vcrpy_names_its_journal(tmp_path: Path, on_exception:
     notes = getattr(caught.value, "__notes__", [])
     assert path.exists() == on_exception
     assert bool(notes) != on_exception
-    assert all(f"what had arrived is kept in {part_of(path)}" in note for note in notes)
+    assert all(f"the reads so far are kept in {part_of(path)}" in note for note in notes)

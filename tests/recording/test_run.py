@@ -58,16 +58,16 @@ def test_the_run_waits_as_long_as_the_provider_requests(tmp_path: Path) -> None:
         (
             limited("1s"),
             {"limits": Limits(attempts=2)},
-            r"request 2 was given a quota answer after 2 attempts \(429: slow down\)",
+            r"request 2 got a quota answer after 2 attempts \(429: slow down\)",
         ),
         (
             limited("1s", quota="GenerateRequestsPerDayPerProject"),
             {},
-            "request 1 was given a quota answer",
+            "request 1 got a quota answer",
         ),
-        (limited("1s", reason="QUOTA_EXHAUSTED"), {}, "request 1 was given a quota answer"),
-        (limited("301s"), {}, "request 1 was given a quota answer"),
-        (plain("403 Forbidden", b"{}"), {}, "request 1 was given an authorization answer"),
+        (limited("1s", reason="QUOTA_EXHAUSTED"), {}, "request 1 got a quota answer"),
+        (limited("301s"), {}, "request 1 got a quota answer"),
+        (plain("403 Forbidden", b"{}"), {}, "request 1 got an authorization answer"),
         (
             limited("1s"),
             {"limits": Limits(requests=2)},

@@ -197,7 +197,7 @@ def test_a_damaged_cassette_of_stock_vcrpy_is_an_error(
     register(recorder)
     path.write_text(STOCK.replace(part, damaged), encoding="utf-8")
     opened = recorder.use_cassette(str(path))
-    with pytest.raises(CassetteError, match=r"a\.yaml: a cassette of vcrpy that can't be read"):
+    with pytest.raises(CassetteError, match=r"a\.yaml: this cassette of vcrpy can't be read"):
         opened.__enter__()
 
 

@@ -18,13 +18,13 @@ from .severity import ENDS, FINISH, KINDS, SEVERITIES, SIGNED, Severity, place_o
 from .shape import Presence, Shape, collapse, shape_of
 
 _SILENT: Final = frozenset({"unknown", "aborted"})
-"""Ends that say nothing about the provider."""
+"""Ends that do not depend on the provider."""
 
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """One difference in shape. ``exchange`` counts from 1; ``path``: a field's path, or a word such
-    as ``status``; ``difference``: a text; ``feature``: an id of the features file.
+    """One difference in shape. ``exchange`` counts from 1; ``path``: the path of a field, or a word
+    such as ``status``. ``difference``: a text. ``feature``: an id from the features file.
     """
 
     severity: Severity
@@ -35,7 +35,7 @@ class Drift:
 
 
 def compare_cassettes(recorded: Cassette, now: Cassette) -> list[Drift]:
-    """The differences in shape of ``now`` from ``recorded``, the most severe first."""
+    """The differences in shape between ``recorded`` and ``now``, the most severe first."""
     drifts: list[Drift] = []
     for number, (old, new) in enumerate(zip(recorded.exchanges, now.exchanges, strict=False), 1):
         drifts += [
@@ -53,7 +53,7 @@ def compare_cassettes(recorded: Cassette, now: Cassette) -> list[Drift]:
 
 
 def _shape(exchange: Exchange) -> Shape:
-    with warnings.catch_warnings(action="ignore"):  # an unknown provider does not matter here
+    with warnings.catch_warnings(action="ignore"):  # unknown providers are ignored here
         frames = frames_of(exchange, provider=exchange.provider)
     return shape_of(exchange, frames, events_of(exchange))
 
@@ -64,7 +64,7 @@ _Difference = tuple[Severity, str, str, str]
 def _differences(old: Shape, new: Shape) -> Iterator[_Difference]:
     yield from _answers(old, new)
     if (old.status < 400) != (new.status < 400):
-        return  # an error and an answer have nothing in common
+        return  # an error and an answer can't be compared
     yield from _fields(old, new)
     yield from _words(old, new)
     yield from _order(old, new)
@@ -132,7 +132,7 @@ def _fields(old: Shape, new: Shape) -> Iterator[_Difference]:
 
 
 def _feature(path: str, shape: Shape) -> str:
-    """The feature of a path; for errors and signatures it depends on the rest of the answer."""
+    """The feature of a path. For errors and signatures it depends on the rest of the answer."""
     feature = place_of(path).feature
     if feature == "errors.in-stream" and shape.status >= 400:
         return "errors.http"
@@ -167,7 +167,7 @@ def _words(old: Shape, new: Shape) -> Iterator[_Difference]:
 
 
 def _order(old: Shape, new: Shape) -> Iterator[_Difference]:
-    """Compares only kinds that both have; the others are missing or new fields."""
+    """Compares the order of the kinds that are in both; `_fields` reports the others."""
     both = {*old.parts} & {*new.parts}
     was, now = (collapse(kind for kind in shape.parts if kind in both) for shape in (old, new))
     if was != now:
@@ -201,8 +201,8 @@ def _class_of(word: str) -> FinishClass:
 
 
 def _counts(old: Shape, new: Shape) -> Iterator[_Difference]:
-    """Which messages carry counts. If all members of an object changed in the same way, only the
-    object is reported.
+    """Compares which messages contain counts. If all members of an object changed in the same way,
+    only the object is reported.
     """
     reported: set[tuple[str, Presence, Presence]] = set()
     for path in sorted(old.counts.keys() & new.counts.keys()):

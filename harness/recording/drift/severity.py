@@ -1,7 +1,8 @@
 """The feature and the severity of a difference, by its path in the message.
 
-Breaking: an application that reads the stream as it was recorded loses something or stops. Notable:
-clients keep working, but it needs a review. Harmless: by chance, or documented as optional.
+Breaking: an application that reads the recorded stream loses data or fails on the new one. Notable:
+clients continue to work, but a review is necessary. Harmless: the difference is random, or
+documented as optional.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from harness.stream.events import FinishClass
 
 Severity = Literal["breaking", "notable", "harmless"]
 SEVERITIES: Final[tuple[Severity, ...]] = get_args(Severity)
-"""The most severe first."""
+"""The severities, the most severe first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +122,7 @@ PLACES: Final[tuple[tuple[str, Place], ...]] = (
         Place("reply.metadata", "notable", "harmless", "harmless"),
     ),
 )
-"""Pattern of a path → feature and severities. The first match counts; paths are in camelCase."""
+"""Pattern of a path → feature and severities. The first match is used. Paths are in camelCase."""
 
 ELSEWHERE: Final = Place("unknown.fields", "notable", "notable")
 
@@ -132,7 +133,7 @@ FINISH: Final[dict[FinishClass, str]] = {
     "malformed": "finish.malformed",
     "continuation": "finish.continuation",
 }
-"""Class of a finish reason → feature; any other is `finish.other`."""
+"""Class of a finish reason → feature; `finish.other` for any other class."""
 
 ENDS: Final[dict[str, str]] = {
     "complete": "stream-end.clean",
@@ -146,7 +147,7 @@ KINDS: Final[dict[str, str]] = {
     "call": "tool-calls.parallel",
     "signature": "signatures.several",
 }
-"""Kind of a part → the feature that its order concerns."""
+"""Kind of a part → the feature of its order."""
 
 SIGNED: Final[dict[str, str]] = {
     "call": "signatures.call",
@@ -159,7 +160,7 @@ _SNAKE: Final = re.compile(r"_([a-z])")
 
 
 def place_of(path: str) -> Place:
-    """Feature and severities of a path, in either spelling."""
+    """Feature and severities of a path in camelCase or snake_case."""
     camel = _SNAKE.sub(lambda match: match[1].upper(), path)
     return next(
         (

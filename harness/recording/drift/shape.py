@@ -1,10 +1,11 @@
-"""The shape of an exchange: its form without its text.
+"""Computes the shape of an exchange: its form without its text.
 
 The fields are those of the raw messages, because the shape must contain fields that our providers
-do not read; the order of parts is that of the events. A path is as on the wire:
-``candidates[].content.parts[].text``, ``delta.text``. A line of the Gemini CLI is under its type,
-``lines[result].status``; an object with an ``@type`` is under its last word in its list. Data
-(arguments, results, names of models) is not walked.
+do not read; the order of parts is the order of the events. A path has the names of the wire:
+``candidates[].content.parts[].text``, ``delta.text``. The path of a line of the Gemini CLI begins
+with the type of the line: ``lines[result].status``. In a list, an object with an ``@type`` has the
+last word of the type as its index. The shape does not contain data (arguments, results, names of
+models).
 """
 
 from __future__ import annotations
@@ -21,11 +22,12 @@ from harness.stream.framing import Frame
 from harness.stream.json_codec import Json
 
 Presence = frozenset[str]
-"""Which messages have something: ``running`` (all from the first one on), ``final`` (only the
-last), ``not in the last``, ``here and there``. In a short stream several can be true."""
+"""The messages that have a field: ``running`` (all from the first one on), ``final`` (only the
+last), ``not in the last``, ``in some``. For a short stream, several can be true.
+"""
 
 HIDDEN: Final = "another word"
-"""Replaces a word that does not look like an enum value, and so may be text."""
+"""Replaces a word that does not look like an enum value; it may be text."""
 
 _DATA: Final = re.compile(
     r"(?:(?:functionCall|function_call|toolCall|tool_call)\.args|(?:functionResponse|function_response|toolResponse|tool_response)\.response"
@@ -34,13 +36,13 @@ _DATA: Final = re.compile(
     r"|lines\[tool_use\]\.(?:parameters|input)|lines\[tool_result\]\.output|\[ErrorInfo\]\.metadata)$"
 )
 _MAPS: Final = re.compile(r"(?:^|\.)(?:stats\.models|stats\.tools\.byName|errorsByType)$")
-"""Objects whose keys are names."""
+"""Objects with names as keys."""
 _KEY: Final = re.compile(r"[A-Za-z_@$][A-Za-z0-9_]{0,63}")
 _ENUM: Final = re.compile(
     r"(?:reason|status|type|category|probability|severity|modality|outcome|language|role|tier|stage|state|level|mode)$",
     re.IGNORECASE,
 )
-"""Names of fields that hold an enum value."""
+"""Names of fields that contain an enum value."""
 _WORD: Final = re.compile(r"[A-Za-z][A-Za-z0-9_./+-]{0,63}")
 _COUNTS: Final = re.compile(
     r"(?:^|\.)(?:usageMetadata|usage_metadata|usage|lines\[result\]\.stats|^stats)(?:\.[^.\[]+)?$"
@@ -68,9 +70,9 @@ _KINDS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """``types``: path → JSON types; ``words``: path of an enum → its words; ``parts``: kinds of the
-    first candidate's parts, runs of one kind joined; ``counts``: path of a count → its `Presence`;
-    ``finish``: the last finish reason, and the messages that have one.
+    """``types``: path → JSON types. ``words``: path of an enum → its words. ``parts``: kinds of the
+    first candidate's parts; consecutive equal kinds are joined. ``counts``: path of a count → its
+    `Presence`. ``finish``: the last finish reason; ``finish_at``: the messages that have one.
     """
 
     status: int
@@ -90,7 +92,9 @@ class Shape:
 def shape_of(
     exchange: Exchange, frames: Sequence[Frame], events: Iterable[dict[str, Any]] = ()
 ) -> Shape:
-    """The shape of an answer; ``frames`` are its messages, which give ``events``."""
+    """The shape of an answer; ``frames`` are its messages, ``events`` are the events of these
+    frames.
+    """
     messages = [frame.json for frame in frames if frame.raw is None]
     walked = [_Walk(message) for message in messages]
     types: dict[str, set[str]] = {}
@@ -126,20 +130,20 @@ def shape_of(
 
 
 def presence_of(present: Sequence[bool]) -> Presence:
-    """The `Presence` of a thing; ``present``: for each message, whether it has the field."""
+    """The `Presence` of a field; ``present``: for each message, whether it has the field."""
     if True not in present:
         return frozenset()
     if not present[-1]:
         return frozenset({"not in the last"})
     since = present.index(True)
-    places = {"running"} if all(present[since:]) else {"here and there"}
+    places = {"running"} if all(present[since:]) else {"in some"}
     if since == len(present) - 1:
         places = {"final", "running"} if len(present) < 3 else {"final"}
     return frozenset(places)
 
 
 def collapse(kinds: Iterable[str]) -> tuple[str, ...]:
-    """Joins runs of one kind."""
+    """Joins consecutive equal kinds."""
     collapsed: list[str] = []
     for kind in kinds:
         if collapsed[-1:] != [kind]:
@@ -204,7 +208,7 @@ def _type(value: Json) -> str:
 
 
 def _typed(item: Json) -> str:
-    """The last word of an object's ``@type``, as of google.rpc's details."""
+    """The last word of an object's ``@type``, which details of google.rpc have."""
     url = item.get("@type") if type(item) is dict else None
     return shown_key(url.rpartition(".")[2]) if type(url) is str else ""
 
@@ -215,8 +219,8 @@ def _is_line(message: Json) -> bool:
 
 
 def _kinds(event: dict[str, Any]) -> list[str]:
-    """The kinds of the part of an event. A signature is a kind of its own, because the pieces that
-    are signed depend on the cuts of the text.
+    """The kinds of the part of an event. A signature is a separate kind, because the cuts of the
+    text determine which pieces have signatures.
     """
     kind = _KINDS.get(event["kind"])
     if kind is None or event.get("candidate"):

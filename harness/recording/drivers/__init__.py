@@ -1,4 +1,4 @@
-"""Drivers: each sends requests to one kind of provider while the answers are recorded."""
+"""Drivers, each of which sends requests to one kind of provider while the answers are recorded."""
 
 from __future__ import annotations
 
@@ -22,4 +22,4 @@ DRIVERS: Final[dict[str, Callable[[Tape, Settings], Driver]]] = {
     "openai-compat": OpenAiCompatDriver,
     "agy": AgyDriver,
 }
-"""Provider → its driver, made for one recording."""
+"""Provider → the class of its driver; each recording has a new driver."""

@@ -1,9 +1,10 @@
 """Runs the Antigravity CLI (``agy``) and records its output
 (https://antigravity.google/docs/cli/headless).
 
-It updates itself in the background, and its output names no version. So the driver asks for the
-version first and writes it into the origin. Updates are off during the run. With ``--base-url`` it
-asks another server only if its settings file says ``{"modelProvider": "gemini"}``.
+The CLI updates itself in the background, and its output does not contain its version. So the driver
+first requests the version and writes it into the origin. Updates are off during the run. With
+``--base-url``, the CLI calls another server only if its settings file contains ``{"modelProvider":
+"gemini"}``.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class AgyDriver(ProgramDriver):
                 timeout=_VERSION_TIMEOUT_S,
                 env={**os.environ, **self._environment},
             )
-        except (OSError, subprocess.SubprocessError):  # the run itself reports it
+        except (OSError, subprocess.SubprocessError):  # the run reports this error
             return ""
         words = shown.stdout.decode("utf-8", "replace").split()
         return words[-1] if words else ""

@@ -24,7 +24,7 @@ from .genai import MISSING, model_of
 
 TOKENS: Final = ("CODE_ASSIST_ACCESS_TOKEN", "GOOGLE_CLOUD_ACCESS_TOKEN")
 CLIENT: Final = ("CODE_ASSIST_CLIENT_ID", "CODE_ASSIST_CLIENT_SECRET")
-"""The variables that name the OAuth client of a login, if the login does not name it."""
+"""The variables with the OAuth client of a login, if the login does not contain it."""
 TOKEN_URI: Final = "CODE_ASSIST_TOKEN_URI"  # noqa: S105  # the name of a variable
 TOKEN_ENDPOINT: Final = "https://oauth2.googleapis.com/token"  # noqa: S105  # an address, not a token
 FILE: Final = Path(".gemini", "oauth_creds.json")
@@ -38,7 +38,7 @@ _METADATA: Final = {
 
 
 class CodeAssistDriver:
-    """Asks with the login of the Gemini CLI, or with a token from the environment."""
+    """Sends requests with the login of the Gemini CLI, or with a token from the environment."""
 
     def __init__(self, source: Tape, settings: Settings) -> None:
         library = transports(http_library())
@@ -117,7 +117,7 @@ def find_token() -> str:
     """An OAuth access token: from the environment, else from the Gemini CLI's login. An expired
     login is renewed if its OAuth client is known.
 
-    Raises `MissingCredentials` with a message that has a way out.
+    Raises `MissingCredentials`; the message has a solution.
     """
     token = next((os.environ[name] for name in TOKENS if os.environ.get(name)), None)
     if token:
@@ -145,7 +145,7 @@ def _renew(saved: dict[str, Any], file: Path) -> str:
     belongs to the Gemini CLI.
 
     A refresh token works only with the id and the secret of its OAuth client. The id is in the
-    login's id_token. The secret belongs to the Gemini CLI, so the user has to give it.
+    login's id_token. The secret belongs to the Gemini CLI, so the user has to provide it.
     """
     client = {
         "refresh_token": saved.get("refresh_token"),
@@ -158,7 +158,7 @@ def _renew(saved: dict[str, Any], file: Path) -> str:
     missing = [name for name, value in client.items() if not value]
     if missing:
         if "refresh_token" not in missing:
-            way_out += f", or {' and '.join(CLIENT)}, with which it is renewed here"
+            way_out += f", or {' and '.join(CLIENT)}, which are needed to renew it here"
         raise MissingCredentials(f"the login in {file} has expired; {way_out}")
     try:  # an optional extra
         from google.auth.exceptions import GoogleAuthError

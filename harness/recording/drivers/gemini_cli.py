@@ -1,9 +1,9 @@
-"""Runs a program and records its output: each read of stdout with its time, and how the process
-ended.
+"""Runs a program and records its output: each read of stdout with its time, and the end of the
+process.
 
-It is made for the Gemini CLI, whose output is the wire
-(https://github.com/google-gemini/gemini-cli/blob/main/docs/cli/headless.md), and works with any
-program that takes a prompt on its command line. Exit code and stderr are stored as headers.
+The program is usually the Gemini CLI, and its output is the wire
+(https://github.com/google-gemini/gemini-cli/blob/main/docs/cli/headless.md). Any program that reads
+a prompt from its command line works. Exit code and stderr are stored as headers.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ TIME_LIMIT_S: Final = 600.0
 MAX_STDERR_LINES: Final = 200
 _READ: Final = 1 << 16
 _PAUSE_S: Final = 0.05
-"""Seconds between two looks at the clock."""
+"""Seconds between two checks of the time limit."""
 
 Take = Callable[[bytes], object]
 
@@ -39,7 +39,7 @@ Take = Callable[[bytes], object]
 class ProgramDriver:
     """Runs the program once for each request, with the prompt on its command line.
 
-    ``default_program`` runs if the settings name none; ``install`` is the way to install it.
+    ``default_program`` runs if the settings do not name a program. ``install``: how to install it.
     """
 
     default_program: tuple[str, ...] = ("gemini",)
@@ -63,7 +63,7 @@ class ProgramDriver:
         prompt = ask.body.get("prompt")
         if not isinstance(prompt, str):
             raise ReplayError(
-                "a program takes a prompt, which must be a text; this request has no text"
+                "a program needs a prompt, which must be a text; this request has no text"
             )
         model = self._settings.model or ask.model or os.environ.get("HARNESS_MODEL")
         command = [
@@ -110,8 +110,8 @@ def run_program(
     time_limit_s: float = TIME_LIMIT_S,
     headers: Mapping[str, list[str]] = MappingProxyType({}),
 ) -> int:
-    """Run a command and record its output, with ``headers`` beside those of its end. Returns its
-    exit code; a negative one is the signal that ended it.
+    """Run a command and record its output; ``headers`` are added to those of its end. Returns its
+    exit code; a negative code is the signal that ended the command.
 
     The end is `complete` if the program exited, `cut` if it was killed, `aborted` if it was stopped
     after ``time_limit_s``. Raises OSError if the program does not start.
@@ -143,8 +143,9 @@ def run_program(
 def _read_all(
     process: subprocess.Popen[bytes], stdout: Take, stderr: Take, time_limit_s: float
 ) -> tuple[int, bool]:
-    """Passes on the output of a process read by read; returns its exit code, and whether it ran too
-    long. Then it is killed, with all processes that it started, because they hold its pipes open.
+    """Forwards the output of a process read by read. Returns its exit code, and whether it ran too
+    long. Such a process is killed with all processes that it started, because they keep its pipes
+    open.
     """
     assert process.stdout is not None
     assert process.stderr is not None

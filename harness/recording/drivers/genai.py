@@ -1,6 +1,6 @@
-"""Sends requests with google-genai on our transports; the only module that imports the SDK.
+"""Sends requests with google-genai on our transports. Only this module imports the SDK.
 
-``extra_body`` merges a request's body into the SDK's request, so that fields which the SDK does not
+``extra_body`` merges a request's body into the SDK's request, so that fields that the SDK does not
 know are sent too.
 """
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 MISSING: Final = "google-genai is not installed; pip install 'gemini-conformance[record]'"
 POLL_S: Final = 2.0
-"""Seconds between two requests for the status of an answer in the background."""
+"""Seconds between two requests for the status of a background answer."""
 KEYS: Final = ("GOOGLE_API_KEY", "GEMINI_API_KEY")
-"""The variables that hold an API key; the first that is set is used
+"""The variables that may contain an API key; the first that is set is used
 (https://ai.google.dev/gemini-api/docs/api-key).
 """
 
@@ -41,8 +41,9 @@ def import_genai() -> Any:
 
 
 def http_options(source: Tape, **options: Any) -> tuple[HttpOptions, Callable[[], None]]:
-    """``HttpOptions`` with ``options``, whose transports record or answer by ``source``; and a
-    function that closes the connections of the blocking transport. Raises `MissingLibrary`.
+    """``HttpOptions`` with ``options`` and with transports that record to or answer from
+    ``source``; and a function that closes the connections of the blocking transport. Raises
+    `MissingLibrary`.
     """
     genai = import_genai()
     library = transports(http_library())
@@ -63,17 +64,18 @@ def api_key(settings: Settings) -> str | None:
 
 
 def gemini_key(settings: Settings) -> str:
-    """The API key of the Gemini API; `MissingCredentials` if there is none."""
+    """The API key of the Gemini API; raises `MissingCredentials` if there is none."""
     key = api_key(settings)
     if not key:
         raise MissingCredentials(
-            f"no key for the Gemini API: set {KEYS[1]}, made at https://aistudio.google.com/apikey"
+            f"no key for the Gemini API: set {KEYS[1]}; get a key at"
+            " https://aistudio.google.com/apikey"
         )
     return key
 
 
 def model_of(ask: GenerateAsk) -> str:
-    """The model of a request, else of the environment; `ReplayError` if there is none."""
+    """The model of a request, else of the environment; raises `ReplayError` if there is none."""
     model = ask.model or os.environ.get("HARNESS_MODEL")
     if not model:
         raise ReplayError(
@@ -83,7 +85,7 @@ def model_of(ask: GenerateAsk) -> str:
 
 
 class GeminiApiDriver:
-    """Asks the Gemini API with a key."""
+    """Sends requests to the Gemini API with a key."""
 
     def __init__(self, tape: Tape, settings: Settings) -> None:
         genai = import_genai()
@@ -133,7 +135,9 @@ class GeminiApiDriver:
 
 
 class VertexAiDriver(GeminiApiDriver):
-    """Asks Vertex AI with Application Default Credentials, a service account, or an express key."""
+    """Sends requests to Vertex AI with Application Default Credentials, a service account or an
+    express key.
+    """
 
     def _login(self, settings: Settings) -> dict[str, Any]:
         return vertex_login(settings)
@@ -160,8 +164,8 @@ def vertex_login(settings: Settings) -> dict[str, Any]:
 
 
 class InteractionsDriver(GeminiApiDriver):
-    """Asks the Interactions API with a key, or of Vertex AI with `Settings.project`. An answer in
-    the background is polled until it is complete.
+    """Sends requests to the Interactions API with a key, or to that of Vertex AI with
+    `Settings.project`. A background answer is polled until it is complete.
     """
 
     def _login(self, settings: Settings) -> dict[str, Any]:
@@ -177,9 +181,9 @@ class InteractionsDriver(GeminiApiDriver):
             named["input"] = "-"  # the SDK accepts only steps that it knows
         background = body.get("background") is True
         if not background:
-            named["automatic_continuation"] = False  # each request is an exchange of its own
+            named["automatic_continuation"] = False  # each request is a separate exchange
         interactions = self._client.interactions
-        with warnings.catch_warnings(action="ignore"):  # about the continuation
+        with warnings.catch_warnings(action="ignore"):  # a warning about the continuation
             if ask.streamed:
                 for _ in interactions.create(**named, stream=True, extra_body=body):
                     pass

@@ -21,8 +21,8 @@ _SCOPES: Final = ("https://www.googleapis.com/auth/cloud-platform",)
 
 
 class OpenAiCompatDriver:
-    """Asks the Gemini API with a key, or Vertex AI with Application Default Credentials if the
-    settings have a project.
+    """Sends requests to the Gemini API with a key, or to Vertex AI with Application Default
+    Credentials if the settings have a project.
     """
 
     def __init__(self, tape: Tape, settings: Settings) -> None:

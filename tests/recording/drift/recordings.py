@@ -347,7 +347,7 @@ ALTERED: Final[list[tuple[Callable[[Messages], Any], list[tuple[str, str, str, s
             (
                 "notable",
                 "usageMetadata.candidatesTokenCount",
-                "in the messages: running → here and there",
+                "in the messages: running → in some",
                 "usage.totals",
             )
         ],

@@ -169,8 +169,7 @@ def test_a_cassette_that_cannot_be_asked_is_reported_with_exit_4(
     output = capsys.readouterr()
     assert output.out == "0 of 1 cassettes compared: 0 breaking, 0 notable, 0 harmless\n"
     assert (
-        "gemini-api/a: request 1 was given an authorization answer (403); nothing is kept"
-        in output.err
+        "gemini-api/a: request 1 got an authorization answer (403); nothing is kept" in output.err
     )
     assert SECRET_TEXT not in output.err
     assert Path("cassettes/gemini-api/a.yaml").read_bytes() == before
@@ -186,7 +185,7 @@ def test_the_budget_is_that_of_the_whole_run(
     output = capsys.readouterr()
     assert output.out.startswith("gemini-api/a: no drift\n1 of 2 cassettes compared")
     assert (
-        "gemini-api/b: this run has used 1 request, and 1 is the limit; raise it, or ask for less"
+        "gemini-api/b: this run has used 1 request, and 1 is the limit; raise the limit, or record less"
         in output.err
     )
 
