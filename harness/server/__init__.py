@@ -1,7 +1,7 @@
 """Serves cassettes as a live HTTP endpoint: clients in any language get the recorded answers, byte
 for byte and read by read.
 
-`serve` runs a server beside a test, ``harness serve`` runs one in a shell. `Server.offer` serves
+`serve` runs a server for a test, ``harness serve`` runs one in a shell. `Server.offer` serves
 single exchanges to adapters under test.
 """
 
@@ -38,16 +38,16 @@ def serve(
     """A `Server` that listens while its ``with`` block runs; ``.base_url`` is the address for
     clients.
 
-    ``cassettes``: cassettes or paths of recordings, one or several; none for `Server.offer`.
-    ``port``: 0 picks a free port. ``allowed_hosts``: names that clients may use for this machine,
-    besides the loopback names. ``pace``: ``recorded``, ``step`` (without waiting, still read by
-    read), ``instant``, or a number (2: twice as fast as recorded). ``cuts``: where the body is cut
-    into reads, as in `harness.replay`; each piece has the time at which its last byte was recorded.
-    ``fault``: ``cut:N``, ``reset:N`` or ``stall:N`` after N reads, ``status:CODE``, ``slow``.
-    ``match``: ``request``, or ``path`` for clients whose requests differ from run to run.
-    ``provider``: the provider of exchanges without a request. ``dialect``: with ``anthropic``,
-    ``POST /v1/messages`` is answered too. ``strictness``: ``api`` refuses requests that the API
-    refuses, ``strict`` refuses more, ``lenient`` nothing.
+    ``cassettes``: one or several cassettes or paths of recordings; none are needed for
+    `Server.offer`. ``port``: 0 picks a free port. ``allowed_hosts``: names of this machine that
+    clients may use, besides the loopback names. ``pace``: ``recorded``, ``step`` (no waiting, but
+    each read is sent separately), ``instant``, or a number (2: twice as fast as recorded).
+    ``cuts``: where the body is cut into reads, as in `harness.replay`; each piece is sent at the
+    recorded time of its last byte. ``fault``: ``cut:N``, ``reset:N`` or ``stall:N`` after N reads,
+    ``status:CODE``, ``slow``. ``match``: ``request``, or ``path`` for clients that send different
+    requests in each run. ``provider``: the provider of exchanges without a request. ``dialect``:
+    with ``anthropic``, ``POST /v1/messages`` is answered too. ``strictness``: ``api`` refuses
+    requests that the API refuses, ``strict`` refuses more, ``lenient`` refuses nothing.
 
     Raises `CassetteError` for a recording that can't be read, `ReplayError` for an unknown option,
     OSError if the address is not available.

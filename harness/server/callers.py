@@ -1,4 +1,5 @@
-"""Decides who may send requests to a listener: programs of this machine, but no web page.
+"""Decides which clients may send requests to a listener: programs on this machine may, web pages
+may not.
 
 A page in a browser can send requests to a loopback address. It can't choose the headers that
 identify it: ``Origin`` names the page, and after DNS rebinding ``Host`` names the page's domain.
@@ -14,31 +15,31 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Final
 
 TOKEN_HEADER: Final = "X-Harness-Token"  # noqa: S105  # the name of a header
-"""The header by which a local tool proves that it knows the token of this process."""
+"""The header in which a local tool sends the token of this process."""
 
 Headers = Sequence[tuple[bytes, bytes]]
 
 
 class Callers:
-    """``host`` is the address of the listener; ``allowed`` are more names that ``Host`` and
-    ``Origin`` may have. ``token`` is new in each process.
+    """``host`` is the address of the listener; ``allowed`` are further names that ``Host`` and
+    ``Origin`` may contain. Each process has a new ``token``.
     """
 
     def __init__(self, host: str, allowed: Collection[str] = ()) -> None:
         self.token = secrets.token_urlsafe(16)
         self._names = {"localhost", host.lower(), *(name.lower() for name in allowed)}
         address = _address_of(host)
-        # Then ``Host`` may be any IP address, because a page can't make a browser send another
-        # ``Host`` than its own.
+        # In this case ``Host`` may be any IP address, because a page can't make a browser send a
+        # ``Host`` other than the page's own.
         self._listens_everywhere = address is not None and address.is_unspecified
 
     def find_stranger(self, target: str, headers: Headers) -> str | None:
-        """The header with a foreign name, and its value; None for a caller that may ask."""
+        """The header that has a foreign name, with its value; None if the caller is allowed."""
         for name, value in headers:
             text = value.decode("latin-1").strip()
             match name.lower():
-                # Only clients of a proxy send a whole address, and no page can make a browser use
-                # this listener as a proxy.
+                # Only clients of a proxy send an absolute URL as the target, and a page can't make
+                # a browser use this listener as a proxy.
                 case b"host" if target.startswith("/") and not self._knows(_name_of(text)):
                     return f"Host: {text}"
                 case b"origin" if not self._knows(_name_of(text.partition("://")[2])):
@@ -46,7 +47,7 @@ class Callers:
         return None
 
     def proves_to_be_local(self, headers: Headers) -> bool:
-        """Whether a request has the token of this process."""
+        """Whether a request contains the token of this process."""
         given = next(
             (value for name, value in headers if name.lower() == TOKEN_HEADER.lower().encode()), b""
         )
@@ -68,7 +69,7 @@ def _address_of(name: str) -> IPv4Address | IPv6Address | None:
 
 
 def _name_of(place: str) -> str:
-    """The name in ``name:port`` or ``[address]:port``; empty if there is anything else."""
+    """The name in ``name:port`` or ``[address]:port``; empty for any other text."""
     parts = _PLACE.fullmatch(place)
     return (parts[1] or parts[2]).rstrip(".").lower() if parts else ""
 

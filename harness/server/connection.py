@@ -1,11 +1,13 @@
-"""One client's connection: reads requests, and writes each read of an answer as a block of its own.
+"""Serves one client's connection: reads requests, and writes each read of an answer as a separate
+block.
 
-h11 speaks HTTP/1.1, asyncio moves the bytes, this module decides when. Except with the pace
-``instant``, a block is written only after the block before it has left this process and `GAP_S` has
-passed, and a client on this machine has up to `PATIENCE_S` more to read it. Thus a client gets the
-blocks one by one, and a client that parses HTTP by blocks (h11, undici) can tell them apart even if
-it reads late. asyncio sets TCP_NODELAY; TCP itself promises no boundaries. The size of a request
-and the time for it are limited, because clients are not trusted.
+h11 implements HTTP/1.1, asyncio transports the bytes, and this module decides when each block is
+sent. With every pace except ``instant``, a block is written only after the previous block has left
+this process and `GAP_S` has passed. A client on this machine has up to `PATIENCE_S` more to read
+the previous block. Thus a client receives the blocks one by one. A client that parses HTTP by
+blocks (h11, undici) can distinguish them even if it reads late. asyncio sets TCP_NODELAY; TCP
+itself does not preserve boundaries. The size and the time of a request are limited, because clients
+are not trusted.
 """
 
 from __future__ import annotations
@@ -27,17 +29,18 @@ from .unread import unread_by_client
 MAX_HEAD: Final = 1 << 16
 MAX_BODY: Final = 1 << 27
 IDLE_S: Final = 60.0
-"""The time that a client may be silent before and inside a request, or leave an answer unread."""
+"""The maximum time in which a client sends no byte of a request, or reads no byte of an answer."""
 
 GAP_S: Final = 0.001
 PATIENCE_S: Final = 0.02
 BREAK_S: Final = 0.01
-"""The time that a client has to process its input before the connection breaks. Many clients drop
-what they have not processed by then, and their answers would vary if the connection broke at once.
+"""The time that a client has to process its input before the server breaks the connection. Many
+clients discard unprocessed input when the connection breaks. Without this time, their results would
+vary.
 """
 GRACE_S: Final = 2.0
-"""The time that a client has to leave if it left during the recording, before the connection is
-closed.
+"""The time that the server waits for a client to disconnect, if the recorded client disconnected.
+Then the server closes the connection.
 """
 
 _READ: Final = 1 << 16
@@ -47,8 +50,8 @@ _LINGER_NONE: Final = struct.pack("ii", 1, 0)
 
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
-    """A request; ``url`` is absolute, on the host ``localhost``; ``headers`` are names as sent and
-    values.
+    """A request; ``url`` is absolute, on the host ``localhost``; ``headers`` are pairs of a name,
+    as sent, and a value.
     """
 
     method: str
@@ -58,11 +61,12 @@ class HttpRequest:
 
 
 class Connection:
-    """Serves one client until it leaves, an answer ends the connection, or it violates HTTP.
+    """Serves one client until it disconnects, an answer ends the connection, or the client violates
+    HTTP.
 
-    ``callers`` says who may ask. ``answer`` gives the answer to a request, and the options to send
-    it with. A subclass may override `respond` instead. ``origin_form``: only a path is accepted as
-    the target of a request.
+    ``callers`` decides which clients are allowed. ``answer`` returns the answer to a request and
+    the options for sending it. A subclass may override `respond` instead. ``origin_form``: only a
+    path is accepted as the target of a request.
     """
 
     idle_s: float | None = IDLE_S
@@ -81,10 +85,10 @@ class Connection:
         self.writer = writer
         self.wire = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEAD)
         self._clock = asyncio.get_running_loop().time
-        writer.transport.set_write_buffer_limits(0)  # so that drain() waits until all has left
+        writer.transport.set_write_buffer_limits(0)  # so drain() waits until all bytes are sent
 
     async def run(self) -> None:
-        """Answer request after request; returns when the connection is to be closed."""
+        """Answer each request; return when the connection must be closed."""
         try:
             while (request := await self._read_request()) is not None:
                 await self.respond(request)
@@ -92,7 +96,7 @@ class Connection:
                     return
                 self.wire.start_next_cycle()
         except (ConnectionError, TimeoutError):
-            return  # the client has left, or is silent for too long
+            return  # the client disconnected, or sent nothing for too long
         except h11.RemoteProtocolError as error:
             await self._refuse(error.error_status_hint, str(error))
         except h11.LocalProtocolError as error:
@@ -101,12 +105,12 @@ class Connection:
     async def respond(self, request: HttpRequest) -> None:
         """Send the answer to one request."""
         began = self._clock()
-        assert self._answer is not None, "a subclass without a function overrides this"
+        assert self._answer is not None, "a subclass without ``answer`` overrides respond()"
         answer, options = self._answer(request)
         await self.send(answer, options, began)
 
     async def _read_request(self) -> HttpRequest | None:
-        """The next request; None if the client has left or its request is too long."""
+        """The next request; None if the client has disconnected or its request is too long."""
         head = _NO_HEAD
         body = bytearray()
         while True:
@@ -134,13 +138,13 @@ class Connection:
             return 505, f"the request is HTTP/{version}; this server speaks HTTP/1.1"
         names = {name for name, _ in head.headers}
         if {b"content-length", b"transfer-encoding"} <= names:
-            # RFC 9112, section 6.3: servers differ in which one they believe
+            # RFC 9112, section 6.3: servers do not agree on which of the two is used
             return 400, "the request has a Content-Length and a Transfer-Encoding"
         target = head.target.decode("latin-1")
         if self.origin_form and not target.startswith("/"):
             return 400, "the target of the request is not a path"
         if stranger := self._callers.find_stranger(target, list(head.headers)):
-            return 403, f"{stranger} is no name of this machine; see --allow-host"
+            return 403, f"{stranger} is not a name of this machine; see --allow-host"
         return None
 
     async def _next_event(self) -> h11.Event | type[h11.PAUSED]:
@@ -156,7 +160,7 @@ class Connection:
         return event  # type: ignore[return-value]  # the loop ends only without NEED_DATA
 
     async def send(self, answer: Answer, options: Options, began: float) -> None:
-        """Send an answer whose request came at ``began``, in seconds of the loop's clock."""
+        """Send an answer. ``began``: the time of the request, in seconds of the loop's clock."""
         head = h11.Response(
             status_code=answer.status,
             headers=[
@@ -178,7 +182,7 @@ class Connection:
         await self._end(answer)
 
     async def _wait(self, until: float, options: Options, *, first: bool) -> None:
-        """Wait until a read is due, and until it is far enough from the read before."""
+        """Wait until a read is due and the minimum gap after the previous read has passed."""
         if options.fault == Fault("slow"):
             shortest = SLOW_S
         else:
@@ -188,8 +192,8 @@ class Connection:
             await self._until_read()
 
     async def _end(self, answer: Answer) -> None:
-        """End in the same way as the recording. Only after a complete answer can the connection be
-        used again.
+        """End in the same way as the recording. The connection can be reused only after a complete
+        answer.
         """
         if answer.end in ("complete", "unknown"):
             self.write(h11.EndOfMessage())
@@ -210,7 +214,7 @@ class Connection:
                 await self._until_client_leaves()
 
     async def _until_read(self) -> None:
-        """Wait until the client has read all that was sent, if that can be known."""
+        """Wait until the client has read everything that was sent, if the kernel reports this."""
         ours, until = self.writer.get_extra_info("socket"), self._clock() + PATIENCE_S
         while unread_by_client(ours) and self._clock() < until:
             await asyncio.sleep(GAP_S)

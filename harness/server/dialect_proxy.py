@@ -1,10 +1,10 @@
-"""The HTTP API of a dialect over cassettes: translates a prompt to a provider's request, and the
-recorded answer back.
+"""Serves the HTTP API of a dialect from cassettes: translates a prompt to a provider's request, and
+the recorded answer to the dialect.
 
-This is a proxy between a client of the dialect and Gemini, with a cassette in Gemini's place. A
-proxy has to remember parts of a conversation, above all the signatures. Here a session is stored
-under the messages that it has answered, and the next turn begins with a copy of it. Therefore a
-turn can be repeated or changed, and conversations do not mix.
+This is a proxy between a client of the dialect and Gemini; a cassette replaces Gemini. A proxy has
+to store parts of a conversation, above all the signatures. Each session is stored with the answered
+messages as its key, and the next turn begins with a copy of the session. Therefore a client can
+repeat or change a turn, and conversations do not mix.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ from .options import Options
 from .response import MADE, Answer, faulty, made_answer, phrase_of
 
 MAX_CONVERSATIONS: Final = 1000
-"""The number of answered turns that are remembered; the oldest is removed first."""
+"""The maximum number of answered turns with a stored session; the oldest is removed first."""
 
 _STREAM: Final = "streamGenerateContent?alt=sse"
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """No exchange is replayed; it has the HTTP status and the message for the client. ``shown``:
-    the message for a client that may not see all of it.
+    """The reason why no exchange is replayed: an HTTP status and a message. ``shown``: the message
+    for the client, if the client may not see the whole message.
     """
 
     status: int
@@ -50,13 +50,13 @@ class Refusal:
 
 
 Look = Callable[[HttpRequest], Exchange | Refusal]
-"""Gemini request → the exchange that answers it."""
+"""Gemini request → the exchange that answers it, or the refusal."""
 
 
 class DialectProxy:
-    """Answers the requests of the API of a dialect. ``look`` finds the exchange; prompts become
-    requests of ``provider``; ``missed`` is called with a message for each request that nothing
-    answers.
+    """Answers the requests to a dialect's API. ``look`` finds the exchange. Prompts are translated
+    to requests of ``provider``. ``missed`` is called with a message for each request without an
+    answer.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class DialectProxy:
         self._sessions: OrderedDict[bytes, Session] = OrderedDict()
 
     def answer(self, request: HttpRequest) -> Answer | None:
-        """The answer; None for a request that is not of the API."""
+        """The answer; None if the request is not for this API."""
         path = urlsplit(request.url).path
         paths = (self._api.path, self._api.count_path)
         if request.method != "POST" or not path.endswith(paths):
@@ -107,8 +107,8 @@ class DialectProxy:
         return replace(self._written(turns, exchange, streamed), exchange=exchange)
 
     def _find(self, model: str, body: bytes, streamed: bool) -> Exchange | Refusal:
-        """The exchange of the requested mode, streamed or not, else of the other mode: a proxy may
-        ask Gemini in either.
+        """The exchange in the requested mode, streamed or not, else in the other mode, because a
+        proxy may call Gemini in either mode.
         """
         provider = PROVIDERS[self._provider]
         assert provider.endpoint is not None, "only providers with requests are accepted"
@@ -150,8 +150,8 @@ class DialectProxy:
     def _replay(
         self, exchange: Exchange, request_body: bytes, session: Session
     ) -> Iterator[tuple[float | None, list[Payload]]]:
-        """The payloads of each frame, with the time of the read that completed it; last the
-        payloads at the end, without a time.
+        """The payloads of each frame, with the time of the read that completed it. The last item
+        has the payloads of the end, without a time.
         """
         session.streamed, session.at_ms = True, None
         translator = self._dialect.translator(declared_tools(request_body), session)
@@ -168,8 +168,8 @@ class DialectProxy:
         return made_answer(status, self._api.error(status, message), note=note)
 
     def _recall(self, prompt: Any) -> Session:
-        """A copy of the session after the longest beginning of this conversation that was answered
-        here, else a new session.
+        """A copy of the session of the longest answered prefix of this conversation, else a new
+        session.
         """
         turns = self._api.turns(prompt)
         for place in range(len(turns) - 1, 0, -1):
@@ -193,8 +193,8 @@ def _key(turns: Sequence[tuple[bool, Any]]) -> bytes:
 
 
 def _in_mode(body: bytes, streamed: bool) -> bytes:
-    """The request in the given mode, for a wire whose body decides whether the answer
-    is streamed.
+    """The request in the given mode, for a wire on which the body selects the mode (streamed or
+    not).
     """
     sent = {**decode_json(body), "stream": streamed}
     if not streamed:

@@ -1,9 +1,9 @@
 """Finds the answer to a request, without a socket.
 
 A request gets the first of these that exists: the configured fault; the exchange that was recorded
-for the same request; an error if the API would refuse the history, so that a client that loses a
-signature gets Google's message; an exchange that answers any request; a stored interaction; an
-answer that the server makes up; a 404 that names the most similar recorded request.
+for the same request; an error if the API would refuse the history (a client that loses a signature
+gets Google's message); an exchange that answers any request; a stored interaction; an answer that
+the server builds without a recording; a 404 that names the most similar recorded request.
 """
 
 from __future__ import annotations
@@ -38,10 +38,9 @@ _REFUSED: Final[dict[Strictness, frozenset[Level]]] = {
 
 
 class Endpoint:
-    """Answers requests from the ``placed`` exchanges. ``missed`` is called with a message for each
-    request that nothing answers, ``warned`` for each broken rule that does not lead to a refusal.
-    The most similar recorded request is shown only to callers that prove by ``callers`` that they
-    are local.
+    """Answers requests with the ``placed`` exchanges. ``missed`` is called with a message for each
+    request without an answer, ``warned`` for each broken rule that does not lead to a refusal.
+    ``callers`` recognises local tools; only they are shown the most similar recorded request.
     """
 
     def __init__(
@@ -52,7 +51,7 @@ class Endpoint:
         warned: Callable[[str], None],
         callers: Callers,
     ) -> None:
-        # The output of a program is no answer over HTTP.
+        # The output of a program is not an HTTP answer.
         self.placed = [
             item for item in placed if not PROVIDERS[choose_provider(item.exchange, None)].program
         ]
@@ -110,7 +109,7 @@ class Endpoint:
         return Refusal(404, self._explain(request)[0], miss_of(request))
 
     def _provider(self) -> str | None:
-        """The provider of the first exchange whose provider is known."""
+        """The provider of the first exchange that has a known provider."""
         return next(
             (place.exchange.provider for place in self.placed if place.exchange.provider), None
         )

@@ -1,11 +1,11 @@
-"""Answers of Google's endpoints that need no cassette: errors, model lists, token counts, Code
-Assist's set-up; for Google's other wires, the same in their own forms.
+"""Builds answers of Google's endpoints without a cassette: errors, model lists, token counts and
+Code Assist's set-up, each in the form of its wire.
 
 Shapes: https://cloud.google.com/apis/design/errors, https://ai.google.dev/api/models,
 https://ai.google.dev/api/tokens, https://ai.google.dev/gemini-api/docs/api-errors (interactions),
-https://ai.google.dev/gemini-api/docs/openai; Code Assist's are those of its public client
+https://ai.google.dev/gemini-api/docs/openai; for Code Assist, its public client
 (https://github.com/google-gemini/gemini-cli, ``packages/core/src/code_assist``). A header marks
-these answers as made up. A recorded exchange always comes first.
+these answers. A recorded exchange always has priority.
 """
 
 from __future__ import annotations
@@ -78,8 +78,9 @@ def error_answer(
     details: Sequence[dict[str, Any]] = (),
     note: str = "not recorded",
 ) -> Answer:
-    """An error as the API writes it. If the stream would be a JSON array, and on the compatible
-    endpoint, it is an array of one. The Interactions API has no ``details``.
+    """An error in the form of the API. If the stream would be a JSON array, and on the
+    OpenAI-compatible endpoint, it is an array with one item. The Interactions API has no
+    ``details``.
     """
     path = unquote(urlsplit(request.url).path)
     if _INTERACTION.search(path):
@@ -114,9 +115,7 @@ def fault_answer(request: HttpRequest, code: int) -> Answer:
 
 
 def final_answer(request: HttpRequest, identity: Identity) -> Answer:
-    """A short answer that ends a conversation, on the wire, in the mode and in the framing that the
-    request asks for.
-    """
+    """A short answer that ends a conversation. The request selects its wire, mode and framing."""
     model = identity.model or ""
     match identity.provider:
         case "interactions":
@@ -219,12 +218,12 @@ _SET_UP: Final[dict[str, Any]] = {
         "freeTierDataCollectionOptin": False,
     },
 }
-"""Code Assist's set-up methods → their answers to a user who is set up."""
+"""Code Assist's set-up methods → their answers for a user with a completed set-up."""
 
 
 def made_up(request: HttpRequest, models: Collection[str]) -> Answer | None:
-    """The answer to a call that generates nothing; None for an unknown call. ``models``: the models
-    of the cassettes.
+    """The answer to a request that does not generate; None for an unknown request. ``models``: the
+    models of the cassettes.
     """
     path = unquote(urlsplit(request.url).path)
     if request.method == "GET" and (match := _COMPATIBLE_MODELS.search(path)):
@@ -236,7 +235,7 @@ def made_up(request: HttpRequest, models: Collection[str]) -> Answer | None:
     match = _INTERNAL.search(path)
     if match is None:
         return None
-    # The Gemini CLI learns from this answer which models its user may use.
+    # The Gemini CLI reads from this answer which models are available to the user.
     if match["method"] == "retrieveUserQuota":
         return made_answer(
             200,

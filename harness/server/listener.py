@@ -1,6 +1,6 @@
-"""Listens on an address and serves each connection, in a thread of its own or in the caller's loop.
+"""Listens on an address and serves each connection, in a separate thread or in the caller's loop.
 
-Everything of all connections happens in one event loop.
+One event loop handles all connections.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ _STARTS_S: Final = 10.0
 
 
 class Listener:
-    """Serves connections within ``with``; ``base_url`` is the address for clients, and ``callers``
-    decides who may be a client: ``allowed_hosts`` besides the loopback names.
+    """Serves connections inside a ``with`` block. ``base_url`` is the address for clients.
+    ``callers`` decides which clients are allowed. ``allowed_hosts``: names that clients may use
+    besides the loopback names.
 
     Subclasses implement `serve_connection`.
     """
@@ -83,7 +84,7 @@ class Listener:
         self.base_url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
         started()
         await self._stopped.wait()
-        await asyncio.sleep(0)  # asyncio raises for a connection that it is accepting at the close
+        await asyncio.sleep(0)  # asyncio raises if it closes while it accepts a connection
         server.close()
         for task in self._clients:
             task.cancel()
@@ -99,6 +100,6 @@ class Listener:
             await self.serve_connection(reader, writer)
             writer.close()
         except asyncio.CancelledError:
-            writer.transport.abort()  # the listener stops; an open stream ends where it is
+            writer.transport.abort()  # the listener stops and breaks open streams
         finally:
             self._clients.discard(task)

@@ -1,10 +1,10 @@
 """Finds the recorded exchange that answers a request: an exchange that was recorded for the same
 request, else an exchange without a request.
 
-With ``match="path"`` the body does not count: the exchanges of a method, path and model answer in
-recorded order, and then the last one answers every further request. This is for clients whose
-requests contain changing data (the date, a list of files). In the same way, an exchange without a
-request (a bare body) answers every request of its provider and its mode, streamed or not.
+With ``match="path"`` the body is ignored: the exchanges of a method, path and model answer in
+recorded order, and then the last one answers every further request. This is for clients that send
+changing data (the date, a list of files). In the same way, an exchange without a request (a bare
+body) answers every request of its provider and its mode, streamed or not.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from .options import Match
 from .whole_answers import asks_model
 
 MAX_DIFFERENCES: Final = 5
-"""The number of differences from the nearest request in a message."""
+"""The maximum number of differences from the nearest request that a message lists."""
 
 MAX_SHOWN: Final = 300
-"""The number of characters of a value in a message. System prompts can be very long."""
+"""The maximum number of characters of a value in a message. System prompts can be very long."""
 
 _Key = tuple[str | None, ...]
 
@@ -46,7 +46,7 @@ class PlacedExchange:
 
 
 class Finder:
-    """Finds the exchanges of one server by requests."""
+    """Finds the exchange of one server that answers a request."""
 
     def __init__(
         self, placed: Sequence[PlacedExchange], match: Match, provider: str | None
@@ -97,8 +97,8 @@ class Finder:
         return [self._placed[place] for place in sorted(self._unused)]
 
     def explain(self, request: HttpRequest) -> tuple[str, list[str]]:
-        """The reason why nothing answers: a sentence, and the differences from the most similar
-        recorded request, one on each line.
+        """The reason why no exchange answers: a sentence, and a list of the differences from the
+        most similar recorded request.
         """
         nearest = self._index.nearest(request.method, request.url, request.body)
         if nearest is None:
@@ -122,17 +122,17 @@ class Finder:
 
 
 def miss_of(request: HttpRequest) -> str:
-    """The sentence that nothing answers a request."""
+    """The sentence that no recorded exchange answers a request."""
     return f"No recorded exchange answers {request.method} {urlsplit(request.url).path}."
 
 
 def _is_address(mismatch: Mismatch) -> bool:
-    """Whether method, path or query differ, not the body."""
+    """Whether the mismatch is in the method, path or query, not in the body."""
     return mismatch.path.startswith(("method", "path", "query"))
 
 
 def _other_mode(request: HttpRequest, recorded: Exchange) -> str | None:
-    """The difference in mode of two requests that generate."""
+    """The difference in mode of two requests that generate, if there is one."""
     asked = detect_provider(request.method, request.url, request.body, b"")
     if not asked.generates or asked.streamed == recorded.streamed:
         return None
@@ -163,7 +163,9 @@ def _bare_key(exchange: Exchange, provider: str | None) -> _Key:
 
 
 def _path_key(method: str, url: str, identity: Identity) -> _Key:
-    """The key of a request without its body. It has ``alt``, which sets the stream's format."""
+    """The key of a request without its body. It contains ``alt``, which selects the stream's
+    format.
+    """
     split = urlsplit(url)
     alt = dict(parse_qsl(split.query)).get("alt")
     if asks_model(identity, url):

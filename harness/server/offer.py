@@ -1,9 +1,9 @@
-"""One exchange, served to one adapter under test at a base URL of its own.
+"""Serves one exchange to one adapter under test, at a separate base URL.
 
-An adapter may ask with any model, version, provider path and ``alt``; the server notes how the
-request differs from the recorded one. The method must be the recorded one, because an adapter can't
-be judged on an answer in the other mode. The first request that generates is answered. A second
-request gets HTTP 409, unless its history has grown and there is an answer for another turn.
+An adapter may request any model, version, provider path and ``alt``; notes of the request list its
+differences from the recorded one. The method must be the recorded one, because an adapter can't be
+judged on an answer in the other mode. The first request that generates is answered. A second
+request gets HTTP 409, unless its history is longer and there is an answer for another turn.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ _METHOD: Final = re.compile(r":(?P<method>(?:g|streamG)enerateContent)$")
 _MODEL: Final = re.compile(r"/models/(?P<model>[^/:]+)$")
 _VERSION: Final = re.compile(r"(?:^|/)(?P<version>v[0-9]+[a-z0-9]*)(?=[/:])")
 _HISTORIES: Final = ("contents", "messages", "input")
-"""The fields that hold the history, on all public wires."""
+"""The fields that contain the history, on all public wires."""
 
 
 class Offer(AbstractContextManager["Offer"]):
     """Serves an exchange, and the exchanges of later turns, at ``base_url``; `close` ends that.
 
-    ``exchanges``: one for each turn; `requests` names these objects. ``final``: later turns get a
-    short final answer that is made up. ``asked_again``: the number of requests that got HTTP 409.
-    Within ``with`` the offer is closed at the end. Raises `ReplayError` for an exchange that can't
-    be served.
+    ``exchanges``: one for each turn; the entries of `requests` contain these objects. ``final``:
+    later turns get a short final answer that is not recorded. ``asked_again``: the number of
+    requests that got HTTP 409. The end of a ``with`` block closes the offer. Raises `ReplayError`
+    for an exchange that can't be served.
     """
 
     def __init__(
@@ -73,12 +73,12 @@ class Offer(AbstractContextManager["Offer"]):
 
     @property
     def requests(self) -> list[ServedRequest]:
-        """The requests at this base URL, in order; of very many the last ones."""
+        """The requests at this base URL, in order: at most the last `MAX_REQUESTS`."""
         return list(self._requests)
 
     @property
     def answered(self) -> int:
-        """The number of turns that were answered; 0: the adapter has not asked."""
+        """The number of answered turns."""
         return len(self._histories)
 
     def answer(self, request: HttpRequest) -> tuple[Answer, ServedRequest]:
@@ -120,13 +120,13 @@ class Offer(AbstractContextManager["Offer"]):
             answer = final_answer(request, identity)
             return replace(answer, notes=notes)
         notes += _differences(exchange, request, path, identity)
-        # An adapter can't know when the recorded client left, so the server does not wait for it to
-        # leave.
+        # An adapter can't know when the recorded client disconnected, so the server does not wait
+        # for it to disconnect.
         served = replace(exchange, end="cut") if exchange.end == "aborted" else exchange
         return replace(recorded_answer(served, options), exchange=self._given[turn], notes=notes)
 
     def _refusals(self, request: HttpRequest, identity: Identity, turn: int) -> tuple[str, ...]:
-        """The reason why the API would refuse the request. The request is answered all the same."""
+        """The reasons why the API would refuse the request. The request is answered anyway."""
         broken = find_broken_rules(request.body, identity, lambda: given_by(self._exchanges[:turn]))
         return tuple(
             f"the API would refuse this: {rule}" for rule in broken if rule.rule.level == "api"
@@ -138,8 +138,8 @@ class Offer(AbstractContextManager["Offer"]):
         return replace(error_answer(request, 409, message), notes=(note,))
 
     def _other(self, request: HttpRequest, path: str) -> Answer:
-        """The answer to a request that does not generate. Here every model exists, and every
-        interaction that was served.
+        """The answer to a request that does not generate. Every requested model exists, and so does
+        every served interaction.
         """
         if stored := self._stored.answer(request):
             return replace(stored, notes=("the answer is made from a recorded interaction",))
@@ -147,9 +147,11 @@ class Offer(AbstractContextManager["Offer"]):
         if match := _MODEL.search(path):
             models.add(match["model"])
         if answer := made_up(request, models):
-            return replace(answer, notes=("the request does not generate; its answer is made up",))
+            return replace(
+                answer, notes=("the request does not generate; its answer is not recorded",)
+            )
         miss = f"{request.method} {path} does not generate, and no answer to it is known"
-        note = f"{miss}; offered is {_describe(self._exchanges[0])}"
+        note = f"{miss}; the offered exchange is {_describe(self._exchanges[0])}"
         return replace(error_answer(request, 404, f"{miss}."), notes=(note,))
 
 
@@ -168,7 +170,7 @@ def _servable(exchange: Exchange, final: bool) -> Exchange:
         )
     if final and provider and provider.name not in FINAL_WIRES:
         raise ReplayError(
-            f"there is no final answer for {provider.name}; give an exchange for the further turn"
+            f"there is no final answer for {provider.name}; offer an exchange for the later turn"
         )
     return known
 
@@ -193,25 +195,25 @@ def _history_length(body: bytes) -> int:
 def _find_miss(
     exchange: Exchange | None, offered: Exchange, path: str, identity: Identity
 ) -> str | None:
-    """The reason why a request is not answered: another wire, or the other mode; None if it is
+    """The reason why a request is not answered: another wire, or the other mode. None if it is
     answered.
     """
     if not _same_wire(offered.provider, identity.provider):
         return (
-            f"path {path} asks {identity.provider}, but the offered exchange is from"
+            f"path {path} belongs to {identity.provider}, but the offered exchange is from"
             f" {offered.provider}"
         )
     streamed = _recorded_mode(exchange) if exchange else None
     if streamed is not None and streamed != identity.streamed:
         return (
-            f"mode {_mode(identity.streamed)} was asked with {path}, but the offered exchange is"
-            f" {_mode(streamed)}"
+            f"mode {_mode(identity.streamed)} was requested with {path}, but the offered exchange"
+            f" is {_mode(streamed)}"
         )
     return None
 
 
 def _same_wire(recorded: str | None, asked: str | None) -> bool:
-    """Whether two providers take the same requests; unknown ones do."""
+    """Whether two providers accept the same requests; True if one of them is unknown."""
     if recorded is None or asked is None or recorded == asked:
         return True
     wrap = PROVIDERS[recorded].wrap
@@ -219,7 +221,9 @@ def _same_wire(recorded: str | None, asked: str | None) -> bool:
 
 
 def _recorded_mode(exchange: Exchange) -> bool | None:
-    """Whether an exchange is streamed. The body of an error does not identify its provider."""
+    """Whether an exchange is streamed. None for an error without a request, because its body does
+    not identify the provider.
+    """
     if exchange.request is None and (exchange.status >= 300 or not exchange.generates):
         return None
     return exchange.streamed

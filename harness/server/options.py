@@ -1,7 +1,7 @@
-"""The options of a server: pace, cuts, fault and matching, and how they are read from words.
+"""Reads and checks the options of a server: pace, cuts, fault and matching.
 
-A pace says when each read is sent. A fault is applied to every answer that generates. Faults count
-reads, so with ``cuts="bytes"`` they count bytes.
+A pace determines when each read is sent. A fault is applied to every answer that generates. Faults
+count reads, so with ``cuts="bytes"`` they count bytes.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from harness.pipeline.replay import Cuts, ReplayError, check_known
 from harness.providers import PROVIDERS
 
 Pace = Literal["recorded", "step", "instant"] | float
-"""``recorded``: each read at its recorded time. ``step``: without waiting, still read by read.
-``instant``: without waiting. A number: so many times as fast as recorded.
+"""``recorded``: each read at its recorded time. ``step``: no waiting, but each read is sent
+separately. ``instant``: no waiting. A number: the speed (2: twice as fast as recorded).
 """
 
 Match = Literal["request", "path"]
@@ -25,7 +25,7 @@ equal; the exchanges answer in recorded order.
 """
 
 Strictness = Literal["strict", "api", "lenient"]
-"""Which rules of `harness.server.refusals` a request may not break: all, those of the API, none."""
+"""The rules of `harness.server.refusals` that lead to a refusal: all, those of the API, none."""
 
 FaultKind = Literal["cut", "reset", "stall", "status", "slow"]
 
@@ -43,7 +43,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The options that hold for all answers of a server."""
+    """The options that apply to all answers of a server."""
 
     pace: Pace = "recorded"
     cuts: Cuts = "recorded"
@@ -64,8 +64,8 @@ def read_options(
     dialect: str | None = None,
     strictness: str = "api",
 ) -> Options:
-    """The options that words describe. Raises `ReplayError` for an unknown word; the message lists
-    the known ones.
+    """Read options in the form of the arguments of `serve`. Raises `ReplayError` for an unknown
+    value; the message lists the known ones.
     """
     if isinstance(cuts, str):
         check_known("cuts", cuts, ("recorded", "whole", "bytes"))
@@ -101,8 +101,8 @@ def _read_pace(pace: str | float) -> Pace:
         factor = 0.0
     if not 0 < factor < float("inf"):
         raise ReplayError(
-            f"unknown pace {pace!r}; known are recorded, step, instant and a number greater than 0"
-            " (2: twice as fast as recorded)"
+            f"unknown pace {pace!r}; known ones are recorded, step, instant and a number greater"
+            " than 0 (2: twice as fast as recorded)"
         )
     return factor
 
@@ -116,15 +116,13 @@ def _read_fault(fault: str | None) -> Fault | None:
     match = _FAULT.fullmatch(fault)
     if match is None:
         raise ReplayError(
-            f"unknown fault {fault!r}; known are cut:N, reset:N, stall:N (after N reads),"
+            f"unknown fault {fault!r}; known ones are cut:N, reset:N, stall:N (after N reads),"
             " status:CODE and slow"
         )
     if match[1] is None:
         return Fault("slow")
     number = int(match[2])
     if match[1] == "status" and not 400 <= number <= 599:
-        raise ReplayError(
-            f"the fault {fault!r} is not an error; status takes a code from 400 to 599"
-        )
+        raise ReplayError(f"the fault {fault!r} is not an error; the code must be from 400 to 599")
     kind: FaultKind = next(kind for kind in get_args(FaultKind) if kind == match[1])
     return Fault(kind, number)

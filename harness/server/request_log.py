@@ -12,18 +12,18 @@ from .connection import HttpRequest
 from .response import Answer
 
 MAX_REQUESTS: Final = 1000
-"""The number of requests that a server or an offer remembers; the oldest is removed first."""
+"""The maximum number of requests that a server or an offer keeps; the oldest is removed first."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServedRequest:
-    """One request and the answer that it got.
+    """One request and its answer.
 
     ``path``: for an offer, below its base URL. ``headers``: names in lower case. ``at_s``: when the
-    request was complete, on the clock of `time.monotonic`. ``generates``: it asked a model for an
-    answer. ``status``: the HTTP status of the answer. ``exchange``: the recorded exchange that
-    answered, None if the server made the answer up. ``notes``: the accepted differences from the
-    recorded request, or the reason of a refusal.
+    request was complete, on the clock of `time.monotonic`. ``generates``: whether it asks a model
+    for an answer. ``status``: the HTTP status of the answer. ``exchange``: the recorded exchange
+    that answered, None for an answer without a recording. ``notes``: the accepted differences from
+    the recorded request, or the reason of a refusal.
     """
 
     method: str
@@ -41,7 +41,7 @@ class ServedRequest:
 def served_request(
     request: HttpRequest, answer: Answer, path: str, at_s: float, generates: bool
 ) -> ServedRequest:
-    """The entry of a request; ``path`` is the one below the base URL."""
+    """The entry of a request. ``path``: below the base URL."""
     return ServedRequest(
         request.method,
         path,

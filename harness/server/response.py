@@ -1,4 +1,5 @@
-"""The answer to one request: status, headers, reads and end, from a recorded exchange or made up.
+"""Builds the answer to one request: status, headers, reads and end, with or without a recorded
+exchange.
 
 Headers are sent as recorded, except those of one connection (RFC 9110, section 7.6.1:
 https://www.rfc-editor.org/rfc/rfc9110.html#section-7.6.1) and those that contradict the body.
@@ -23,12 +24,13 @@ from harness.stream.exchange import Exchange
 from .options import Fault, Options
 
 Ending = End | Literal["stall"]
-"""The end of an exchange; with ``stall`` nothing more comes and the connection stays open."""
+"""The end of an exchange. ``stall``: the server sends nothing more, and the connection stays open.
+"""
 
 Reads = Sequence[tuple[float | None, bytes]]
 
 MADE: Final = "X-Harness"
-"""The header that marks an answer that is in no cassette."""
+"""The header that marks an answer that is not a recorded one."""
 
 HOP_BY_HOP: Final = frozenset(
     {
@@ -43,12 +45,13 @@ HOP_BY_HOP: Final = frozenset(
 )
 
 CROSS_ORIGIN: Final = "access-control-"
-"""The beginning of the headers that let a web page read an answer. They are never sent."""
+"""The prefix of the headers that let a web page read an answer. They are never sent."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """``reads``: milliseconds since the request (None: as the read before) and bytes.
+    """``reads``: pairs of milliseconds since the request (None: the time of the previous read) and
+    bytes.
 
     ``exchange``: the recorded exchange that this answer is from. ``notes``: how the request differs
     from the recorded one, or why it is refused; they are not sent.
@@ -84,7 +87,7 @@ def recorded_answer(exchange: Exchange, options: Options) -> Answer:
 
 
 def _timed(pieces: Reads, recorded: Reads) -> Iterator[tuple[float | None, bytes]]:
-    """Gives each piece the time of the recorded read that has its last byte."""
+    """Gives each piece the time of the recorded read that contains its last byte."""
     ends, sent = list(accumulate(len(data) for _, data in recorded)), 0
     for _, data in pieces:
         sent += len(data)
@@ -110,7 +113,7 @@ def _headers(exchange: Exchange, size: int, end: Ending) -> list[tuple[str, str]
     if encoding in ("gzip", "x-gzip", "deflate") and first not in (0x1F, 0x78):
         dropped |= {
             "content-encoding"
-        }  # some recorders keep the header and store the body unpacked
+        }  # some recorders keep the header and store the decompressed body
     return [
         (name, value.strip())
         for name, values in exchange.headers.items()
@@ -122,9 +125,9 @@ def _headers(exchange: Exchange, size: int, end: Ending) -> list[tuple[str, str]
 def moved(
     headers: Iterable[tuple[str, str]], base_url: str, origin: str | None = None
 ) -> list[tuple[str, str]]:
-    """The headers, in which the URLs that the client requests next are moved to ``base_url``: the
-    URLs of ``origin`` (``https://host``), or all absolute URLs if it is None. So a redirected
-    client comes back. A URL without a scheme has that of ``origin``.
+    """The headers; the URLs that the client requests next are moved to ``base_url``, so a
+    redirected client stays at this server. These are the URLs of ``origin`` (``https://host``), or
+    all absolute URLs if it is None. A URL without a scheme gets that of ``origin``.
     """
     return [
         (name, _moved(value, base_url, origin) if name.lower() in URL_HEADERS else value)
@@ -161,8 +164,8 @@ def made_answer(
     note: str = "not recorded",
     indent: int | None = 2,
 ) -> Answer:
-    """An answer that the server makes: ``content`` as JSON in Google's layout, without ``indent``
-    in that of its other wires. ``note`` is the value of its `MADE` header.
+    """An answer that the server builds: ``content`` as JSON in Google's layout; without ``indent``,
+    in the layout of the other wires. ``note`` is the value of its `MADE` header.
     """
     separators = None if indent else (",", ":")
     text = json.dumps(content, indent=indent, separators=separators, ensure_ascii=False)

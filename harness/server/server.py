@@ -1,6 +1,6 @@
-"""Cassettes as a live endpoint on a loopback address.
+"""Serves cassettes as a live endpoint on a loopback address.
 
-The endpoint can be replaced while the server runs; it is replaced as a whole, between two requests.
+New cassettes or options replace the whole endpoint between two requests.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ _OFFER: Final = re.compile(r"/(x[0-9]{1,9})(?=[/:]|$)")
 
 
 class Server(Listener):
-    """Serves cassettes within ``with``; ``base_url`` is the address for clients.
+    """Serves cassettes inside a ``with`` block. ``base_url`` is the address for clients.
 
-    ``misses`` holds a message for each request that no exchange answers: the most similar recorded
+    ``misses`` has a message for each request that no exchange answers: the most similar recorded
     request and the differences. ``warnings`` has a message for each rule of the API that an
-    answered request broke. With ``on_miss`` and ``on_warning``, those functions are called instead.
-    ``read`` makes a cassette of a path. The other arguments are those of `harness.server.serve`.
+    answered request broke. If ``on_miss`` or ``on_warning`` is given, it is called instead.
+    ``read`` loads a cassette from a path. The other arguments are those of `harness.server.serve`.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class Server(Listener):
 
     def behave(self, **options: Any) -> None:
         """Change ``pace``, ``cuts``, ``fault``, ``match``, ``provider``, ``dialect`` or
-        ``strictness`` from the next request; other options stay.
+        ``strictness``, with effect from the next request. Other options stay.
         """
         self._serve(self._endpoint.placed, {**self._options, **options})
 
@@ -103,17 +103,17 @@ class Server(Listener):
         self._requests.clear()
 
     def offer(self, *exchanges: Exchange, final: bool = False) -> Offer:
-        """Serve one exchange to one adapter under test, at a base URL of its own; call this while
-        the server runs.
+        """Serve one exchange to one adapter under test, at a separate base URL. The server must be
+        running.
 
-        Its first request that generates is answered, with any model, version, provider path and
-        ``alt`` of the same method. A second one gets HTTP 409. Each further exchange answers one
-        request with a longer history. With ``final``, later ones get a short final answer, for
-        Gemini's wires. Close the offer when the adapter has ended. Raises `ReplayError` for an
-        exchange that can't be served.
+        The adapter's first request that generates is answered; it must have the recorded method,
+        but may have any model, version, provider path and ``alt``. A second one gets HTTP 409. Each
+        further exchange answers one request with a longer history. With ``final``, later requests
+        on Gemini's wires get a short final answer. Close the offer when the adapter has ended.
+        Raises `ReplayError` for an exchange that can't be served.
         """
         if not exchanges:
-            raise ReplayError("offer() takes one exchange or several; none was given")
+            raise ReplayError("offer() needs at least one exchange")
         self._offered += 1
         name = f"x{self._offered}"
         self._offers[name] = offer = Offer(
@@ -127,8 +127,8 @@ class Server(Listener):
 
     @property
     def token(self) -> str:
-        """A request with this in the header ``X-Harness-Token`` is shown the most similar recorded
-        request.
+        """The token of this server. A request with the token in the header ``X-Harness-Token`` is
+        shown the most similar recorded request.
         """
         return self.callers.token
 
@@ -158,7 +158,7 @@ class Server(Listener):
             answer, entry = offer.answer(request)
         else:
             if name and 0 < int(name[1:]) <= self._offered:
-                note = f"the offer /{name} is closed; this request comes too late"
+                note = f"the offer /{name} is closed; this request is too late"
                 answer = replace(error_answer(request, 404, note), notes=(note,))
             else:
                 answer = endpoint.answer(request)

@@ -1,8 +1,8 @@
-"""Fetches, resumes, cancels and deletes the interactions that recorded exchanges answered with.
+"""Fetches, resumes, cancels and deletes the interactions in recorded answers.
 
-A recorded exchange for such a request comes first. Otherwise the server makes the answer from the
-recorded interaction (https://ai.google.dev/gemini-api/docs/background-execution): an interaction of
-a stream is fetched in one piece, and a stream is resumed after an event.
+A recorded exchange for such a request has priority. Otherwise the server builds the answer from the
+recorded interaction (https://ai.google.dev/gemini-api/docs/background-execution): a streamed
+interaction is fetched as a whole, and a stream is resumed after an event.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ _BLANK_LINE: Final = re.compile(rb"\r?\n\r?\n")
 
 
 class StoredInteractions:
-    """The interactions of these exchanges by id. A cancelled or deleted interaction stays so."""
+    """The interactions of these exchanges by id. A cancelled or deleted interaction stays cancelled
+    or deleted.
+    """
 
     def __init__(self, exchanges: Iterable[Exchange], options: Options) -> None:
         self._options = options
@@ -81,14 +83,14 @@ class StoredInteractions:
         last = query.get("last_event_id", [""])[0]
         start = _place_after(exchange, last) if last else 0
         if start is None:
-            message = f"last_event_id '{last}' is no event of interaction '{name}'."
+            message = f"last_event_id '{last}' is not an event of interaction '{name}'."
             return error_answer(request, 400, message, note="stored")
         rest = recorded_answer(replace(exchange, reads=_reads_from(exchange, start)), self._options)
         headers = [(key, value) for key, value in rest.headers if key.lower() != "content-length"]
         return replace(rest, headers=[*headers, (MADE, "stored")], exchange=exchange)
 
     def _cancel(self, request: HttpRequest, name: str) -> Answer:
-        """Only a running interaction can be cancelled, says the reference of the method."""
+        """The API's reference says that only a running interaction can be cancelled."""
         status = self._whole[name].get("status")
         if status not in _RUNNING:
             message = f"Interaction '{name}' is not running; its status is {status}."
@@ -98,7 +100,7 @@ class StoredInteractions:
 
 
 def _input_steps(given: Any) -> list[Any]:
-    """The steps of an input, which are the beginning of a stored interaction
+    """The steps of an input; a stored interaction begins with them
     (https://ai.google.dev/gemini-api/docs/interactions-breaking-changes-may-2026).
     """
     if type(given) is str:
@@ -111,7 +113,7 @@ def _input_steps(given: Any) -> list[Any]:
 
 
 def _place_after(exchange: Exchange, event_id: str) -> int | None:
-    """The byte at which the message after the event with this id begins; None without it."""
+    """The offset of the message after the event with this id; None if there is no such event."""
     for frame in frames_of(exchange):
         if type(frame.json) is dict and frame.json.get("event_id") == event_id:
             end = _BLANK_LINE.search(exchange.body, frame.offset)
@@ -120,7 +122,7 @@ def _place_after(exchange: Exchange, event_id: str) -> int | None:
 
 
 def _reads_from(exchange: Exchange, start: int) -> tuple[tuple[float | None, bytes], ...]:
-    """The reads from a byte on."""
+    """The reads from the byte ``start`` on."""
     reads: list[tuple[float | None, bytes]] = []
     size = 0
     for at_ms, data in exchange.reads:

@@ -1,4 +1,4 @@
-"""Asks the kernel how much of what was sent has not been read by a client on this machine."""
+"""Gets the number of bytes that a client on this machine has not read yet, from the kernel."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from contextlib import closing
 from typing import Final
 
 _QUERY: Final = struct.Struct("=IHHII BBBxI HH")
-"""Header of a netlink message, family, protocol, extensions, states; both ports in network order
-follow (https://man7.org/linux/man-pages/man7/sock_diag.7.html).
+"""Header of a netlink message, family, protocol, extensions, states, and both ports in network
+order (https://man7.org/linux/man-pages/man7/sock_diag.7.html).
 """
 _SIZE: Final = 16 + 56
 _BY_FAMILY: Final = 20
@@ -19,8 +19,8 @@ _RECEIVE_QUEUE: Final = 16 + 4 + 48 + 4
 
 
 def unread_by_client(ours: socket.socket) -> int:
-    """The bytes that arrived at the other end of a TCP connection and have not been read there; 0
-    where that is not known: on other systems than Linux, and of clients on other machines.
+    """The number of bytes that arrived at the other end of a TCP connection and have not been read
+    there. It is 0 if it is unknown: on systems other than Linux, and for clients on other machines.
     """
     family = getattr(socket, "AF_NETLINK", None)
     if family is None or ours.family not in (socket.AF_INET, socket.AF_INET6):

@@ -1,4 +1,4 @@
-"""Assembles the interaction from the pieces of a stream
+"""Assembles the interaction from the events of a stream
 (https://ai.google.dev/api/interactions-api).
 """
 
@@ -24,7 +24,7 @@ def asks_model(identity: Identity, url: str) -> bool:
 
 
 def interaction_of(exchange: Exchange) -> dict[str, Any] | None:
-    """The interaction of an answer, streamed or not; None if the answer has none."""
+    """The interaction of an answer, streamed or not; None if the answer has no interaction."""
     interaction: dict[str, Any] = {}
     steps: dict[int, dict[str, Any]] = {}
     for frame in frames_of(exchange):
@@ -71,7 +71,7 @@ def _add(step: dict[str, Any], delta: dict[str, Any]) -> None:
 
 
 def _closed(step: dict[str, Any]) -> dict[str, Any]:
-    """The step with its arguments as JSON, as an answer in one piece has them."""
+    """The step with its arguments as JSON, as in a unary answer."""
     if isinstance(step.get("arguments"), str):
         try:
             return {**step, "arguments": decode_json(step["arguments"].encode())}

@@ -84,8 +84,8 @@ def test_documents_satisfy_the_published_schema() -> None:
             WHOLE[: WHOLE.index(b',\n"footer"')] + b"}",
             "r.json: footer is missing; required keys are header",
         ),
-        (WHOLE[:-40], "the document is not whole: its JSON ends early"),
-        (b"", "the document is not whole: its JSON ends early"),
+        (WHOLE[:-40], "the document is incomplete: its JSON ends early"),
+        (b"", "the document is incomplete: its JSON ends early"),
         (b"[]", "the document must be a mapping, not a list"),
         (
             WHOLE.replace(b'"results":5', b'"results":6'),

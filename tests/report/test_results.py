@@ -53,7 +53,7 @@ def test_a_lone_surrogate_is_written_as_text() -> None:
 @pytest.mark.parametrize(
     ("data", "fact"),
     [
-        (b"", "the document is not whole"),
+        (b"", "the document is incomplete"),
         (b"\xff", "the document is not JSON from byte 0 on"),
         (b"[{}]", "[0].spec is missing; required keys are "),
         (

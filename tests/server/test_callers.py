@@ -74,7 +74,7 @@ def test_a_page_is_refused(header: str) -> None:
     with serve(tape(answered()), pace="step") as server:
         seen = Seen(server, more=header)
         assert seen.status == "HTTP/1.1 403 Forbidden"
-        assert b"is no name of this machine" in seen.rest
+        assert b"is not a name of this machine" in seen.rest
         assert (server.requests, server.unused) == ([], ["exchange 1 of the cassette"])
         assert Seen(server, more="Origin: http://localhost:3000\r\n").blocks == DATA
 

@@ -121,23 +121,23 @@ def test_any_address_of_the_method_is_answered_and_noted(
         (
             STREAM,
             UNARY,
-            f"mode unary was asked with {UNARY}, but the offered exchange is streamed.",
+            f"mode unary was requested with {UNARY}, but the offered exchange is streamed.",
         ),
-        (DOCUMENT, PATH, "mode streamed was asked"),
+        (DOCUMENT, PATH, "mode streamed was requested"),
         (
             ENVELOPE,
             PATH,
-            f"path {PATH.partition('?')[0]} asks gemini-api, but the offered exchange is from code-assist",
+            f"path {PATH.partition('?')[0]} belongs to gemini-api, but the offered exchange is from code-assist",
         ),
         (
             STREAM,
             "/v1internal:streamGenerateContent?alt=sse",
-            "path /v1internal:streamGenerateContent asks code-assist",
+            "path /v1internal:streamGenerateContent belongs to code-assist",
         ),
         (
             Exchange(None, 200, SSE, ((None, TEXT),), "complete"),
             UNARY,
-            "mode unary was asked with " + UNARY + ", but the offered exchange is streamed.",
+            "mode unary was requested with " + UNARY + ", but the offered exchange is streamed.",
         ),
     ],
 )
@@ -252,7 +252,7 @@ def test_late_requests_do_not_reach_the_next_offer(server: Server) -> None:
     with server.offer(STREAM) as second:
         seen = ask(first)
         assert error_of(seen)["message"] == (
-            f"the offer /{first.base_url.rpartition('/')[2]} is closed; this request comes too late"
+            f"the offer /{first.base_url.rpartition('/')[2]} is closed; this request is too late"
         )
         assert (first.requests, second.requests) == ([], [])
         assert ask(second).blocks == [TEXT]

@@ -249,25 +249,25 @@ CASES: dict[str, tuple[str, dict[str, Any], str, dict[str, Any]]] = {
     "signature-moved": (
         NEW,
         body(USER, turn("model", {"text": "Hi", **SIGNED}), USER),
-        "contents[1].parts[0]: the thought signature was given for another part",
+        "contents[1].parts[0]: the thought signature belongs to another part",
         calling(CALL),
     ),
     "signature-copied": (
         NEW,
         calling(CALL, call("f", **SIGNED)),
-        "contents[1].parts[0]: the thought signature stands at 2 parts",
+        "contents[1].parts[0]: the thought signature is at 2 parts",
         calling(CALL),
     ),
     "signature-of-another-model": (
         NEW,
         body(USER, turn("model", OTHERS), USER),
-        f"contents[1].parts[0]: Thought signature is not valid; it was given by {OTHER}",
+        f"contents[1].parts[0]: Thought signature is not valid; it is from {OTHER}",
         body(USER, turn("model", TEXT_SIGNED), USER),
     ),
     "results-beside-text": (
         NEW,
         body(USER, turn("model", CALL), turn("user", result("f"), {"text": "And?"})),
-        "contents[2] has function responses beside other parts",
+        "contents[2] has function responses and other parts",
         calling(CALL),
     ),
 }

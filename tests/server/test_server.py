@@ -307,11 +307,14 @@ def test_a_stalled_stream_sends_no_more_data_and_stays_open() -> None:
 @pytest.mark.parametrize(
     ("words", "part"),
     [
-        ({"pace": "fast"}, "unknown pace 'fast'; known are recorded, step, instant and a number"),
+        (
+            {"pace": "fast"},
+            "unknown pace 'fast'; known ones are recorded, step, instant and a number",
+        ),
         ({"pace": 0}, "unknown pace 0"),
         ({"pace": "nan"}, "unknown pace 'nan'"),
-        ({"fault": "cut"}, "unknown fault 'cut'; known are cut:N"),
-        ({"fault": "status:200"}, "is not an error; status takes a code from 400 to 599"),
+        ({"fault": "cut"}, "unknown fault 'cut'; known ones are cut:N"),
+        ({"fault": "status:200"}, "is not an error; the code must be from 400 to 599"),
         ({"cuts": "none"}, "unknown cuts 'none'"),
         ({"match": "url"}, "unknown match 'url'; known ones are request, path"),
         ({"provider": "openai"}, "unknown provider 'openai'"),

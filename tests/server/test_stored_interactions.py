@@ -221,7 +221,7 @@ def test_a_stream_is_resumed_after_an_event(last: str | None, text: str, server:
 @pytest.mark.slow
 def test_only_known_events_of_a_stream_can_be_resumed(server: Server) -> None:
     with client_of(server.base_url) as client:
-        with pytest.raises(Exception, match="last_event_id 'e9' is no event of interaction"):
+        with pytest.raises(Exception, match="last_event_id 'e9' is not an event of interaction"):
             client.interactions.get(id="v1_long", stream=True, last_event_id="e9")
         with pytest.raises(Exception, match="not_found"):
             client.interactions.get(id="v1_endless", stream=True)

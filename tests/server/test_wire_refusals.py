@@ -141,17 +141,17 @@ INTERACTION_CASES: dict[str, tuple[dict[str, Any], str, dict[str, Any]]] = {
     ),
     "signature-moved": (
         steps(THOUGHT, {**CALL, "name": "other"}, {**RESULT, "name": "other"}),
-        "the thought signature was given for another part",
+        "the thought signature belongs to another part",
         WHOLE,
     ),
     "signature-copied": (
         steps(THOUGHT, CALL, RESULT, THOUGHT, {**CALL, "id": "2"}, {**RESULT, "call_id": "2"}),
-        "the thought signature stands at 2 parts",
+        "the thought signature is at 2 parts",
         WHOLE,
     ),
     "signature-of-another-model": (
         steps({"type": "thought", "signature": "T1RIRVI="}, SAID, ASK),
-        f"Thought signature is not valid; it was given by {OTHER}",
+        f"Thought signature is not valid; it is from {OTHER}",
         steps(SAID, ASK),
     ),
     "first-call-unsigned": (
@@ -231,7 +231,7 @@ CHAT_CASES: dict[str, tuple[dict[str, Any], str, dict[str, Any]]] = {
             {**ANSWERED, "extra_content": {"vertex": {"thought_signature": SIGNATURE}}},
             USER,
         ),
-        "contents[1].parts[0]: the thought signature was given for another part",
+        "contents[1].parts[0]: the thought signature belongs to another part",
         CHATTED,
     ),
     "signature-copied": (
@@ -241,14 +241,14 @@ CHAT_CASES: dict[str, tuple[dict[str, Any], str, dict[str, Any]]] = {
             TOOL,
             {**TOOL, "tool_call_id": "second"},
         ),
-        "the thought signature stands at 2 parts",
+        "the thought signature is at 2 parts",
         CHATTED,
     ),
     "signature-of-another-model": (
         chat(
             USER, {**ANSWERED, "extra_content": {"google": {"thought_signature": "T1RIRVI="}}}, USER
         ),
-        f"Thought signature is not valid; it was given by {OTHER}",
+        f"Thought signature is not valid; it is from {OTHER}",
         chat(USER, ANSWERED, USER),
     ),
 }

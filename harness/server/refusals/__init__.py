@@ -1,8 +1,8 @@
-"""The requests that the API refuses: rules for Gemini's wires, each with its source.
+"""Finds requests that the API refuses, by rules for Gemini's wires; each rule has its source.
 
-Each rule is documented, or somebody has published the API's message. A rule judges the canonical
-form of a request. The first broken rule gives the error. The rules are in the order of the API:
-first the parser, then the validator, then the model.
+The source of a rule is the API's documentation or a published error message. A rule checks the
+canonical form of a request. The first broken rule determines the error. The rules have the order of
+the API's checks: first the parser, then the validator, then the model.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ def find_broken_rules(
     body: bytes, identity: Identity, given: Callable[[], Given]
 ) -> Iterator[BrokenRule]:
     """The rules of all levels that a request breaks, in the order of the table. A request that does
-    not generate, that is not for Gemini's API, or that is no JSON object breaks no rule.
+    not generate, that is not for Gemini's API, or that is not a JSON object breaks no rule.
 
-    ``given`` gives the signatures and interactions of the served exchanges. If the exchanges have
+    ``given`` returns the signatures and interactions of the served exchanges. If the exchanges have
     no signatures, every signature is accepted.
     """
     sent = decode_object(body) if identity.generates else None
@@ -72,7 +72,7 @@ def find_broken_rules(
         try:
             lines = list(rule.check(generate))
         except RecursionError:
-            continue  # the API's behaviour for a Schema of such depth is unknown
+            continue  # the API's behaviour for a Schema of this depth is unknown
         if lines:
             yield BrokenRule(rule, "\n".join(lines))
 
@@ -80,9 +80,9 @@ def find_broken_rules(
 def _read(
     sent: dict[str, Any], identity: Identity, given: Callable[[], Given]
 ) -> tuple[Wire, Generate] | None:
-    """The wire of a request and the request in canonical form; None for another API's."""
+    """The wire of a request and the request in canonical form; None for another API."""
     provider = PROVIDERS.get(identity.provider or "")
-    # The compatible endpoint takes the names of models with their collection or publisher.
+    # The compatible endpoint accepts model names with a collection or publisher.
     model = (identity.model or "").rpartition("/")[2]
     match provider and provider.name:
         case "interactions":

@@ -25,8 +25,8 @@ RESULT_ORDER: Final = (
 
 
 _FROM_3: Final = re.compile(r"gemini-(?:[3-9]|[12][0-9])")
-"""Models with a number. For a name like ``gemini-flash-latest``, which was an older model once, a
-published recording shows that such a history was answered.
+"""Names of models that have the number. A name like ``gemini-flash-latest`` meant an older model at
+first, and a published recording shows that this model answered such a history.
 """
 
 
@@ -97,10 +97,10 @@ def _struct_expected(request: Generate) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Turn:
-    """Contents of one role that follow each other: the API reads them as one.
+    """Consecutive contents of one role; the API reads them as one.
 
-    ``results``: those of calls of the turn before. ``own``: those of calls of this turn, as remote
-    tools have them.
+    ``results``: the number of results for calls of the previous turn. ``own``: the number of
+    results for calls of this turn, as remote tools have them.
     """
 
     role: str
@@ -164,7 +164,7 @@ def _results_beside_text(request: Generate) -> Iterator[str]:
         parts = parts_of(content)
         results = sum("functionResponse" in part for part in parts)
         if content.get("role") != "model" and 0 < results < len(parts):
-            yield f"contents[{number}] has function responses beside other parts"
+            yield f"contents[{number}] has function responses and other parts"
 
 
 _API: Final = "https://ai.google.dev/api"
@@ -208,7 +208,7 @@ CONTENT_RULES: Final = (
     ),
     Rule(
         "struct-expected",
-        "Arguments or a result that are no object.",
+        "Arguments or results that are not objects.",
         "https://github.com/vercel/ai/pull/3589",
         _struct_expected,
     ),
@@ -228,28 +228,28 @@ CONTENT_RULES: Final = (
     ),
     Rule(
         "results-miscounted",
-        "Function calls that are followed by another number of results.",
+        "Function calls that are followed by a different number of results.",
         "https://github.com/google-gemini/gemini-cli/issues/4217",
         _results_miscounted,
         wires=EVERY_WIRE,
     ),
     Rule(
         "calls-without-results",
-        "From Gemini 3 on, by a number in the name: function calls that no result follows.",
+        "From Gemini 3 on, if the name has a number: function calls that no result follows.",
         "https://github.com/microsoft/vscode/issues/299295",
         _calls_without_results,
         wires=EVERY_WIRE,
     ),
     Rule(
         "ends-with-model",
-        "A history that ends with a turn of the model: Gemini 3.5 Flash-Lite, 3.6 and later.",
+        "For Gemini 3.5 Flash-Lite, 3.6 and later: a history that ends with a turn of the model.",
         "https://github.com/LibreChat-AI/agents/pull/323",
         _ends_with_model,
         wires=EVERY_WIRE,
     ),
     Rule(
         "results-beside-text",
-        "Results and other parts in one content, for models from Gemini 3 on.",
+        "From Gemini 3 on: results and other parts in one content.",
         "https://github.com/MoonshotAI/kimi-code/issues/2914",
         _results_beside_text,
         level="warning",

@@ -1,5 +1,5 @@
-"""The values that recorded exchanges gave out for later requests: signatures with their parts, and
-the ids of interactions.
+"""Collects the values of recorded exchanges that later requests may contain: signatures with their
+parts, and ids of interactions.
 """
 
 from __future__ import annotations
@@ -24,16 +24,17 @@ from .histories import (
 )
 
 Place = tuple[str, str | None]
-"""The kind of a part, and the name of its call."""
+"""The kind of a part, and the function name if it is a call."""
 
 _KINDS: Final = ("functionCall", "toolCall", "toolResponse", "executableCode", "inlineData")
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """Three tables by signatures in canonical spelling: ``places``, the parts at which it stood;
-    ``models``, those that gave it; ``copies``, the maximum number of its occurrences in one request
-    or answer. ``interactions``: the contents of each stored interaction, by id.
+    """Three tables have signatures in canonical spelling as keys. ``places``: the parts that had
+    the signature. ``models``: the models of its exchanges. ``copies``: the maximum number of its
+    occurrences in one request or answer. ``interactions``: the contents of each stored interaction,
+    by id.
     """
 
     places: Mapping[str, frozenset[Place]]
@@ -43,7 +44,7 @@ class Given:
 
 
 def place_of(part: Mapping[str, Any]) -> Place:
-    """The place of a signature in a part in canonical form."""
+    """The place of the signature of a part in canonical form."""
     for kind in _KINDS:
         if type(part.get(kind)) is dict:
             name = part[kind].get("name") if kind == "functionCall" else None
@@ -80,7 +81,7 @@ def given_by(exchanges: Iterable[Exchange]) -> Given:
 
 
 def _answered(exchange: Exchange) -> dict[str, Any]:
-    """The contents of an answer, and the id of an interaction."""
+    """The contents of an answer, and the id if it is an interaction."""
     if not exchange.generates:
         return {}
     match exchange.provider:

@@ -1,8 +1,8 @@
-"""The history of a request on Gemini's other wires, as the contents of a generate request.
+"""Converts the history of a request on Gemini's other wires to the contents of a generate request.
 
-The Interactions API and the OpenAI-compatible endpoint use the same models, so the same rules hold
-for their histories. The signature of a thought step is put at the call after it
-(https://ai.google.dev/gemini-api/docs/interactions), the one of a tool call in its
+The Interactions API and the OpenAI-compatible endpoint use the same models, so the same rules apply
+to their histories. The signature of a thought step is added to the next call
+(https://ai.google.dev/gemini-api/docs/interactions), the signature of a tool call is in its
 ``extra_content`` (https://ai.google.dev/gemini-api/docs/openai).
 """
 
@@ -31,7 +31,7 @@ def interaction_request(sent: dict[str, Any], stored: Stored) -> dict[str, Any]:
         before = [{"role": "user", "parts": [{"text": ""}]}, *before]
     contents = step_contents([*_steps(sent.get("input"))], before)
     if previous and not before:
-        # The calls of a history that only the server holds are not known.
+        # Only Google's server has this history, so its calls are unknown.
         contents = [
             {**content, "parts": parts}
             for content in contents
@@ -41,7 +41,7 @@ def interaction_request(sent: dict[str, Any], stored: Stored) -> dict[str, Any]:
 
 
 def step_contents(steps: Sequence[dict[str, Any]], before: Sequence[Content] = ()) -> list[Content]:
-    """The contents of the steps of a conversation, after those of an interaction before."""
+    """The contents of a previous interaction, and after them those of the steps."""
     contents = [*before]
     names = {
         str(call.get("id")): call.get("name")
@@ -136,7 +136,7 @@ def _texts(message: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _part(content: Any) -> dict[str, Any]:
-    """A text, or another content, of which the rules need to know only that it is there."""
+    """A text part. Other content becomes media without data: the rules do not read it."""
     text = content if type(content) is str else as_dict(content).get("text")
     return {"text": text} if type(text) is str else {"inlineData": {}}
 
@@ -171,7 +171,7 @@ def _thought(signature: str) -> dict[str, Any]:
 
 
 def _add(contents: list[Content], role: str, parts: list[dict[str, Any]]) -> None:
-    """Add parts; those of one role that follow each other are one content."""
+    """Add parts; consecutive parts of one role become one content."""
     if contents and contents[-1]["role"] == role:
         contents[-1] = {"role": role, "parts": [*contents[-1]["parts"], *parts]}
     elif parts:

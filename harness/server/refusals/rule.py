@@ -1,4 +1,4 @@
-"""The type of a rule, and the request that it judges."""
+"""Defines the type of a rule, and the request that a rule checks."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from .given import Given
 from .values import parts_of
 
 Wire = Literal["generateContent", "interactions", "openai-compat"]
-"""The wires of the API. A rule of several is checked on each of them."""
+"""The wires of the API. A rule is checked on each of its wires."""
 
 EVERY_WIRE: Final[tuple[Wire, ...]] = get_args(Wire)
 
 Level = Literal["api", "strict", "warning"]
-"""``api``: the API refuses this. ``strict``: it accepts this, or only some models do; the client is
-wrong nevertheless. ``warning``: somebody reported a refusal that nobody has confirmed.
+"""``api``: the API refuses this. ``strict``: the API or some of its models accept this, but it is a
+fault of the client. ``warning``: a refusal was reported, but not confirmed.
 """
 
 _UNSIGNED: Final = re.compile(r"gemini-(?:1|2)(?:\.|-|$)|gemini-3-pro-image|gemma")
@@ -32,11 +32,11 @@ _PREFILLED: Final = re.compile(
 
 @dataclass(frozen=True)
 class Generate:
-    """A generate request in canonical form, without Code Assist's envelope; of the other wires, the
+    """A generate request in canonical form, without Code Assist's envelope. For other wires, the
     history in this form.
 
-    ``given``: the signatures that the served exchanges gave out. ``prefix``: the beginning of paths
-    in the errors of the JSON parser. ``sent``: the request as it was sent.
+    ``given`` returns the signatures of the served exchanges. ``prefix``: the prefix of paths in the
+    errors of the JSON parser. ``sent``: the request as it was sent.
     """
 
     body: dict[str, Any]
@@ -53,12 +53,12 @@ class Generate:
 
     @property
     def wants_signatures(self) -> bool:
-        """Whether the model is of Gemini 3 or later. A name without a number is a current model."""
+        """Whether the model is of Gemini 3 or later. A name without number is a current model."""
         return not _UNSIGNED.search(self.model)
 
     @property
     def takes_prefill(self) -> bool:
-        """Whether the model continues a last turn of its own."""
+        """Whether the model accepts a history that ends with its own turn."""
         return bool(_PREFILLED.search(self.model))
 
     def parts(self) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
@@ -73,9 +73,9 @@ Check = Callable[[Generate], Iterator[str]]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """``check`` gives the lines of the API's message; none: the request keeps the rule. ``refused``
-    is one sentence about the requests that break it. ``status``: the HTTP status of the refusal.
-    ``from_3``: only models of Gemini 3 or later have the rule.
+    """``check`` yields the lines of the API's message, or nothing if the request keeps the rule.
+    ``refused`` describes the requests that break it. ``status``: the HTTP status of the refusal.
+    ``from_3``: the rule applies only to models of Gemini 3 or later.
     """
 
     name: str

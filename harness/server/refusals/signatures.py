@@ -33,7 +33,7 @@ def _signed_parts(request: Generate) -> Iterator[tuple[str, dict[str, Any], str]
 
 
 def _current_calls(request: Generate) -> Iterator[tuple[int, list[dict[str, Any]]]]:
-    """The position, from 1, and the calls of each content with calls since the user last spoke."""
+    """The position, from 1, and the calls of each content after the last user message, if any."""
     start = 0
     for number, content in enumerate(request.contents):
         parts = parts_of(content)
@@ -103,14 +103,14 @@ def _signature_moved(request: Generate) -> Iterator[str]:
         given = request.given().places.get(signature)
         place = place_of(part)
         if given and place not in given and (place[0], None) not in given:
-            yield f"{path}: the thought signature was given for another part"
+            yield f"{path}: the thought signature belongs to another part"
 
 
 def _signature_copied(request: Generate) -> Iterator[str]:
     counts = Counter(signature for _, _, signature in _signed_parts(request))
     for path, _, signature in _signed_parts(request):
         if counts[signature] > max(1, request.given().copies.get(signature, 1)):
-            yield f"{path}: the thought signature stands at {counts[signature]} parts"
+            yield f"{path}: the thought signature is at {counts[signature]} parts"
 
 
 def _signature_of_another_model(request: Generate) -> Iterator[str]:
@@ -118,7 +118,7 @@ def _signature_of_another_model(request: Generate) -> Iterator[str]:
         given = request.given().models.get(signature)
         if given and request.model not in given:
             names = ", ".join(sorted(given))
-            yield f"{path}: Thought signature is not valid; it was given by {names}"
+            yield f"{path}: Thought signature is not valid; it is from {names}"
 
 
 _DOCS: Final = "https://ai.google.dev/gemini-api/docs/thought-signatures"
@@ -126,15 +126,15 @@ _DOCS: Final = "https://ai.google.dev/gemini-api/docs/thought-signatures"
 SIGNATURE_RULES: Final = (
     Rule(
         "signature-damaged",
-        "A signature that is no base64. The documented placeholders are accepted.",
+        "A signature that is not base64. The documented placeholders are accepted.",
         "https://github.com/crmne/ruby_llm/issues/521",
         _signature_damaged,
         wires=EVERY_WIRE,
     ),
     Rule(
         "call-unsigned",
-        "From Gemini 3 on: a turn with function calls, since the user last spoke, without a"
-        " signature at any call.",
+        "From Gemini 3 on: after the last user message, a turn with function calls and without a"
+        " signature at any of them.",
         _DOCS,
         _call_unsigned,
         wires=EVERY_WIRE,
@@ -142,7 +142,7 @@ SIGNATURE_RULES: Final = (
     ),
     Rule(
         "signature-unknown",
-        "From Gemini 3 on: a signature that no served exchange gave out.",
+        "From Gemini 3 on: a signature that is not in the served exchanges.",
         "https://github.com/google-gemini/gemini-cli/issues/13467",
         _signature_unknown,
         wires=EVERY_WIRE,
@@ -172,7 +172,8 @@ SIGNATURE_RULES: Final = (
     ),
     Rule(
         "signature-moved",
-        "A signature at a part for which it was not given, unless that part is an empty text.",
+        "A signature at another part than in the served exchanges, unless this part is an empty"
+        " text.",
         _DOCS,
         _signature_moved,
         level="strict",
@@ -188,7 +189,7 @@ SIGNATURE_RULES: Final = (
     ),
     Rule(
         "signature-of-another-model",
-        "A signature that another model gave out.",
+        "A signature from another model.",
         "https://github.com/diegosouzapw/OmniRoute/issues/1410",
         _signature_of_another_model,
         level="strict",

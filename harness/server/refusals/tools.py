@@ -24,8 +24,8 @@ _NO_KEYWORDS: Final = frozenset(
         "patternProperties",
     }
 )
-"""Keywords of JSON Schema that a Schema lacks. `additionalProperties` and references are not among
-them: some versions of the API take those.
+"""Keywords of JSON Schema that the API's Schema does not have. `additionalProperties` and
+references are not in this set, because some versions of the API accept them.
 """
 
 _JSON_BEFORE: Final = re.compile(r"gemini-(?:1|2)(?:\.|-|$)")
@@ -148,8 +148,8 @@ def _thinking_twice(request: Generate) -> Iterator[str]:
 TOOL_RULES: Final = (
     Rule(
         "schema-keyword",
-        "A keyword of JSON Schema in `parameters` that a Schema lacks: `const`, `$schema`, `oneOf`"
-        " …",
+        "A keyword of JSON Schema in `parameters` that a Schema does not have: `const`, `$schema`,"
+        " `oneOf` …",
         "https://github.com/zed-industries/zed/issues/44875",
         _schema_keyword,
     ),
@@ -167,38 +167,38 @@ TOOL_RULES: Final = (
     ),
     Rule(
         "schema-enum",
-        "An `enum` in a Schema of another type than `STRING`.",
+        "An `enum` in a Schema of a type other than `STRING`.",
         "https://github.com/musistudio/claude-code-router/issues/475",
         _schema_enum,
     ),
     Rule(
         "function-name",
-        "A function name with other characters than letters, digits and `_.:-`, or a longer one"
-        " than 128.",
+        "A function name with characters other than letters, digits and `_.:-`, or with more than"
+        " 128 characters.",
         "https://github.com/google-gemini/gemini-cli/issues/12425",
         _function_name,
     ),
     Rule(
         "config-without-functions",
-        "A `functionCallingConfig` without function declarations, at the Gemini API.",
+        "On the Gemini API: a `functionCallingConfig` without function declarations.",
         "https://github.com/pydantic/pydantic-ai/pull/5791",
         _config_without_functions,
     ),
     Rule(
         "json-with-functions",
-        "Function declarations and `responseMimeType: application/json`, before Gemini 3.",
+        "Before Gemini 3: function declarations and `responseMimeType: application/json`.",
         "https://github.com/googleapis/python-genai/issues/867",
         _json_with_functions,
     ),
     Rule(
         "cached-content",
-        "`cachedContent` beside a system instruction, tools or their configuration.",
+        "`cachedContent` together with a system instruction, tools or their configuration.",
         "https://github.com/langchain-ai/langchain-google/issues/978",
         _cached_content,
     ),
     Rule(
         "thinking-twice",
-        "A thinking budget and a thinking level.",
+        "Both a thinking budget and a thinking level.",
         "https://ai.google.dev/gemini-api/docs/gemini-3",
         _thinking_twice,
     ),

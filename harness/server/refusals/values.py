@@ -1,4 +1,4 @@
-"""Reads JSON values whose type is not known."""
+"""Reads JSON values of unknown type."""
 
 from __future__ import annotations
 

@@ -273,7 +273,9 @@ def test_a_gateway_is_asked_once_per_model_of_an_unsupported_wire(
         reasons = [transcript(adapter, recorded(model)).skipped for model in "aabb"]
     assert len(asked) == 2
     (reason,) = {*reasons}
-    assert reason.startswith("path /v1beta/models/gemini-x:streamGenerateContent asks gemini-api,")
+    assert reason.startswith(
+        "path /v1beta/models/gemini-x:streamGenerateContent belongs to gemini-api,"
+    )
     assert "the offered exchange is from code-assist" in reason
 
 

@@ -130,10 +130,10 @@ def test_another_wire_is_not_asked_and_another_mode_is_an_error(tmp_path: Path) 
     )
     result = transcript(function_adapter(ASKS, tmp_path, SERVED), envelope)
     assert result.skipped.startswith(
-        "path /v1beta/models/gemini-x:streamGenerateContent asks gemini-api, but the offered"
+        "path /v1beta/models/gemini-x:streamGenerateContent belongs to gemini-api, but the offered"
     )
     unary = ASKS.replace("streamGenerateContent?alt=sse", "generateContent")
-    with pytest.raises(AdapterError, match=r"mode unary was asked .* calls at\.skip\(reason\)"):
+    with pytest.raises(AdapterError, match=r"mode unary was requested .* calls at\.skip\(reason\)"):
         function_adapter(unary, tmp_path, SERVED).output(EXCHANGE)
 
 
