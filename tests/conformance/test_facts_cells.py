@@ -189,7 +189,9 @@ def test_declarations_are_read_for_each_adapter() -> None:
 
 
 def test_a_declaration_for_an_unknown_adapter_is_an_error() -> None:
-    with pytest.raises(AdapterError, match="other is none of the configured adapters: neutral"):
+    with pytest.raises(
+        AdapterError, match=r"other is not a configured adapter \(configured: neutral"
+    ):
         Project([], ROOT, ["neutral: facts = json:loads"], losses=["other: text"])
 
 

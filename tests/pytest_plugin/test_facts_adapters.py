@@ -165,7 +165,7 @@ def test_a_declaration_for_an_unknown_adapter_is_bad_usage(configured: pytest.Py
     configure(configured, "replay", "harness_losses = other: text")
     result = run(configured)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*other is none of the configured adapters: mine*"])
+    result.stderr.fnmatch_lines(["*other is not a configured adapter (configured: mine)*"])
 
 
 def test_a_test_can_replay_a_configured_adapter(configured: pytest.Pytester) -> None:

@@ -1,5 +1,5 @@
-"""Adapters, the things under test: one interface for our dialects and for a user's function,
-program or gateway.
+"""Adapters are the things under test. A dialect and a user's function, program or gateway have one
+interface.
 """
 
 from .adapter import (

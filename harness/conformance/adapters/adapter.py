@@ -1,4 +1,4 @@
-"""The one notion of an adapter: a dialect, the canonical events, a user's function, program or
+"""The interface of every adapter: a dialect, the canonical events, a user's function, program or
 client.
 """
 
@@ -21,8 +21,8 @@ from .raised import place_of
 
 Layer = Literal["payloads", "events", "frames"]
 Normalize = Callable[[Exchange, str | None, bool | None], Normalized]
-"""Normalizes an exchange as a provider, or returns its result for the same exchange from before;
-`Normalized` itself is one.
+"""Normalizes an exchange as a provider, or returns the earlier result for the same exchange.
+`Normalized` has this type.
 """
 
 FACTS: Final = "facts"
@@ -30,27 +30,26 @@ FACTS: Final = "facts"
 
 
 class AdapterError(Exception):
-    """An adapter can't be called, raised an exception, or broke a rule; the message has
-    the fault.
+    """An adapter can't be called, raised an exception, or broke a rule. The message describes the
+    fault.
     """
 
 
 class AdapterMissing(AdapterError):
-    """The adapter can't be run for this exchange, so its cells are not run: it skips the exchange,
-    or a library is not installed. The message names the reason or the library, with the command
-    that installs it.
+    """The adapter skips this exchange, or a library is not installed. Its cells are not run. The
+    message has the reason, or the library and the command that installs it.
     """
 
 
 class OutOfTime(AdapterError):
-    """The adapter has used the time that one law allows, and is not called again."""
+    """The adapter has used the time that one law allows. It is not called again."""
 
 
 class RunOptions(Struct, frozen=True):
-    """The facts of a case that an adapter may need beside the exchange.
+    """The fields of a case that an adapter may need in addition to the exchange.
 
-    ``provider`` and ``tool_code``: as for `harness.replay`; None: as detected. ``context``: the
-    case's own mapping.
+    ``provider`` and ``tool_code`` have the meaning that they have in `harness.replay`. If one is
+    None, it is detected. ``context`` is the mapping in the case.
     """
 
     case: str = ""
@@ -71,9 +70,9 @@ class Output:
 
     ``items``: the native events, as JSON data. ``session``: the data that the adapter keeps for the
     next request. ``trace``: frames and events, if the adapter is our own pipeline. ``transcript``:
-    the native events with their facts, where the adapter states its facts itself; ``items`` are
-    then the facts, merged and as JSON. ``exception``: the exception in the transcript, if it was
-    raised in this process.
+    the native events with their facts, if the adapter states its facts itself. ``items`` are then
+    the merged facts, as JSON data. ``exception``: the exception in the transcript, if it was raised
+    in this process.
     """
 
     items: list[Any]
@@ -92,7 +91,7 @@ class Output:
 class Grammar:
     """The legal order of native events: a table state → label → next state, from ``fresh``.
 
-    ``label`` names an event for the table. A stream may end in the states of ``final``.
+    ``label`` gives the name of an event in the table. A stream may end in the states of ``final``.
     """
 
     order: Mapping[str, Mapping[str, str]]
@@ -104,8 +103,9 @@ class Grammar:
 class Effort:
     """The number of replays of one exchange that a law may ask of an adapter.
 
-    ``tries``: cuts and prefixes. ``damages``: damaged forms. ``shrink``: attempts to make a failing
-    exchange smaller. ``bytewise``: whether the adapter is also fed byte by byte.
+    ``tries``: the number of cuts and prefixes. ``damages``: the number of damaged forms.
+    ``shrink``: the number of attempts to make a failing exchange smaller. ``bytewise``: whether the
+    adapter is also fed byte by byte.
     """
 
     tries: int
@@ -115,22 +115,22 @@ class Effort:
 
 
 THOROUGH: Final = Effort(512, 40, 4000)
-"""For the canonical events, from which the payloads of every dialect are made."""
+"""The effort for the canonical events. The payloads of every dialect are made from them."""
 BRIEF: Final = Effort(3, 8, 4000, bytewise=False)
-"""For the dialects, whose events are tested thoroughly."""
+"""The effort for the dialects. The canonical events, their input, are tested thoroughly."""
 FUNCTION: Final = Effort(64, 24, 60)
 PROGRAM: Final = Effort(6, 6, 60, bytewise=False)
-"""For a program or a client, which costs more than a function for every replay."""
+"""The effort for a program or a client. Each replay costs more than a call of a function."""
 UNKNOWN: Final = "unknown"
-"""The version of an adapter that states none."""
+"""The version of an adapter that does not state its version."""
 
 
 @dataclass(frozen=True, slots=True)
 class KnownFailure:
     """A failure of an adapter that is known.
 
-    ``pattern``, with ``*`` and ``?``, matches an aspect (``finish``), a law (``law-3``), a
-    cassette, or a cassette and one of them with a space between. ``link`` may be "".
+    ``pattern`` matches an aspect (``finish``), a law (``law-3``), a cassette, or a cassette
+    followed by a space and an aspect or law. ``*`` and ``?`` are wildcards. ``link`` may be "".
     """
 
     pattern: str
@@ -142,20 +142,20 @@ class KnownFailure:
 class Adapter:
     """One adapter under test.
 
-    ``name`` is the column of its cells, ``model`` the event model whose expectations apply to it.
-    ``run(exchange, options)`` may raise anything. ``facts(output)`` reads the neutral account of an
-    answer, and ``differences(wire, carried, interrupted)`` gives a sentence for each fact that is
-    lost without being declared, or invented; both are None where the meaning of the native events
-    is unknown. ``losses``: the aspects that the event model has no place for. ``known_failing``:
-    the failures that are known. ``grammar`` and ``request`` are None where the adapter has none.
-    ``reference``: our own adapter of the same event model, for a user's adapter.
-    ``of_normalized(normalized, options)`` of our own adapters is ``run`` for an exchange that is
-    already normalized, so that several adapters can share it. ``version()`` gives the version of
-    the library or program under test; it may start the program. ``second_request(exchange,
-    options)`` gives the body of the request that the adapter sends after the answer, with the
-    results of its calls, or the reason why there is none. It raises `AdapterError`. ``close()``
-    ends the threads and processes of the adapter; a later run starts new ones. ``prepare()`` starts
-    what the first run would wait for.
+    ``name`` is the column of its cells. The expectations of the event model ``model`` apply to it.
+    ``run(exchange, options)`` may raise any exception. ``facts(output)`` reads the facts of an
+    answer. ``differences(wire, carried, interrupted)`` gives a sentence for each fact that is
+    invented, or lost and not declared. Both are None if the meaning of the native events is
+    unknown. ``losses``: the aspects that the event model has no place for. ``known_failing``: the
+    known failures. ``grammar`` and ``request`` are None if the adapter has none. ``reference``, for
+    a user's adapter: our own adapter of the same event model. ``of_normalized(normalized,
+    options)``, for our own adapters: ``run`` for an exchange that is already normalized, so that
+    several adapters can share it. ``version()`` gives the version of the library or program under
+    test. It may start the program. ``second_request(exchange, options)`` gives the body of the
+    request that the adapter sends after the answer, with the results of its calls, or the reason
+    why there is no request. It raises `AdapterError`. ``close()`` ends the threads and processes of
+    the adapter. A later run starts new ones. ``prepare()`` starts in advance the processes that the
+    first run needs.
     """
 
     name: str
@@ -184,7 +184,7 @@ class Adapter:
 
     @property
     def by_facts(self) -> bool:
-        """Whether it is judged only by the facts that it states."""
+        """Whether the adapter is judged only by the facts that it states."""
         return self.model == FACTS
 
     def with_options(self, options: RunOptions) -> Adapter:
@@ -198,8 +198,8 @@ class Adapter:
         normalize: Normalize | None = None,
         options: RunOptions | None = None,
     ) -> Output:
-        """Run the adapter, by default with its own options. One of our adapters uses the result of
-        ``normalize``, if given. Raises `AdapterError` for every exception that it raises.
+        """Run the adapter, by default with its own options. Our own adapters use the result of
+        ``normalize``, if it is given. Raises `AdapterError` for every exception of the adapter.
         """
         options = options or self.options
         try:
@@ -219,7 +219,7 @@ class Adapter:
         return self.output(exchange).items
 
     def attempt(self, exchange: Exchange) -> Output | AdapterError:
-        """The output of a run, or the error that it raised. Raises `OutOfTime` only."""
+        """The output of a run, or the error that it raised. Raises only `OutOfTime`."""
         try:
             return self.output(exchange)
         except OutOfTime:
@@ -228,8 +228,8 @@ class Adapter:
             return error
 
     def outcome(self, exchange: Exchange) -> list[Any]:
-        """The native events, or one item with the error, which equals no event. Raises `OutOfTime`
-        only.
+        """The native events, or one item with the error. That item is equal to no event. Raises
+        only `OutOfTime`.
         """
         output = self.attempt(exchange)
         return output.items if isinstance(output, Output) else [{"fault": str(output)}]

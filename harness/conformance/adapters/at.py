@@ -1,5 +1,5 @@
-"""The argument ``at`` of an adapter that asks a served address, and the same as a line for
-programs.
+"""The argument ``at`` of a function that sends a request to a served address, and the same data as
+a line for programs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from harness.stream.session import Tool
 from .adapter import RunOptions
 
 PROMPT: Final = "Hello."
-"""The prompt for a recording that has none."""
+"""The prompt for a recording that has no prompt."""
 SAY: Final = "Go on."
 MODEL: Final = "gemini-2.5-flash"
 NO_OPTIONS: Final = RunOptions()
@@ -32,8 +32,8 @@ OPEN_OBJECT: Final[Mapping[str, Json]] = {"type": "object", "additionalPropertie
 class Question:
     """The question to an adapter for one exchange.
 
-    ``base_url``: where the exchange is served; "" for an adapter that reads the exchange itself.
-    ``turn``: 2 if the adapter must also send a second request.
+    ``base_url``: the address at which the exchange is served; "" for an adapter that reads the
+    exchange itself. ``turn``: 2 if the adapter must also send a second request.
     """
 
     exchange: Exchange
@@ -44,13 +44,13 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class At:
-    """The argument of a function that asks ``base_url``.
+    """The argument of a function that sends its request to ``base_url``.
 
-    ``model``, ``stream`` (whether the answer was recorded as a stream), ``prompt`` and ``tools``
-    (each with ``name``, ``description`` and its JSON Schema ``parameters``) are those of the
-    recorded request. For a recording without a request, the tools are the names that were called.
-    ``exchange``: the recorded exchange. ``say``: the user's next message, for a second turn without
-    calls.
+    ``model``, ``prompt`` and ``tools`` are those of the recorded request. A tool has ``name``,
+    ``description`` and ``parameters``, which are a JSON Schema. For a recording without a request,
+    the tools have the names of the recorded calls. ``stream``: whether the answer was recorded as a
+    stream. ``exchange``: the recorded exchange. ``say``: the user's next message, for a second turn
+    without calls.
     """
 
     base_url: str
@@ -63,21 +63,21 @@ class At:
     _results: dict[str, str] = field(default_factory=dict, repr=False)
 
     def skip(self, reason: str) -> NoReturn:
-        """End the run: the adapter can't send the request of this exchange. Its verdict is then
-        *not asked*.
+        """End the run, because the adapter can't send the request of this exchange. The verdict is
+        then *not asked*.
         """
         skip(reason)
 
     def result(self, call: Call) -> str:
-        """The result of a call of the first answer, for the second request: a text that no other
-        call gets.
+        """The result of a call of the first answer, for the second request. The text differs for
+        each call.
         """
         key = call.id if call.id is not None else f"{call.name} {call.arguments}"
         return self._results.setdefault(key, result_text(len(self._results) + 1))
 
 
 def at_of(question: Question) -> At:
-    """The argument for a question."""
+    """The argument ``at`` for a question."""
     exchange = question.exchange
     known = with_streamed(exchange)
     body = exchange.request.body if exchange.request else b""
@@ -92,8 +92,8 @@ def at_of(question: Question) -> At:
 
 
 def with_streamed(exchange: Exchange) -> Exchange:
-    """The exchange with its provider. ``streamed`` is set if an adapter that reads only streams can
-    read it. An error without a request answers both.
+    """The exchange with its provider. ``streamed`` is true if an adapter that reads only streams
+    can read it. An error without a request may answer a streamed or a unary request.
     """
     known = exchange if exchange.streamed is not None else with_provider(exchange)
     answers_both = known.request is None and known.status >= 300
@@ -112,14 +112,14 @@ def _tools(exchange: Exchange, options: RunOptions) -> tuple[Tool, ...]:
 
 
 def _called(exchange: Exchange, options: RunOptions) -> list[str]:
-    """The names of the calls in a recorded answer."""
+    """The names of the tools that a recorded answer calls."""
     provider = PROVIDERS[choose_provider(exchange, options.provider)]
     return [name for name, _ in provider.facts(exchange).calls if name]
 
 
 def line_of(question: Question, number: int) -> dict[str, Any]:
-    """The line that a program gets for a question. With a ``base_url``, it has the fields of `At`;
-    without one, the recorded exchange, with bytes in base64.
+    """The line that a program gets for a question. If there is a ``base_url``, the line has the
+    fields of `At`, otherwise the recorded exchange, with bytes in base64.
     """
     options = question.options
     line = {

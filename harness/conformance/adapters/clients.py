@@ -1,5 +1,5 @@
-"""Clients and programs of our dialects as adapters: each runs against its case's cassette, which is
-served on this machine.
+"""Clients and programs of our dialects as adapters. The harness serves the cassette of the case on
+this machine.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ Adapt = Callable[[Mapping[str, Any], ServedCassette], list[Any]]
 def make_client_adapter(
     client: ClientAdapter, load: Callable[[str], Cassette], adapt: Adapt | None = None
 ) -> Adapter:
-    """The adapter of a client. ``load`` gives the cassette of a name. ``adapt`` is called in place
+    """The adapter of a client. ``load`` gives the cassette with a name. ``adapt`` is called instead
     of the function that ``client.target`` names.
 
-    A run raises `AdapterError` for a context that the client can't use and for a program that hangs
-    or floods, and `AdapterMissing` where a module is not installed.
+    A run raises `AdapterError` if the client can't use the context, or if a program hangs or writes
+    too much. It raises `AdapterMissing` if a module is not installed.
     """
 
     def run(exchange: Exchange, options: RunOptions) -> Output:
@@ -63,7 +63,7 @@ def make_client_adapter(
 
 def _import(client: ClientAdapter) -> Adapt:
     spec = None
-    with suppress(ModuleNotFoundError):  # of a package around it
+    with suppress(ModuleNotFoundError):  # that a parent package needs
         spec = find_spec(client.module)
     if spec is None:
         raise AdapterMissing(

@@ -1,4 +1,4 @@
-"""Reads the declarations of a project about its adapters: losses and known failures.
+"""Reads the losses and known failures that a project declares for its adapters.
 
 harness_losses = litellm: media, code; ours: finish[call]
 harness_known_failing = litellm: finish = MAX_TOKENS becomes stop, https://example.org/issues/1
@@ -66,8 +66,8 @@ def with_declarations(
     unknown = (losses.keys() | known.keys()) - adapters.keys()
     if unknown:
         raise AdapterError(
-            f"{min(unknown)} is none of the configured adapters:"
-            f" {', '.join(adapters) or 'there are none'}"
+            f"{min(unknown)} is not a configured adapter"
+            f" (configured: {', '.join(adapters) or 'none'})"
         )
     return {
         name: replace(

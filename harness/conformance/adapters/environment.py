@@ -1,5 +1,5 @@
-"""The environment of adapters under test: no real key, no proxy before this machine, no
-``os._exit``, and streams that stay open.
+"""The environment of adapters under test. It has no real key and no proxy for this machine.
+``os._exit`` does not end the process, and stdout and stderr stay open.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, Final, NoReturn, TextIO
 
 CERTIFICATE: Final = Path(__file__).with_name("no_server.pem")
-"""A certificate of no server, instead of all certificates that the system trusts. Many clients load
-those for each exchange, which takes most of their time.
+"""A certificate that no server uses. It replaces the certificates that the system trusts. Many
+clients load those for each exchange, which takes most of their time.
 """
 NO_KEY: Final = "no-key-in-a-replay"
 _KEY: Final = re.compile(r"API_?KEY|(?:ACCESS|AUTH|SESSION)_?TOKEN|SECRET|PASSWORD", re.IGNORECASE)
@@ -25,10 +25,10 @@ _LOCAL: Final = "127.0.0.1,localhost"
 
 
 def adapter_environment(environment: Mapping[str, str], *, served: bool) -> dict[str, str]:
-    """The environment for an adapter. Every key is a placeholder, and so is `GEMINI_API_KEY`.
+    """The environment for an adapter. Every key, including `GEMINI_API_KEY`, is a placeholder.
 
-    ``served``: it asks an address without TLS, so it trusts `CERTIFICATE` alone, unless the
-    environment names other certificates.
+    ``served``: the adapter sends its requests to an address without TLS. It then trusts only
+    `CERTIFICATE`, unless the environment names other certificates.
     """
     safe = {
         name: NO_KEY if _KEY.search(name) else value
@@ -43,7 +43,7 @@ def adapter_environment(environment: Mapping[str, str], *, served: bool) -> dict
 
 
 class _KeptOpen:
-    """A stream that code of a user cannot close."""
+    """A stream that a user's code can't close."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -57,7 +57,9 @@ class _KeptOpen:
 
 @contextmanager
 def kept_streams() -> Iterator[None]:
-    """Keeps stdout and stderr while a function of a user runs, which may close or replace them."""
+    """Protects stdout and stderr while a user's function runs. The function may close or replace
+    them.
+    """
     streams = sys.stdout, sys.stderr
     vars(sys).update(stdout=_kept(sys.stdout), stderr=_kept(sys.stderr))
     try:
@@ -71,14 +73,16 @@ def _kept(stream: TextIO | None) -> _KeptOpen | None:
 
 
 class ProcessExit(BaseException):
-    """A function of a user called ``os._exit``. Not an `Exception`, so that no adapter
-    handles it.
+    """A user's function called ``os._exit``. This is not an `Exception`, so that no adapter handles
+    it.
     """
 
 
 _end: Final = os._exit
 _guarded: Final[set[tuple[int, int]]] = set()
-"""Process and thread of each running function; several may run, and end in any order."""
+"""The process and thread of each running function. Several may run at once, and they may end in any
+order.
+"""
 _lock: Final = threading.Lock()
 
 
@@ -90,8 +94,8 @@ def _exit(status: int) -> NoReturn:
 
 @contextmanager
 def without_exit() -> Iterator[None]:
-    """Makes ``os._exit`` of this thread an exception, so that a function of a user does not end the
-    run. Other threads, and a process that it forks, end as usual.
+    """Makes ``os._exit`` in this thread raise an exception, so that a user's function does not end
+    the run. In other threads and in forked processes, ``os._exit`` works as usual.
     """
     runs = os.getpid(), threading.get_ident()
     if runs in _guarded:
@@ -111,8 +115,8 @@ def without_exit() -> Iterator[None]:
 
 @contextmanager
 def without_keys(*, served: bool) -> Iterator[None]:
-    """Gives this process the environment of `adapter_environment` while a function of a user runs.
-    A value that the function itself sets stays.
+    """Gives this process the environment of `adapter_environment` while a user's function runs. A
+    variable that the function itself sets keeps its value.
     """
     before = dict(os.environ)
     safe = adapter_environment(before, served=served)

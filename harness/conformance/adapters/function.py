@@ -1,4 +1,4 @@
-"""Functions of a user as adapters: imports them, calls them within a time limit, and reads their
+"""A user's functions as adapters: imports them, calls them within a time limit, and reads their
 results.
 """
 
@@ -34,15 +34,15 @@ _EXPECTED: Final[Mapping[Level, str]] = {
     "payloads": "payloads",
 }
 END_S: Final = 2.0
-"""The time for tasks and generators that functions have left."""
+"""The time limit for tasks and generators that are still open when a function returns."""
 
 
 class Function:
-    """A function that a user names as ``module:function``, and ``converse`` beside it.
+    """A function that a user names as ``module:function``, and ``converse`` in the same module.
 
-    ``PROVIDERS`` of its module names the wires that it reads; by default it reads all. ``served``:
-    it gets an `At`, else the `Exchange`. Importing it may take any time. Raises `AdapterError`
-    where there is no such module or function.
+    ``PROVIDERS`` of its module names the wires that it reads. By default it reads all wires.
+    ``served``: the function gets an `At`, otherwise the `Exchange`. The time for the import is not
+    limited. Raises `AdapterError` if the module or function does not exist.
     """
 
     def __init__(self, target: str, level: Level, folder: Path, *, served: bool) -> None:
@@ -56,7 +56,7 @@ class Function:
         self._providers = tuple(getattr(self._module, "PROVIDERS", PROVIDERS))
         if unknown := {*self._providers} - {*PROVIDERS}:
             raise AdapterError(
-                f"PROVIDERS of {target} names {min(unknown)}; known are {', '.join(PROVIDERS)}"
+                f"PROVIDERS of {target} names {min(unknown)}; expected {', '.join(PROVIDERS)}"
             )
 
     @property
@@ -68,8 +68,8 @@ class Function:
             return UNKNOWN
 
     def reply(self, question: Question, reply: Reply, loop: asyncio.Runner) -> None:
-        """Call the function, and put its events into ``reply`` as they come. Raises `AdapterError`
-        for a value that a function may not return, and `Expired`.
+        """Call the function, and add each event to ``reply`` when it arrives. Raises `AdapterError`
+        for a value that a function may not return. Raises `Expired` after the time limit.
         """
         function: Any = self._function
         argument: Any
@@ -79,7 +79,7 @@ class Function:
         else:
             argument = with_streamed(question.exchange)
         chosen = choose_provider(question.exchange, question.options.provider)
-        # a case may ask for an envelope of Code Assist as for an answer of the Gemini API
+        # a case may name the provider gemini for a cassette of code-assist
         for wire in (chosen, question.exchange.provider or chosen):
             if wire not in self._providers:
                 reply.skipped = f"it reads {', '.join(self._providers)}; the wire is {wire}"
@@ -140,8 +140,8 @@ class Function:
 
 
 class InProcess:
-    """Asks a function in a thread of this process. After a call that can't be stopped, the other
-    exchanges go to a new process, which ``elsewhere`` starts. With ``isolated``, all exchanges do.
+    """Calls a function in a thread of this process. If a call can't be stopped, the later exchanges
+    go to a new process, which ``elsewhere`` starts. With ``isolated``, all exchanges go there.
     """
 
     def __init__(
@@ -179,7 +179,7 @@ class InProcess:
             return reply
 
     def close(self) -> None:
-        """End the thread and the process."""
+        """End the thread and the other process."""
         with self._lock:
             if self._thread is not None:
                 self._thread.end(END_S)
@@ -189,11 +189,11 @@ class InProcess:
 
 
 def _find(target: str, folder: Path, *, served: bool) -> tuple[Any, Any]:
-    """Module and function of a target; ``folder`` is put on the path, as `python -m pytest` does
-    for the tests themselves.
+    """The module and the function of a target. ``folder`` is added to ``sys.path``, as `python -m
+    pytest` adds the folder of the tests.
     """
     name, _, path = target.partition(":")
-    folder = folder.absolute()  # else a module of another working folder would be found
+    folder = folder.absolute()  # a relative path would change with the working folder
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))
     try:
@@ -210,7 +210,7 @@ def _find(target: str, folder: Path, *, served: bool) -> tuple[Any, Any]:
             + (f"; expected it in {folder}, or installed" if missing else "")
         ) from error
     if not callable(function):
-        raise AdapterError(f"{target} is no function")
+        raise AdapterError(f"{target} is not a function")
     return module, function
 
 
@@ -225,7 +225,7 @@ async def _take_each(given: AsyncIterable[Any], take: Callable[[Any], None]) -> 
 
 @contextmanager
 def _closed(given: Iterable[Any]) -> Iterator[None]:
-    """Closes a generator now, and not when another exchange is asked for; it may raise then."""
+    """Closes a generator now, and not during a later exchange. Closing may raise an exception."""
     try:
         yield
     finally:
@@ -239,7 +239,7 @@ def _called(value: Any) -> str:
 
 
 def _line_of(given: Any) -> str:
-    """``shop.py:12``: the place where a generator stopped to give an item; "" for a list."""
+    """The line of a generator's last ``yield``, such as ``shop.py:12``; "" for a list."""
     while getattr(given, "gi_yieldfrom", None) is not None and inspect.isgenerator(
         given.gi_yieldfrom
     ):

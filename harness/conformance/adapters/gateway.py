@@ -1,7 +1,8 @@
-"""A gateway as an adapter: the harness is its upstream and its client, and reads its answer.
+"""A gateway as an adapter. The harness is both its upstream and its client, and reads its answer.
 
-The gateway is configured with the fixed address of `GATEWAY_ADDRESS` as its upstream. Its answer is
-read by our own readers: Gemini's wires by their oracles, Anthropic's by the facts of our dialect.
+The upstream that the gateway is configured with is the fixed address in `GATEWAY_ADDRESS`. The
+answer of the gateway is read by our own readers: Gemini's wires by their oracles, Anthropic's wire
+by the facts of our dialect.
 """
 
 from __future__ import annotations
@@ -32,18 +33,18 @@ from .environment import NO_KEY
 from .reply import Reply
 
 GATEWAY_ADDRESS: Final = "HARNESS_GATEWAY_ADDRESS"
-"""The environment variable with the address that is served to gateways."""
+"""The environment variable with the address at which exchanges are served to gateways."""
 DEFAULT_ADDRESS: Final = "127.0.0.1:8790"
 GATEWAY_KEY: Final = "HARNESS_GATEWAY_KEY"
-"""The environment variable with the key that the gateway itself asks for, if any."""
+"""The environment variable with the key that the gateway itself requires, if it requires one."""
 
 REASONING: Final = ("reasoning_content", "reasoning")
-"""Where gateways put reasoning in Chat Completions, which have no place for it."""
+"""The fields in which gateways send reasoning. Chat Completions have no field for it."""
 MAX_BODY: Final = 64 * 1024 * 1024
 
 
 def upstream_address() -> tuple[str, int]:
-    """Host and port that are served to gateways. Raises `AdapterError`."""
+    """The host and port at which exchanges are served to gateways. Raises `AdapterError`."""
     text = os.environ.get(GATEWAY_ADDRESS) or DEFAULT_ADDRESS
     host, _, port = text.rpartition(":")
     if not host or not port.isdecimal():
@@ -57,9 +58,9 @@ def upstream_address() -> tuple[str, int]:
 class Wire:
     """One wire that a gateway answers with.
 
-    ``request(at, model)`` gives path and body; ``read(frames)`` turns its messages into events with
-    facts, and may raise for messages of another shape. ``streams_only``: unary answers are not
-    asked for.
+    ``request(at, model)`` gives the path and body of a request. ``read(frames)`` turns the messages
+    of the answer into events with facts. It may raise an exception for messages of another shape.
+    ``streams_only``: only streamed answers are requested.
     """
 
     request: Callable[[At, str], tuple[str, Json]]
@@ -68,8 +69,8 @@ class Wire:
 
 
 class Gateway:
-    """A gateway at ``url``, which may have a path, and ``?model=NAME`` where it knows the model by
-    a name of its own.
+    """A gateway at ``url``. The URL may have a path, and ``?model=NAME`` if the gateway has another
+    name for the model.
     """
 
     version = UNKNOWN
@@ -88,14 +89,14 @@ class Gateway:
         """The reply to a question. Raises `AdapterError` for a gateway that can't be reached."""
         at, reply = at_of(question), Reply()
         if self._wire.streams_only and not at.stream:
-            reply.skipped = "this wire is asked for streams only"
+            reply.skipped = "only streams are requested on this wire"
             return reply
         status, body, fault = self._post(at, timeout)
         frames, shown = _frames(body), body[:2000].decode("utf-8", "backslashreplace")
         reply.instead = (
             f"{self._url} answered HTTP {status} {_first_line(shown)}; configure it"
             f" with the base URL http://{':'.join(map(str, upstream_address()))}, and set"
-            f" {GATEWAY_KEY} if it asks for a key"
+            f" {GATEWAY_KEY} if it requires a key"
         )
         try:
             for entry in self._wire.read(frames):
@@ -108,10 +109,10 @@ class Gateway:
         return reply
 
     def close(self) -> None:
-        """A gateway is not ours to end."""
+        """Does nothing, because the harness did not start the gateway."""
 
     def _post(self, at: At, timeout: float) -> tuple[int, bytes, Raised | None]:
-        """Status and body of the answer, and the fault that ended it early."""
+        """The status and body of the answer, and the fault that ended it early, if there is one."""
         path, content = self._wire.request(at, self._model or at.model)
         key = os.environ.get(GATEWAY_KEY) or NO_KEY
         headers = {
@@ -156,7 +157,7 @@ def _frames(body: bytes) -> list[Frame]:
 
 
 def _first_line(text: str) -> str:
-    """The first line of a text that is longer than a bracket."""
+    """The first line with more than one character, because a JSON body may begin with "{" alone."""
     line = next((line for line in text.splitlines() if len(line) > 1), "without a body")
     return shorten(printable(line), 200)
 
@@ -166,7 +167,7 @@ def _is_error(message: Json) -> bool:
 
 
 def _ask(provider: str, path: str, at: At, model: str) -> tuple[str, Json]:
-    """Path and body of a request for a provider's wire."""
+    """The path and body of a request for a provider's wire."""
     method = "streamGenerateContent?alt=sse" if at.stream else "generateContent"
     declarations = [
         {
@@ -204,7 +205,7 @@ def _ask_anthropic(at: At, model: str) -> tuple[str, Json]:
 
 
 def _read_by_oracle(provider: str, frames: Sequence[Frame]) -> list[Entry]:
-    """The messages, the last one with the facts that the oracle of a provider finds in all."""
+    """The messages. The last one has all facts that the provider's oracle finds in the answer."""
     messages = [frame.json for frame in frames if isinstance(frame.json, dict)]
     if not messages:
         return []
@@ -216,7 +217,7 @@ def _read_by_oracle(provider: str, frames: Sequence[Frame]) -> list[Entry]:
 
 
 def _read_chat(frames: Sequence[Frame]) -> list[Entry]:
-    """As by the oracle, with the reasoning that gateways send beside the content."""
+    """As by the oracle, and with the reasoning that gateways send in fields beside the content."""
     entries = _read_by_oracle("openai-compat", frames)
     thoughts = [
         Thought(part[key])

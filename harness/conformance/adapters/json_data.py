@@ -14,8 +14,8 @@ from harness.stream.printable import shorten
 
 MAX_DEPTH: Final = 100
 MAX_VALUES: Final = 200_000
-"""The maximum number of values in one native event. A client's own objects may refer to half of the
-program.
+"""The maximum number of values in one native event. A client's objects may refer to a large part of
+the program.
 """
 
 _PLAIN: Final = (str, int, float, bool, type(None))
@@ -26,8 +26,8 @@ def json_of_native(native: Any) -> Json:
     """The JSON data of a native event.
 
     Bytes become base64. Models of pydantic, dataclasses, structs of msgspec and all other objects
-    become their fields. If a value contains itself, is nested deeper than `MAX_DEPTH`, or comes
-    after `MAX_VALUES` others, a text takes its place. Never raises.
+    become their fields. A value is replaced by a text if it contains itself, is nested deeper than
+    `MAX_DEPTH`, or comes after `MAX_VALUES` other values. Never raises an exception.
     """
     return _Converter().convert(native)
 
@@ -51,7 +51,7 @@ class _Converter:
         self._around.add(id(value))
         try:
             return self._convert(value)
-        except Exception as error:  # noqa: BLE001  # a property of a foreign object may raise anything
+        except Exception as error:  # noqa: BLE001  # a foreign property may raise any exception
             return f"… ({type(value).__name__} can't be read: {type(error).__name__})"
         finally:
             self._around.discard(id(value))
@@ -102,7 +102,7 @@ class _Converter:
 
 
 def _fields(value: Any) -> list[tuple[Any, Any]] | None:
-    """The fields of an object; None where it has none that can be seen."""
+    """The fields of an object; None if it has no visible fields."""
     if dataclasses.is_dataclass(value):
         names = [field.name for field in dataclasses.fields(value)]
     else:

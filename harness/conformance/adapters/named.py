@@ -1,4 +1,4 @@
-"""Adapters of a user, as lines of configuration and arguments of commands name them.
+"""A user's adapters, which lines of configuration and arguments of commands name.
 
     shop: facts = shop:replay
     litellm: facts = serve: shims:litellm
@@ -6,9 +6,9 @@
     proxy: facts = gateway anthropic: http://127.0.0.1:4000
     mine: anthropic = mypackage.adapter:replay
 
-Before ``=`` comes the adapter's name and, after a colon, ``facts``, or the event model whose
-expectations apply to its payloads; without a colon it has an event model of its own with its own
-name. After ``=`` comes the target; a command takes the target alone.
+A line begins with the adapter's name. After a colon follows ``facts``, or the event model whose
+expectations apply to its payloads. Without a colon, the adapter has its own event model, which has
+the adapter's name. The target follows ``=``. A command also accepts the target alone.
 """
 
 from __future__ import annotations
@@ -61,14 +61,14 @@ _TARGETS: Final = (
 )
 _SHAPE: Final = (
     "NAME = TARGET, NAME: facts = TARGET or NAME: DIALECT = TARGET; a name is lower-case words"
-    f" joined by -, a target {_TARGETS}"
+    f" joined by -; a target is {_TARGETS}"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class NamedAdapter:
-    """One line of configuration; ``dialect`` is `FACTS`, or the event model whose expectations
-    apply to it.
+    """One line of configuration. ``dialect`` is `FACTS`, or the event model whose expectations
+    apply to the adapter.
     """
 
     name: str
@@ -80,7 +80,7 @@ class NamedAdapter:
 
 
 class Asker(Protocol):
-    """A target that can be asked; each question gets a reply within the time limit."""
+    """A target that replies to each question within the time limit."""
 
     @property
     def version(self) -> str: ...
@@ -100,16 +100,15 @@ def read_line(line: str) -> NamedAdapter:
         raise AdapterError(f"adapter {FACTS}: the name is reserved; write `NAME: {FACTS} = …`")
     if _read_target(named.target) is None:
         raise AdapterError(
-            f"adapter {named.name}: {named.target!r} is nothing that can be called; expected"
-            f" {_SHAPE}"
+            f"adapter {named.name}: {named.target!r} is not a target; expected {_SHAPE}"
         )
     return named
 
 
 def read_argument(text: str, configured: Mapping[str, NamedAdapter]) -> NamedAdapter:
-    """The adapter that an argument of a command names: a configured one, a line as in the
-    configuration, ``NAME = TARGET`` or a target alone; the last two are judged by their facts.
-    Raises `AdapterError`.
+    """The adapter that an argument of a command names. The argument is the name of a configured
+    adapter, a line as in the configuration, ``NAME = TARGET``, or a target alone. In the last two
+    cases, the adapter is judged by its facts. Raises `AdapterError`.
     """
     if text in configured:
         return configured[text]
@@ -132,8 +131,8 @@ def adapter_of_target(
     timeout: float = TIMEOUT_S,
     isolated: bool = False,
 ) -> Adapter:
-    """The adapter that an argument of a command names: one of our dialects, or as `read_argument`
-    says. Raises `AdapterError`.
+    """The adapter that an argument of a command names: one of our dialects, or an adapter as for
+    `read_argument`. Raises `AdapterError`.
     """
     if target in ADAPTERS:
         return ADAPTERS[target]
@@ -144,18 +143,18 @@ def adapter_of_target(
 def make_adapter(
     named: NamedAdapter, folder: Path, *, timeout: float = TIMEOUT_S, isolated: bool = False
 ) -> Adapter:
-    """The adapter of one line. ``folder`` is where programs run and modules are found; ``timeout``
-    is the time for one exchange in seconds. With ``isolated``, functions run in a process of their
-    own, which can be stopped whatever they do.
+    """The adapter of one line. Programs run in ``folder``, and modules are imported from there.
+    ``timeout`` is the time limit for one exchange in seconds. With ``isolated``, functions run in a
+    separate process, which can always be stopped.
 
-    A function is imported now; a program is started by its first run. Raises `AdapterError` where
-    there is no such module or function. A run raises it if the adapter hangs, floods, ends, returns
-    anything but events, or never sends a request to its address.
+    A function is imported now. A program is started by its first run. Raises `AdapterError` if the
+    module or function does not exist. A run raises it if the adapter hangs, writes too much, ends
+    its process, returns values that are not events, or sends no request to its address.
     """
     level: Level = "facts" if named.dialect == FACTS else "payloads"
     parsed = _read_target(named.target)
     if parsed is None:
-        raise AdapterError(f"{named.target!r} is no target; expected {_TARGETS}")
+        raise AdapterError(f"{named.target!r} is not a target; expected {_TARGETS}")
     kind, rest = parsed
     try:
         asker, offers = _asker(kind, rest, level, folder, isolated=isolated)
@@ -175,9 +174,9 @@ def make_adapter(
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """One adapter, asked for one exchange after the other; ``offers`` is None where it reads the
-    exchange itself. ``other_wires``: the reason why a gateway asks another wire than the
-    exchange's, by the provider of the exchange and the model.
+    """One adapter, which is run on one exchange after the other. ``offers`` is None if it reads the
+    exchange itself. ``other_wires`` has the exchanges, as provider and model, for which a gateway
+    sends its request to another wire. The value is the reason.
     """
 
     name: str
@@ -214,10 +213,10 @@ class _Run:
         return Output([entry.native for entry in transcript.entries])
 
     def second_request(self, exchange: Exchange, options: RunOptions) -> bytes | str:
-        """The body of the second request, or the reason why there is none."""
+        """The body of the second request, or the reason why there is no request."""
         try:
             with self._offer(exchange, final=True) as offer:
-                assert offer is not None  # an adapter with a second turn is served
+                assert offer is not None  # only adapters at a served address have a second turn
                 question = Question(exchange, options, offer.base_url, turn=2)
                 return second_body(self.asker.ask(question, self.timeout), offer)
         except Skipped as skipped:
@@ -251,14 +250,14 @@ def _asker(
 
 def _read_target(target: str) -> tuple[Kind, Any] | None:
     """The kind of a target and the rest of it: ``run: node "my shim.js"`` → ``("run", ["node", "my
-    shim.js"])``. None for a text that is no target. Raises `AdapterError`.
+    shim.js"])``. None for a text that is not a target. Raises `AdapterError`.
     """
     if _FUNCTION.fullmatch(target):
         return "function", target
     if match := _GATEWAY.fullmatch(target):
         if match["wire"] not in WIRES:
             raise AdapterError(
-                f"{target!r}: unknown wire {match['wire']}; known are {', '.join(WIRES)}"
+                f"{target!r}: unknown wire {match['wire']}; expected {', '.join(WIRES)}"
             )
         return "gateway", (match["wire"], match["url"])
     kind, colon, rest = target.partition(":")
@@ -275,7 +274,7 @@ def _read_target(target: str) -> tuple[Kind, Any] | None:
 
 
 def _name_of(target: str) -> str:
-    """A name for a target without one: the last word of its function, file or address."""
+    """The name for a target without a name: the last word of its function, file or address."""
     kind, rest = _read_target(target) or ("function", target)
     match kind:
         case "gateway":

@@ -1,4 +1,4 @@
-"""Serves exchanges to adapters under test, and reads from the requests how each adapter asked."""
+"""Serves exchanges to adapters under test, and examines the requests that each adapter sent."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ LOOPBACK: Final = "127.0.0.1"
 
 
 class Offers:
-    """One server for all exchanges that adapters ask for; it starts with the first of them.
+    """One server for all exchanges that adapters request. It starts with the first exchange.
 
-    ``port`` is fixed for gateways, which are configured with it; 0: any free port. A gateway leaves
-    out the path that identifies an exchange, so at a fixed port the exchanges are served one by
-    one.
+    ``port`` is fixed for gateways, because they are configured with it. 0 is any free port. A
+    gateway drops the path that identifies an exchange, so a fixed port serves one exchange at a
+    time.
     """
 
     def __init__(self, host: str = LOOPBACK, port: int = 0) -> None:
@@ -39,9 +39,9 @@ class Offers:
 
     @contextmanager
     def offer(self, exchange: Exchange, *, final: bool = False) -> Iterator[Offer]:
-        """Serve an exchange. With ``final``, a second request gets a short last answer.
+        """Serve an exchange. With ``final``, the second request gets a short last answer.
 
-        Raises `Skipped` for an exchange that no server can answer with, and `AdapterError` where
+        Raises `Skipped` for an exchange that no server can answer with. Raises `AdapterError` if
         the address is not available.
         """
         with self._one_by_one:
@@ -71,7 +71,7 @@ class Offers:
 
 
 SHARED: Final = Offers()
-"""The server for all adapters but gateways."""
+"""The server for all adapters except gateways."""
 
 
 @cache
@@ -81,8 +81,8 @@ def offers_at(host: str, port: int) -> Offers:
 
 
 def transcript_of(reply: Reply, offer: Offer | None) -> Transcript:
-    """The transcript of a reply. Raises `AdapterError` for an adapter that never asked, or asked in
-    the other mode.
+    """The transcript of a reply. Raises `AdapterError` for an adapter that sent no request, or sent
+    it in the other mode (streamed or unary).
     """
     entries = tuple(reply.entries)
     if offer is None or reply.skipped:
@@ -105,7 +105,7 @@ def transcript_of(reply: Reply, offer: Offer | None) -> Transcript:
 
 def second_body(reply: Reply, offer: Offer) -> bytes | str:
     """The body of the request after the answer, or the reason why the adapter skips it. Raises
-    `AdapterError` if it sent none, and for the reasons of `transcript_of`.
+    `AdapterError` if the adapter sent no such request, and as `transcript_of` does.
     """
     transcript = transcript_of(reply, offer)
     if transcript.skipped:
@@ -115,15 +115,17 @@ def second_body(reply: Reply, offer: Offer) -> bytes | str:
     if after < len(asked):
         return asked[after].body
     way_out = (
-        'where it has none, a function calls at.skip(reason), and a program says "turns": 1 in its'
-        " hello line"
+        'if it has no second turn, a function calls at.skip(reason), and a program has "turns": 1'
+        " in its hello line"
     )
     raised = f"it raised {reply.raised.sentence}" if reply.raised else way_out
     raise AdapterError(f"the adapter sent no second request; {raised}") from reply.exception
 
 
 def _other_wire(asked: list[ServedRequest], offer: Offer, reply: Reply) -> str:
-    """Why an adapter that asked got no answer. Raises `AdapterError` where that is its fault."""
+    """The reason why an adapter got no answer to its request. Raises `AdapterError` if the adapter
+    caused it.
+    """
     notes = [note for request in asked for note in request.notes]
     wires = [note for note in notes if not note.startswith("mode ")]
     if wires:
@@ -141,7 +143,7 @@ def _other_wire(asked: list[ServedRequest], offer: Offer, reply: Reply) -> str:
 
 
 def _entries_before(request: ServedRequest, reply: Reply) -> int | None:
-    """The number of events that came before a request; None where their times are not known."""
+    """The number of events before a request; None if their times are not known."""
     if any(at_s is None for at_s in reply.times):
         return None
     return sum(at_s is not None and at_s < request.at_s for at_s in reply.times)

@@ -21,9 +21,7 @@ from harness.stream.session import Session
 from .adapter import FUNCTION, THOROUGH, Adapter, Effort, Grammar, Output, RunOptions
 
 BOUNDLESS: Final = 1 << 62
-"""The limit of a session that forgets nothing, because data that a bounded session forgets is no
-loss.
-"""
+"""The limit of a session that drops nothing. Data that a bounded session drops is not a loss."""
 
 
 def dialect_adapter(dialect: Dialect) -> Adapter:
@@ -50,7 +48,7 @@ def dialect_adapter(dialect: Dialect) -> Adapter:
 def _run(
     of_normalized: Callable[[Normalized, RunOptions], Output],
 ) -> Callable[[Exchange, RunOptions], Output]:
-    """The run of one of our adapters: it normalizes the exchange itself."""
+    """The ``run`` of one of our adapters. It normalizes the exchange itself."""
 
     def run(exchange: Exchange, options: RunOptions) -> Output:
         return of_normalized(Normalized(exchange, options.provider, options.tool_code), options)
@@ -61,8 +59,8 @@ def _run(
 def user_adapter(
     name: str, model: str, run: Callable[[Exchange, RunOptions], Output], effort: Effort = FUNCTION
 ) -> Adapter:
-    """A user's adapter. Where ``model`` is one of the dialects, their payloads have the same facts,
-    losses and grammar.
+    """A user's adapter. If ``model`` is a dialect, the facts, losses and grammar of that dialect
+    apply to the adapter.
     """
     own = ADAPTERS.get(model)
     adapter = Adapter(name=name, model=model, run=run, effort=effort, reference=own)
@@ -99,14 +97,14 @@ EVENTS: Final = Adapter(
     grammar=Grammar(ORDER, lambda event: str(event["kind"]), frozenset(ORDER)),
     effort=THOROUGH,
 )
-"""The canonical events, between a provider and every dialect."""
+"""The adapter for the canonical events, which every dialect translates."""
 
 FRAMES: Final = Adapter(
     name="frames", model="frames", run=_run(_frames), of_normalized=_frames, layer="frames"
 )
-"""The delimited messages of the wire."""
+"""The adapter for the frames: the delimited messages of the wire."""
 
 ADAPTERS: Final[dict[str, Adapter]] = {
     name: dialect_adapter(dialect) for name, dialect in DIALECTS.items()
 }
-"""The dialects by name."""
+"""The adapters of the dialects by name."""

@@ -1,8 +1,9 @@
-"""A process that answers lines, with limits for time and size; ends everything that it started.
+"""A process that answers lines, with limits of time and size. All processes that it started end
+with it.
 
-It writes its lines to the descriptor that ``HARNESS_OUT`` names, so stdout is free for anything
-else. It runs in a session of its own. When it ends, all processes of the session are killed, and on
-Linux also those that left the session: a mark in their environment identifies them.
+It writes its lines to the file descriptor in ``HARNESS_OUT``, so it may use stdout for other
+output. It runs in its own session. When it ends, all processes of the session are killed. On Linux,
+the processes that left the session are also killed: a mark in their environment identifies them.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ from .started import end_marked
 OUT: Final = "HARNESS_OUT"
 MAX_OUTPUT: Final = 64 * 1024 * 1024
 TAIL: Final = 2000
-"""The bytes of stderr that are kept."""
+"""The number of bytes of stderr that are kept."""
 MARK: Final = "HARNESS_PROGRAM"
 """The environment variable that marks a program and all processes that it starts."""
 
 _STEP_S: Final = 0.2
-"""The interval for checking whether a silent program still runs. A process that it forked may hold
-its pipes open.
+"""The interval of the checks whether a silent program still runs. Its pipes may stay open after its
+end, because a forked process has them too.
 """
 
 
@@ -40,8 +41,8 @@ class Unusable(AdapterError):
 
 
 class LineProcess:
-    """One process of a program, and its four pipes. ``name``: as messages name it;
-    ``runs_function``: it runs a function of this name.
+    """One process of a program, and its four pipes. ``name``: its name in messages.
+    ``runs_function``: the process runs a function with this name.
     """
 
     def __init__(
@@ -55,7 +56,7 @@ class LineProcess:
     ) -> None:
         self.name = name
         self._runs_function = runs_function
-        mark = f"{os.getpid()}-{time.monotonic_ns()}"  # that no other program has
+        mark = f"{os.getpid()}-{time.monotonic_ns()}"  # unique on this machine
         read_end, write_end = os.pipe()
         environment = adapter_environment(os.environ, served=served)
         environment |= {MARK: mark, OUT: str(write_end)}
@@ -87,8 +88,8 @@ class LineProcess:
         self.end = weakref.finalize(self, _end, self._process, read_end, mark)
 
     def ask(self, line: bytes, timeout: float, *, first: bool = False) -> Iterator[bytes]:
-        """Write a line, and give the lines that come back, until the caller has enough. Raises
-        `Unusable` if the process has ended, or writes too little or too much.
+        """Write a line, and yield the lines of the answer until the caller stops. Raises `Unusable`
+        if the process has ended, or writes too little or too much.
         """
         until, unwritten = time.monotonic() + timeout, bytearray(line)
         self._received = 0
@@ -159,24 +160,24 @@ class LineProcess:
         except BlockingIOError:
             return
         except BrokenPipeError:
-            unwritten.clear()  # its end is seen at the next look
+            unwritten.clear()  # the next read shows that the process has ended
         if not unwritten:
             selector.unregister(self._in)
 
     def _stderr_end(self) -> str:
-        """The last bytes of its stderr, as the end of a message."""
+        """The last bytes of stderr, as the end of a message."""
         words = self._errors.decode("utf-8", "backslashreplace").strip()
         return f":\n{words}" if "\n" in words else f": {words}" if words else ""
 
 
 def _end(process: subprocess.Popen[bytes], read_end: int, mark: str) -> None:
-    """Kill all processes of its session, and those that have the mark. Also called when this
-    program ends.
+    """Kill all processes of its session, and all that have the mark. This is also called when the
+    harness ends.
     """
     with suppress(ProcessLookupError, PermissionError):  # all processes have ended
         os.killpg(process.pid, signal.SIGKILL)
     end_marked(MARK, mark, but=process.pid)
     with suppress(OSError):
         os.close(read_end)
-    with process:  # closes its pipes, and waits for it
+    with process:  # closes the pipes, and waits for the end
         pass

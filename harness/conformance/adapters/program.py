@@ -1,8 +1,9 @@
-"""Programs of a user as adapters: one process answers all exchanges, one line in, one line out.
+"""A user's programs as adapters: one process answers all exchanges, one line in, one line out.
 
-The first line that the program writes says hello: ``{"hello": 1, "name": …, "version": …}``.
-After a hang, a flood, a death or a line that can't be read, the next exchange gets a new process.
-When a process is replaced or no longer needed, everything that it started ends with it.
+The first line that the program writes is the hello line: ``{"hello": 1, "name": …, "version": …}``.
+If the program hangs, writes too much, ends, or writes a line that can't be read, the next exchange
+gets a new process. When a process is replaced or no longer needed, all processes that it started
+end with it.
 """
 
 from __future__ import annotations
@@ -27,20 +28,20 @@ from .process import OUT, LineProcess, Unusable
 from .reply import Level, Reply, entries_of_json
 
 START_S: Final = 60.0
-"""The time until a program says hello: it may import much."""
+"""The time limit for the hello line. A program may import large modules before it."""
 
 
 class Program:
     """A program that a user names as a command.
 
-    ``with_exchange``: its lines have the recorded exchange even where it asks a served address;
-    such a program writes its events as they come. ``function``: the function that it runs; messages
-    name it instead of the command. ``served``: it asks a served address. A program that can't be
-    started is not started again.
+    ``served``: the program sends its requests to a served address. ``with_exchange``: its lines
+    have the recorded exchange even if it is served. Such a program writes each event when it
+    arrives. ``function``: the function that the program runs. Messages have its name instead of the
+    command. If a program can't be started, it is not started again.
     """
 
     converses = True
-    """It may be asked for a second turn; a program reports in its hello line if it has none."""
+    """A program may have a second turn. If it has none, its hello line reports that."""
 
     def __init__(
         self,
@@ -67,7 +68,7 @@ class Program:
 
     @property
     def version(self) -> str:
-        """The version in the hello line; the program is started for it."""
+        """The version in the hello line. The program is started to read it."""
         with self._lock, suppress(AdapterError):
             self._started()
         return str(self._hello.get("version") or UNKNOWN)
@@ -89,7 +90,7 @@ class Program:
                 raise
 
     def close(self) -> None:
-        """End the process, and everything that it started."""
+        """End the process, and all processes that it started."""
         with self._lock:
             self._close()
 
@@ -139,7 +140,7 @@ class Program:
                 reply.raised = _raised(answer.get("raised"), name)
                 reply.skipped = str(answer.get("skipped") or "")
                 return reply
-        raise AssertionError("ask() goes on until the last line, or raises")
+        raise AssertionError("ask() continues until the last line, or raises")
 
     def _add(self, answer: Mapping[str, Any], reply: Reply) -> None:
         facts = [] if self._level == "payloads" else answer.get("facts") or []
@@ -164,7 +165,7 @@ def _object(name: str, data: bytes) -> Mapping[str, Any]:
     except ValueError as error:
         shown = data[:80].decode("utf-8", "backslashreplace")
         raise Unusable(
-            f"a line that {name} wrote is no JSON ({error}): {shown}; expected"
+            f"a line that {name} wrote is not JSON ({error}): {shown}; expected"
             f" one line of JSON on the descriptor of {OUT} for each line that it gets"
         ) from None
     if not isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Describes an exception of an adapter, without the frames of the harness."""
+"""Describes an exception of an adapter, without the stack frames of the harness."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from harness.recording.user_code import is_users
 _STANDARD: Final = Path(os.__file__).parent
 """The folder of the standard library."""
 _NOT_THEIRS: Final = (str(Path(__file__).parent), str(_STANDARD / "asyncio"))
-"""The folders of the frames between the harness and the adapter's first frame."""
+"""The folders of the stack frames between the harness and the adapter's first stack frame."""
 
 MAX_TRACEBACK: Final = 8000
 
 
 def trim(error: BaseException) -> bool:
-    """Removes the frames before the adapter's own first frame from the traceback of an exception.
-    Returns False if there is no frame of the adapter, because the adapter was not reached.
+    """Removes the stack frames before the adapter's own first one from the traceback of an
+    exception. Returns False if the adapter has no stack frame in it, because the adapter was not
+    called.
     """
     trace: TracebackType | None = error.__traceback__
     while trace and trace.tb_frame.f_code.co_filename.startswith(_NOT_THEIRS):
@@ -43,13 +44,13 @@ def message_of(error: BaseException) -> str:
     """The text of an exception."""
     try:
         return str(error)
-    except Exception as other:  # noqa: BLE001  # a foreign __str__ may raise anything
+    except Exception as other:  # noqa: BLE001  # a foreign __str__ may raise any exception
         return f"its text can't be read: {type(other).__name__}"
 
 
 def code_of(error: BaseException) -> int | str | None:
-    """The status of an exception: a number of ``status_code``, ``code`` or ``status``, else a word
-    of one of them.
+    """The status of an exception: the first number in ``status_code``, ``code`` or ``status``, else
+    the first word in them.
     """
     values = [getattr(error, name, None) for name in ("status_code", "code", "status")]
     for kind in (int, str):
@@ -60,8 +61,8 @@ def code_of(error: BaseException) -> int | str | None:
 
 
 def place_of(error: BaseException) -> str:
-    """``shim.py:12``: the innermost frame that is neither in a library nor in the harness, else the
-    innermost one. The exception has been raised.
+    """The place of an exception that was raised, such as ``shim.py:12``: the innermost stack frame
+    outside of libraries and the harness, else the innermost one.
     """
     frames = [
         (frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)

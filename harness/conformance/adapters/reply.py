@@ -13,21 +13,21 @@ from harness.stream.printable import plural, short_json
 from .adapter import AdapterError
 
 Level = Literal["facts", "payloads"]
-"""``facts``: an adapter gives native events, each with its facts. ``payloads``: native events
-alone, which are compared with the expectations of an event model.
+"""``facts``: an adapter gives native events, each with its facts. ``payloads``: an adapter gives
+only native events. They are compared with the expectations of an event model.
 """
 
 MAX_EVENTS: Final = 100_000
-"""Events of one exchange; more is a flood."""
+"""The maximum number of events for one exchange."""
 
 
 @dataclass(slots=True)
 class Reply:
-    """The events that came so far. ``times``: when each came, on the clock of `time.monotonic`;
-    None where that is not known.
+    """The events so far. ``times``: the time of each event, on the clock of `time.monotonic`; None
+    if it is not known.
 
-    ``exception``: the exception that ``raised`` describes, where it was raised in this process.
-    ``instead``: what the adapter did, for the case that it sent no request.
+    ``exception``: the exception that ``raised`` describes, if it was raised in this process.
+    ``instead``: a sentence about the adapter's behaviour, for the message that it sent no request.
     """
 
     entries: list[Entry] = field(default_factory=list)
@@ -38,7 +38,7 @@ class Reply:
     instead: str = ""
 
     def add(self, entry: Entry, at_s: float | None = None) -> None:
-        """Add an event. Raises `AdapterError` for a flood."""
+        """Add an event. Raises `AdapterError` for more than `MAX_EVENTS`."""
         if len(self.entries) >= MAX_EVENTS:
             raise AdapterError(
                 f"it gave more than {MAX_EVENTS:,} events for one exchange; expected those of one"
@@ -74,7 +74,8 @@ def _read(read: Callable[[Any], Fact], facts: Sequence[Any], place: str) -> tupl
 def entries_of_json(native: Json, facts: Json, place: str) -> list[Entry]:
     """The events of a program's line. Raises `AdapterError`.
 
-    ``facts`` has a list for each event, or is one list, which then belongs to the last event.
+    ``facts`` has a list for each event, or is one list of facts. The last event gets the facts of
+    one list.
     """
     for name, value in (("native", native), ("facts", facts)):
         if not isinstance(value, list):

@@ -1,7 +1,7 @@
-"""Ends the processes that adapters have started, in whatever way. They are found by ``/proc``.
+"""Ends all processes that adapters have started. It finds them in ``/proc``.
 
-A mark in its environment identifies a process that runs another program, also one that left its
-session or whose parent has ended. A process that a function only forked is a child of the thread in
+A process that runs another program is identified by a mark in its environment, even if it left its
+session or its parent has ended. A process that a function only forked is a child of the thread in
 which the function ran.
 """
 
@@ -20,34 +20,34 @@ from typing import Final
 MARK: Final = "HARNESS_FUNCTION"
 """The environment variable that marks what functions start."""
 ROUNDS: Final = 10
-"""The number of searches for remaining processes. A process that forks during a search is found by
-the next.
+"""The maximum number of searches for remaining processes. The next search finds the processes that
+were forked during the last one.
 """
 
 _PID_SIZE: Final = 8
 _START: Final = time.monotonic_ns()
 _watched: Final[set[int]] = set()
-"""The processes that end what they started: this one, unless it was forked since."""
+"""The ids of the processes that end their descendants: this one, unless it was forked later."""
 _running: Final[set[int]] = set()
-"""The threads in which functions run now."""
+"""The ids of the threads in which functions run now."""
 _children: Final[set[int]] = set()
-"""The processes that functions have left behind."""
+"""The ids of the processes that were still running when their function returned."""
 _lock: Final = threading.Lock()
 
 
 @contextmanager
 def ended_with_this_process() -> Iterator[None]:
-    """Lets all processes that this thread starts meanwhile end when this process ends: a function
-    may keep one between two exchanges.
+    """Ends all processes that this thread starts in the ``with`` block, but only when this process
+    ends. A function may keep a process between two exchanges.
     """
     process, thread = os.getpid(), threading.get_native_id()
     before = {*_children_of_thread(thread)}
     with _lock:
         if process not in _watched:
-            from multiprocessing.util import Finalize  # a run without functions saves its time
+            from multiprocessing.util import Finalize  # a run without functions does not need it
 
             _watched.add(process)
-            # Before multiprocessing waits for its children, also in the process of a pool.
+            # Runs before multiprocessing waits for its children, also in the process of a pool.
             Finalize(None, _end_started, exitpriority=100)
         _running.add(thread)
         os.environ[MARK] = _mark()
@@ -63,8 +63,8 @@ def ended_with_this_process() -> Iterator[None]:
 
 
 def end_marked(name: str, mark: str, *, but: int = 0) -> None:
-    """Kill all processes in whose environment the variable ``name`` is ``mark``. A process that
-    emptied its environment is not found.
+    """Kill all processes that have ``mark`` in the environment variable ``name``. A process that
+    cleared its environment is not found.
     """
     for _ in range(ROUNDS):
         left = [pid for pid in _marked(f"{name}={mark}".encode()) if pid not in (but, os.getpid())]
@@ -74,7 +74,7 @@ def end_marked(name: str, mark: str, *, but: int = 0) -> None:
 
 
 def _mark() -> str:
-    """The mark of this process, which a forked one does not have."""
+    """The mark of this process. A forked process has another one."""
     return f"{os.getpid()}-{_START}"
 
 

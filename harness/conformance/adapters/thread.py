@@ -1,7 +1,7 @@
 """Calls functions in a separate thread, so that a function that does not return can be abandoned.
 
-The thread and its event loop live as long as the functions return in time, so that a client which
-is kept between two calls still works.
+The thread and its event loop are kept as long as the functions return in time. So a client that is
+kept between two calls still works.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _Job = tuple[Work, Future[Any]]
 
 
 class Expired(BaseException):
-    """The time is over. Not an `Exception`, because some adapters retry after every `Exception`."""
+    """The time is over. Not an `Exception`, because some adapters retry after an `Exception`."""
 
 
 class Overtime(Exception):
@@ -47,8 +47,8 @@ class WorkerThread:
         self._thread.start()
 
     def call(self, work: Work, timeout: float) -> Any:
-        """The result of ``work``; raises the exceptions of ``work``, and `Overtime`, after which
-        this thread is not used again.
+        """The result of ``work``. Raises the exceptions of ``work``. Raises `Overtime` after the
+        timeout; this thread can then not be used again.
         """
         future: Future[Any] = Future()
         self._jobs.put((work, future))
@@ -57,13 +57,13 @@ class WorkerThread:
         return future.result()
 
     def end(self, wait_s: float = 0.0) -> None:
-        """End the thread after its present call, and wait up to ``wait_s`` seconds for that."""
+        """End the thread after its current call. Wait up to ``wait_s`` seconds for the end."""
         self._jobs.put(None)
         self._thread.join(wait_s)
 
     def _interrupt(self, future: Future[Any]) -> bool:
-        """Raise `Expired` in the thread until the call ends. Code that blocks outside Python does
-        not notice.
+        """Raise `Expired` in the thread until the call ends. This does not interrupt code that
+        blocks outside Python.
         """
         ident = ctypes.c_ulong(self._thread.ident or 0)
         for _ in range(_TRIES):
@@ -83,6 +83,6 @@ def _work(jobs: SimpleQueue[_Job | None], runner: asyncio.Runner) -> None:
             work, future = job
             try:
                 future.set_result(work(runner))
-            except BaseException as error:  # noqa: BLE001  # `call` raises it in its own thread
+            except BaseException as error:  # noqa: BLE001  # `call` raises it for its caller
                 future.set_exception(error)
             del job, work, future

@@ -1,4 +1,4 @@
-"""Runs a Python program many times in one process, which imports its modules once."""
+"""Runs a Python program many times in one process. The process imports its modules once."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def run_program(
     folder: str,
     timeout: float,
 ) -> tuple[bytes, int]:
-    """Run a program and give its stdout and its exit code; raises `AdapterError` if it hangs,
-    floods or ends its process. Its module has the functions ``main(arguments)``, which returns the
-    exit code, and ``warm_up()``, which does the work that every run begins with.
+    """Run a program. Returns its stdout and its exit code. Raises `AdapterError` if the program
+    hangs, writes too much or ends its process. Its module has two functions: ``main(arguments)``
+    returns the exit code, and ``warm_up()`` does the work that every run begins with.
     """
     line = json.dumps([[*arguments], {**environment}, folder]).encode() + b"\n"
     process = start_program(module)
@@ -39,7 +39,7 @@ def run_program(
 
 @cache
 def start_program(module: str) -> LineProcess:
-    """The process of a program, which is started once."""
+    """The process of a program. It is started once."""
     order = json.dumps([sys.path, module])
     command = [sys.executable, "-P", str(warm_server.__file__), order]
     return LineProcess(command, Path(), module, runs_function=True)

@@ -1,8 +1,8 @@
-"""A process that has imported a program, and runs it for each line that it gets.
+"""A process that imports a program once, and runs it for each line on stdin.
 
-It is started as a script and imports nothing from this package, so it is ready as soon as the
-program is. A line on stdin is JSON: arguments, environment, working folder. The line on the
-descriptor that ``HARNESS_OUT`` names has stdout, in base64, and the exit code.
+It is started as a script and imports nothing from this package, so only the program needs time to
+start. A line on stdin is JSON: arguments, environment, working folder. The answer is a line on the
+file descriptor in ``HARNESS_OUT``. It has the exit code, and stdout in base64.
 """
 
 import json
@@ -17,7 +17,7 @@ from io import BytesIO, StringIO, TextIOWrapper
 
 
 def main() -> None:
-    """Answer until stdin is closed."""
+    """Answer lines until stdin is closed."""
     lines, sys.stdin = sys.stdin, StringIO()
     sys.path[:], name = json.loads(sys.argv[1])
     program = import_module(name)
@@ -33,7 +33,7 @@ def _run(
     environment: dict[str, str],
     folder: str,
 ) -> tuple[str, int]:
-    """The output of the program and its exit code, as the interpreter would give them."""
+    """The program's output and exit code, which are the same as from the interpreter."""
     os.environ.clear()
     os.environ.update(environment)
     printed = BytesIO()
@@ -42,7 +42,7 @@ def _run(
             status = program(arguments)
         except SystemExit as end:
             status = end.code if isinstance(end.code, int) else int(end.code is not None)
-        except BaseException:  # noqa: BLE001  # any exception is printed, as the interpreter does
+        except BaseException:  # noqa: BLE001  # prints any exception, as the interpreter does
             traceback.print_exc()
             status = 1
         stdout.flush()

@@ -1,7 +1,7 @@
 """Runs a user's function as a program, because a separate process can always be stopped.
 
 ``python -m harness.conformance.adapters.worker served|direct LEVEL FOLDER module:function``. It
-speaks the protocol of `harness.conformance.adapters.program`, and writes every event as it comes.
+uses the protocol of `harness.conformance.adapters.program`, and writes each event when it arrives.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .reply import Level, Reply
 
 
 def worker_program(target: str, level: Level, folder: Path, *, served: bool) -> Program:
-    """The program that runs a function."""
+    """The program that runs the function ``target``."""
     words = ["served" if served else "direct", level, str(folder), target]
     command = [sys.executable, "-m", __name__, *words]
     return Program(command, level, folder, with_exchange=True, function=target, served=served)
@@ -42,7 +42,7 @@ def _write(number: int, **fields: Any) -> None:
 
 
 class _WrittenReply(Reply):
-    """A reply whose events are written as they come."""
+    """A reply that writes each event when it is added."""
 
     def __init__(self, number: int) -> None:
         super().__init__()
@@ -55,7 +55,7 @@ class _WrittenReply(Reply):
 
 
 def main(words: list[str]) -> None:
-    """Import the function, say hello, and answer line after line."""
+    """Import the function, write the hello line, and answer one line after the other."""
     served, level, folder, target = words
     function = Function(target, cast(Level, level), Path(folder), served=served == "served")
     _write(0, hello=1, name=target, version=function.version)

@@ -471,7 +471,7 @@ def test_a_function_names_the_wires_that_it_reads(tmp_path: Path) -> None:
     assert transcript(as_gemini, envelope).skipped == (
         "it reads gemini-api, vertex-ai; the wire is code-assist"
     )
-    with pytest.raises(AdapterError, match="names claude; known are gemini-api"):
+    with pytest.raises(AdapterError, match="names claude; expected gemini-api"):
         function_adapter(shim + "PROVIDERS = ('claude',)", tmp_path)
 
 

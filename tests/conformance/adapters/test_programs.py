@@ -107,7 +107,7 @@ MISBEHAVIOUR = {
     "fails": ("raise SystemExit('no such model')", "ended with status 1 before it answered: no such model$"),
     "ends after its answer": ("out(id=id); raise SystemExit", "ended with status 0 before it answered$"),
     "answers another line": ("out(id=id + 7)", 'answered 8; expected a line with "id": 1, one for each'),
-    "writes no JSON": ("os.write(int(os.environ['HARNESS_OUT']), b'oops \\x1b[2J\\n')", r"a line that .* wrote is no JSON .*: oops"),
+    "writes no JSON": ("os.write(int(os.environ['HARNESS_OUT']), b'oops \\x1b[2J\\n')", r"a line that .* wrote is not JSON .*: oops"),
     "writes no object": ("os.write(int(os.environ['HARNESS_OUT']), b'[1]\\n')", r"wrote is \[1\]; expected an object"),
     "gives no fact": ("out(id=id, facts=[{'text': 'a'}, {'txt': 'a'}])", r'event 1: fact 2: \{"txt": "a"\} is not a fact; expected an object with one of'),
     "gives too many lists": ("out(id=id, native=[1], facts=[[], []])", "facts has 2 items for 1 event in native; expected a list for each event, or one"),
@@ -144,7 +144,7 @@ def test_bad_behaviour_is_an_error_of_one_exchange(
 BAD_STARTS = {
     "no such program": ("", "nowhere-at-all can't be run: No such file"),
     "no hello": ("out(id=0)", r'the first line that .* wrote is \{"id": 0\}; expected \{"hello": 1'),
-    "no JSON": ("print('x', file=sys.stderr)\nos.write(int(os.environ['HARNESS_OUT']), b'hello\\n')", "is no JSON"),
+    "no JSON": ("print('x', file=sys.stderr)\nos.write(int(os.environ['HARNESS_OUT']), b'hello\\n')", "is not JSON"),
     "an end": ("raise ImportError('no module x')", "(?s)ended with status 1 before it said hello:\nTraceback.*ImportError: no module x$"),
 }  # fmt: skip
 

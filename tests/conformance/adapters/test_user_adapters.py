@@ -54,7 +54,7 @@ def test_an_invalid_line_names_the_expected_form(line: str) -> None:
     ("line", "words"),
     [
         ("facts = a:b", "adapter facts: the name is reserved; write `NAME: facts = …`"),
-        ("a = gateway smoke: http://x", "unknown wire smoke; known are gemini, anthropic"),
+        ("a = gateway smoke: http://x", "unknown wire smoke; expected gemini, anthropic"),
     ],
 )
 def test_a_line_with_an_unknown_wire_or_a_reserved_name_is_refused(line: str, words: str) -> None:
@@ -92,7 +92,7 @@ def test_a_command_takes_dialects_configured_names_and_targets(tmp_path: Path) -
     [
         ("no_such_module_x:f", "No module"),
         ("json:nothing", "no attribute"),
-        ("json:__doc__", "no function"),
+        ("json:__doc__", "is not a function"),
     ],
 )
 def test_a_missing_function_is_reported_before_anything_runs(
