@@ -1,8 +1,8 @@
 """The laws: statements that hold for every exchange and every adapter.
 
-A law needs no expectation. It runs an adapter on variants of one exchange and gives a sentence for
-each breach. Everything random is seeded by the body: the same exchange gives the same findings on
-every machine.
+A law needs no expectation. It runs an adapter on variants of one exchange, and gives a sentence for
+each breach. All random choices are seeded by the body, so the same exchange gives the same findings
+on every machine.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _TABLE: Final = (
     "round_trip:ROUND_TRIP",
     "success:SUCCESS",
 )
-"""Each law by its module in this package and its name there."""
+"""Each law: its module in this package, and its name in that module."""
 
 
 def _find(place: str) -> Law:
@@ -42,8 +42,8 @@ LAWS: Final = tuple(_find(place) for place in _TABLE)
 
 
 def check(exchange: Exchange, *adapters: Adapter) -> list[str]:
-    """All breaches of all laws by one exchange, each with the adapter and the number of the law in
-    front.
+    """All breaches of all laws for one exchange. Each begins with the adapter and the number of the
+    law.
 
     Without ``adapters``: the canonical events and every dialect. Raises `AdapterError`.
     """

@@ -1,13 +1,14 @@
 """Law 7: bad input is answered.
 
-A body is damaged in seeded ways. The adapter must not raise an exception, and must give some output
-for a body that contains facts. An adapter that states its facts may raise, because an exception
-counts as an answer there, and may leave out data that is no event. It must not hang, die or flood.
+A body is damaged in seeded ways. The adapter must not raise an exception. It must give some output
+for a body that contains facts. An adapter that states its facts may raise an exception, because
+that counts as an answer. It may drop data that is not an event. It must not hang, end its process
+or write too much.
 """
 
 from __future__ import annotations
 
-import random  # noqa: TID251  # only for the type of an argument
+import random  # noqa: TID251  # only the type of an argument
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -46,7 +47,7 @@ def corruption_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
 
 def damaged_exchanges(exchange: Exchange, name: str, count: int) -> Iterator[tuple[str, Exchange]]:
     """``count`` damaged forms of an exchange, each with the name of its damage. The adapter's
-    ``name`` is a part of the seed, so each adapter gets different damage.
+    ``name`` is part of the seed, so each adapter gets different damage.
     """
     original = plain(exchange)
     chance = seeded(original.body, name)
@@ -56,7 +57,7 @@ def damaged_exchanges(exchange: Exchange, name: str, count: int) -> Iterator[tup
 
 
 def silence(damaged: Exchange, items: list[Any], noun: str) -> str:
-    """The fault of an adapter that gives no items for a body with facts, else ""."""
+    """The fault if an adapter gives no items for a body with facts, else ""."""
     provider = PROVIDERS[choose_provider(damaged, None)]
     return "" if items or provider.facts(damaged) == Facts() else f"gives no {noun}"
 
@@ -75,12 +76,12 @@ def truncated(body: bytes, chance: random.Random) -> bytes:
 
 
 def headless(body: bytes, chance: random.Random) -> bytes:
-    """Removes the beginning."""
+    """Removes the beginning of the body."""
     return body[chance.randint(0, len(body)) :]
 
 
 def doubled(body: bytes, chance: random.Random) -> bytes:
-    """Repeats a piece."""
+    """Repeats a part of the body."""
     start = chance.randint(0, len(body))
     end = chance.randint(start, len(body))
     return body[:end] + body[start:end] + body[end:]
@@ -106,7 +107,7 @@ def emptied(body: bytes, chance: random.Random) -> bytes:
 
 
 def overlapped(body: bytes, chance: random.Random) -> bytes:
-    """Moves an event, so that steps overlap, stop twice, or never."""
+    """Moves an event, so that steps overlap, stop twice, or do not stop."""
     events = re.split(rb"(?<=\n\n)|(?<=\r\n\r\n)", body)
     event = events.pop(chance.randrange(len(events)))
     events.insert(chance.randint(0, len(events)), event)

@@ -1,4 +1,4 @@
-"""Law 4: an answer that is cut short gives the beginning of the whole answer, then a sign that it
+"""Law 4: an answer that is cut short gives the beginning of the whole output, then a sign that it
 is unfinished.
 """
 
@@ -25,11 +25,11 @@ LINES = 64
 """The number of prefixes of a large body that end after a line."""
 
 PREFIXES = 24
-"""The number of prefixes of a large body that end at a seeded place."""
+"""The number of prefixes of a large body that end at seeded places."""
 
 
 def prefix_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
-    """The shortest prefix with a wrong output, if there is one."""
+    """The shortest prefix that was found with a wrong output, if there is one."""
     finding_of = _beginning_of_events if adapter.layer == "events" else _beginning_of_facts
     if adapter.by_facts:
         finding_of = _aspects_of_beginning
@@ -54,13 +54,13 @@ def _expected_events(exchange: Exchange, short: Exchange, adapter: Adapter) -> A
 
 
 Judge = Callable[[Exchange], str]
-"""Checks the output of a prefix: the fault in a sentence, or ""."""
+"""Checks the output of a prefix. Gives the fault as a sentence, or ""."""
 
 
 def _beginning_of_events(exchange: Exchange, adapter: Adapter) -> Judge:
-    """Canonical events depend on the bytes so far only: a prefix gives exactly the first of them.
+    """Canonical events depend only on the bytes so far. A prefix gives exactly the first events.
 
-    Text that is held back as a possible tag may come out at the end.
+    A prefix may end with text that was held back as a possible tag.
     """
     full = adapter.items(exchange)
     tags = _finds_tool_code(exchange, adapter) or provider_of(exchange, adapter).tags
@@ -78,13 +78,13 @@ def _beginning_of_events(exchange: Exchange, adapter: Adapter) -> Judge:
 
 
 def _beginning_of_facts(exchange: Exchange, adapter: Adapter) -> Judge | str:
-    """Text, thoughts and calls of a prefix are a beginning of those of the whole answer, and an
+    """The text, thoughts and calls of a prefix are a beginning of those of the whole answer. An
     error follows.
     """
     full = facts_of(adapter, adapter.output(exchange))
     if isinstance(full, str):
         return full
-    # A block or line that is cut may become text, although it is no text in the whole answer.
+    # A block or line that is cut may become text, although it is not text in the whole answer.
     provider = provider_of(exchange, adapter)
     loose = _finds_tool_code(exchange, adapter) or provider.program
 
@@ -103,12 +103,12 @@ def _beginning_of_facts(exchange: Exchange, adapter: Adapter) -> Judge | str:
 
 
 def _aspects_of_beginning(exchange: Exchange, adapter: Adapter) -> Judge:
-    """Text, thoughts and calls of a prefix are those of its bytes, and the cut is reported."""
+    """The text, thoughts and calls of a prefix are those in its bytes. The cut is reported."""
     aspects = {*_OF_BEGINNINGS} - {*judged(exchange, adapter).red}
 
     def judge(short: Exchange) -> str:
         if variants_of_wire(replace(short, end="complete")):
-            return ""  # it ends inside an event, and a client may leave such an event out
+            return ""  # it ends inside an event, and a client may drop such an event
         try:
             judgement = judged(short, adapter)
         except OutOfTime:
@@ -136,14 +136,14 @@ def _not_a_beginning(facts: Facts, full: Facts, tags: Sequence[str]) -> str:
         part, whole = _without_open_tag(getattr(facts, name), tags), getattr(full, name)
         if not whole.startswith(part):
             return f"the {name} {shown(part)} should be a beginning of {shown(whole)}"
-    whole_calls = facts.calls[:-1]  # the last may lack arguments
+    whole_calls = facts.calls[:-1]  # the last call may have no arguments yet
     if full.calls[: len(whole_calls)] != whole_calls:
         return f"the calls {shown(facts.calls)} should be a beginning of {shown(full.calls)}"
     return ""
 
 
 def _without_open_tag(text: str, tags: Sequence[str]) -> str:
-    """The text without the beginning of a tag at its end."""
+    """The text without an unfinished tag at its end."""
     for tag in tags:
         for size in range(len(tag) - 1, 0, -1):
             if text.endswith(tag[:size]):
@@ -152,8 +152,8 @@ def _without_open_tag(text: str, tags: Sequence[str]) -> str:
 
 
 def prefixes(exchange: Exchange, tries: int) -> Sequence[int]:
-    """The lengths at which a body is cut short: every length of a body of at most ``tries`` bytes,
-    else the ends of the first lines and seeded places.
+    """The lengths at which a body is cut short. A body of at most ``tries`` bytes is cut at every
+    length, a larger one at the ends of its first lines and at seeded places.
     """
     body = exchange.body
     if len(body) <= tries:
@@ -168,8 +168,8 @@ def prefixes(exchange: Exchange, tries: int) -> Sequence[int]:
 
 
 def first_prefix(exchange: Exchange, sizes: Sequence[int], judge: Judge) -> tuple[int, str] | None:
-    """The shortest wrong prefix and its finding: the first of ``sizes`` that is wrong, or a shorter
-    one after the last right one.
+    """The shortest wrong prefix that was found, and its finding: the first wrong one of ``sizes``,
+    or a shorter one that is longer than the last right one.
     """
     right = -1
     for size in sizes:

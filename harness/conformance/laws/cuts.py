@@ -1,8 +1,8 @@
-"""Law 1: the places where the network cuts the bytes do not matter.
+"""Law 1: the output does not depend on the places where the network cuts the bytes.
 
-Small bodies are cut at every single place. Larger bodies are also cut at every place, but with many
-cuts in one replay, and at seeded sets of places. The failing set is then reduced to the fewest
-cuts.
+A small body is replayed once for every single cut. A larger body is also cut at every place, but
+with many cuts in one replay. It is also cut at seeded sets of places. A failing set is then reduced
+to the fewest cuts.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..metamorphic.reads import Cuts, cuts_of, seeded, with_cuts
 from .law import Breach, Law, difference, shown
 
 BYTEWISE = 256 * 1024
-"""Bodies up to this size are cut at every place."""
+"""A body up to this size, in bytes, is replayed once for every single cut."""
 
 COMB = 32
 """The maximum number of replays in which a larger body is cut at every place: the cuts of one
@@ -26,7 +26,7 @@ replay are this number of bytes apart.
 """
 
 RANDOM_CUTS = 12
-"""Seeded sets of places for a larger body."""
+"""The number of seeded sets of places for a larger body."""
 
 WHOLE = "read as a whole"
 
@@ -34,11 +34,12 @@ WHOLE = "read as a whole"
 def cut_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
     """The first set of cuts that changes the output, reduced to the fewest cuts.
 
-    The times of the reads are removed on both sides, because they do not fit the new reads.
+    The times of the reads are removed from both exchanges, because they do not belong to the new
+    reads.
     """
     recorded = cuts_of(exchange)
     whole = with_cuts(exchange, ())
-    # The adapter must manage the recording itself; elsewhere an error is an output like any other.
+    # The adapter must not fail on the recording itself. For a variant, an error is a normal output.
     expected = adapter.outcome(whole) if recorded else adapter.items(whole)
     came = adapter.items(with_cuts(exchange, recorded)) if recorded else expected
 
@@ -52,7 +53,7 @@ def cut_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
             shows = with_cuts(exchange, few)
             got = adapter.outcome(shows)
             first = difference(expected, got, adapter.noun, WHOLE)
-            sentence = first or "it differs sometimes"
+            sentence = first or "the output differs sometimes"
             return [Breach(f"{places(exchange, few)}, {sentence}", shows, as_read(expected), got)]
     return []
 
@@ -65,9 +66,8 @@ def _cut_sets_for(exchange: Exchange, adapter: Adapter) -> Iterator[Cuts]:
 
 
 def cut_sets(exchange: Exchange, tries: int) -> Iterator[Cuts]:
-    """The sets of places where a body is cut, one set for each replay.
-
-    A body of at most ``tries`` bytes is cut at every single place.
+    """The sets of places where a body is cut, one set for each replay. For a body of at most
+    ``tries`` bytes, each set is one place, and every place has a set.
     """
     size, comb = len(exchange.body), min(tries, COMB)
     if size <= tries:
@@ -81,7 +81,7 @@ def cut_sets(exchange: Exchange, tries: int) -> Iterator[Cuts]:
 
 
 def places(exchange: Exchange, cuts: Cuts) -> str:
-    """Describes the cuts, with the bytes around them."""
+    """Describes the cuts and the bytes around them."""
     body = exchange.body
     words = ", ".join(
         f"byte {at} ({shown(body[max(0, at - 12) : at])} | {shown(body[at : at + 12])})"
@@ -91,7 +91,7 @@ def places(exchange: Exchange, cuts: Cuts) -> str:
 
 
 def fewest(cuts: Cuts, differs: Callable[[Cuts], bool]) -> Cuts:
-    """The fewest of these cuts that still change the output: leaves out halves, then quarters, and
+    """The fewest of these cuts that still change the output. Removes halves, then quarters, and
     finally single cuts.
     """
     size = len(cuts) // 2

@@ -1,4 +1,4 @@
-"""Judges one law for one exchange and one adapter, and writes a small case for a broken law."""
+"""Judges one law for one exchange and one adapter, and writes a small case for a breach."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from .shrink import as_case, shrink
 
 MAX_FINDINGS: Final = 5
 BUDGET: Final = 64 * 1024 * 1024
-"""Bytes that may be replayed while a failing exchange is made smaller. A count and not a time, so
-that the result is the same on every machine.
+"""The number of bytes that may be replayed to make a failing exchange smaller. It is not a time, so
+the result is the same on every machine.
 """
 
 EMPTY_REPLAY: Final = 512
-"""The cost of replaying an empty body, in bytes."""
+"""The cost of a replay of an empty body, in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class LawCell:
 
     @property
     def name(self) -> str:
-        """The name of its test item: ``law-3-nothing-lost-nothing-invented-2[art]`` is about
+        """The name of its test item, such as ``law-3-nothing-lost-nothing-invented-2[art]`` for
         exchange 2.
         """
         return f"law-{self.law.id}-{self.law.name}-{self.number}[{self.column}]"
@@ -58,8 +58,8 @@ class LawCell:
 
 @dataclass(frozen=True, slots=True)
 class LawJudgement:
-    """The result of one cell, without evidence, and the breaches behind it; ``exception``: the
-    adapter's exception for the recording itself.
+    """The result of one cell without evidence, and its breaches. ``exception``: the adapter's
+    exception for the recording itself.
     """
 
     result: CaseResult
@@ -73,9 +73,7 @@ def cells(
     adapters: Sequence[Adapter],
     origin: Origin | None = None,
 ) -> Iterator[LawCell]:
-    """A cell for each law, each exchange that generates, and each adapter whose layer the law is
-    about.
-    """
+    """One cell for each law, each exchange that generates, and each adapter of a law's layer."""
     for number, exchange in enumerate(exchanges, 1):
         if not exchange.generates:
             continue
@@ -133,15 +131,13 @@ def judge_law(cell: LawCell) -> LawJudgement:
 
 
 def _skipped(exchange: Exchange, adapter: Adapter) -> str:
-    """The reason why an adapter that states its facts can't be asked for the exchange; "" where it
-    can.
-    """
+    """The reason why an adapter that states its facts can't be judged on the exchange, or ""."""
     transcript = adapter.output(exchange).transcript if adapter.by_facts else None
     return transcript.skipped if transcript else ""
 
 
 def _finding(law: Law, breach: Breach) -> Finding:
-    """The first mismatch with the sentence as its note; if there is no expectation, the law and the
+    """The first mismatch, with the sentence as its note. Without an expectation, the law and the
     sentence.
     """
     if breach.expected is not None and breach.got is not None:
@@ -175,8 +171,8 @@ def _blank_result(cell: LawCell) -> CaseResult:
 def ready_made_case(cell: LawCell) -> str:
     """The smallest spec and cassette found that show a breach.
 
-    Where the law holds, they show the exchange itself. If no cassette can hold the exchange, the
-    text says so.
+    If the law holds, they show the exchange itself. If no cassette can hold the exchange, the text
+    reports that.
     """
     law, adapter = cell.law, cell.adapter
     spent = 0

@@ -20,10 +20,10 @@ GENERATE_CONTENT = "https://ai.google.dev/api/generate-content"
 class Breach:
     """One violation of a law.
 
-    ``exchange`` is the variant of the answer that shows the breach, and ``got`` is the adapter's
-    output for it. ``expected`` is an expectation as a spec spells it, where the law knows one.
-    ``feature`` is the feature of the variant, where that is not the law's own. ``aspect`` is the
-    aspect that is lost, where the adapter is judged by aspects; ``exception`` its exception.
+    ``exchange`` is the variant of the answer that shows the breach. ``got`` is the adapter's output
+    for it. ``expected`` is an expectation in the form of a spec, if the law knows one. ``feature``
+    is the feature of the variant, if it is not that of the law. ``aspect`` is the lost aspect, if
+    the adapter is judged by aspects. ``exception`` is the adapter's exception.
     """
 
     sentence: str
@@ -39,12 +39,11 @@ class Breach:
 class Law:
     """One law.
 
-    ``findings(exchange, adapter)`` returns the breaches, none if the law holds. It raises
+    ``findings(exchange, adapter)`` returns the breaches; an empty list if the law holds. It raises
     `AdapterError` if the adapter fails on the recording itself. ``unasked(exchange, adapter)``
-    returns the reason why the law does not apply, or "". ``layers`` are those that have a cell of
+    returns the reason why the law does not apply, or "". ``layers`` are the layers with cells of
     this law. ``knows_expected``: whether ``expected`` of a breach is right, so that a case can
-    expect it. ``feature`` and ``source`` are the feature and the documentation that its results
-    refer to.
+    expect it. ``feature`` and ``source`` are the feature and the documentation in its results.
     """
 
     id: int
@@ -59,13 +58,13 @@ class Law:
 
     @property
     def name(self) -> str:
-        """The title as items and cases spell it: lower case, words joined by ``-``."""
+        """The title as it is in the names of items and cases: lower case, words joined by ``-``."""
         return re.sub("[^a-z]+", "-", self.title.lower().replace("'", ""))
 
 
 def difference(expected: list[Any], got: list[Any], noun: str, otherwise: str) -> str:
-    """The first place where two lists differ, in a sentence with both items, the expected one under
-    the name ``otherwise``; "" where the lists are equal.
+    """A sentence about the first place where two lists differ; "" if they are equal. ``otherwise``
+    describes the source of the expected item.
     """
     for at in range(max(len(expected), len(got))):
         wanted, given = expected[at : at + 1], got[at : at + 1]
@@ -82,7 +81,7 @@ def differing(
 ) -> Breach | None:
     """The breach if an adapter gives other items for a variant than expected.
 
-    ``how`` describes the variant, ``otherwise`` the exchange with the expected items.
+    ``how`` describes the variant. ``otherwise`` describes the exchange with the expected items.
     """
     got = adapter.outcome(variant)
     first = difference(expected, got, adapter.noun, otherwise)
@@ -90,5 +89,5 @@ def differing(
 
 
 def shown(value: object) -> str:
-    """A value, short enough for a sentence; unprintable characters are escaped."""
+    """A value, shortened for a sentence. Unprintable characters are escaped."""
     return shorten(repr(value), 120)

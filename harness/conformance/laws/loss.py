@@ -16,8 +16,8 @@ from .law import Breach, Law
 def loss_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
     """One breach for each fact that is lost or invented.
 
-    A user's adapter keeps no session. So a fact that is not in our own payloads of that event
-    model, but only in their session, is not asked for.
+    A user's adapter has no session. So a fact that our own adapter of that event model keeps only
+    in its session, and not in its payloads, is not required.
     """
     if adapter.by_facts:
         judgement = judged(exchange, adapter)
@@ -50,8 +50,8 @@ def judged(exchange: Exchange, adapter: Adapter) -> ExchangeJudgement:
 
 
 def as_reference(findings: list[str], exchange: Exchange, adapter: Adapter) -> list[Breach]:
-    """Breaches of a law about the meaning of payloads: our own adapter's payloads are expected of a
-    user's.
+    """The breaches of a law about the meaning of payloads. The expected payloads of a user's
+    adapter are those of our own adapter.
     """
     reference = adapter.reference if findings else None
     expected = as_read(reference.items(exchange)) if reference else None
@@ -59,15 +59,15 @@ def as_reference(findings: list[str], exchange: Exchange, adapter: Adapter) -> l
 
 
 def unknown_model(exchange: Exchange, adapter: Adapter) -> str:
-    """The reason why a law about the meaning of payloads can't be asked; "" where it can."""
+    """The reason why a law about the meaning of payloads does not apply, or ""."""
     if adapter.by_facts:
         variants = ", ".join(variants_of_wire(exchange))
         return variants and f"the answer is not the documented wire: {variants}"
     if adapter.facts:
         return ""
     return (
-        f"the meaning of the payloads of {adapter.model} is not known here; it is not one of our"
-        " event models"
+        f"the meaning of the payloads of {adapter.model} is unknown; it is not one of our event"
+        " models"
     )
 
 

@@ -20,7 +20,7 @@ def order_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
 
 
 def illegal(items: list[Any], grammar: Grammar, noun: str) -> str:
-    """The first place where the items leave the grammar, in a sentence; "" where they don't."""
+    """A sentence about the first item that the grammar does not allow, or ""."""
     state = "fresh"
     for index, item in enumerate(items):
         try:

@@ -1,8 +1,8 @@
-"""Law 8: every call of an answer goes back in the next request.
+"""Law 8: every call of an answer is sent back in the next request.
 
-The event model itself continues the conversation: the payloads of the answer are appended to a
-prompt, with an outcome for each call. The oracle, which knows no event model, then compares the
-request with the raw answer.
+The dialect continues the conversation: the payloads of the answer are appended to a prompt, with an
+outcome for each call. The oracle then compares the request with the raw answer. The oracle does not
+know the event model.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ASKED: Final[tuple[SecondTurnAspect, ...]] = (
 
 
 def return_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
-    """One breach for each of the aspects `ASKED` that is red in the next request."""
+    """One breach for each aspect of `ASKED` that is red in the next request."""
     translator = adapter.request
     if translator is None:
         return []
@@ -47,16 +47,16 @@ def return_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
 
 
 def nothing_goes_back(exchange: Exchange, adapter: Adapter) -> str:
-    """Why the law has nothing to look at; "" where it has."""
+    """The reason why the law has nothing to check, or ""."""
     if adapter.request is None:
         return f"{adapter.name} sends nothing back"
     if "call" not in adapter.request.sent_back:
         return f"{adapter.name} declares calls as lost"
     provider = provider_of(exchange, adapter)
     if provider.wrap is None:
-        return "the provider is sent no request"
+        return "the harness builds no request for the provider"
     if provider.as_given and adapter.request.as_given is None:
-        return f"{adapter.name} is only sent over generateContent"
+        return f"{adapter.name} builds only requests of generateContent"
     wire = wire_facts(exchange, adapter)
     failed = (
         exchange.end in INTERRUPTED
@@ -68,9 +68,9 @@ def nothing_goes_back(exchange: Exchange, adapter: Adapter) -> str:
     if failed:
         return "the answer failed"
     if wire.invalid_calls:
-        return "the arguments of a call are no object"
+        return "the arguments of a call are not an object"
     if wire.blocks or wire.results:
-        return "its calls are text, or have their results already"
+        return "its calls are text, or already have their results"
     return "" if wire.calls or wire.signatures else "the answer has no call and no signature"
 
 

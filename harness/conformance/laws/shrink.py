@@ -1,7 +1,7 @@
 """Makes a failing exchange smaller, and writes it as a case.
 
-The search is greedy: it leaves out halves, then single messages, fields and characters, as long as
-the failure remains. The order is fixed, so the same failure gives the same small exchange on every
+The search is greedy. It removes halves, then single messages, fields and characters, as long as the
+failure remains. The order is fixed, so the same failure gives the same small exchange on every
 machine.
 """
 
@@ -19,15 +19,16 @@ from harness.stream.framing import json_messages
 from ..metamorphic.reads import plain, with_reads
 
 LETTERS = 40
-"""A text up to this length is shortened by single characters, a longer one by halves."""
+"""A text up to this length is shortened by single characters. A longer text is shortened by halves.
+"""
 
 NAME = "gemini-api/shrunk"
-"""The cassette of the written case, until its author names it."""
+"""The name of the cassette in the written case. The author of the case replaces it."""
 
 
 def shrink(exchange: Exchange, fails: Callable[[Exchange], bool], tries: int) -> Exchange:
     """The smallest exchange found for which ``fails`` is true; the exchange itself if nothing can
-    be left out. ``fails`` is called at most ``tries`` times.
+    be removed. ``fails`` is called at most ``tries`` times.
     """
     original, best, left = plain(exchange), exchange, tries
 
@@ -48,7 +49,7 @@ def shrink(exchange: Exchange, fails: Callable[[Exchange], bool], tries: int) ->
 
 
 def _candidates(messages: list[Any], first: bool) -> Iterator[list[Any]]:
-    """The messages to try next: at first the messages themselves, in one read."""
+    """The messages to try next. The first candidate is the messages themselves, in one read."""
     if first:
         yield messages
     else:
@@ -56,7 +57,7 @@ def _candidates(messages: list[Any], first: bool) -> Iterator[list[Any]]:
 
 
 def _body_of(messages: list[Any], original: bytes) -> bytes:
-    """Messages in the framing of the original body, with its line ends."""
+    """The messages in the framing of the original body, with its line ends."""
     head, line_end = original.lstrip()[:1], re.search(rb"\r\n|\r|\n", original)
     end = line_end[0].decode() if line_end else "\n"
     texts = [json.dumps(message, ensure_ascii=False) for message in messages]
@@ -70,7 +71,7 @@ def _body_of(messages: list[Any], original: bytes) -> bytes:
 
 
 def _smaller_lists(messages: list[Any]) -> Iterator[list[Any]]:
-    """The messages without a half, without one message, or with one smaller message."""
+    """Lists without half of the messages, without one message, or with one smaller message."""
     half = len(messages) // 2
     if half > 1:
         yield messages[half:]
@@ -109,8 +110,8 @@ def as_case(
     source: str,
     expect: dict[str, Any],
 ) -> str:
-    """A spec file and a cassette, as text, that show the exchange. The author fills an empty
-    expectation.
+    """The text of a spec file and a cassette that show the exchange. If the expectation is empty,
+    the author must write it.
     """
     header = [
         "harness: 1",
@@ -139,6 +140,6 @@ def as_case(
 
 
 def _on_one_line(item: Any) -> str:
-    """The item as JSON; escaped to ASCII where a character can't be printed."""
+    """The item as JSON. It is escaped to ASCII if a character can't be printed."""
     text = json.dumps(item, ensure_ascii=False)
     return text if text.isprintable() else json.dumps(item)

@@ -17,24 +17,24 @@ from ..metamorphic.reads import plain
 from .law import Breach, Law, differing
 
 SAME_WIRE = ("lf", "crlf", "cr", "sse")
-"""Spellings of the same wire, in which even the native events are the same. The others are
-spellings of other wires, or change text that is JSON itself.
+"""Spellings that must not change the native events. The other spellings give another wire, or
+change text that is itself JSON.
 """
 
 OTHER_PIECES = ("text-split", "text-joined")
-"""Spellings with the same text in other pieces. Where an adapter fails, these decide how much of
-the text comes before its error.
+"""Spellings that split the same text in another way. If an adapter fails, the text before its error
+depends on the split.
 """
 
 OF_FACTS = (*SAME_WIRE[:2], "sse", "key-order", "compact", *OTHER_PIECES)
-"""Spellings that every client of an event stream reads."""
+"""Spellings that every client of an event stream must read."""
 
 _NOT_CONTENT = ("others", "unreadable", "at_error", "at_block", "marks", "blocks", "contradictions")
 """Fields of the facts that depend on the spelling."""
 
 
 def spelling_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
-    """One breach for each spelling with another content."""
+    """One breach for each spelling that changes the content."""
     original = plain(exchange)
     expected = adapter.output(original)
     compare = _events_breach if adapter.layer == "events" else _payloads_breach
@@ -59,7 +59,7 @@ def _payloads_breach(
 def _events_breach(
     variant: WireVariant, respelled: Exchange, expected: Output, adapter: Adapter
 ) -> Breach | None:
-    """Compares only the facts, because in another framing events begin at other places."""
+    """Compares only the facts, because another framing has other boundaries of events."""
     output = adapter.output(respelled)
     if adapter.facts is None:
         return None
@@ -99,15 +99,15 @@ def _spellings(exchange: Exchange, adapter: Adapter) -> Iterator[tuple[WireVaria
 
 
 def _only_events(body: bytes) -> bool:
-    """Whether every line is data of an event, so that no message is outside of an event."""
+    """Whether every line is a data line, so that every message is inside an event."""
     lines = [line for line in re.split(rb"[\r\n]+", body) if line.strip()]
     return bool(lines) and all(line.startswith(b"data:") for line in lines)
 
 
 def no_other_spelling(exchange: Exchange, adapter: Adapter) -> str:
-    """Why the law has nothing to look at; "" where it has."""
+    """The reason why the law has nothing to check, or ""."""
     spellings = _spellings(exchange, adapter)
-    return "" if any(spellings) else "no part of the answer can be spelled otherwise"
+    return "" if any(spellings) else "no part of the answer has another spelling"
 
 
 SPELLING = Law(

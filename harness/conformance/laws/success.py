@@ -2,8 +2,8 @@
 
 An answer in which nothing was understood, that has no finish reason, that failed or is to be
 continued, or whose call was malformed never ends like a good one. The oracle of the wire decides
-that. The law looks at the recorded answer, and at answers of other servers with the same status and
-headers.
+whether an answer is good. The law checks the recorded answer and possible replacements with the
+same status and headers.
 """
 
 from __future__ import annotations
@@ -44,21 +44,21 @@ ENDS: Final = {
     "the answer without its finish reason": edited(with_finish(None)),
     "the answer with a malformed call": edited(with_finish("MALFORMED_FUNCTION_CALL")),
 }
-"""Changes of Gemini's messages, which leave no good end."""
+"""Changes of Gemini's messages that remove the good end."""
 
 CHAT_ENDS: Final = {
     "the answer without its finish reason": chat.edited(chat.with_finish(None)),
     "the answer with a malformed call": chat.edited(chat.with_finish("MALFORMED_FUNCTION_CALL")),
 }
-"""The same changes of the chunks of Chat Completions."""
+"""The same changes of the messages of Chat Completions."""
 
 STEP_ENDS: Final = {
     "the answer without its last event": steps.edited(steps.remove_completed),
     "the answer with half a call": steps.edited(steps.cut_arguments),
-    "the answer that goes on": steps.edited(steps.with_status("requires_continuation")),
+    "the answer that continues": steps.edited(steps.with_status("requires_continuation")),
     "the answer that failed": steps.edited(steps.with_status("failed")),
 }
-"""Changes of the events of the Interactions API."""
+"""Changes of the events of the Interactions API that remove the good end."""
 
 
 def success_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
@@ -87,10 +87,10 @@ def _answers(exchange: Exchange, adapter: Adapter) -> Iterator[tuple[str, Exchan
 
 
 def no_good_end(wire: Facts) -> str:
-    """The reason why an answer must not end like a good one; "" where it may.
+    """The reason why an answer must not end like a good one, or "".
 
-    An answer with a call may always end as a call. Errors and refusals are not looked at: law 3
-    compares them.
+    An answer with a call may always end as a call. This does not check errors and refusals, because
+    law 3 compares them.
     """
     if not wire.understood:
         return "nothing in it was understood"
@@ -98,11 +98,11 @@ def no_good_end(wire: Facts) -> str:
         return ""
     if wire.invalid_calls:
         name = wire.invalid_calls[0][0]
-        return f"the arguments of {f'the call {name}' if name else 'a call'} are no JSON object"
+        return f"the arguments of {f'the call {name}' if name else 'a call'} are not a JSON object"
     if wire.calls or wire.blocks:
         return ""
     if wire.finish is None:
-        return "it gives no reason to end"
+        return "it has no finish reason"
     if wire.finish in CONTINUATION:
         return "it continues in another answer"
     return "" if wire.ended_well else f"its finish reason is {wire.finish}"
@@ -110,7 +110,7 @@ def no_good_end(wire: Facts) -> str:
 
 def _ends_well(answer: Exchange, adapter: Adapter, *, goes_on: bool) -> bool:
     """Whether the adapter reports a good end. An exception is not a good end. If the answer
-    ``goes_on``, an adapter that states its facts may ask for the rest. The end of the rest is not
+    ``goes_on``, an adapter that states its facts may request the rest. The end of the rest is not
     checked.
     """
     output = adapter.attempt(answer)
@@ -124,7 +124,7 @@ def _ends_well(answer: Exchange, adapter: Adapter, *, goes_on: bool) -> bool:
 
 
 def states_good_end(transcript: Transcript) -> bool:
-    """Whether the last reason is a stop or a limit of length, and there is no error."""
+    """Whether the last finish reason is a stop or a length limit, and there is no error."""
     facts = list(transcript.facts())
     if transcript.raised or any(isinstance(fact, Error) for fact in facts):
         return False

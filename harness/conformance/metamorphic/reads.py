@@ -1,4 +1,4 @@
-"""Variants of an exchange: cut elsewhere, cut short, in one piece, without its content encoding."""
+"""Variants of an exchange: with other cuts, cut short, in one read, without content encoding."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from harness.stream.decompression import unpack
 from harness.stream.exchange import Exchange
 
 Cuts = tuple[int, ...]
-"""Offsets in a body where one network read ends and the next begins."""
+"""The offsets in a body where one network read ends and the next begins."""
 
 
 def with_reads(exchange: Exchange, *reads: bytes) -> Exchange:
-    """The exchange with another body, cut into these reads; their times are unknown."""
+    """The exchange with another body, cut into these reads. Their times are unknown."""
     return replace(exchange, reads=tuple((None, data) for data in reads if data))
 
 
@@ -40,7 +40,7 @@ def plain(exchange: Exchange) -> Exchange:
     """The exchange with its body in one read and without content encoding."""
     try:
         body = unpack(exchange.body, exchange.header("content-encoding"))
-    except zlib.error:  # every replay fails here too, and its output contains the error
+    except zlib.error:  # every replay also fails here, and its output contains the error
         return with_reads(exchange, exchange.body)
     headers = {
         name: values
@@ -51,6 +51,6 @@ def plain(exchange: Exchange) -> Exchange:
 
 
 def seeded(body: bytes, name: str = "") -> random.Random:
-    """A random generator that depends on the body and on ``name`` only."""
+    """A random generator that depends only on the body and ``name``."""
     seed = zlib.crc32(body, zlib.crc32(name.encode()))
     return random.Random(seed)  # noqa: S311  # it chooses tests and protects no secret

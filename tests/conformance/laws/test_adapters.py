@@ -198,7 +198,7 @@ def test_an_unknown_event_model_is_asked_four_laws() -> None:
     results = {number: judged(number, shop) for number in range(1, 9)}
     assert [number for number, item in results.items() if item.verdict == "not-run"] == [2, 3, 4, 8]
     assert results[3].reason == (
-        "the meaning of the payloads of shop is not known here; it is not one of our event models"
+        "the meaning of the payloads of shop is unknown; it is not one of our event models"
     )
 
 

@@ -254,7 +254,7 @@ FAULTS: dict[str, tuple[int, str, Fault]] = {
     ),
     "no reason is a natural stop": (
         9,
-        "the answer without its finish reason ends like a good answer, although it gives no reason",
+        "the answer without its finish reason ends like a good answer, although it has no finish reason",
         lambda items, _: stopped(items),
     ),
     "a malformed call is a natural stop": (
@@ -299,7 +299,10 @@ def test_law_8_is_not_asked_of_a_provider_that_is_sent_no_request(
     silent = replace(PROVIDERS["gemini-api"], wrap=None, places=None)
     monkeypatch.setitem(PROVIDERS, "gemini-api", silent)
     answer = exchange(BODIES["calls at the top"])
-    assert LAWS[7].unasked(answer, ADAPTERS["mind"]) == "the provider is sent no request"
+    assert (
+        LAWS[7].unasked(answer, ADAPTERS["mind"])
+        == "the harness builds no request for the provider"
+    )
 
 
 def test_law_7_names_the_exception() -> None:

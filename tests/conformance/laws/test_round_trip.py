@@ -53,7 +53,7 @@ def test_each_fault_of_a_request_is_found(dialect: str, wire: str, fault: str) -
 
 def test_a_model_that_only_knows_generate_content_is_not_asked() -> None:
     reason = nothing_goes_back(answer("interactions"), ADAPTERS["mind"])
-    assert reason == "mind is only sent over generateContent"
+    assert reason == "mind builds only requests of generateContent"
 
 
 def test_a_request_that_cannot_be_made_is_a_breach() -> None:
