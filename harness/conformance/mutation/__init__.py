@@ -1,12 +1,12 @@
-"""Mutation testing: puts known faults into the output of our dialects and of a user's adapters, and
-checks which cases and which laws detect them.
+"""Mutation testing: puts known faults into the output of our dialects and of a user's adapters. It
+then checks which cases and which laws detect them.
 
-Each mutation operator is one known fault. For every case that passes, each operator that finds
-something to change in the payloads, in the request or in the facts makes a mutant. The case kills
-the mutant if its expectation finds a mismatch or, for a mutant of facts, if one of the case's
-aspects is red. Otherwise the mutant survives. The laws detect a mutant without an expectation. For
-a mutant of facts they check all aspects. An exception kills no mutant. A case that fails without a
-mutation proves nothing.
+Each mutation operator is one known fault. The operators are applied to the payloads, the request or
+the facts of every case that passes. An operator makes a mutant if it can change something. The case
+kills the mutant if its expectation finds a mismatch. The case kills a mutant of facts if one of the
+case's aspects is red. Otherwise the mutant survives. The laws detect a mutant without an
+expectation. For a mutant of facts they check all aspects. An exception does not kill a mutant. A
+case that fails without a mutation proves nothing.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 ENOUGH: Final = 3
-"""The number of cases from which an operator must make mutants, for every dialect that can have its
+"""The number of cases for which an operator must make mutants, in every dialect that can have its
 fault.
 """
 
@@ -62,8 +62,8 @@ for _dialect in DIALECTS.values():
 @dataclass(slots=True)
 class OperatorResult:
     """The mutants that one operator made for one column (a dialect or an adapter): the cases with a
-    mutant, the cases that killed theirs, and the cases whose mutant a law detects; ``spec: case``
-    each.
+    mutant, the cases that killed their mutant, and the cases with a mutant that a law detects. Each
+    case is written as ``spec: case``.
     """
 
     column: str
@@ -90,13 +90,13 @@ class OperatorResult:
 class Proof:
     """The result of mutation testing.
 
-    ``features``: (column, feature) → numbers of mutants and of killed mutants. ``laws``: for each
-    law, the number of mutants that it detects.
+    ``features``: (column, feature) → the numbers of mutants and of killed mutants. ``laws``: the
+    number of mutants that each law detects.
 
-    ``controls``: cells that passed without a mutation; ``broken``: cells of our own dialects that
-    failed without a mutation. ``survivors``: cases that passed with a mutation, the operator, and
-    the laws that detect it. ``unnoticed``: the number of mutants that neither a case nor a law
-    detects.
+    ``controls``: the number of cells that passed without a mutation. ``broken``: the cells of our
+    own dialects that failed without a mutation. ``survivors``: each case that passed with a
+    mutation, the operator, and the laws that detect the mutant. ``unnoticed``: the number of
+    mutants that neither a case nor a law detects.
     """
 
     results: list[OperatorResult]
@@ -109,21 +109,21 @@ class Proof:
 
     @property
     def faults(self) -> list[str]:
-        """One line for each problem; empty if the specs are proven."""
+        """One line for each problem; an empty list if the specs are proven."""
         nothing = [] if self.results and self.controls else ["nothing was mutated"]
         return [*nothing, *self.blind, *self.unapplied]
 
     @property
     def blind(self) -> list[str]:
-        """The faults of cases that are there."""
+        """The faults of existing cases."""
         return [
-            *(f"{name}: differs without any mutation" for name in self.broken),
+            *(f"{name}: fails without a mutation" for name in self.broken),
             *(_line(result) for result in self.results if result.fault and result.applied),
         ]
 
     @property
     def unapplied(self) -> list[str]:
-        """The operators that nothing proves, because no case has anything that they change."""
+        """The operators that made no mutant, because no case contains what they change."""
         return [_line(result) for result in self.results if not result.applied]
 
 
@@ -137,8 +137,9 @@ def prove(
     dialects: Iterable[str] = tuple(DIALECTS),
     adapters: Mapping[str, Adapter] | None = None,
 ) -> Proof:
-    """Mutate the output of our own dialects and of a user's ``adapters`` for these cells. Raises
-    what `harness.conformance.judge.resolve_fixture` raises for a case without a usable cassette.
+    """Mutate the output of our own dialects and of a user's ``adapters`` for these cells. For a
+    case without a usable cassette, raises the exceptions of
+    `harness.conformance.judge.resolve_fixture`.
     """
     given = adapters or {}
     results = {
@@ -236,7 +237,7 @@ def _mutants_of_items(
 def _mutants_of_facts(
     cell: Cell, fixture: Fixture, adapter: Adapter, proof: Proof
 ) -> Iterator[Mutant]:
-    """The mutants of facts. The aspects of the case's features decide for the case."""
+    """The mutants of facts. The case kills a mutant if an aspect of its features is red."""
     exchange, chosen = fixture.exchanges[0], adapter.with_options(RunOptions.of(cell.case))
     try:
         output = chosen.output(exchange)
@@ -245,7 +246,7 @@ def _mutants_of_facts(
     judged = judge_output(exchange, chosen, output)
     if verdict_of(judged, chosen, cell.aspects)["verdict"] != "passed" or judged.variants:
         return
-    assert judged.transcript is not None  # it has a verdict
+    assert judged.transcript is not None  # the cell has a verdict
     proof.controls += 1
     transcript = read_raw_facts(judged.transcript)
     for operator in FACTS_OPERATORS:

@@ -15,16 +15,16 @@ from ..laws.order import illegal
 from ..laws.success import no_good_end
 
 FACTS = "facts"
-"""The name of the neutral level: an aspect of the answer is lost or wrong."""
+"""The name of the check of facts: an aspect of the answer is lost or wrong."""
 
 
 def make_observer(
     exchange: Exchange, adapter: Adapter, output: Output
 ) -> Callable[[list[Any]], list[str]]:
-    """A function from the payloads of a mutant to the laws that have more findings in it than in
-    ``output``: ``law-2``, ``law-3``, ``law-9``, and `FACTS`.
+    """A function from the payloads of a mutant to the laws that have more findings for them than
+    for ``output``: ``law-2``, ``law-3``, ``law-9``, and `FACTS`.
 
-    The other laws compare two outputs of an adapter, so they can't see a change in one given
+    The other laws compare two outputs of an adapter, so they can't find a change in one given
     output.
     """
     wire = wire_facts(exchange, adapter)

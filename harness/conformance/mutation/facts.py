@@ -1,5 +1,5 @@
-"""The mutation operators on facts: known faults, put into the facts that an adapter states for an
-answer.
+"""The mutation operators on facts. They put known faults into the facts that an adapter states for
+an answer.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ Change = Callable[[Transcript], Transcript]
 
 @dataclass(frozen=True, slots=True)
 class FactsOperator:
-    """One known fault: its name, and its description in ``fault``. ``change`` returns an equal
-    transcript if there is nothing to change.
+    """One known fault. ``fault`` describes it. ``change`` returns an equal transcript if there is
+    nothing to change.
     """
 
     name: str
@@ -27,7 +27,7 @@ class FactsOperator:
 
 
 def _first(kind: type[Any], change: Callable[[Any], tuple[Fact, ...]]) -> Change:
-    """Replaces the first fact of a kind that the change changes."""
+    """Replaces the first fact of a kind for which ``change`` gives other facts."""
 
     def changed(transcript: Transcript) -> Transcript:
         entries = list(transcript.entries)
@@ -70,8 +70,8 @@ def _change_count(usage: Usage) -> tuple[Fact, ...]:
 
 
 def _lose_finish(transcript: Transcript) -> Transcript:
-    """Removes the native events of the reasons too, because the wire's own word in them would be
-    enough.
+    """Also removes the native events of the finish reasons, because the raw finish reason in them
+    would be enough.
     """
     entries = tuple(
         Entry(None, tuple(fact for fact in entry.facts if not isinstance(fact, Finish)))
@@ -106,7 +106,7 @@ FACTS_OPERATORS: Final = (
         _first(Text, lambda text: (Text(text.text[:-1]),)),
     ),
     FactsOperator(
-        "text-doubled", "a piece of text stands twice", _first(Text, lambda text: (text, text))
+        "text-doubled", "a piece of text is doubled", _first(Text, lambda text: (text, text))
     ),
     FactsOperator("thought-lost", "a thought is missing", _first(Thought, lambda thought: ())),
     FactsOperator(
@@ -125,7 +125,7 @@ FACTS_OPERATORS: Final = (
         "a call has another name",
         _first(Call, lambda call: (replace(call, name=f"{call.name}_"),)),
     ),
-    FactsOperator("call-doubled", "a call is given twice", _first(Call, lambda call: (call, call))),
+    FactsOperator("call-doubled", "a call is doubled", _first(Call, lambda call: (call, call))),
     FactsOperator(
         "argument-lost", "an argument of a call is missing", _first(Call, _lose_argument)
     ),
@@ -134,10 +134,10 @@ FACTS_OPERATORS: Final = (
         "a call has another id",
         _first(Call, lambda call: (replace(call, id=call.id and f"{call.id}0"),)),
     ),
-    FactsOperator("finish-lost", "the reason to stop is missing", _lose_finish),
+    FactsOperator("finish-lost", "the finish reason is missing", _lose_finish),
     FactsOperator(
         "finish-wrong",
-        "the reason to stop is another",
+        "the finish reason is wrong",
         _every(
             lambda fact: (
                 (Finish("STOP" if fact.raw == "MAX_TOKENS" else "MAX_TOKENS"),)
@@ -148,12 +148,12 @@ FACTS_OPERATORS: Final = (
     ),
     FactsOperator(
         "usage-wrong",
-        "a count is one too high",
+        "a count is too high by one",
         _every(lambda fact: _change_count(fact) if isinstance(fact, Usage) else (fact,)),
     ),
     FactsOperator("usage-lost", "the counts are missing", _without(Usage)),
     FactsOperator("error-lost", "errors are missing", _lose_errors),
     FactsOperator("error-invented", "there is an error that did not happen", _invent_error),
-    FactsOperator("native-lost", "the native events hold nothing", _lose_native),
+    FactsOperator("native-lost", "the native events are empty", _lose_native),
 )
 """Every operator on facts, in the order of the table."""

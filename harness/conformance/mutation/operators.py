@@ -1,5 +1,5 @@
-"""The mutation operators on payloads: known faults, put into the payloads that a dialect made from
-an answer.
+"""The mutation operators on payloads. They put known faults into the payloads that a dialect makes
+from an answer.
 
 An operator is written once for all dialects. The `Mutations` of a dialect have the places in its
 payloads that the operators change. An operator gets a copy of the payloads and changes one thing in
@@ -21,11 +21,10 @@ Payloads = list[dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class MutationOperator:
-    """One known fault: its name, and its description in ``fault``.
+    """One known fault. ``fault`` describes it.
 
     ``make(mutations)`` returns the function that puts the fault into a dialect's output. That
-    function returns None if there is nothing to change. ``layer`` is the layer that the function
-    changes.
+    function returns None if there is nothing to change. ``layer`` is the layer of that output.
     """
 
     name: str
@@ -34,7 +33,7 @@ class MutationOperator:
     layer: Literal["payloads", "requests"] = "payloads"
 
     def change_for(self, dialect: Dialect) -> Change | None:
-        """The function for this dialect; None where the dialect cannot have the fault."""
+        """The function for this dialect; None if the dialect cannot have the fault."""
         mutations = dialect.mutations
         if self.layer == "requests" and (dialect.request is None or self.name in mutations.unsent):
             return None
@@ -42,7 +41,7 @@ class MutationOperator:
 
 
 def _shorten(shortened: Callable[[str], str]) -> Callable[[Place, Payloads], bool]:
-    """Trims the first piece of text that becomes shorter by that."""
+    """Replaces the first piece of text for which ``shortened`` gives a shorter text."""
 
     def change(texts: Place, payloads: Payloads) -> bool:
         for holder, key in texts.find(payloads):
@@ -63,7 +62,7 @@ def _double(texts: Place, payloads: Payloads) -> bool:
 
 
 def _merge(texts: Place, payloads: Payloads) -> bool:
-    """Two pieces of text that follow each other directly become one."""
+    """Joins two pieces of text that directly follow each other."""
     for at, pair in enumerate(pairwise(payloads)):
         places = [place for payload in pair for place in texts.find([payload])]
         if len(places) == 2 and places[0][0].keys() == places[1][0].keys():
@@ -75,7 +74,7 @@ def _merge(texts: Place, payloads: Payloads) -> bool:
 
 
 def _swap(texts: Place, payloads: Payloads) -> bool:
-    """Exchanges two pieces of text that differ."""
+    """Swaps two different pieces of text."""
     for (first, key), (second, _) in pairwise(texts.find(payloads)):
         if first[key] != second[key]:
             first[key], second[key] = second[key], first[key]
@@ -130,7 +129,7 @@ def _change_error(mutations: Mutations) -> Change | None:
 
 
 def _change_last(place: Place | None, kind: type, new_value: Callable[[Any], Any]) -> Change | None:
-    """Changes the last value at a place, if it is of the kind."""
+    """Changes the last value at a place, if it has the type ``kind``."""
     if place is None:
         return None
 
@@ -165,7 +164,7 @@ def _on_texts(change: Callable[[Place, Payloads], bool]) -> Callable[[Mutations]
 def _on_calls(
     change: Callable[[CallPlace, Payloads], bool],
 ) -> Callable[[Mutations], Change | None]:
-    """The first call in which there is something to change is changed."""
+    """Changes the first call in which there is something to change."""
 
     def make(mutations: Mutations) -> Change | None:
         calls = mutations.calls
@@ -177,34 +176,38 @@ def _on_calls(
 
 
 def _only_own(mutations: Mutations) -> None:
-    """No place is common to all dialects. A dialect that can have the fault has a
+    """The fault has no place that is common to all dialects. A dialect that can have it has a
     function for it.
     """
 
 
 OPERATORS: Final = (
     MutationOperator(
-        "text-trimmed", "blanks around a piece of text are missing", _on_texts(_shorten(str.strip))
+        "text-trimmed",
+        "the blanks around a piece of text are missing",
+        _on_texts(_shorten(str.strip)),
     ),
     MutationOperator(
         "text-lost",
-        "a piece of text lacks its last character",
+        "the last character of a piece of text is missing",
         _on_texts(_shorten(lambda text: text[:-1])),
     ),
-    MutationOperator("text-doubled", "a piece of text comes twice", _on_texts(_double)),
-    MutationOperator("parts-merged", "two pieces of text come as one", _on_texts(_merge)),
-    MutationOperator("parts-swapped", "two pieces of text have changed places", _on_texts(_swap)),
+    MutationOperator("text-doubled", "a piece of text is doubled", _on_texts(_double)),
+    MutationOperator("parts-merged", "two pieces of text are joined", _on_texts(_merge)),
+    MutationOperator("parts-swapped", "two pieces of text are swapped", _on_texts(_swap)),
     MutationOperator("thought-as-answer", "thoughts are shown as the answer", _only_own),
     MutationOperator("call-lost", "the first call is missing", _on_calls(_lose_call)),
     MutationOperator("call-renamed", "the first call has another name", _on_calls(_rename_call)),
-    MutationOperator("argument-lost", "a call lacks an argument", _on_calls(_lose_argument)),
+    MutationOperator(
+        "argument-lost", "an argument of a call is missing", _on_calls(_lose_argument)
+    ),
     MutationOperator("id-wrong", "the first call has another id", _on_calls(_change_id)),
     MutationOperator("signature-lost", "a signature is missing", _only_own),
-    MutationOperator("index-wrong", "blocks have other numbers or names", _only_own),
+    MutationOperator("index-wrong", "blocks have wrong numbers or names", _only_own),
     MutationOperator("stopped-early", "the last payload is missing", _lose_end),
-    MutationOperator("stop-reason-wrong", "the reason to stop is another", _change_stop_reason),
-    MutationOperator("usage-wrong", "a count is one too high", _change_count),
-    MutationOperator("error-reworded", "the message of an error says nothing", _change_error),
+    MutationOperator("stop-reason-wrong", "the finish reason is wrong", _change_stop_reason),
+    MutationOperator("usage-wrong", "a count is too high by one", _change_count),
+    MutationOperator("error-reworded", "the message of an error is meaningless", _change_error),
     MutationOperator("error-lost", "errors are missing", _lose_errors),
 )
 """Every operator on payloads, in the order of the table."""

@@ -1,9 +1,9 @@
-"""The mutation operators on requests: known faults, put into the request that was made from a
-prompt.
+"""The mutation operators on requests. They put known faults into the request that a dialect makes
+from a prompt.
 
 An operator is written once for all wires. The `RequestPlaces` of a provider have the places in its
 requests that the operators change. In a conversation, an operator changes the first request in
-which it finds anything to change.
+which it can change something.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _lose(holder: Any, key: Any) -> bool:
 
 
 def _alter(holder: Any, key: Any) -> bool:
-    """Another string, number or truth value."""
+    """Replaces a string, number or boolean by another one."""
     match holder[key]:
         case bool(value):
             holder[key] = not value
@@ -66,12 +66,12 @@ def _swap(holder: Any, key: Any) -> bool:
 
 
 def _first(noun: str, change: Callable[[Any, Any], bool]) -> BodyChange:
-    """Changes the first value of a noun that can be changed."""
+    """Changes the first value that can be changed at the places named ``noun``."""
     return lambda places, body: any(change(*spot) for spot in places.find(body, noun))
 
 
 def _merge_turns(places: RequestPlaces, body: Body) -> bool:
-    """Appends a turn to the one before it, even if the roles differ."""
+    """Joins a turn to the previous turn, even if the roles differ."""
     spots = list(places.find(body, "joined"))
     for (first, key), (second, _) in pairwise(spots):
         if type(first[key]) is type(second[key]):
@@ -90,7 +90,7 @@ def _other_role(places: RequestPlaces, body: Body) -> bool:
 
 
 def _move_signature(places: RequestPlaces, body: Body) -> bool:
-    """A signature stands at another part, call or step."""
+    """Moves a signature to another part, call or step."""
     for holder, key in places.find(body, "signature"):
         beside = places.beside(body, "signature")
         other = next((item for item in beside if isinstance(item, dict) and key not in item), None)
@@ -101,7 +101,7 @@ def _move_signature(places: RequestPlaces, body: Body) -> bool:
 
 
 def _inside(change: BodyChange) -> Change:
-    """The change of a body, as a change of a request case or of a conversation case."""
+    """Turns a change of a body into a change of a request case or a conversation case."""
 
     def change_case(sent: Any) -> bool:
         for item in sent if isinstance(sent, list) else [sent]:
@@ -121,16 +121,18 @@ def _operator(name: str, fault: str, change: BodyChange) -> MutationOperator:
 
 
 REQUEST_OPERATORS: Final = (
-    _operator("sent-text-lost", "a part of text is missing", _first("text", _lose)),
-    _operator("sent-parts-swapped", "two parts have changed places", _first("order", _swap)),
-    _operator("sent-contents-merged", "two contents, steps or messages are one", _merge_turns),
-    _operator("sent-role-wrong", "a content has the other role", _other_role),
+    _operator("sent-text-lost", "a text part is missing", _first("text", _lose)),
+    _operator("sent-parts-swapped", "two parts are swapped", _first("order", _swap)),
+    _operator("sent-contents-merged", "two contents, steps or messages are joined", _merge_turns),
+    _operator("sent-role-wrong", "a content has the wrong role", _other_role),
     _operator("sent-call-lost", "a call is missing", _first("call", _lose)),
     _operator("sent-call-renamed", "a call has another name", _first("call-name", _alter)),
-    _operator("sent-argument-lost", "a call lacks an argument", _first("arguments", lose_argument)),
+    _operator(
+        "sent-argument-lost", "an argument of a call is missing", _first("arguments", lose_argument)
+    ),
     _operator("sent-id-wrong", "a call has another id", _first("call-id", _alter)),
     _operator("sent-signature-lost", "a signature is missing", _first("signature", _lose)),
-    _operator("sent-signature-moved", "a signature stands at another part", _move_signature),
+    _operator("sent-signature-moved", "a signature is at another part", _move_signature),
     _operator("sent-result-lost", "the result of a tool is missing", _first("result", _lose)),
     _operator(
         "sent-result-renamed", "a result belongs to another tool", _first("result-name", _alter)
@@ -144,17 +146,17 @@ REQUEST_OPERATORS: Final = (
         "sent-schema-loosened", "a tool's schema requires no argument", _first("required", _lose)
     ),
     _operator(
-        "sent-setting-wrong", "a number of the settings is another", _first("setting", _increment)
+        "sent-setting-wrong", "a number in the settings is wrong", _first("setting", _increment)
     ),
     _operator("sent-system-lost", "the system instruction is missing", _first("system", _lose)),
     _operator(
         "sent-tool-choice-lost",
-        "the choice of the tools that may be called is missing",
+        "the restriction of the tools that may be called is missing",
         _first("tool-choice", _lose),
     ),
     _operator(
         "sent-memory-wrong",
-        "the server is to remember, or builds on, something else",
+        "the server stores, or continues from, the wrong state",
         _first("memory", _alter),
     ),
 )

@@ -1,5 +1,6 @@
-"""The kill table as text: a row for each operator that made a mutant, a column for each dialect or
-adapter; the same for the laws; then a row for each feature, and the faults.
+"""The kill table as text. It has a row for each operator that made a mutant, and a column for each
+dialect or adapter. Then follow the mutants that the laws detect, a row for each feature, and the
+faults.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ from . import Proof
 from .facts import FactsOperator
 
 Count = tuple[int, int]
-"""Killed mutants, all mutants."""
+"""The numbers of killed mutants and of all mutants."""
 
 
 def kill_table(proof: Proof, columns: Sequence[str]) -> str:
-    """``killed/mutants`` in every cell, and ``noticed/mutants`` for the laws; a blank where a
+    """Each cell has ``killed/mutants``, for the laws ``noticed/mutants``. A cell is blank if the
     column cannot have the fault, or has no case for it.
     """
     by_operator = {
@@ -73,14 +74,14 @@ def _rows(
 
 
 def _never_applied(number: int) -> list[str]:
-    """One line for all of them: a small project has cases for few operators, and a line for each of
-    the others would hide the rest.
+    """One line for all operators that were never applied. A small project has cases for few
+    operators, and one line for each of the others would hide the rest.
     """
     if not number:
         return []
     return [
-        f"! {number} operator{'' if number == 1 else 's'} never applied: no case has anything"
-        " that they change (--survivors names them)"
+        f"! {number} operator{'' if number == 1 else 's'} never applied: no case contains"
+        " what they change (--survivors names them)"
     ]
 
 
@@ -88,7 +89,7 @@ def _conclusion(proof: Proof) -> str:
     if not proof.controls:
         return (
             "nothing is proven: no case passes without a mutation; write a case that expects"
-            " payloads or requests of the dialect, and correct the cases that differ"
+            " payloads or requests of the dialect, and correct the cases that fail"
         )
     mutants = sum(len(result.applied) for result in proof.results)
     killed = sum(len(result.killed) for result in proof.results)
