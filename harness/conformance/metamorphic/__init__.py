@@ -1,16 +1,16 @@
-"""Metamorphic testing: variants of a recorded answer, and the relations that must hold between
-their facts.
+"""Metamorphic testing: variants of a recorded answer, and the relations that must hold between the
+facts of the variants.
 
-Gemini may send the same answer in many forms: other cuts and line ends, other spellings, unknown
-fields, an error in the middle. `variants_of` makes these forms of a recorded answer. `breaches`
-compares the facts that an adapter reads from each::
+Gemini may send the same answer in many forms: with other cuts and line ends, other spellings,
+unknown fields, or an error in the middle. `variants_of` makes these forms from a recorded answer.
+`breaches` compares the facts that an adapter reads from each form::
 
     for variant, exchange in variants_of(cassette.exchanges[0]):
         ...  # serve it, save it, feed it to an adapter
 
     assert breaches(cassette.exchanges[0], lambda exchange: read(my_adapter(exchange))) == []
 
-``read`` turns the output of an adapter into `harness.facts.Facts`. `reader` does that for our own
+``read`` turns the output of an adapter into `harness.facts.Facts`. `reader` does this for our own
 event models.
 """
 
@@ -61,7 +61,7 @@ def variants_of(exchange: Exchange) -> Iterator[tuple[WireVariant, Exchange]]:
 def breaches(exchange: Exchange, read: Callable[[Exchange], Facts]) -> list[str]:
     """The relations that do not hold for an adapter, one sentence each.
 
-    ``read`` returns the facts that the adapter finds in an exchange. Its exceptions are passed on.
+    ``read`` returns the facts that the adapter finds in an exchange. Its exceptions are not caught.
     """
     before = read(exchange)
     return [
@@ -74,7 +74,7 @@ def breaches(exchange: Exchange, read: Callable[[Exchange], Facts]) -> list[str]
 def reader(
     dialect: str, make: Callable[..., list[Payload]] = replay, **options: Any
 ) -> Callable[[Exchange], Facts]:
-    """The facts that an adapter of one of our event models gives.
+    """A function that reads the facts from the output of an adapter of one of our event models.
 
     ``make`` is called like `harness.replay`, with ``options``.
     """

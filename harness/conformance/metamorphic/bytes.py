@@ -1,5 +1,5 @@
-"""Changes of the bytes, not of the messages: reads, line ends, text around events, errors and lost
-bytes.
+"""Changes of the bytes that keep the messages: reads, line ends, text around events, errors and
+lost bytes.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def inside_tags(body: bytes) -> list[int]:
 
 
 def random_places(body: bytes) -> list[int]:
-    """Offsets that look random and are the same every time."""
+    """Random offsets that are the same for the same body."""
     chance = seeded(body)
     return [chance.randrange(1, len(body)) for _ in range(RANDOM_PLACES)] if len(body) > 1 else []
 
@@ -71,7 +71,7 @@ def followed_by(text: bytes) -> Change:
 
 
 def messages_to_cut(exchange: Exchange) -> Messages | None:
-    """The messages of a whole answer; None if an incomplete block would become text."""
+    """The messages of a whole answer. None if a cut could turn an incomplete block into text."""
     messages = answer_messages(exchange) or []
     text = "".join(str(items[index].get("text") or "") for items, index in parts(messages))
     return None if not messages or "<tool_code>" in text else messages

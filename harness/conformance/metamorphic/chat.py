@@ -1,4 +1,4 @@
-"""Changes of streams of Chat Completions: chunks with deltas, calls and counts."""
+"""Changes of streams of Chat Completions: messages with deltas, calls and token counts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _OPEN_TAG: Final = re.compile("</?[a-z]*$")
 
 
 def chunks_of(exchange: Exchange) -> Messages | None:
-    """The chunks of a whole stream that gives a finish reason; None for any other answer."""
+    """The messages of a whole stream with a finish reason; None for any other answer."""
     if not is_whole(exchange):
         return None
     frames = frames_of_body(exchange.body)
@@ -51,14 +51,14 @@ def written(
     spaced: bool = False,
     reverse: bool = False,
 ) -> bytes:
-    """The chunks as server-sent events, without an end mark; ``reverse``: the keys."""
+    """The messages as server-sent events, without an end mark. ``reverse`` reverses the keys."""
     chunks = reversed_keys(messages) if reverse else messages
     texts = json_texts(chunks, ascii_=ascii_, spaced=spaced)
     return "".join(f"data: {text}{line_end * 2}" for text in texts).encode()
 
 
 def respelled(line_end: str = "\n", **spelling: bool) -> Change:
-    """Write the chunks of a whole stream again, in a single read."""
+    """Write the messages of a whole stream again, in a single read."""
 
     def change(exchange: Exchange) -> Exchange | None:
         mark = _end_mark(exchange, line_end)
@@ -69,12 +69,12 @@ def respelled(line_end: str = "\n", **spelling: bool) -> Change:
 
 
 def ended_by(text: bytes) -> Change:
-    """Write these bytes in the place of the end mark."""
+    """Replace the end mark by these bytes."""
     return rewritten(chunks_of, lambda chunks: written(chunks) + text)
 
 
 def edited(edit: Edit) -> Change:
-    """The change that ``edit`` makes to the chunks of a whole stream."""
+    """The change that ``edit`` makes to the messages of a whole stream."""
 
     def change(exchange: Exchange) -> Exchange | None:
         mark = _end_mark(exchange)
@@ -88,8 +88,8 @@ def _end_mark(exchange: Exchange, line_end: str = "\n") -> bytes:
 
 
 def chunks_to_cut(exchange: Exchange) -> Messages | None:
-    """The chunks of a whole stream. None if the text of a chunk ends inside a tag: a stream that is
-    cut there would give half a tag as text.
+    """The messages of a whole stream. None if the text of a message ends inside a tag, because a
+    stream that is cut there would give half a tag as text.
     """
     messages = chunks_of(exchange) or []
     texts = (str(delta.get("content")) for delta in deltas(messages))
@@ -97,7 +97,7 @@ def chunks_to_cut(exchange: Exchange) -> Messages | None:
 
 
 def choices(messages: Messages) -> Iterator[tuple[dict[str, Json], dict[str, Json]]]:
-    """(chunk, choice 0) of every chunk that has it."""
+    """(message, choice 0) of every message with a choice 0."""
     for message in messages:
         for choice in message.get("choices") or []:
             if isinstance(choice, dict) and not choice.get("index"):
@@ -105,7 +105,7 @@ def choices(messages: Messages) -> Iterator[tuple[dict[str, Json], dict[str, Jso
 
 
 def deltas(messages: Messages) -> Iterator[dict[str, Json]]:
-    """The delta of choice 0 of every chunk that has one."""
+    """The delta of choice 0 in every message that has one."""
     for _, choice in choices(messages):
         if isinstance(choice.get("delta"), dict):
             yield choice["delta"]
@@ -118,7 +118,7 @@ def calls(messages: Messages) -> Iterator[dict[str, Json]]:
 
 
 def whole_calls(messages: Messages) -> list[dict[str, Json]]:
-    """The calls if each of them comes whole and with an id, else no calls."""
+    """The calls if each of them is whole and has an id, else no calls."""
     items = list(calls(messages))
     whole = all(call.get("id") and call["function"].get("name") for call in items)
     return items if whole and all(_object_of(call) for call in items) else []
@@ -130,13 +130,13 @@ def _object_of(call: dict[str, Any]) -> bool:
 
 
 def _has_good_calls(messages: Messages) -> bool:
-    """Whether every call of the stream comes whole, or none does."""
+    """Whether every call of the stream is whole, or none is."""
     items = list(calls(messages))
     return bool(whole_calls(messages)) if items else True
 
 
 def _chunk(like: dict[str, Any], delta: dict[str, Any]) -> dict[str, Any]:
-    """A chunk with one delta, and the names of another chunk."""
+    """A message with one delta, and with the ids and names of another message."""
     names = {name: value for name, value in like.items() if name not in ("choices", "usage")}
     return {**names, "choices": [{"delta": delta, "index": 0}]}
 
@@ -148,7 +148,7 @@ def add_indexes(messages: Messages) -> None:
 
 
 def cut_arguments(messages: Messages) -> None:
-    """Send the arguments of each call in two deltas, the second without an id."""
+    """Send the arguments of each call in two deltas. The second delta has no id."""
     if not whole_calls(messages):
         return
     for place, message in reversed(list(enumerate(messages))):
@@ -167,7 +167,7 @@ def cut_arguments(messages: Messages) -> None:
 
 
 def split_calls(messages: Messages) -> None:
-    """Send parallel calls of one delta in deltas of their own."""
+    """Send parallel calls of one delta in separate deltas."""
     for place, message in enumerate(messages):
         delta = next(deltas([message]), {})
         items = delta.get("tool_calls") or []
@@ -179,14 +179,14 @@ def split_calls(messages: Messages) -> None:
 
 
 def move_usage(messages: Messages) -> None:
-    """Send the latest counts in a last chunk without choices."""
+    """Send the latest token counts in a last message without choices."""
     counts = [usage for item in messages if (usage := item.pop("usage", None))]
     if counts:
         messages.append({**_chunk(messages[0], {}), "choices": [], "usage": counts[-1]})
 
 
 def cut_text(messages: Messages) -> None:
-    """Send each character of the text in a delta of its own; its tags are cut too."""
+    """Send each character of the text in its own delta. This also cuts its tags."""
     for place, message in reversed(list(enumerate(messages))):
         delta = next(deltas([message]), {})
         content, extra = delta.get("content"), delta.get("extra_content", {})
@@ -198,7 +198,7 @@ def cut_text(messages: Messages) -> None:
 
 
 def move_signature(messages: Messages) -> None:
-    """Move the signature of a text to a delta of its own."""
+    """Move the signature of a text to its own delta."""
     for place, message in enumerate(messages):
         delta = next(deltas([message]), {})
         if delta.get("content") and "thought_signature" in json.dumps(delta.get("extra_content")):
@@ -214,7 +214,7 @@ def move_signature(messages: Messages) -> None:
 
 
 def rename_vendor(messages: Messages) -> None:
-    """Put the fields of ``extra_content`` under the key of Vertex AI."""
+    """Move the fields of ``extra_content`` to the key of Vertex AI."""
     extras = [item.get("extra_content") or {} for item in (*deltas(messages), *calls(messages))]
     for extra in extras:
         if "google" in extra:
@@ -222,7 +222,7 @@ def rename_vendor(messages: Messages) -> None:
 
 
 def with_ids(call_id: str | None) -> Edit:
-    """Give every whole call this id, or none."""
+    """Give every whole call this id, or no id."""
 
     return lambda messages: put_in_all(whole_calls(messages), "id", call_id)
 
@@ -234,7 +234,7 @@ def add_unknown_fields(messages: Messages) -> None:
 
 
 def with_finish(reason: str | None) -> Edit:
-    """Replace every finish reason, or remove it."""
+    """Replace or removes every finish reason."""
 
     def edit(messages: Messages) -> None:
         finished = (choice for _, choice in choices(messages) if choice.get("finish_reason"))
@@ -244,7 +244,7 @@ def with_finish(reason: str | None) -> Edit:
 
 
 def add_choice(messages: Messages) -> None:
-    """Put another choice beside the answer."""
+    """Add a second choice to the answer."""
     for message, _ in choices(messages):
         delta = {"content": "another", "role": "assistant"}
         message["choices"].append({"delta": delta, "finish_reason": "stop", "index": 1})

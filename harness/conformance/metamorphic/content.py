@@ -1,4 +1,4 @@
-"""Changes of the content of messages: parts, calls, ids, finish reasons, counts, candidates."""
+"""Changes of message content: parts, calls, ids, finish reasons, token counts, candidates."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .messages import (
 from .reads import with_reads
 
 DEEPER: Final = 5000
-"""A number of nested levels that no reader has to accept."""
+"""A number of nested levels that a reader may refuse."""
 
 
 def appended(part: dict[str, Any]) -> Edit:
@@ -30,7 +30,7 @@ def appended(part: dict[str, Any]) -> Edit:
 
 
 def move_signature(messages: Messages) -> None:
-    """Move the first signature of answer text to an empty part of its own after the text."""
+    """Move the first signature of answer text to a separate empty part after the text."""
     for siblings, index in parts(messages):
         part = siblings[index]
         if "text" in part and not part.get("thought") and "thoughtSignature" in part:
@@ -40,7 +40,7 @@ def move_signature(messages: Messages) -> None:
 
 
 def split_parallel_calls(messages: Messages) -> None:
-    """Move all but the last part of a message with parallel calls to messages of their own."""
+    """Move all parts except the last of a message with parallel calls to separate messages."""
     for number, (message, response) in enumerate(zip(messages, responses(messages), strict=True)):
         for candidate in answers([response]):
             siblings = (candidate.get("content") or {}).get("parts") or []
@@ -57,7 +57,7 @@ def split_parallel_calls(messages: Messages) -> None:
 
 
 def stream_arguments(messages: Messages) -> None:
-    """Send the first call with flat arguments in pieces, each with its JSON path."""
+    """Send the first call with flat arguments in pieces. Each piece has its JSON path."""
     for siblings, index in calls(messages):
         call = siblings[index]["functionCall"]
         arguments = call.get("args") or {}
@@ -83,11 +83,11 @@ def stream_arguments(messages: Messages) -> None:
 
 
 def with_ids(call_id: str | None) -> Edit:
-    """Give every call this id, or none."""
+    """Give every call this id, or no id."""
 
     def edit(messages: Messages) -> None:
         if any("functionResponse" in siblings[index] for siblings, index in parts(messages)):
-            return  # a result names its call by the id
+            return  # a result refers to its call by the id
         whole = (siblings[index]["functionCall"] for siblings, index in calls(messages))
         put_in_all(whole, "id", call_id)
 
@@ -102,7 +102,7 @@ def nested(depth: int) -> Any:
 
 
 def with_first_argument(value: Any) -> Edit:
-    """Give the first call one argument ``n`` with this value."""
+    """Give the first call one argument, ``n``, with this value."""
 
     def edit(messages: Messages) -> None:
         if any(word in str(messages) for word in ("tool_code", "partialArgs")):
@@ -117,7 +117,7 @@ def with_first_argument(value: Any) -> Edit:
 def with_too_deep_argument(exchange: Exchange) -> Exchange | None:
     """Append a call with an argument that is `DEEPER` levels deep.
 
-    It is written as text, since the standard library does not nest so deep.
+    The call is written as text, because the standard library can't write so many levels.
     """
     messages = answer_messages(exchange)
     if messages is None:
@@ -128,7 +128,7 @@ def with_too_deep_argument(exchange: Exchange) -> Exchange | None:
 
 
 def with_finish(reason: str | None) -> Edit:
-    """Replace every finish reason, or remove it."""
+    """Replace or removes every finish reason."""
 
     def edit(messages: Messages) -> None:
         finished = (item for item in answers(messages) if "finishReason" in item)
@@ -138,7 +138,7 @@ def with_finish(reason: str | None) -> Edit:
 
 
 def repeat_finish(messages: Messages) -> None:
-    """Send the last finish reason again, in a message of its own."""
+    """Send the last finish reason again, in a separate message."""
     reasons = [item["finishReason"] for item in answers(messages) if "finishReason" in item]
     if reasons:
         append_part(messages, {"text": ""})
@@ -146,7 +146,7 @@ def repeat_finish(messages: Messages) -> None:
 
 
 def move_usage_to_the_end(messages: Messages) -> None:
-    """Send all counts in the last message."""
+    """Send all token counts in the last message."""
     counts: dict[str, Any] = {}
     replies = list(responses(messages))
     for response in replies:
@@ -165,5 +165,5 @@ def add_candidate(messages: Messages) -> None:
 
 
 def block(messages: Messages) -> None:
-    """Replace the answer by a message that says that the prompt was blocked."""
+    """Replace the answer by a message that reports that the prompt was blocked."""
     messages[:] = [{"promptFeedback": {"blockReason": "BRAND_NEW"}}]

@@ -1,4 +1,4 @@
-"""The JSON messages of a recorded answer: taken from its body, and written back as a stream."""
+"""Reads the JSON messages from the body of a recorded answer, and writes them as a stream."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Messages = list[Any]
 Change = Callable[[Exchange], Exchange | None]
 """Changes an exchange; returns None if there is nothing to change."""
 Read = Callable[[Exchange], Messages | None]
-"""Returns the messages of an answer, which the caller may change; None for an answer without
+"""Returns the messages of an answer. The caller may change them. None for an answer without
 messages.
 """
 
@@ -30,7 +30,7 @@ def is_whole(exchange: Exchange) -> bool:
 
 
 def object_messages(body: bytes) -> Messages | None:
-    """The messages of a body; None if any part of it is no JSON object."""
+    """The messages of a body; None if any part of the body is not a JSON object."""
     messages = framing.json_messages(body)
     return messages if messages and all(isinstance(item, dict) for item in messages) else None
 
@@ -50,7 +50,7 @@ def answer_messages(exchange: Exchange) -> Messages | None:
 
 
 def as_events(messages: Messages, line_end: str = "\r\n") -> bytes:
-    """The messages as server-sent events, one event a message."""
+    """The messages as server-sent events, one event for each message."""
     return "".join(f"data: {json.dumps(item)}{line_end * 2}" for item in messages).encode()
 
 
@@ -92,7 +92,7 @@ def edited(
 
 
 def refused(read: Read, error: str) -> Change:
-    """Put an HTTP error in the place of the answer."""
+    """Replace the answer by an HTTP error."""
     answer = rewritten(read, lambda _: error.encode())
 
     def change(exchange: Exchange) -> Exchange | None:
@@ -103,7 +103,7 @@ def refused(read: Read, error: str) -> Change:
 
 
 def truncated(read: Read, place: Callable[[bytes], int | None]) -> Change:
-    """Break the connection at this byte offset; None: the body has no such place."""
+    """Break the connection at the byte offset from ``place``, which gives None if it has none."""
 
     def change(exchange: Exchange) -> Exchange | None:
         end = None if read(exchange) is None else place(exchange.body)
@@ -113,14 +113,14 @@ def truncated(read: Read, place: Callable[[bytes], int | None]) -> Change:
 
 
 def put_in_all(holders: Iterable[dict[str, Json]], name: str, value: Json) -> None:
-    """Give a field of all these objects one value, or with None remove it."""
+    """Sets a field of all these objects to one value. The value None removes the field."""
     for holder in holders:
         holder.pop(name, None)
         holder |= {} if value is None else {name: value}
 
 
 def without(*names: str) -> Edit:
-    """Remove these fields of every message and of the objects that a message holds."""
+    """Remove these fields from every message and from the objects that it contains."""
 
     def edit(messages: Messages) -> None:
         for message in messages:
@@ -132,7 +132,7 @@ def without(*names: str) -> Edit:
 
 
 def reversed_keys(value: Json) -> Json:
-    """Objects with their keys in reverse order."""
+    """The value, with the keys of every object in reverse order."""
     if isinstance(value, dict):
         return {name: reversed_keys(item) for name, item in reversed(value.items())}
     return [reversed_keys(item) for item in value] if isinstance(value, list) else value
@@ -146,7 +146,7 @@ def responses(messages: Messages) -> Iterator[dict[str, Json]]:
 
 
 def answers(messages: Messages) -> Iterator[dict[str, Json]]:
-    """Candidate 0 of every message that has it."""
+    """Candidate 0 of every message that has one."""
     for response in responses(messages):
         for candidate in response.get("candidates") or []:
             if isinstance(candidate, dict) and not candidate.get("index"):
@@ -167,7 +167,7 @@ def parts(messages: Messages) -> Iterator[tuple[list[Json], int]]:
 def calls(messages: Messages) -> Iterator[tuple[list[Json], int]]:
     """(list of parts, index) of every whole call of candidate 0.
 
-    A whole call has a name, and an object as its arguments or no arguments.
+    A whole call has a name. Its arguments are an object or missing.
     """
     for siblings, index in parts(messages):
         call = siblings[index].get("functionCall")
@@ -178,7 +178,7 @@ def calls(messages: Messages) -> Iterator[tuple[list[Json], int]]:
 
 
 def append_part(messages: Messages, part: Json) -> None:
-    """Append a message that holds one part."""
+    """Append a message with one part."""
     enveloped = bool(messages) and isinstance(messages[-1].get("response"), dict)
     message = {"candidates": [{"content": {"parts": [part], "role": "model"}, "index": 0}]}
     messages.append({"response": message} if enveloped else message)

@@ -14,10 +14,11 @@ Calls = list[tuple[str, Json]]
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A relation that must hold.
+    """A relation that must hold between two accounts of facts.
 
-    ``name`` is shown to people. ``findings(before, after)`` gives one sentence for each breach;
-    ``before`` are the facts of the recorded answer, ``after`` those of the variant.
+    ``name`` describes the relation to users. ``findings(before, after)`` gives one sentence for
+    each breach. ``before`` are the facts of the recorded answer, and ``after`` those of the
+    variant.
     """
 
     name: str
@@ -29,8 +30,8 @@ def equal(
 ) -> Relation:
     """All facts are equal, with the exceptions that the arguments name.
 
-    Facts named in ``less`` are not compared. ``text`` is appended to the text of the answer.
-    ``calls`` maps the recorded calls to the expected ones.
+    The facts named in ``less`` are not compared. ``text`` is appended to the text of the answer.
+    ``calls`` maps the recorded calls to the expected calls.
     """
 
     def findings(before: Facts, after: Facts) -> list[str]:
@@ -56,7 +57,7 @@ def equal(
 def _compared(facts: Facts) -> dict[str, Json]:
     """The facts that relations compare, by name.
 
-    A signature may move to another part, so its kind of part is left out.
+    A signature may move to another part, so the kind of its part is not compared.
     """
     return {
         "text": facts.text,
@@ -75,25 +76,25 @@ def _has_failed(facts: Facts) -> bool:
 
 def _prefix(before: Facts, after: Facts) -> list[str]:
     findings = [
-        f"{name} is {short_json(got)}, which is no beginning of {short_json(expected)}"
+        f"{name} is {short_json(got)}, which is not a beginning of {short_json(expected)}"
         for name, got, expected in (
             ("text", after.text, before.text),
             ("thoughts", after.thoughts, before.thoughts),
         )
         if not expected.startswith(got)
     ]
-    whole = after.calls[:-1]  # the last call may lack arguments
+    whole = after.calls[:-1]  # the last call may have no arguments yet
     if before.calls[: len(whole)] != whole:
         got, expected = short_json(after.calls), short_json(before.calls)
-        findings.append(f"calls are {got}, which are no beginning of {expected}")
-    return findings + ([] if _has_failed(after) else ["the answer looks whole"])
+        findings.append(f"calls are {got}, which are not a beginning of {expected}")
+    return findings + ([] if _has_failed(after) else ["no error is reported"])
 
 
 def _failed(before: Facts, after: Facts) -> list[str]:
     alone = _has_failed(after) and not after.text
-    return [] if alone else ["the answer is not an error alone"]
+    return [] if alone else ["the answer is not only an error"]
 
 
 PREFIX = Relation("a prefix, then an error", _prefix)
-FAILED = Relation("an error and nothing else", _failed)
+FAILED = Relation("only an error", _failed)
 ANSWERED = Relation("an answer of any kind", lambda before, after: [])

@@ -23,8 +23,8 @@ NOISE: Final = "Fetching available models..."
 
 
 def run_lines(exchange: Exchange) -> Lines | None:
-    """The lines of a run of one turn that ended well and whose response is its text; None for any
-    other.
+    """The lines of a run of one turn that ended well. Its response must be the text of the run.
+    None for any other run.
     """
     if exchange.end in INTERRUPTED or exchange.headers:
         return None
@@ -54,7 +54,7 @@ edited = partial(messages.edited, read=run_lines, write=written)
 
 
 def with_noise(lines: Lines) -> bytes:
-    """Other output of the program before, between and glued to the lines."""
+    """The lines with other output of the program before, between and inside them."""
     first, *others = written(lines).decode("utf-8", "surrogatepass").splitlines(keepends=True)
     text = f"{NOISE}\nLoaded {first}" + "".join(f"{NOISE}\n{line}" for line in others)
     return text.encode("utf-8", "surrogatepass")
@@ -82,23 +82,23 @@ def split_text(lines: Lines) -> None:
 
 
 def remove_pieces(lines: Lines) -> None:
-    """Leave the text to the response alone."""
+    """Remove the pieces of text. Only the response then has the text."""
     for step in _steps(lines):
         step.pop("text_delta", None)
 
 
 def remove_init(lines: Lines) -> None:
-    """Take away the first line."""
+    """Remove the first line."""
     del lines[0]
 
 
 def remove_result(lines: Lines) -> None:
-    """Take away the last line."""
+    """Remove the last line."""
     del lines[-1]
 
 
 def with_result(**fields: Any) -> Edit:
-    """Change fields of the result; None takes one away."""
+    """Change fields of the result. The value None removes a field."""
 
     def edit(lines: Lines) -> None:
         result = lines[-1]["result"]
@@ -109,12 +109,12 @@ def with_result(**fields: Any) -> Edit:
 
 
 def fail(lines: Lines) -> None:
-    """Put an error in the place of the result."""
+    """Replace the result by an error."""
     lines[-1] = copy.deepcopy(ERROR)
 
 
 def fail_at_once(lines: Lines) -> None:
-    """Put an error in the place of the run."""
+    """Replace the run by an error."""
     lines[:] = [copy.deepcopy(ERROR)]
 
 
@@ -125,7 +125,7 @@ def shift_indexes(lines: Lines) -> None:
 
 
 def add_unknown(lines: Lines) -> None:
-    """Add fields, a message and a step of unknown names."""
+    """Add fields, a message and a step with unknown names."""
     new = {"new_field": {"deep": [1]}}
     for line in lines:
         line.update(new)
@@ -140,7 +140,7 @@ def add_unknown(lines: Lines) -> None:
 
 
 def with_piece(text: str) -> Edit:
-    """Add a last piece of text; the response is left out."""
+    """Add a last piece of text, and remove the response."""
 
     def edit(lines: Lines) -> None:
         step = {

@@ -1,6 +1,6 @@
-"""Changes of spelling: the same messages in another framing, or with other names for their keys.
+"""Changes of spelling: the same messages in another framing, or with other names of keys.
 
-Every JSON answer has other spellings, also an answer that failed.
+Every JSON answer has other spellings, even a failed answer.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def in_snake_case(messages: Messages) -> bytes:
 
 
 def in_envelopes(messages: Messages) -> bytes:
-    """The Code Assist envelope around each message that has none."""
+    """The messages, with a Code Assist envelope around each that has none."""
     return as_events(
         [
             message
@@ -80,7 +80,7 @@ def with_reversed_keys(messages: Messages) -> bytes:
 
 
 def compact(messages: Messages) -> bytes:
-    """JSON as short as it can be. Half surrogates stay escapes, since UTF-8 has none."""
+    """The shortest JSON. Half surrogates stay escapes, because UTF-8 can't encode them."""
     return b"".join(
         b"data: "
         + re.sub(
@@ -94,13 +94,13 @@ def compact(messages: Messages) -> bytes:
 
 
 def redivided(edit: Edit) -> Change:
-    """Divide the text of any JSON answer otherwise, in a single read."""
+    """Divide the text of any JSON answer in another way, in a single read."""
     return edited(edit, lambda exchange: object_messages(exchange.body))
 
 
 def text_in_pieces(messages: Messages) -> None:
-    """Each message that is only text becomes several: cut inside the tags of ``<tool_code>``, else
-    in the middle.
+    """Divides each message that is only text. The text is cut inside the tags of ``<tool_code>``,
+    or in the middle if it has no tag.
     """
     written: Messages = []
     for message in messages:
@@ -113,7 +113,7 @@ def text_in_pieces(messages: Messages) -> None:
 
 
 def text_in_one_piece(messages: Messages) -> None:
-    """Consecutive messages that are only text, of the same kind, become one."""
+    """Joins consecutive messages that are only text of the same kind."""
     written: Messages = []
     for message in messages:
         part, before = _only_text(message), _only_text(written[-1]) if written else None
@@ -132,7 +132,7 @@ def text_in_one_piece(messages: Messages) -> None:
 
 
 def _only_text(message: Json) -> dict[str, Json] | None:
-    """The only part of a message; None unless the message is only this text."""
+    """The only part of a message; None if the message is more than this text."""
     candidates = [
         item for response in responses([message]) for item in response.get("candidates") or []
     ]
@@ -162,7 +162,9 @@ def _pieces(text: str) -> list[str]:
 
 
 def _with_text_alone(message: Json, part: Json, text: str) -> Json:
-    """A new message to put before this one: the same reply, with only a piece of its text."""
+    """A new message to put before this one. It belongs to the same answer, and has only a piece of
+    the text.
+    """
     (response,) = responses([message])
     kind = {"thought": part["thought"]} if "thought" in part else {}
     content = {"parts": [{"text": text} | kind], "role": "model"}
@@ -172,7 +174,7 @@ def _with_text_alone(message: Json, part: Json, text: str) -> Json:
 
 
 def snake_case(value: Json, opaque: bool = False, parent: str = "") -> Json:
-    """Keys in snake_case, except in objects whose keys belong to the user."""
+    """The value with its keys in snake_case. The keys of a user's own objects do not change."""
     if isinstance(value, list):
         return [snake_case(item, opaque, parent) for item in value]
     if not isinstance(value, dict):

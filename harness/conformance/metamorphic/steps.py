@@ -24,8 +24,8 @@ _PIECE: Final = 3
 
 
 def stream_events(exchange: Exchange) -> Events | None:
-    """The events of a whole stream that ended well; None for any other answer, and for an answer
-    whose last event has the steps.
+    """The events of a whole stream that ended well. None for any other answer, and for an answer
+    with the steps in its last event.
     """
     if not is_whole(exchange):
         return None
@@ -53,7 +53,7 @@ def _has_good_calls(events: Events) -> bool:
 def written(
     events: Events, line_end: str = "\n", *, named: bool = True, ascii_: bool = False
 ) -> bytes:
-    """The events as server-sent events; ``named``: with their names in ``event:`` lines."""
+    """The events as server-sent events. ``named`` adds their names in ``event:`` lines."""
     lines = []
     for event in events:
         name = "done" if event == END else event["event_type"]
@@ -75,17 +75,17 @@ edited = partial(messages.edited, read=stream_events, write=written)
 
 
 def ended_by(text: bytes) -> Change:
-    """Write these bytes in the place of the last events."""
+    """Replace the last events by these bytes."""
     return rewritten(stream_events, lambda events: written(events[: _completed(events)]) + text)
 
 
 def around(events: Events) -> bytes:
-    """Comments, ids and retry times around the events."""
+    """The events with comments, ids and retry times around them."""
     return b"".join(b": ping\n\nid: 7\nretry: 1000\n" + written([event]) for event in events)
 
 
 def json_lines(events: Events) -> bytes:
-    """One event a line, without the end mark, as some projects store streams."""
+    """One event on each line, without the end mark. Some projects store streams in this form."""
     return b"".join(_compact(event, True).encode() + b"\n" for event in events if event != END)
 
 
@@ -97,7 +97,7 @@ def in_reverse(events: Events) -> bytes:
 
 
 def _completed(events: Events) -> int:
-    """The index of the last event that is no end mark."""
+    """The index of the last event that is not an end mark."""
     kinds = [event.get("event_type") if isinstance(event, dict) else None for event in events]
     return kinds.index("interaction.completed")
 
@@ -108,7 +108,7 @@ def _interaction(events: Events) -> dict[str, Any]:
 
 
 def _deltas(events: Events, kind: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """(index, delta) of the deltas of one type, the last first, so that they can be replaced."""
+    """(index, delta) of the deltas of one type, from the last, so that they can be replaced."""
     for index in range(len(events) - 1, -1, -1):
         match events[index]:
             case {"event_type": "step.delta", "delta": {"type": named} as delta} if named == kind:
@@ -116,7 +116,7 @@ def _deltas(events: Events, kind: str) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _step(kind: str, *deltas: dict[str, Any]) -> Events:
-    """The events of a further step."""
+    """The events of an additional step."""
     return [
         {"index": 99, "step": {"type": kind}, "event_type": "step.start"},
         *({"index": 99, "delta": delta, "event_type": "step.delta"} for delta in deltas),
@@ -155,7 +155,7 @@ def with_status(status: str) -> Edit:
 
 
 def count_on_the_way(events: Events) -> None:
-    """Put smaller counts into the metadata of the first delta."""
+    """Put smaller token counts into the metadata of the first delta."""
     usage = _interaction(events).get("usage") or {}
     counts = {name: count // 2 for name, count in usage.items() if isinstance(count, int)}
     deltas = [*_deltas(events, "thought_summary"), *_deltas(events, "text")]
@@ -191,7 +191,7 @@ def add_empty_signatures(events: Events) -> None:
 
 
 def remove_end_mark(events: Events) -> None:
-    """Remove ``[DONE]``; the status is the end."""
+    """Remove ``[DONE]``. The status then marks the end."""
     if events[-1] == END:
         events.pop()
 
@@ -201,7 +201,7 @@ def remove_completed(events: Events) -> None:
 
 
 def repeat_steps(events: Events) -> None:
-    """Repeat the steps in the last event, where they are thoughts, texts and calls."""
+    """Repeat the steps in the last event, if all are thoughts, texts and calls."""
     steps: list[dict[str, Any]] = []
     for event in events[: _completed(events)]:
         match event.get("step") or event.get("delta"):
@@ -229,7 +229,7 @@ def repeat_steps(events: Events) -> None:
 
 
 def with_first_argument(value: Any) -> Edit:
-    """Give the first call ``{"n": value}`` as its arguments."""
+    """Give the first call the arguments ``{"n": value}``."""
 
     def edit(events: Events) -> None:
         deltas = list(_deltas(events, "arguments_delta"))
@@ -254,7 +254,7 @@ def cut_arguments(events: Events) -> None:
 
 
 def with_ids(call_id: str | None) -> Edit:
-    """Give all calls this id, or none."""
+    """Give all calls this id, or no id."""
 
     def edit(events: Events) -> None:
         calls = (
