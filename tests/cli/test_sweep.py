@@ -106,7 +106,7 @@ def test_laws_are_asked_by_number(capsys: pytest.CaptureFixture[str]) -> None:
     [
         (["none.jsonl"], "none.jsonl: No such file"),
         (["day.jsonl", "--adapter", "none"], "'none' names no adapter"),
-        (["day.jsonl", "--engine", "spark"], "'spark' is no engine"),
+        (["day.jsonl", "--engine", "spark"], "'spark' is not an engine"),
         (["day.jsonl", "--losses", "smell"], "--losses: 'smell' is not a declared loss"),
     ],
 )

@@ -30,7 +30,7 @@ from .stream import Stream
 from .verdict import Verdict
 
 MAX_SENTENCE: Final = 400
-"""Characters of a sentence in a row."""
+"""The maximum number of characters of a sentence in a row."""
 _FREE: Final = ("id", "source", "adapter", "version", "model", "against", "sentence")
 """The columns that may hold any text."""
 _MODEL: Final = re.compile(rb'"model_?[vV]ersion"\s*:\s*"([^"\\]{1,200})"')
@@ -38,9 +38,10 @@ _MODEL: Final = re.compile(rb'"model_?[vV]ersion"\s*:\s*"([^"\\]{1,200})"')
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """An adapter as text, so that any process can make it.
+    """An adapter as text, from which any process can make the adapter.
 
-    ``text``: an argument of a command that needs no configuration. ``losses``: its declared losses.
+    ``text``: the argument of a command that names the adapter without a configuration. ``losses``:
+    its declared losses.
     """
 
     text: str
@@ -50,7 +51,7 @@ class Target:
 
     @property
     def title(self) -> str:
-        """Its name and version."""
+        """The name and version of the adapter."""
         return f"{self.name} {self.version}"
 
 
@@ -58,8 +59,9 @@ class Target:
 class Settings:
     """All settings that influence the verdicts of a sweep; the input is separate.
 
-    ``folder``: where the modules and programs of adapters are found. ``laws``: the numbers of the
-    laws that are asked too. ``isolated``: each exchange is judged in a process that may end.
+    ``folder``: the folder with the modules and programs of adapters. ``laws``: the numbers of the
+    laws that are also checked. ``isolated``: each exchange is judged in a separate process, which
+    may end.
     """
 
     adapter: Target
@@ -71,9 +73,9 @@ class Settings:
 
 
 def judge_batch(batch: Sequence[Stream], settings: Settings) -> list[Verdict]:
-    """The verdicts of a batch, in order. A stream that can't be judged is a verdict with an error.
+    """The verdicts of a batch, in order. A stream that can't be judged gets the verdict ``error``.
 
-    Raises `AdapterError` only if there is no such adapter.
+    Raises `AdapterError` only if the adapter does not exist.
     """
     adapter = open_adapter(settings.adapter, settings)
     against = open_adapter(settings.against, settings) if settings.against else None
@@ -81,8 +83,9 @@ def judge_batch(batch: Sequence[Stream], settings: Settings) -> list[Verdict]:
 
 
 def _without_secrets(rows: list[Verdict]) -> list[Verdict]:
-    """The rows, with the secrets in their free texts masked. Most batches have none, and are read
-    once; in others, each row is masked by itself, so that it does not depend on its batch.
+    """The rows, with the secrets in their free texts masked. Most batches have no secret, and are
+    read once. In other batches, each row is masked separately, so that it does not depend on its
+    batch.
     """
     guard = mask()
     if guard.is_clean(text for row in rows for text in _free_texts(row)):
@@ -101,7 +104,7 @@ def _masked(row: Verdict, guard: Mask) -> Verdict:
 
 @lru_cache(maxsize=8)
 def open_adapter(target: Target, settings: Settings) -> Adapter:
-    """The adapter of a target, made once in each process. Raises `AdapterError`."""
+    """The adapter of a target. It is made once in each process. Raises `AdapterError`."""
     adapter = adapter_of_target(
         target.text,
         Path(settings.folder),
@@ -130,7 +133,7 @@ def _judge(
     try:
         blank = _with(blank, **_description(exchange))
         if not is_answer(exchange, exchange.provider):
-            return _with(blank, verdict="skipped", sentence="it has no answer of a model")
+            return _with(blank, verdict="skipped", sentence="the exchange has no answer of a model")
         judged = _findings(stream.id, exchange, adapter)
         verdict = _verdict(blank, exchange, adapter, judged)
         if against is not None and not judged.error:
@@ -141,7 +144,7 @@ def _judge(
 
 
 def _with(row: Verdict, /, **fields: object) -> Verdict:
-    """The row with other fields; a sentence is short, printable and without secrets."""
+    """The row with new fields. A sentence is shortened and printable, and has no secrets."""
     if sentence := str(fields.get("sentence", "")):
         fields["sentence"] = shorten(printable(mask().text(sentence)), MAX_SENTENCE)
     return msgspec.structs.replace(row, **fields)
@@ -192,7 +195,7 @@ def _verdict(
 
 
 def _first_layer(exchange: Exchange, adapter: Adapter, judged: ExchangeJudgement) -> str:
-    """The first layer in which the first red aspect is red."""
+    """The lowest layer in which the first red aspect is red."""
     if adapter.by_facts:
         return "facts"
     events = _findings(judged.cassette, exchange, EVENTS)
@@ -200,8 +203,8 @@ def _first_layer(exchange: Exchange, adapter: Adapter, judged: ExchangeJudgement
 
 
 def _compared(verdict: Verdict, judged: ExchangeJudgement, before: ExchangeJudgement) -> Verdict:
-    """The verdict with the aspects that differ from those of a baseline. An aspect that is *not
-    asked* of the baseline counts as not kept.
+    """The verdict with the aspects that differ from those of a baseline. An aspect with the
+    baseline's verdict *not asked* is counted as not kept.
     """
     now, then = judged.aspects, before.aspects
     kept = {aspect for aspect, finding in then.items() if finding.verdict == "kept"}
@@ -218,7 +221,7 @@ def _compared(verdict: Verdict, judged: ExchangeJudgement, before: ExchangeJudge
 
 
 def _with_laws(verdict: Verdict, stream: Stream, adapter: Adapter, laws: Sequence[int]) -> Verdict:
-    """The verdict with the verdicts of the laws that are asked; a broken law fails the row."""
+    """The verdict with the verdicts of the checked laws. A broken law fails the row."""
     results = dict(_law_results(stream, adapter, laws))
     broken = [sentence for word, sentence in results.values() if word in ("failed", "error")]
     verdict = _with(verdict, laws={number: word for number, (word, _) in results.items()})

@@ -1,4 +1,4 @@
-"""Compares the output of two sweeps of the same streams with DuckDB: finds the facts that A kept
+"""Compares the output of two sweeps of the same streams with DuckDB. It finds the facts that A kept
 and B loses.
 """
 
@@ -22,7 +22,7 @@ SELECT id, b.source, b.provider, b.model, b.sentence,
        a.aspects AS aspects_a, b.aspects AS aspects_b
 FROM a FULL JOIN b USING (id, digest)
 """
-"""The rows of both sweeps, side by side where id and digest are the same. ``a`` and ``b`` are views
+"""The rows of both sweeps. Rows with the same id and digest are joined. ``a`` and ``b`` are views
 of the two outputs.
 """
 
@@ -42,7 +42,7 @@ WHERE before.value = 'kept' AND now[before.key] IS DISTINCT FROM 'kept'
 GROUP BY ALL
 ORDER BY rows DESC, aspect, provider, model, verdict
 """
-"""Each aspect that A kept and B does not."""
+"""Each aspect that A kept and B does not keep."""
 
 ERRORS: Final = """\
 SELECT id, source, sentence
@@ -50,7 +50,7 @@ FROM pairs
 WHERE verdict_a <> 'error' AND verdict_b = 'error'
 ORDER BY id LIMIT 3
 """
-"""Rows that A judged and B could not."""
+"""The rows that A could judge and B could not."""
 
 COUNTS: Final = """\
 SELECT count(*) FILTER (verdict_a IS NOT NULL AND verdict_b IS NOT NULL) AS both,
@@ -60,12 +60,12 @@ SELECT count(*) FILTER (verdict_a IS NOT NULL AND verdict_b IS NOT NULL) AS both
        count(*) FILTER (verdict_a = 'failed' AND verdict_b = 'passed') AS mended
 FROM pairs
 """
-"""The rows of both sweeps, and those of one alone."""
+"""The numbers of rows in both sweeps, and in only one of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Rows in which A kept an aspect, and B has the same other verdict for it."""
+    """The rows in which A kept an aspect, and B has the same other verdict for this aspect."""
 
     aspect: str
     provider: str
@@ -77,8 +77,9 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class SweepDifferences:
-    """What B loses. ``both``: rows of both sweeps; ``only_a``, ``only_b``: of one alone;
-    ``new_errors``: rows that only A could judge; ``mended``: failed in A, passed in B.
+    """The losses of B, and numbers of rows. ``both``: in both sweeps. ``only_a``, ``only_b``: in
+    only one sweep. ``new_errors``: judged in A, an error in B. ``mended``: failed in A, passed in
+    B.
     """
 
     losses: tuple[Difference, ...]
@@ -109,7 +110,7 @@ def compare_sweeps(a: str, b: str) -> SweepDifferences:
                 connection.execute(f"CREATE VIEW {name} AS {_view(path)}")
             except duckdb.Error as error:
                 reason = str(error).splitlines()[0]
-                raise SweepError(f"{path}: no output of `harness sweep -o`: {reason}") from None
+                raise SweepError(f"{path}: not an output of `harness sweep -o`: {reason}") from None
         connection.execute(PAIRS)
         losses = [
             Difference(
@@ -133,7 +134,7 @@ def _all(connection: Any, query: str) -> Sequence[tuple[Any, ...]]:
 
 
 def _view(path: str) -> str:
-    """The query that reads an output; of rows with the same id and digest, one is read."""
+    """The query that reads an output. It reads only one of the rows with the same id and digest."""
     pattern, lines = path, path.endswith(".jsonl")
     if not path.endswith((".parquet", ".jsonl")):
         lines = not is_url(path) and not any(Path(path).glob("*.parquet"))

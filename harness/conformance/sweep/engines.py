@@ -1,7 +1,7 @@
-"""The engines of a sweep: each calls one function for every part, in other processes.
+"""The engines of a sweep. Each engine calls one function for every part, in other processes.
 
-An engine returns the summaries in any order. It raises `WorkerLost` where processes ended, and the
-parts without a file are then asked again.
+An engine returns the summaries in any order. It raises `WorkerLost` if processes ended. The sweep
+then runs the parts without a file again.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ AHEAD: Final = 4
 
 
 class WorkerLost(Exception):
-    """Some processes ended before their parts were done."""
+    """Some processes ended before their parts were finished."""
 
 
 def engine_named(text: str, jobs: int | None) -> Engine:
-    """The engine of an option: ``local``, ``dask`` or ``dask:ADDRESS``; with "" Dask if it is
-    installed, else ``local``. Raises `SweepError`.
+    """The engine that an option names: ``local``, ``dask`` or ``dask:ADDRESS``. "" is ``dask`` if
+    Dask is installed, else ``local``. Raises `SweepError`.
     """
     jobs = jobs or os.cpu_count() or 1
     name, _, address = text.partition(":")
     if name == "local" and not address:
         return local_engine(jobs)
     if name not in ("", "dask"):
-        raise SweepError(f"{text!r} is no engine; expected local, dask or dask:ADDRESS")
+        raise SweepError(f"{text!r} is not an engine; expected local, dask or dask:ADDRESS")
     package = "distributed" if address else "dask"
     if find_spec(package):
         return cluster_engine(address) if address else dask_engine(jobs)
@@ -51,7 +51,7 @@ def engine_named(text: str, jobs: int | None) -> Engine:
 
 
 def local_engine(jobs: int) -> Engine:
-    """The standard library's pool of processes; one job runs in this process."""
+    """A process pool of the standard library. With one job, parts run in this process."""
 
     def run(run_part: RunPart, parts: Sequence[Part]) -> Iterator[tuple[Part, Summary]]:
         if jobs == 1:
@@ -77,7 +77,7 @@ def local_engine(jobs: int) -> Engine:
 
 
 def graph(run_part: RunPart, parts: Sequence[Part]) -> list[Any]:
-    """The graph of a sweep for Dask: a task for each part, none needs another."""
+    """The graph of a sweep for Dask: one task for each part. The tasks are independent."""
     from dask import delayed  # the extra
 
     task = delayed(run_part, pure=False)
@@ -124,7 +124,7 @@ def dask_engine(jobs: int) -> Engine:
 
 
 def cluster_engine(address: str) -> Engine:
-    """A cluster of Dask, which runs the same graph."""
+    """A Dask cluster, which runs the same graph."""
 
     def run(run_part: RunPart, parts: Sequence[Part]) -> Iterator[tuple[Part, Summary]]:
         from distributed import Client, KilledWorker, as_completed  # the extra
@@ -132,7 +132,7 @@ def cluster_engine(address: str) -> Engine:
         try:
             client = Client(address, timeout="10s")
         except (OSError, ValueError) as error:
-            raise SweepError(f"dask:{address}: no scheduler answers: {error}") from None
+            raise SweepError(f"dask:{address}: no scheduler answered: {error}") from None
         with client:
             futures = client.compute(graph(run_part, parts), optimize_graph=False)
             by_key = {future.key: part for future, part in zip(futures, parts, strict=True)}

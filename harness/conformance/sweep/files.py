@@ -1,4 +1,4 @@
-"""Files of a sweep: local ones, and those at URLs, which need fsspec."""
+"""The files of a sweep: local files, and files at URLs, which need fsspec."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from .stream import SweepError
 
 EXTRA: Final = "pip install 'gemini-conformance[scale]'"
 UNFINISHED: Final = ".part"
-"""The end of the name of a file that is still being written."""
+"""The suffix of a file that is still being written."""
 
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file, with the facts that show whether it has changed."""
+    """A file, with the data that shows whether it has changed."""
 
     path: str
     size: int
@@ -30,12 +30,12 @@ def is_url(path: str) -> bool:
 
 
 def list_files(argument: str) -> tuple[list[File], bool]:
-    """The files of an argument (a file, a folder, a glob, or a URL of one), in order, and whether
-    they come from a folder. Hidden files of a folder are left out. Raises `SweepError`.
+    """The files of an argument (a file, a folder, a glob, or a URL of one of them), in order, and
+    whether they are from a folder. Hidden files of a folder are skipped. Raises `SweepError`.
     """
     files, in_folder = _list_url(argument) if is_url(argument) else _list_local(argument)
     if not files:
-        raise SweepError(f"{argument}: there is no such file, and no file below it")
+        raise SweepError(f"{argument}: there is no such file, and no folder with files")
     return sorted(files, key=lambda file: file.path), in_folder
 
 
@@ -84,7 +84,7 @@ def _change_of(info: dict[str, Any]) -> str:
 def file_system(url: str) -> tuple[Any, str]:
     """The file system of a URL, and the path on it. Raises `SweepError`."""
     try:
-        from fsspec.core import url_to_fs  # only URLs need it
+        from fsspec.core import url_to_fs  # only URLs need fsspec
     except ImportError:
         raise SweepError(f"{url}: URLs are read with fsspec; install it: {EXTRA}") from None
     try:
@@ -95,7 +95,7 @@ def file_system(url: str) -> tuple[Any, str]:
 
 
 def open_file(path: str) -> IO[bytes]:
-    """A file, opened for reading."""
+    """Opens a file for reading."""
     if is_url(path):
         system, place = file_system(path)
         opened: IO[bytes] = system.open(place, "rb")
@@ -105,7 +105,7 @@ def open_file(path: str) -> IO[bytes]:
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """The folder of a sweep's output, local or at a URL."""
+    """The folder of a sweep's output. It is local or at a URL."""
 
     path: str
 
@@ -128,8 +128,8 @@ class Folder:
             return file.read()
 
     def write(self, name: str, content: bytes) -> None:
-        """Write a file. It has another name until it is whole, and that name is new, because two
-        workers may write the same file.
+        """Write a file. The file has a temporary name until it is complete. The name is unique,
+        because two workers may write the same file.
         """
         unfinished = self.at(f"{name}.{os.getpid()}-{os.urandom(4).hex()}{UNFINISHED}")
         if is_url(self.path):

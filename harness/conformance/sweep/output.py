@@ -20,19 +20,19 @@ from .verdict import Verdict
 
 Format = Literal["parquet", "jsonl"]
 SUMMARY_KEY: Final = b"harness.summary"
-"""The entry of a Parquet file's metadata with the summary of its rows."""
+"""The key in a Parquet file's metadata for the summary of its rows."""
 BLOCK: Final = 4096
-"""Rows that are encoded at a time."""
+"""The number of rows that are encoded at a time."""
 _decode: Final = msgspec.json.Decoder(Verdict).decode
 
 
 def default_format() -> Format:
-    """Parquet where pyarrow is installed."""
+    """Parquet if pyarrow is installed, else JSON lines."""
     return "parquet" if find_spec("pyarrow") else "jsonl"
 
 
 def write_part(name: str, rows: Iterable[Verdict], folder: Folder) -> Summary:
-    """Write the file of one part; its name says its format. Returns the summary of its rows."""
+    """Write the file of one part. Its suffix is its format. Returns the summary of its rows."""
     summary = Summary()
     counted = _counted(rows, summary)
     content = _parquet(counted, summary) if name.endswith(".parquet") else _lines(counted)
@@ -127,7 +127,7 @@ def read_rows(name: str, folder: Folder) -> Iterator[Verdict]:
 
 
 def _row(values: dict[str, Json]) -> Verdict:
-    """The row of the values of a Parquet file, where each aspect and list has a place."""
+    """The row with the values of a Parquet file. The file has a value for each aspect and list."""
     values["aspects"] = {name: word for name, word in values["aspects"].items() if word}
     values["laws"] = dict(values["laws"])
     return msgspec.convert(values, Verdict)

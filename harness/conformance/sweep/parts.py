@@ -1,4 +1,4 @@
-"""The input of a sweep, divided into parts: one part in, one file out.
+"""Divides the input of a sweep into parts. Each part becomes one file of the output.
 
 A part is a row group of a Parquet file, some megabytes of JSON lines, or some recordings.
 """
@@ -25,11 +25,11 @@ from .files import EXTRA, File, Folder, is_url, list_files, open_file
 from .stream import COLUMNS, Stream, SweepError, stream_of_row
 
 PART_BYTES: Final = 16 * 1024 * 1024
-"""The size of a part of JSON lines, and of recordings together."""
+"""The maximum size of a part of JSON lines, and of the recordings in a part together."""
 MAX_FILES: Final = 50
-"""Recordings in a part."""
+"""The maximum number of recordings in a part."""
 BATCH: Final = 256
-"""Streams that are in memory at a time."""
+"""The maximum number of streams that are in memory at a time."""
 _HEAD: Final = 1 << 16
 _IS_ROW: Final = re.compile(rb'\s*\{(?=[^\r\n]*"id"\s*:)(?=[^\r\n]*"body(?:_base64)?"\s*:)')
 _PLACE: Final = re.compile(r"(?P<path>.+):(?P<number>[1-9][0-9]*)")
@@ -42,8 +42,8 @@ class Part:
 
     ``kind``: ``parquet``, ``lines`` or ``files``. ``start``: the row group, or the byte at which
     the part begins. ``stop``: the byte at which it ends. ``row``: the number of its first row in
-    its file, from 1. ``rows``: how many rows it has; of recordings, the number of files.
-    ``in_folder``: a file of unknown format is no error, because the user named only its folder.
+    its file, counted from 1. ``rows``: the number of its rows, or of its files for recordings.
+    ``in_folder``: a file of unknown format is not an error, because the user named only its folder.
     """
 
     kind: str
@@ -59,7 +59,7 @@ class Part:
 
 def plan(arguments: Sequence[str], target: Folder) -> list[Part]:
     """The parts of all arguments. The same files give the same parts with the same names. Files of
-    the output are no input. Raises `SweepError` or `OSError`.
+    the output are not read as input. Raises `SweepError` or `OSError`.
     """
     parts: list[Part] = []
     for argument in arguments:
@@ -76,7 +76,7 @@ def plan(arguments: Sequence[str], target: Folder) -> list[Part]:
                 recordings.append(file)
         parts += _recordings(recordings, in_folder)
     if not parts:
-        raise SweepError(f"{' '.join(arguments)}: nothing is there but the output")
+        raise SweepError(f"{' '.join(arguments)}: there is no input, only the output")
     return list({part.name: part for part in parts}.values())
 
 
@@ -121,7 +121,7 @@ def _parquet(path: str) -> Any:
     try:
         return ParquetFile(open_file(path) if is_url(path) else path)
     except ArrowInvalid as error:
-        raise SweepError(f"{path}: no readable Parquet file: {error}") from None
+        raise SweepError(f"{path}: not a readable Parquet file: {error}") from None
 
 
 def _has_rows(file: File) -> bool:
@@ -131,7 +131,7 @@ def _has_rows(file: File) -> bool:
 
 
 def _line_parts(file: File) -> Iterator[Part]:
-    """Parts of at most `PART_BYTES`, cut at line ends, unless a line is longer."""
+    """Parts of whole lines. A part has at most `PART_BYTES`, unless one line is longer."""
     start = place = number = 0
     row, rows = 1, 0
     with open_file(file.path) as lines:
@@ -192,9 +192,9 @@ def _of_line(line: bytes, source: str) -> Stream:
     try:
         row = _decode(line.removeprefix(b"\xef\xbb\xbf"))
     except (ValueError, RecursionError) as error:
-        return Stream(source, source, None, f"the line is no JSON: {error}")
+        return Stream(source, source, None, f"the line is not JSON: {error}")
     if not isinstance(row, dict):
-        return Stream(source, source, None, "the line is no JSON object")
+        return Stream(source, source, None, "the line is not a JSON object")
     return stream_of_row(row, source)
 
 
@@ -220,8 +220,8 @@ def _reason(error: Exception, path: str) -> str:
 
 
 def stream_at(source: str) -> Stream | None:
-    """The stream at a place such as ``day.parquet:17``: a row of a table, or the exchange of a
-    recording. None for a text that names no such place. Raises `SweepError` or `OSError`.
+    """The stream at a place such as ``day.parquet:17``: a row of a table, or an exchange of a
+    recording. None if the text does not name such a place. Raises `SweepError` or `OSError`.
     """
     match = _PLACE.fullmatch(source)
     if match is None:

@@ -1,4 +1,4 @@
-"""Runs a sweep: plans its parts, gives those without a file to an engine, and sums up."""
+"""Runs a sweep: plans its parts, gives unfinished parts to an engine, and merges summaries."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from .summary import Summary
 from .verdict import Verdict
 
 MANIFEST: Final = "_sweep.json"
-"""The file with the settings of the sweep whose output a folder has. Readers of folders of Parquet
-leave out names that begin with ``_``.
+"""The file in an output folder with the settings of its sweep. Readers of Parquet folders ignore
+names that begin with ``_``.
 """
 SUFFIXES: Final = (".parquet", ".jsonl")
 MAX_LOSSES: Final = 3
-"""How many times in a row processes may end before any part is finished."""
+"""The number of times that processes may end in succession without a finished part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Sweep:
 def plan_sweep(
     arguments: Sequence[str], settings: Settings, folder: Folder, output: Format
 ) -> Sweep:
-    """A sweep of all files of the arguments. Raises `SweepError` if the folder has the output of
+    """The sweep of all files of the arguments. Raises `SweepError` if the folder has the output of
     another sweep.
     """
     sweep = Sweep(tuple(plan(arguments, folder)), settings, folder, output)
@@ -77,8 +77,8 @@ def _manifest(settings: Settings) -> bytes:
 def run_sweep(
     sweep: Sweep, engine: Engine, done: Callable[[Part, bool], None] = lambda part, now: None
 ) -> Summary:
-    """Judge every part that has no file yet, and give the summary of all. ``done(part, now)`` is
-    called for each part; ``now`` is False for a part that was finished before.
+    """Judge every part that has no file yet, and return the summary of all parts. ``done(part,
+    now)`` is called for each part. ``now`` is False for a part that was already finished.
     """
     names = set(sweep.folder.names())
     summary = Summary()
@@ -101,7 +101,7 @@ def run_sweep(
         except WorkerLost as error:
             losses = losses + 1 if len(waiting) == before else 0
             if losses == MAX_LOSSES:
-                raise SweepError(f"processes end again and again: {error}") from None
+                raise SweepError(f"processes end repeatedly: {error}") from None
             settings = replace(settings, isolated=True)  # an adapter may have ended the process
     for name in sweep.folder.names():
         if name.endswith(UNFINISHED):
@@ -119,8 +119,8 @@ def run_part(part: Part, settings: Settings, folder: Folder, output: Format) -> 
 
 @cache
 def _relieve_collector() -> None:
-    """Exclude modules and adapters, which live for ever, from the garbage collection of this
-    process.
+    """Exclude modules and adapters from the garbage collection of this process, because they are
+    never freed.
     """
     gc.freeze()
     collect_seldom()
@@ -130,7 +130,7 @@ def _rows(part: Part, settings: Settings) -> Iterator[Verdict]:
     try:
         for batch in batches(part):
             yield from judge_batch(batch, settings)
-    except OSError as error:  # a file that can't be read any more, or a damaged row group
+    except OSError as error:  # a file that became unreadable, or a damaged row group
         source = f"{part.paths[0]}:{part.row}"
         fault = f"the rest of the part can't be read: {error}"
         yield from judge_batch([Stream(source, source, None, fault)], settings)

@@ -17,19 +17,19 @@ from harness.stream.printable import shorten
 
 
 class SweepError(ValueError):
-    """An input, output or engine of a sweep can't be used; the message has the reason."""
+    """An input, output or engine of a sweep can't be used. The message has the reason."""
 
 
 class RowError(ValueError):
-    """A row is no exchange; the message has the reason."""
+    """A row is not an exchange. The message has the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stream:
     """One captured stream.
 
-    ``source`` is the place from which `harness replay` reads it again. Without an exchange,
-    ``fault`` is the reason; ``skipped``: it is no fault.
+    ``source`` is the place from which `harness replay` can read the stream. If there is no
+    exchange, ``fault`` is the reason. ``skipped``: the reason is not an error.
     """
 
     id: str
@@ -41,9 +41,10 @@ class Stream:
 
 COLUMNS: Final = {
     "id": "The name of the stream, a string; required.",
-    "body": "The bytes of the answer as they came, or text as UTF-8; required.",
-    "body_base64": "The same in base64, in place of ``body``, for JSON lines.",
-    "provider": f"One of {', '.join(PROVIDERS)}. Without it, request or body decide.",
+    "body": "The bytes of the answer as they were received, or text as UTF-8; required.",
+    "body_base64": "The bytes in base64, instead of ``body``, for JSON lines.",
+    "provider": f"One of {', '.join(PROVIDERS)}. Without it, the provider is detected from the"
+    " request or the body.",
     "status": "The HTTP status; 200 without it.",
     "headers": "The response headers: an object, a map, or JSON text of an object.",
     "reads": "The network reads: a list of sizes in bytes, or of objects with ``bytes`` and"
@@ -52,7 +53,7 @@ COLUMNS: Final = {
     "request": "The request: an object with ``url``, ``method``, ``headers`` and ``body``, or JSON"
     " text of that object.",
 }
-"""The columns of an input row; others are not read."""
+"""The columns of an input row. Other columns are not read."""
 
 
 def stream_of_row(row: Mapping[str, Any], source: str) -> Stream:
@@ -86,8 +87,8 @@ def _exchange(row: Mapping[str, Any]) -> Exchange:
     if provider is None:
         return with_provider(exchange)
     if provider not in PROVIDERS:
-        raise RowError(f"provider is {_shown(provider)}; known are {', '.join(PROVIDERS)}")
-    if exchange.request is None:  # the caller knows that it is an answer of a model
+        raise RowError(f"provider is {_shown(provider)}; expected {', '.join(PROVIDERS)}")
+    if exchange.request is None:  # without a request, the row is an answer of a model
         return replace(exchange, provider=provider, generates=True, streamed=True)
     return replace(with_provider(exchange), provider=provider)
 
@@ -105,7 +106,7 @@ def _body(row: Mapping[str, Any]) -> bytes:
     try:
         return base64.b64decode(encoded, validate=True)
     except binascii.Error as error:
-        raise RowError(f"body_base64 is no base64: {error}") from None
+        raise RowError(f"body_base64 is not base64: {error}") from None
 
 
 def _reads(reads: Any, body: bytes) -> tuple[tuple[float | None, bytes], ...]:
@@ -157,13 +158,13 @@ def _request(request: Any) -> Request | None:
 
 
 def _object(name: str, value: Any) -> Any:
-    """A value, or the JSON value of its text."""
+    """The value; for a text, the JSON value in it."""
     if not isinstance(value, str | bytes):
         return value
     try:
         return decode_json(value.encode() if isinstance(value, str) else value)
     except ValueError as error:
-        raise RowError(f"{name} is no JSON: {error}") from None
+        raise RowError(f"{name} is not JSON: {error}") from None
 
 
 def _shown(value: object) -> str:

@@ -1,4 +1,4 @@
-"""The summary of a sweep: counts and examples of its rows. Summaries of parts can be merged."""
+"""The summary of a sweep: counts and examples of its rows. The summaries of parts can be merged."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from ..aspect_results import without_values
 from .verdict import Verdict
 
 EXAMPLES: Final = 3
-"""Rows that are kept as examples of a reason: the first ones by id, in whatever order parts end."""
+"""The number of rows that are kept as examples of a reason. They are the first by id, in any order
+of the parts.
+"""
 MOST_REASONS: Final = 500
-"""The number of different reasons that are kept; rows with more reasons are only counted."""
+"""The number of different reasons that are kept. Rows with other reasons are only counted."""
 
 
 class Example(Struct, frozen=True):
@@ -26,7 +28,7 @@ class Example(Struct, frozen=True):
 
 
 class Reason(Struct):
-    """Red or failed rows whose sentences differ only in values and numbers."""
+    """Red or failed rows with sentences that differ only in values and numbers."""
 
     rows: int = 0
     examples: list[Example] = field(default_factory=list)
@@ -35,9 +37,9 @@ class Reason(Struct):
 class Summary(Struct):
     """Counts of rows.
 
-    ``verdicts``: by verdict. ``red``: the rows that make the sweep fail. ``variants``: failed rows
-    whose answer is not the documented wire. ``aspects``: by provider, aspect and verdict.
-    ``worse``, ``better``: by aspect, against a baseline. ``laws``: by number and verdict.
+    ``verdicts``: by verdict. ``red``: the rows that make the sweep fail. ``variants``: the failed
+    rows with an answer that is not the documented wire. ``aspects``: by provider, aspect and
+    verdict. ``worse``, ``better``: by aspect, against a baseline. ``laws``: by number and verdict.
     ``reasons``: by verdict, layer and sentence.
     """
 

@@ -10,7 +10,7 @@ RowVerdict = Literal["passed", "failed", "error", "skipped"]
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
-    """One stream, judged for one adapter. `COLUMNS` describes the fields."""
+    """The verdict of one stream and one adapter. `COLUMNS` describes the fields."""
 
     id: str
     source: str
@@ -33,8 +33,9 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
     @property
     def red(self) -> bool:
-        """Whether the row makes a sweep fail: it could not be judged, or something is lost of the
-        documented wire. With a baseline, only the aspects count that the baseline kept.
+        """Whether the row makes a sweep fail, because it could not be judged or a part of the
+        documented wire is lost. With a baseline, only the aspects that the baseline kept are
+        counted.
         """
         if self.verdict == "error":
             return True
@@ -45,7 +46,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
 COLUMNS: Final = {
     "id": "The name of the stream.",
-    "source": "The place of the stream, which `harness replay` and `harness show` read.",
+    "source": "The place of the stream, for `harness replay` and `harness show`.",
     "adapter": "The name of the adapter.",
     "version": "Its version.",
     "provider": "The provider of the answer.",
@@ -54,17 +55,17 @@ COLUMNS: Final = {
     "end": "The end of the answer.",
     "verdict": "`passed`; `failed`: something is lost, wrong or raised; `error`: the row could not"
     " be judged; `skipped`: nothing was compared.",
-    "aspects": "The verdict of each aspect that was looked at.",
-    "laws": "The verdict of each law that was asked, by its number.",
-    "layer": "The first layer in which something is lost: `events` or `payloads` of our event"
+    "aspects": "The verdict of each aspect that was judged.",
+    "laws": "The verdict of each law that was checked, by its number.",
+    "layer": "The lowest layer in which something is lost: `events` or `payloads` of our event"
     " models, `facts` of other adapters.",
-    "sentence": "The first reason in words.",
-    "variants": "The ways in which a failed answer differs from the documented wire. A row with any"
-    " is never red.",
+    "sentence": "The first reason as a sentence.",
+    "variants": "The ways in which a failed answer differs from the documented wire. A row with"
+    " a variant is never red.",
     "digest": "A digest of status, end and body. Rows of two sweeps with the same id and digest"
     " are about the same answer.",
-    "against": "The name and version of the baseline, where there is one.",
-    "worse": "The aspects that the baseline kept, and this adapter does not.",
-    "better": "The aspects that this adapter keeps, and the baseline did not.",
+    "against": "The name and version of the baseline, if there is one.",
+    "worse": "The aspects that the baseline kept, and this adapter does not keep.",
+    "better": "The aspects that this adapter keeps, and the baseline did not keep.",
 }
 """The columns of an output row."""

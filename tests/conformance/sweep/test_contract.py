@@ -95,7 +95,7 @@ def test_an_exchange_without_an_answer_of_a_model_is_skipped() -> None:
         OWN, body="<p>Hello</p>", request={"url": "https://x.example/", "method": "GET"}
     )
     assert (verdict.verdict, verdict.red) == ("skipped", False)
-    assert verdict.sentence == "it has no answer of a model"
+    assert verdict.sentence == "the exchange has no answer of a model"
 
 
 def test_only_losses_against_the_baseline_are_red(folder: Path) -> None:

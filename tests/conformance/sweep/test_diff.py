@@ -114,7 +114,7 @@ def test_outputs_are_also_files_globs_and_urls(tmp_path: Path) -> None:
 
 
 def test_a_path_without_an_output_is_refused() -> None:
-    with pytest.raises(SweepError, match="none: no output of `harness sweep -o`"):
+    with pytest.raises(SweepError, match="none: not an output of `harness sweep -o`"):
         compare_sweeps("none", "none")
 
 

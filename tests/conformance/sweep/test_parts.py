@@ -53,8 +53,8 @@ def test_a_damaged_line_is_a_stream_with_its_fault(here: Path) -> None:
     write_lines(here / "day.jsonl", row("a"), '{"id": "b", "body"', "7", row("c"))
     first, damaged, number, last = read(*plan(["day.jsonl"], OUT))
     assert (first.fault, last.fault) == ("", "")
-    assert damaged.fault.startswith("the line is no JSON")
-    assert number.fault == "the line is no JSON object"
+    assert damaged.fault.startswith("the line is not JSON")
+    assert number.fault == "the line is not a JSON object"
 
 
 def test_a_body_in_base64_makes_a_line_a_row(here: Path) -> None:
@@ -92,7 +92,7 @@ def test_parquet_without_a_required_column_is_refused(here: Path) -> None:
 def test_a_file_that_is_no_parquet_is_refused(here: Path) -> None:
     need_scale()
     (here / "day.parquet").write_text("no", encoding="utf-8")
-    with pytest.raises(SweepError, match=r"day\.parquet: no readable Parquet file"):
+    with pytest.raises(SweepError, match=r"day\.parquet: not a readable Parquet file"):
         plan(["day.parquet"], OUT)
 
 
@@ -157,7 +157,7 @@ def test_the_output_is_no_input(here: Path) -> None:
     assert [part.paths for part in plan([str(here)], Folder(str(here / "out")))] == [
         (f"{here}/a.yaml",)
     ]
-    with pytest.raises(SweepError, match="nothing is there but the output"):
+    with pytest.raises(SweepError, match="there is no input, only the output"):
         plan([str(here / "out")], Folder(str(here / "out")))
 
 

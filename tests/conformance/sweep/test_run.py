@@ -181,7 +181,7 @@ def test_lost_workers_are_asked_again_at_most_three_times() -> None:
 
     for name in OUT.names():
         OUT.delete(name)
-    with pytest.raises(SweepError, match="processes end again and again: killed"):
+    with pytest.raises(SweepError, match="processes end repeatedly: killed"):
         run_sweep(planned(), dead)
 
 
@@ -246,7 +246,7 @@ def test_without_dask_the_engine_is_the_standard_librarys(monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize("text", ["spark", "local:3"])
 def test_an_unknown_engine_is_refused(text: str) -> None:
-    with pytest.raises(SweepError, match="is no engine; expected local, dask or dask:ADDRESS"):
+    with pytest.raises(SweepError, match="is not an engine; expected local, dask or dask:ADDRESS"):
         engine_named(text, 1)
 
 
