@@ -1,8 +1,8 @@
 """Record-and-replay conformance tests for code between Gemini's stream and an application.
 
 `load` reads a recording, `replay` translates one of its exchanges, `request` translates a prompt.
-The pytest plugin and the ``harness`` command are built on these three functions. Names are imported
-when they are first used, because a test run without specs needs none of them.
+The pytest plugin and the ``harness`` command use these three functions. A name is imported when it
+is first used, because a test run without specs needs none of them.
 """
 
 from __future__ import annotations

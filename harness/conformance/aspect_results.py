@@ -1,6 +1,6 @@
-"""The results of judging adapters by aspects, as plain data: a cell for each exchange.
+"""The results of adapters that are judged by aspects, as plain data. Each exchange has a cell.
 
-This is the JSON of ``harness judge``. A report can be made later and elsewhere from it alone.
+This is the JSON of ``harness judge``. A report can be made from it later, on another machine.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ Block = Literal["documented", "variant"]
 CellVerdict = Literal["passed", "failed", "error", "skipped"]
 
 SHOWN: Final = 5
-"""Lines of each side of an evidence, around the line to look at."""
+"""The maximum number of lines on each side of the evidence, around the line in question."""
 WIDTH: Final = 240
-"""Characters of a line; a longer one is cut around the place to look at."""
+"""The maximum number of characters of a line. A longer line is cut around the place in question."""
 _WITH_CUTS: Final = re.compile(r"with --cuts (\w+): ")
 
 
@@ -38,13 +38,13 @@ REQUESTS: Final = "requests"
 
 
 def with_cuts(cuts: str) -> str:
-    """The beginning of a reason that holds for these cuts, but not for those before them."""
+    """The beginning of a reason that is true for these cuts, but not for the cuts before them."""
     return f"with --cuts {cuts}: "
 
 
 class Side(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """Some consecutive lines of one side of an evidence: ``start`` is the number of the first line,
-    ``total`` the number of all lines, and ``first`` the line to look at, or None.
+    """Some consecutive lines of one side of the evidence. ``start`` is the number of the first
+    line, ``total`` the number of all lines, and ``first`` the line in question, or None.
     """
 
     lines: tuple[str, ...]
@@ -54,9 +54,8 @@ class Side(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
 
 
 class AspectEvidence(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """One red aspect of one cell: the wire's frames, the native events, the facts of the adapter.
-    In the
-    second turn, ``native`` is the request that the adapter sent.
+    """The evidence for one red aspect of one cell: the frames of the wire, the native events, and
+    the facts of the adapter. In the second turn, ``native`` is the request that the adapter sent.
     """
 
     wire: Side
@@ -65,11 +64,11 @@ class AspectEvidence(Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
 
 
 class AspectCell(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """One exchange, judged for one adapter.
+    """The judgement of one exchange and one adapter.
 
-    ``aspects`` maps an aspect to its verdict, and ``notes`` maps it to the reason for the verdict.
-    The note `REQUESTS` has the server's remarks about the adapter's requests. ``error``: the reason
-    why the adapter could not be judged on this exchange. ``variants``: the ways in which the answer
+    ``aspects`` maps an aspect to its verdict. ``notes`` maps it to the reason for the verdict. The
+    note `REQUESTS` has the server's remarks about the adapter's requests. ``error``: the reason why
+    the adapter could not be judged on this exchange. ``variants``: the ways in which the answer
     differs from the documented wire. ``unary``: the answer is not streamed.
     """
 
@@ -90,7 +89,7 @@ class AspectCell(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=
 
     @property
     def verdict(self) -> CellVerdict:
-        """Failed where an aspect is red; skipped where nothing was compared."""
+        """``failed`` if an aspect is red, ``skipped`` if nothing was compared."""
         if self.error:
             return "error"
         if self.red:
@@ -100,26 +99,26 @@ class AspectCell(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=
 
     @property
     def name(self) -> str:
-        """Its cassette and exchange, as ``--cassettes`` takes them."""
+        """The cassette and exchange, in the form for ``--cassettes``."""
         return f"{self.cassette}:{self.exchange}"
 
     def sentence(self, aspect: str) -> str:
-        """The finding of one aspect in words."""
+        """The finding for one aspect as a sentence."""
         words = f"{aspect} {self.aspects[aspect]}".replace("_", " ")
         note = self.notes.get(aspect)
         return f"{words}: {note}" if note else words
 
     def cuts(self, aspect: str = "") -> str:
-        """The cuts that show the finding for an aspect, or the error; "" for the recorded ones."""
+        """The cuts that show the finding for an aspect, or the error; "" for the recorded cuts."""
         match = _WITH_CUTS.match(self.notes.get(aspect, "") if aspect else self.error)
         return match[1] if match else ""
 
 
 class AdapterResults(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """All cells of one adapter. ``argument`` is its name on the command line if that is not
-    ``target``. ``day``: when it was judged, YYYY-MM-DD. ``unused_losses``: the declared losses that
-    concern some cells, but that no cell shows. ``folder``: the folder in which it was judged, below
-    the root of its repository; "" for the root.
+    """All cells of one adapter. ``argument`` is its name on the command line, if that is not
+    ``target``. ``day``: the date on which it was judged, YYYY-MM-DD. ``unused_losses``: the
+    declared losses that concern some cells, but that no cell shows. ``folder``: the folder in which
+    it was judged, relative to the root of its repository; "" for the root.
     """
 
     name: str
@@ -134,8 +133,8 @@ class AdapterResults(Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
 
     @property
     def sections(self) -> dict[str, list[AspectCell]]:
-        """The cells by section: ``documented``, ``variant``, and the second turns of both:
-        ``second_turn`` and ``second_turn_of_variants``.
+        """The cells by section: ``documented``, ``variant``, and their second turns ``second_turn``
+        and ``second_turn_of_variants``.
         """
         sections = {
             ("documented", "variant"): self.cells,
@@ -149,8 +148,8 @@ class AdapterResults(Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
 
     @property
     def red(self) -> bool:
-        """Whether anything is red: an aspect on the documented wire or in the second turn, or a
-        declared loss that no cell shows.
+        """Whether the adapter is red: an aspect on the documented wire or in its second turn is
+        red, or no cell shows a declared loss.
         """
         cells = (*self.cells, *self.second_turn)
         return bool(self.unused_losses) or any(
@@ -159,21 +158,21 @@ class AdapterResults(Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
 
 
 class Unjudged(Struct, frozen=True, forbid_unknown_fields=True):
-    """A path that was left out, and why."""
+    """A path that was not judged, and the reason."""
 
     path: str
     reason: str
 
 
 class JudgeResults(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """The JSON document."""
+    """The JSON document of ``harness judge``."""
 
     adapters: tuple[AdapterResults, ...]
     skipped: tuple[Unjudged, ...] = ()
 
 
 def decode_results(data: bytes, name: str) -> JudgeResults:
-    """Read a document. Raises `ResultsError`, whose message begins with ``name``."""
+    """Read a document. Raises `ResultsError` with a message that begins with ``name``."""
     expected = "expected the JSON file that `harness judge --json` writes"
     return decode_as(JudgeResults, data, name, expected)
 
@@ -184,7 +183,7 @@ def second_turn_cell(
     exchange: Exchange,
     request: Json,
 ) -> AspectCell:
-    """A cell of the second turn, with evidence for each red aspect: the answer, and the request
+    """A cell of the second turn. The evidence for each red aspect is the answer and the request
     after it.
     """
     sent = request_lines(request)
@@ -235,7 +234,7 @@ def cell_of(judgement: ExchangeJudgement, exchange: Exchange) -> AspectCell:
 
 
 def wire_lines(exchange: Exchange) -> list[str]:
-    """The frames of an answer, a line each."""
+    """The frames of an answer, one line each."""
     return [
         line_of(frame.json) if frame.raw is None else printable(frame.raw)
         for frame in Normalized(exchange, None, None).trace.frames
@@ -243,8 +242,8 @@ def wire_lines(exchange: Exchange) -> list[str]:
 
 
 def request_lines(request: Json) -> list[str]:
-    """The values of a request, one line each. Lists of objects come last, with one line for each
-    object: the contents, not the tools.
+    """The values of a request, one line each. An object in a list has its own line. Lists of
+    objects are last, except the tools.
     """
     lines: list[str] = []
     items: list[str] = []
@@ -295,8 +294,9 @@ _VALUE: Final = re.compile(
     r"| is (?:not )?sent (?:back\b|although)|\Z)",
     re.DOTALL,
 )
-"""A value or a number in the reason of a verdict; one without quotes, after the words before it and
-up to those behind it. A text that is missing from its beginning differs from one that breaks off.
+"""A value or a number in the reason of a verdict. A value without quotes is found by the words
+before and after it. The number in "at character 0" is kept, because a text that is missing from its
+beginning differs from a text that breaks off.
 """
 
 
@@ -311,7 +311,7 @@ _OURS: Final = re.compile(
     r"the|wire|adapter|ends|with|has|values|lost|calls?|reports|error|gives|reason|nowhere"
     r"|character|input|output|thoughts|total|none|its|one|and|that|are|not|only"
 )
-"""Words of the reasons themselves."""
+"""Words of the reasons that are not values."""
 
 
 def words_of(note: str) -> list[str]:
@@ -327,12 +327,12 @@ _DIFFERENCE: Final = re.compile(
     re.DOTALL,
 )
 MIN_BEGINNING: Final = 3
-"""The number of characters from which the beginning of a text identifies its line."""
+"""The minimum number of characters at the beginning of a text that identify its line."""
 
 
 def _difference_of(note: str) -> tuple[str, str]:
-    """The text of the wire and that of the adapter from their first difference on, if the reason
-    of a verdict has them.
+    """The text of the wire and the text of the adapter, both from their first difference, if the
+    reason of a verdict has them.
     """
     match = _DIFFERENCE.match(note)
     return (match[1], match[2]) if match else ("", "")
@@ -344,8 +344,8 @@ def _shared(line: str, text: str) -> int:
 
 
 def side_of(lines: Sequence[str], words: Iterable[str], text: str = "") -> Side:
-    """The lines around the line with the longest beginning of ``text``, else around the line with
-    most of these words; else the last lines.
+    """The lines around the line with the longest beginning of ``text``. Without such a line, the
+    lines around the line with most of these words, or the last lines.
     """
     words = list(words)
     scores = [_shared(line, text) for line in lines]

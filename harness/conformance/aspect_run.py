@@ -25,7 +25,7 @@ from .aspects import judge_exchange, variants_of_wire, wire_answer
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One exchange to judge: the name of its cassette, and its number in that."""
+    """One exchange to judge: the name of its cassette, and its number in that cassette."""
 
     cassette: str
     number: int
@@ -33,17 +33,17 @@ class Item:
 
     @property
     def options(self) -> RunOptions:
-        """The options of its run."""
+        """The options for the run of the adapter."""
         return RunOptions(cassette=self.cassette, provider=self.exchange.provider)
 
 
 Cuts = Literal["recorded", "whole", "pieces"]
-"""The ways to cut the body of an answer: as recorded, nowhere, or in `PIECES` equal pieces."""
+"""The ways to cut the body of an answer: as recorded, not at all, or into `PIECES` equal pieces."""
 PIECES: Final = 100
 FIRST_TURN_FAILED: Final = "the first turn is an error"
 
 LossUse = dict[DeclaredLoss, bool]
-"""The declared losses that concern at least one cell, and whether a cell shows them."""
+"""The declared losses that concern at least one cell, and whether a cell shows the loss."""
 
 
 def judge_items(
@@ -52,9 +52,9 @@ def judge_items(
     use: LossUse,
     cuts: Sequence[Cuts] = ("recorded",),
 ) -> Iterator[AspectCell]:
-    """Judge every exchange, in order, with each of the ``cuts``; a cell shows the worst. Two cuts
-    at the same places are judged only once. Each of ``adapters`` (the same adapter, several times)
-    has a thread of its own. ``use`` is filled with the declared losses.
+    """Judge every exchange, in order, with each of the ``cuts``. A cell has the worst result. Two
+    cuts at the same places are judged only once. ``adapters`` is the same adapter several times.
+    Each of them has its own thread. The declared losses are added to ``use``.
     """
 
     def judge(item: Item, adapter: Adapter) -> AspectCell:
@@ -96,7 +96,7 @@ def _places(exchange: Exchange) -> tuple[int, ...]:
 
 
 def _worse(cell: AspectCell, other: AspectCell, cut: Cuts) -> AspectCell:
-    """The cell, with the aspects that are red only with another cut added."""
+    """The cell, and the aspects that are red only with another cut."""
     if cell.error or other.error:
         return cell if cell.error else replace(cell, error=f"{with_cuts(cut)}{other.error}")
     new = [aspect for aspect in other.red if aspect not in cell.red]
@@ -110,7 +110,7 @@ def _worse(cell: AspectCell, other: AspectCell, cut: Cuts) -> AspectCell:
 
 
 def judge_second_turns(items: Sequence[Item], adapters: Sequence[Adapter]) -> Iterator[AspectCell]:
-    """Judge the request that follows each whole answer, where the adapter has a second turn."""
+    """Judge the request that follows each whole answer, if the adapter has a second turn."""
     if adapters[0].second_request is not None:
         answered = [item for item in items if _goes_on(item, adapters[0])]
         yield from _spread(answered, adapters, _judge_second_turn)
@@ -152,9 +152,9 @@ def _judge_second_turn(item: Item, adapter: Adapter) -> AspectCell:
     try:
         request = decode_json(body)
     except ValueError as error:
-        return replace(blank, error=f"the second request is no JSON: {error}")
+        return replace(blank, error=f"the second request is not JSON: {error}")
     if not isinstance(request, dict):
-        return replace(blank, error="the second request is no JSON object")
+        return replace(blank, error="the second request is not a JSON object")
     findings = judge_second_turn(facts, request, given=_given(facts, item.exchange))
     return second_turn_cell(blank, findings, item.exchange, request)
 
@@ -164,21 +164,21 @@ def _not_asked(blank: AspectCell, aspect: str, note: str) -> AspectCell:
 
 
 def _not_for_a_second_turn(item: Item, adapter: Adapter, facts: Facts) -> str:
-    """The reason why the calls of an answer can't be sent back; "" where they can."""
+    """The reason why the calls of an answer can't be sent back, or ""."""
     if facts.pieces:  # Vertex AI only
         transcript = _first_turn(item, adapter)
         if transcript is None:
             return FIRST_TURN_FAILED
         if wire_answer(item.exchange, adapter, transcript).unavailable:
-            return "the wire that the adapter asked does not have it"
+            return "the wire of the adapter's request does not have it"
     if not all(name for name, _ in facts.calls):
-        return "the wire has a call without a name, which nobody can run"
+        return "the wire has a call without a name, which can't be run"
     return ""
 
 
 def _given(facts: Facts, exchange: Exchange) -> list[bool]:
-    """Whether the result of each call must be the given one: an adapter may answer the call of a
-    tool that is not declared itself.
+    """Whether the result of each call must be the given result. If a tool is not declared, the
+    adapter may itself answer its call.
     """
     if exchange.request is None:
         return [True for _ in facts.calls]
@@ -187,7 +187,7 @@ def _given(facts: Facts, exchange: Exchange) -> list[bool]:
 
 
 def _first_turn(item: Item, adapter: Adapter) -> Transcript | None:
-    """The transcript of the answer; None where the adapter gave none that can be judged."""
+    """The transcript of the answer; None if the adapter gave no transcript that can be judged."""
     try:
         output = adapter.output(item.exchange)
     except AdapterError:

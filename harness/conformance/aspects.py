@@ -1,4 +1,4 @@
-"""Judges an adapter by facts: one exchange and one adapter become a verdict for each aspect."""
+"""Judges an adapter by facts: gives a verdict for each aspect of one exchange."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ Block = Literal["documented", "variant"]
 
 @dataclass(frozen=True, slots=True)
 class ExchangeJudgement:
-    """One adapter and one exchange, judged by facts.
+    """The judgement of one adapter and one exchange by facts.
 
-    ``aspects`` has a finding for every aspect that was looked at. ``variants``: the ways in which
-    the answer differs from the documented wire; with any, the cell is shown and never red.
+    ``aspects`` has a finding for every aspect that was judged. ``variants``: the ways in which the
+    answer differs from the documented wire. A cell with a variant is shown, but never red.
     ``error``: the reason why there is no transcript to judge. ``losses``: the declared losses that
     concern this cell, and whether it shows them. ``exception``: the exception that the adapter
-    raised, where it was raised in this process.
+    raised, if it was raised in this process.
     """
 
     cassette: str
@@ -70,14 +70,14 @@ class ExchangeJudgement:
         return [aspect for aspect, finding in self.aspects.items() if finding.verdict in RED]
 
     def sentence(self, aspect: Aspect) -> str:
-        """The finding of one aspect in words."""
+        """The finding for one aspect as a sentence."""
         finding = self.aspects[aspect]
         name = aspect.replace("_", " ")
         return f"{name} {finding.verdict}" + (f": {finding.note}" if finding.note else "")
 
     @property
     def asked(self) -> bool:
-        """Whether anything was compared."""
+        """Whether an aspect was compared."""
         return any(
             finding.verdict not in ("not_carried", "not_asked") for finding in self.aspects.values()
         )
@@ -101,7 +101,7 @@ def judge_exchange(
 def judge_output(
     exchange: Exchange, adapter: Adapter, output: Output, *, cassette: str = "", number: int = 1
 ) -> ExchangeJudgement:
-    """Judge the output of an adapter, and name the variants of the wire."""
+    """Judge the output of an adapter, and list the variants of the wire."""
     judged = compare_output(exchange, adapter, output, cassette=cassette, number=number)
     return replace(judged, variants=tuple(variants_of_wire(exchange)))
 
@@ -115,12 +115,13 @@ def compare_output(
     number: int = 1,
     answer: WireAnswer | None = None,
 ) -> ExchangeJudgement:
-    """Judge the output of an adapter, and leave the variants of the wire out. ``answer`` has the
-    facts of the wire if the caller has read them already.
+    """Judge the output of an adapter without the variants of the wire. ``answer`` has the facts of
+    the wire, if the caller has already read them.
 
-    A loss counts as declared if the adapter declares it, or if the comparison function of its event
-    model has no finding; that function knows the model's declared losses. A user's adapter keeps no
-    session, so it is not asked for the facts that our own payloads lack without theirs.
+    A loss is declared if the adapter declares it. It is also declared if the comparison function of
+    its event model has no finding, because that function knows the declared losses of the model. A
+    user's adapter has no session. So the facts that our own payloads do not have without their
+    session are not required.
     """
     try:
         transcript = transcript_of(adapter, output)
@@ -169,8 +170,8 @@ def wire_facts(exchange: Exchange, adapter: Adapter) -> Facts:
 
 
 def judge_transcript(answer: WireAnswer, transcript: Transcript) -> dict[Aspect, AspectFinding]:
-    """The verdicts of a transcript. After an answer that is to be continued, only the part before
-    the second request is judged.
+    """The verdicts of a transcript. If the answer is to be continued, only the part before the
+    second request is judged.
     """
     transcript = read_raw_facts(transcript)
     again = answer.reason in CONTINUATION and transcript.asked_again > 0
@@ -181,14 +182,14 @@ def judge_transcript(answer: WireAnswer, transcript: Transcript) -> dict[Aspect,
 
 
 def wire_answer(exchange: Exchange, adapter: Adapter, transcript: Transcript) -> WireAnswer:
-    """The facts on the wire of an exchange, for the adapter that was judged on it."""
+    """The facts of the wire of an exchange, for the adapter that is judged on it."""
     provider = provider_of(exchange, adapter)
     coding, body = exchange.header("content-encoding"), exchange.body
     broken = False
     if coding is not None:
         broken = bool(unpack_before_fault(body, coding)[1])
         body = _unpacked(body, coding)
-    tool_code = True if provider.gemini_messages else None  # a call or verbatim text: both are kept
+    tool_code = True if provider.gemini_messages else None  # a call and verbatim text are both kept
     answer = provider.answer(exchange, None, tool_code)
     facts = provider.oracle(body, answer, exchange.end)
     readable = None
@@ -203,7 +204,7 @@ def wire_answer(exchange: Exchange, adapter: Adapter, transcript: Transcript) ->
     if provider.gemini_messages and transcript.path and not at_vertex:
         unavailable = frozenset({"citations"})
         if facts.pieces or "partialArgs" in facts.others:
-            unavailable = frozenset(ASPECTS)  # a client there never sees such an answer
+            unavailable = frozenset(ASPECTS)  # a client of that wire never gets such an answer
     interrupted = broken or exchange.end in INTERRUPTED
     tools: frozenset[str] = frozenset()
     if facts.blocks and exchange.request is not None:
@@ -214,7 +215,7 @@ def wire_answer(exchange: Exchange, adapter: Adapter, transcript: Transcript) ->
 
 
 def broke_off(exchange: Exchange) -> bool:
-    """Whether an answer ended early: in the network, or inside its compressed body."""
+    """Whether an answer ended early, in the network or inside its compressed body."""
     coding = exchange.header("content-encoding")
     return exchange.end in INTERRUPTED or bool(unpack_before_fault(exchange.body, coding)[1])
 
@@ -227,8 +228,8 @@ def variants_of_wire(exchange: Exchange) -> list[str]:
 
 
 def transcript_of(adapter: Adapter, output: Output) -> Transcript:
-    """The transcript of a run. For our own event models it has the payloads, and the facts that the
-    model's own reader finds in them.
+    """The transcript of a run. For our own event models, it has the payloads and the facts that the
+    model's reader finds in them.
     """
     if output.transcript is not None:
         return output.transcript
@@ -246,13 +247,13 @@ def transcript_of(adapter: Adapter, output: Output) -> Transcript:
 
 
 def facts_of(adapter: Adapter, output: Output) -> Facts | str:
-    """The facts of an output; a sentence if they are not known, or if the output does not have the
-    shape of its event model.
+    """The facts of an output. A ``str`` is the reason why they are unknown, or the fault if the
+    output does not have the shape of its event model.
     """
     if adapter.facts is None:
         return (
-            f"the facts of {adapter.name} are not known: its event model {adapter.model} is none of"
-            " ours; a shim that states them is `NAME: facts = TARGET`"
+            f"the facts of {adapter.name} are unknown: its event model {adapter.model} is not"
+            " one of ours; a shim that states facts is declared as `NAME: facts = TARGET`"
         )
     try:
         return adapter.facts(output)
@@ -261,7 +262,7 @@ def facts_of(adapter: Adapter, output: Output) -> Facts | str:
 
 
 def account_of(adapter: Adapter, output: Output) -> Facts:
-    """The account of an output, for the relations between wire variants. Raises `AdapterError`."""
+    """The facts of an output, for the relations between wire variants. Raises `AdapterError`."""
     if output.transcript is None and adapter.facts is not None:
         return adapter.facts(output)
     transcript = read_raw_facts(transcript_of(adapter, output))
@@ -271,8 +272,8 @@ def account_of(adapter: Adapter, output: Output) -> Facts:
 
 
 def read_raw_facts(transcript: Transcript) -> Transcript:
-    """The transcript with the facts of its raw messages in their place, which the oracle reads
-    together.
+    """The transcript with the facts of its raw messages in the place of the messages. The oracle
+    reads all raw messages together.
     """
     raw = [
         fact.object

@@ -1,8 +1,8 @@
-"""The project of a shell command: the folders and adapters of its options and of pytest's
+"""The project of a shell command: the folders and adapters in its options and in pytest's
 configuration.
 
-A command finds the same specs as pytest. It reads the first file of the current folder that
-configures pytest, in pytest's order. It imports and runs nothing that the file names.
+A command finds the same specs as pytest. It reads the first file in the current folder that
+configures pytest, in the order of pytest. It does not import or run anything that the file names.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ FILES: Final = (
     ("tox.ini", ("pytest",)),
     ("setup.cfg", ("tool:pytest",)),
 )
-"""The files that pytest looks for, and the table of each that it reads
+"""The files that pytest searches for, and the table that it reads in each file
 (https://docs.pytest.org/en/stable/reference/customize.html).
 """
 
 
 def add_folders(parser: argparse.ArgumentParser) -> None:
-    """Add the options for the folders of specs and cassettes."""
+    """Add the options for the folders of specs and of cassettes."""
     add_specs(parser, "the specs folder")
     text = f"the cassettes folder (default: {CASSETTES} of pytest's configuration, then cassettes)"
     parser.add_argument("--cassettes", type=Path, metavar="DIR", help=text)
@@ -60,8 +60,8 @@ def add_specs(parser: argparse.ArgumentParser, meaning: str) -> None:
 
 
 def project_of(parsed: argparse.Namespace) -> Project:
-    """The project of a command with ``--specs`` and ``--cassettes``. Raises `ReplayError` for a
-    configuration that can't be read.
+    """The project of a command with ``--specs`` and ``--cassettes``. Raises `ReplayError` if the
+    configuration can't be read.
     """
     project = Project(*folders_of(parsed))
     project.adapters |= adapters_of()
@@ -79,7 +79,7 @@ def adapters_of(folder: Path = Path()) -> dict[str, NamedAdapter]:
 
 
 def losses_of(folder: Path = Path()) -> dict[str, tuple[DeclaredLoss, ...]]:
-    """The declared losses by the name of their adapter. Raises as `project_of` does."""
+    """The declared losses by the names of their adapters. Raises as `project_of` does."""
     path, table = _configuration(folder)
     try:
         return declared_losses(_lines(table.get(LOSSES)))
@@ -88,7 +88,7 @@ def losses_of(folder: Path = Path()) -> dict[str, tuple[DeclaredLoss, ...]]:
 
 
 def folders_of(parsed: argparse.Namespace) -> tuple[list[Path], Path]:
-    """The folders of specs and the folder of cassettes, as the user spells them. Raises as
+    """The folders of specs and the folder of cassettes, as the user wrote them. Raises as
     `project_of` does.
     """
     path, table = _configuration(Path())
@@ -108,12 +108,12 @@ def cassettes_of() -> Path:
 
 
 def found_from(folder: Path) -> Path | None:
-    """The configuration that pytest reads if it is given a file in that folder: the nearest one."""
+    """The configuration that pytest reads for a file in that folder, which is the nearest one."""
     folders = (folder, *folder.parents)
     for place in folders:
         try:
             path, _ = _configuration(place)
-        except ReplayError:  # pytest stops at such a file too
+        except ReplayError:  # pytest also stops at such a file
             return None
         if path != place:
             return path
@@ -129,7 +129,7 @@ def _configuration(folder: Path) -> tuple[Path, Mapping[str, Any]]:
         try:
             table = _table(path, keys) if path.is_file() else None
         except (configparser.Error, tomllib.TOMLDecodeError) as error:
-            raise _fault(path, "no configuration of pytest", error) from None
+            raise _fault(path, "not a configuration of pytest", error) from None
         if table is not None:
             return path, table
     return folder, {}
@@ -140,7 +140,7 @@ def _fault(path: Path, problem: str, error: Exception) -> ReplayError:
 
 
 def _table(path: Path, keys: Sequence[str]) -> Mapping[str, Any] | None:
-    """The table of a file for pytest; None where the file does not configure pytest."""
+    """The table of a file for pytest; None if the file does not configure pytest."""
     if path.suffix == ".toml":
         table: Any = tomllib.loads(read_text(path))
         for key in keys:
@@ -154,7 +154,7 @@ def _table(path: Path, keys: Sequence[str]) -> Mapping[str, Any] | None:
 
 
 def _lines(value: Any) -> list[str]:
-    """The lines of a value, written as a list or as a text."""
+    """The lines of a value, which is a list or a text."""
     lines = (
         [str(line) for line in value] if isinstance(value, list) else str(value or "").split("\n")
     )

@@ -1,9 +1,10 @@
-"""Evidence: the reads of the stream, the output of each layer, and a small case for a broken law.
+"""The evidence of a cell: the reads of the stream, the output of each layer, and a small case for a
+broken law.
 
-It is made from a `Judgement`, for red cells and for a report. It replays nothing: the judgement
-holds frames, events and payloads of the one replay. For a cell that differs, it shows the layers
-around the first difference, and the item of the layer below from which the item was made. It is
-plain data of limited size, with a mark where it is shortened.
+Evidence is made from a `Judgement`, for red cells and for a report. It needs no replay, because the
+judgement has the frames, events and payloads of its single replay. For a cell that differs, it
+shows the layers around the first difference, and the item of the layer below from which the item
+was made. Evidence is plain data of limited size. A mark shows where it is shortened.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ from .results import (
 )
 
 AROUND: Final = 5
-"""Items shown before and after the one to look at."""
+"""The number of items before and after the item in question."""
 MAX_LINE: Final = 260
 MAX_BODY: Final = 800
 MAX_WIRE: Final = 1500
@@ -54,7 +55,7 @@ MAX_REQUEST: Final = 60
 MAX_GREEN_REQUEST: Final = 20
 """The number of lines of a prompt or request for a cell that passes."""
 MAX_GREEN_LINES: Final = 4
-"""Items of a layer, of a cell that holds."""
+"""The number of items of a layer for a cell that passes."""
 MAX_GREEN_LINE: Final = 90
 DIFFERS: Final = frozenset({"failed", "warning", "known-failing"})
 
@@ -62,7 +63,7 @@ _FIRST_INDEX: Final = re.compile(r"\[(\d+)(?:\.\.\d+)?\]")
 
 
 def with_evidence(judgement: Judgement) -> CaseResult:
-    """The result of a judgement with its evidence, or without evidence if the cassette can't be
+    """The result of a judgement with its evidence. There is no evidence if the cassette can't be
     read.
     """
     result, fixture, output = judgement.result, judgement.fixture, judgement.output
@@ -99,7 +100,7 @@ def _beginning(exchanges: Sequence[Exchange]) -> str:
 
 
 def _aspects(judgement: Judgement) -> dict[str, AspectVerdict]:
-    """The verdicts by facts of payloads of our event models; none for other cells."""
+    """The verdicts by facts for payloads of our event models; {} for other cells."""
     cell, fixture, output = judgement.cell, judgement.fixture, judgement.output
     own = ADAPTERS.get(cell.key)
     if cell.layer != "payloads" or fixture is None or output is None or own is None:
@@ -111,8 +112,8 @@ def _aspects(judgement: Judgement) -> dict[str, AspectVerdict]:
 
 
 def examine_law(cell: LawCell, judgement: LawJudgement) -> CaseResult:
-    """The result of a law cell that was judged. The result of a broken law gets evidence: the reads
-    of the stream, each layer of the answer that shows the breach, and a small case.
+    """The result of a judged law cell. The result of a broken law has evidence: the reads of the
+    stream, each layer of the answer that shows the breach, and a small case.
     """
     if not judgement.breaches:
         return judgement.result
@@ -126,7 +127,7 @@ def examine_law(cell: LawCell, judgement: LawJudgement) -> CaseResult:
 
 
 def _views_of_breach(breach: Breach, provider: str) -> tuple[LayerView, ...]:
-    """Frames and events of the answer that shows a breach, and the adapter's output where it is
+    """The frames and events of the answer that shows a breach, and the adapter's output if it is
     known.
     """
     views = _views_of_trace(_trace(breach.exchange, provider))
@@ -137,7 +138,7 @@ def _views_of_breach(breach: Breach, provider: str) -> tuple[LayerView, ...]:
 
 
 def _views_of_trace(trace: Trace) -> list[LayerView]:
-    """The beginnings of frames and events."""
+    """The first frames and the first events."""
     frames = [_frame_line(frame) for frame in trace.frames]
     events = [_event_line(event) for event in trace.events]
     return [
@@ -154,8 +155,8 @@ def _trace(exchange: Exchange, provider: str) -> Trace:
 
 
 def describe(exchange: Exchange, provider: str, trace: Trace | None = None) -> Stream:
-    """The transport of an answer: its reads with time and size, the reads that cut a message or a
-    character, and the request. ``trace`` is its replay, if there was one.
+    """The transport of an answer: its reads with their times and sizes, the reads that cut a
+    message or a character, and the request. ``trace`` is its replay, if there was one.
     """
     request = exchange.request
     body = exchange.body
@@ -206,12 +207,12 @@ def _merged(reads: Sequence[Read]) -> Read:
 
 
 def _inside(exchange: Exchange, trace: Trace) -> list[Inside]:
-    """For each read, whether it ends inside a message, inside a character, or in neither."""
+    """For each read, whether it ends inside a message, inside a character, or inside neither."""
     cut: set[int] = set()
     ends = [0]
     for _, data in exchange.reads:
         ends.append(ends[-1] + len(data))
-    # With a content encoding, offsets of frames count other bytes than the reads do.
+    # With a content encoding, the offsets of frames count decoded bytes, and the reads do not.
     if exchange.header("content-encoding") is None:
         for frame, read in zip(trace.frames, trace.reads, strict=False):
             begun = bisect_right(ends, frame.offset) - 1
@@ -241,9 +242,7 @@ def _views(judgement: Judgement, items: Any) -> tuple[LayerView, ...]:
 
 
 def _own_view(cell: Cell, items: Any) -> tuple[LayerView, ...]:
-    """The beginning of the output of a cell that passes. Its frames and events are those of the
-    stream.
-    """
+    """The beginning of the output of a cell that passes. The stream has its frames and events."""
     if cell.layer not in ("payloads", "facts"):
         return ()
     lines = tuple(_line(item, MAX_GREEN_LINE) for item in items[:MAX_GREEN_LINES])
@@ -251,7 +250,7 @@ def _own_view(cell: Cell, items: Any) -> tuple[LayerView, ...]:
 
 
 def _facts_views(judgement: Judgement) -> tuple[LayerView, ...]:
-    """Frames, our events, and the adapter's native events, each with its facts."""
+    """The frames, our events, and the adapter's native events, each with its facts."""
     transcript = judgement.output and judgement.output.transcript
     lines = [
         f"{_line(entry.native)}  {_line([json_of_fact(fact) for fact in entry.facts])}"
@@ -277,8 +276,8 @@ def _json_view(layer: Literal["prompt", "requests"], value: Any, most: int) -> L
 
 
 def _layer_views(judgement: Judgement, items: list[Any]) -> tuple[LayerView, ...]:
-    """Frames, events and payloads around the first difference: the layer's own difference, else the
-    item from which the item of the layer above was made.
+    """The frames, events and payloads around the first difference. If a layer has no difference,
+    the item in question is the one from which the item of the layer above was made.
     """
     cell, trace = judgement.cell, judgement.trace
     events = [(at, event) for at, (_, step) in enumerate(trace.steps) for event in step]
@@ -303,15 +302,15 @@ def _layer_views(judgement: Judgement, items: list[Any]) -> tuple[LayerView, ...
 
 
 def _first(judgement: Judgement, layer: Layer, items: Sequence[Any]) -> int | None:
-    """The index where a layer first differs; None where it was not compared, or holds."""
+    """The index of the first difference in a layer; None if it has none or was not compared."""
     key = judgement.cell.key if layer == judgement.cell.layer else layer
     expected = judgement.cell.case.expect.get(key)
     return _first_index(expected, judgement.mismatches.get(layer, []), items)
 
 
 def _first_index(expected: Any, mismatches: Sequence[Mismatch], items: Sequence[Any]) -> int | None:
-    """The index of the first item that differs. None where a spec expects an operator: there,
-    indexes of the expectation are not those of the items.
+    """The index of the first item that differs. None if a spec expects an operator, because the
+    indexes of that expectation are not those of the items.
     """
     if not isinstance(expected, list) or not mismatches:
         return None
@@ -320,9 +319,7 @@ def _first_index(expected: Any, mismatches: Sequence[Mismatch], items: Sequence[
 
 
 def _event_of(trace: Trace, payload: int | None) -> int | None:
-    """The index of the event from which a payload was made; None where the payloads are
-    not ours.
-    """
+    """The index of the event from which a payload was made; None if the payloads are not ours."""
     if payload is None or not trace.made:
         return None
     return next((at for at, made in enumerate(trace.made) if made > payload), len(trace.made) - 1)

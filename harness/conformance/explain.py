@@ -14,9 +14,9 @@ MAX_GIST: Final = 300
 def explain(result: CaseResult, place: str) -> str:
     """The explanation of a red cell.
 
-    The first line names the difference; a short summary shows only this line. Then come the
-    requirement, ``place`` (file and line), the first layer that differs, and each finding with its
-    path, the expected and the actual value.
+    The first line names the difference. A short summary shows only this line. The other lines are
+    the requirement, ``place`` (file and line), the first layer that differs, and each finding with
+    its path, the expected value and the actual value.
     """
     lines = [
         _gist(result),
@@ -30,7 +30,7 @@ def explain(result: CaseResult, place: str) -> str:
             f"cassette:    {printable(result.cassette)}, exchange {result.exchange}"
             f" ({result.provider}; {made}; end {result.end})"
         )
-    if "\n" in result.reason:  # else the first line has it
+    if "\n" in result.reason:  # otherwise the first line has the reason
         lines.append(f"{result.verdict}: {printable_lines(result.reason)}")
     if result.first_layer:
         lines.append(f"first layer that differs: {result.first_layer}")

@@ -1,5 +1,5 @@
-"""Judges a case by facts: the verdict of a cell comes from the aspects that the case's features
-name, and other losses are reported beside it.
+"""Judges a case by facts. The aspects that the case's features name decide the verdict of a cell.
+Other losses are reported with it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .aspects import ExchangeJudgement
 from .results import CaseResult, Finding, Verdict
 
 ALWAYS: tuple[Aspect, ...] = ("needless_error",)
-"""The aspects that every case is about."""
+"""The aspects that belong to every case."""
 
 
 def verdict_of(
@@ -24,9 +24,9 @@ def verdict_of(
     features: Sequence[tuple[str, Sequence[Aspect] | None]],
 ) -> dict[str, Any]:
     """The fields of a result: verdict, reason, link, findings, aspects, declared losses, and the
-    features that a red aspect concerns.
+    features with a red aspect.
 
-    ``features`` are those of the case, each with its aspects; None: all of them.
+    ``features`` are the features of the case, each with its aspects. None means all aspects.
     """
     judged = () if judgement.variants else judgement.aspects
     fields: dict[str, Any] = {
@@ -55,7 +55,7 @@ def verdict_of(
         return fields | {"verdict": "error", "reason": judgement.error}
     verdict, reason, link = _verdict(judgement, adapter, named, red)
     if beside and not red:
-        reason = f"{reason}; beside it: {beside}" if reason else f"beside it: {beside}"
+        reason = f"{reason}; other losses: {beside}" if reason else f"other losses: {beside}"
     return fields | {"verdict": verdict, "reason": reason, "link": link}
 
 
@@ -91,8 +91,8 @@ def _verdict(
 def unshown_losses(results: Iterable[CaseResult]) -> list[str]:
     """A sentence for each declared loss that concerned some cells, but that no cell showed."""
     return [
-        f"{adapter} declares the loss of {loss}, and none of the {cells} cells that it concerns"
-        " shows it; delete it from harness_losses"
+        f"{adapter} declares the loss of {loss}, but none of the {cells} cells that it concerns"
+        " shows the loss; delete it from harness_losses"
         for adapter, loss, cells in _unused((result.adapter, result.declared) for result in results)
     ]
 
@@ -100,14 +100,14 @@ def unshown_losses(results: Iterable[CaseResult]) -> list[str]:
 def fixed_failures(results: Iterable[CaseResult]) -> list[str]:
     """A sentence for each known failure that concerned some cells, none of which failed."""
     return [
-        f"{adapter} has the known failure {pattern}, and none of the {cells} cells that it matches"
+        f"{adapter} has the known failure {pattern}, but none of the {cells} cells that it matches"
         " fails; delete it from harness_known_failing"
         for adapter, pattern, cells in _unused((result.adapter, result.known) for result in results)
     ]
 
 
 def _unused(uses: Iterable[tuple[str, Mapping[str, bool]]]) -> Iterator[tuple[str, str, int]]:
-    """Adapter, declaration and number of cells of each declaration that no cell shows."""
+    """The adapter, the text and the number of cells of each declaration that no cell shows."""
     shown: dict[tuple[str, str], list[bool]] = {}
     for adapter, use in uses:
         for declaration, is_shown in use.items():
@@ -120,8 +120,8 @@ def _unused(uses: Iterable[tuple[str, Mapping[str, bool]]]) -> Iterator[tuple[st
 def known_use(
     adapter: Adapter, cassette: str, judged: Iterable[str], failed: Collection[str]
 ) -> dict[str, bool]:
-    """The patterns of known failures that match an aspect or a law that was judged in a cell, and
-    whether they match one that failed.
+    """The patterns of known failures that match an aspect or law that was judged in a cell, and
+    whether one of those failed.
     """
     return {
         known.pattern: any(subject in failed for subject in matched)
@@ -131,7 +131,7 @@ def known_use(
 
 
 def known_failure(adapter: Adapter, cassette: str, subject: str) -> KnownFailure | None:
-    """The first known failure of an adapter whose pattern matches ``subject`` (an aspect, or
+    """The first known failure of an adapter with a pattern that matches ``subject`` (an aspect, or
     ``law-3``), the cassette, or both with a space between.
     """
     return next(

@@ -1,7 +1,7 @@
-"""Compares payloads; ids that an adapter invents are compared by reference, not by their spelling.
+"""Compares payloads. Ids that an adapter invents are compared by reference, not by their spelling.
 
-Our dialects count the ids that the wire does not give (``call_1``, ``msg_1``). A user's adapter may
-have any other text for such an id, but must use the same text in all its places.
+Our dialects number the ids that the wire does not give (``call_1``, ``msg_1``). A user's adapter
+may use any other text for such an id, but must use the same text in all its places.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ _NAME: Final = "invented id "
 
 
 def compare_with_ids(expected: Json, items: list[Any], invented: Collection[str]) -> list[Mismatch]:
-    """As `compare`, but the ``invented`` ids of the expectation may have another spelling. Two ids
-    may not be the same text.
+    """Compares as `compare`, but the ``invented`` ids of the expectation may have another spelling.
+    Two different ids must not have the same spelling.
     """
     referred = _by_reference(expected, invented)
     bound = bindings_of(referred, items)
@@ -32,7 +32,7 @@ def compare_with_ids(expected: Json, items: list[Any], invented: Collection[str]
         for name, text in texts.items()
         if not isinstance(text, str) or not text or counts[text] > 1
     ]
-    # The ids in question are compared as they are spelled, so that their places are found.
+    # First, the invented ids are compared by their spelling, to find their places.
     return compare(_by_reference(expected, {*invented} - {*shared}), items) if shared else []
 
 

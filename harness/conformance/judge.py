@@ -1,8 +1,8 @@
-"""The judge: one cell — a case and an adapter or layer — becomes one `Judgement`.
+"""The judge: makes one `Judgement` of one cell, which is a case and an adapter or layer.
 
-For a stream case of our own adapters, the exchange is framed and replayed once; the result and the
-evidence (`conformance.evidence`) both use that replay. For a user's adapter, the result comes from
-its own output, and our replay runs only where frames or events are needed.
+For a stream case of our own adapters, the exchange is framed and replayed once. The result and the
+evidence (`conformance.evidence`) both use that replay. For a user's adapter, the result is made
+from its own output. Our replay runs only if frames or events are needed.
 """
 
 from __future__ import annotations
@@ -53,28 +53,28 @@ from .results import CaseResult, Finding, Layer, Verdict
 LowerLayer = Literal["frames", "events"]
 
 NOTHING_EXPECTED: Final = (
-    "nothing is expected yet; write it, or run once with --harness-accept and review what that"
-    " fills in"
+    "nothing is expected yet; write an expectation, or run once with --harness-accept and review"
+    " the payloads that it writes"
 )
 
 SOME_COUNTS: Final = {
     "thoughtsTokenCount": "thought tokens",
     "cachedContentTokenCount": "cached tokens",
 }
-"""Counts that only some wires have, by their name in `Facts`."""
+"""Token counts that only some wires have, by their names in `Facts`."""
 MAX_FINDINGS: Final = 20
 MAX_FINDING_TEXT: Final = 8_000
-"""Characters of all findings of a cell."""
+"""The maximum number of characters in all findings of a cell."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One case for one column: the name of an adapter, ``events`` or ``frames``.
+    """One case for one column. A column is the name of an adapter, ``events`` or ``frames``.
 
-    ``spec`` is the file's path below the root of the specs. ``dialect`` is the key of ``expect``
-    for an adapter with another name. ``lost_features``: those of the case's features that its
-    declared losses concern; None: all. ``aspects``: for an adapter that states its facts, the
-    aspects of each feature; None: all of them.
+    ``spec`` is the file's path relative to the root of the specs. ``dialect`` is the key of
+    ``expect`` for an adapter with another name. ``lost_features``: the features of the case that
+    its declared losses concern; None means all. ``aspects``: the aspects of each feature, for an
+    adapter that states its facts; None means all.
     """
 
     case: Case
@@ -86,7 +86,7 @@ class Cell:
 
     @property
     def key(self) -> str:
-        """The key of the case's ``expect``."""
+        """The key in the case's ``expect``."""
         return self.dialect or self.column
 
     @property
@@ -107,7 +107,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Fixture:
-    """The exchanges that a case names (none for a request case), their origin and provider.
+    """The exchanges that a case names, their origin and provider. A request case has no exchange.
 
     ``guessed``: neither the case nor the URL nor the body identifies the provider.
     """
@@ -120,11 +120,11 @@ class Fixture:
 
 @dataclass(frozen=True)
 class Judgement:
-    """The outcome of judging one cell: its result without evidence, and the data behind it.
+    """The judgement of one cell: its result without evidence, and the data that the evidence needs.
 
-    ``output`` is None where no comparison ran. ``mismatches``: those of each layer that differs.
-    The layers below the cell's own are compared only if that layer differs. ``exception``: the
-    exception that the adapter raised, where it was raised in this process.
+    ``output`` is None if no comparison ran. ``mismatches``: the mismatches of each layer that
+    differs. The layers below the cell's own layer are compared only if that layer differs.
+    ``exception``: the exception that the adapter raised, if it was raised in this process.
     """
 
     cell: Cell
@@ -136,8 +136,8 @@ class Judgement:
 
     @cached_property
     def trace(self) -> Trace:
-        """Frames and events of the answer: those of the run, or of one replay where the adapter is
-        a user's.
+        """The frames and events of the answer. They are from the run, or from one replay for a
+        user's adapter.
         """
         if self.fixture is None or not self.fixture.exchanges:
             return Trace()
@@ -154,9 +154,9 @@ def judge(
 ) -> Judgement:
     """Judge one cell.
 
-    ``load`` gives the cassette of a name or raises `CassetteError`. ``adapter`` is judged in place
-    of our own. ``today`` decides whether a known-failing mark has expired. ``normalize`` is for
-    cells that share their exchange: see `NormalizedOnce`.
+    ``load`` gives the cassette with a name, or raises `CassetteError`. ``adapter`` is judged
+    instead of our own adapter. ``today`` decides whether a known-failing mark has expired.
+    ``normalize`` is for cells that share their exchange; see `NormalizedOnce`.
     """
     case = cell.case
     blank = _blank_result(cell)
@@ -209,8 +209,8 @@ def judge(
 def _answered(
     cell: Cell, fixture: Fixture, adapter: Adapter | None, output: Output
 ) -> dict[str, AspectVerdict]:
-    """The verdict of each aspect that the wire has, for payloads of a case with a question. Counts
-    that not every wire has get rows of their own, with the verdict of all counts.
+    """The verdict of each aspect that the wire has, for payloads of a case with a question. Token
+    counts that not every wire has are separate aspects. They have the verdict of all counts.
     """
     if cell.layer != "payloads":
         return {}
@@ -245,7 +245,7 @@ def _compare(
 def _judge_facts(
     cell: Cell, fixture: Fixture, adapter: Adapter | None, blank: CaseResult, today: date | None
 ) -> Judgement:
-    """Judge a cell of an adapter that states its facts; nothing is expected in the spec."""
+    """Judge a cell of an adapter that states its facts. The spec has no expectation for it."""
     chosen = (adapter or _own(cell.column)).with_options(RunOptions.of(cell.case))
     judged = judge_exchange(
         fixture.exchanges[0], chosen, cassette=cell.case.cassette, number=cell.case.exchange
@@ -304,7 +304,7 @@ def run_cell(
     adapter: Adapter | None = None,
     normalize: Normalize | None = None,
 ) -> Output:
-    """Run the adapter of a cell, by default our own. Raises `AdapterError`."""
+    """Run the adapter of a cell, by default our own adapter. Raises `AdapterError`."""
     if cell.layer == "requests":
         return Output(_requests(cell, fixture, adapter))
     chosen = adapter or _own(cell.column)
@@ -312,7 +312,7 @@ def run_cell(
 
 
 class NormalizedOnce:
-    """A `Normalize` that keeps the last exchange: the cells of one case follow each other."""
+    """A `Normalize` that keeps the last exchange, because the cells of one case are consecutive."""
 
     def __init__(self) -> None:
         self._key: tuple[Any, ...] = ()
@@ -330,7 +330,7 @@ class NormalizedOnce:
 def _own(column: str) -> Adapter:
     adapters = {"events": EVENTS, "frames": FRAMES} | ADAPTERS
     if column not in adapters:
-        raise AdapterError(f"no adapter {column} is given; ours are {', '.join(adapters)}")
+        raise AdapterError(f"there is no adapter {column}; ours are {', '.join(adapters)}")
     return adapters[column]
 
 
@@ -373,7 +373,7 @@ _BELOW: Final[dict[Layer, tuple[LowerLayer, ...]]] = {
 
 
 def layer_items(trace: Trace, layer: LowerLayer) -> list[Any]:
-    """Frames or events as plain JSON data."""
+    """The frames or events as plain JSON data."""
     if layer == "frames":
         return [plain_frame(frame) for frame in trace.frames]
     return [msgspec.to_builtins(event) for event in trace.events]
@@ -401,12 +401,12 @@ def _blank_result(cell: Cell) -> CaseResult:
 
 
 def _ended(blank: CaseResult, verdict: Verdict, reason: str) -> CaseResult:
-    """The result of a cell where no comparison ran."""
+    """The result of a cell without a comparison."""
     return msgspec.structs.replace(blank, verdict=verdict, reason=reason)
 
 
 def _verdict(cell: Cell, differs: bool, today: date | None) -> tuple[Verdict, str, str]:
-    """Verdict, reason and link."""
+    """The verdict, the reason and the link."""
     case = cell.case
     known = case.known_failing.get(cell.column)
     if known and not differs:
@@ -421,7 +421,7 @@ def _verdict(cell: Cell, differs: bool, today: date | None) -> tuple[Verdict, st
         return ("warning" if case.level == "should" else "failed"), "", ""
     if case.reviewed == "no":
         reason = (
-            "an expectation of this case was accepted from a run; read it, then delete"
+            "an expectation of this case was accepted from a run; review it, then delete"
             " `reviewed: no`"
         )
         return "unreviewed", reason, ""
@@ -432,7 +432,7 @@ def _verdict(cell: Cell, differs: bool, today: date | None) -> tuple[Verdict, st
 
 
 def _findings(mismatches: list[Mismatch]) -> tuple[Finding, ...]:
-    """The first findings: at least one, and as many as fit into a report."""
+    """The first findings: at least one, and not more than fit into a report."""
     findings: list[Finding] = []
     room = MAX_FINDING_TEXT
     for mismatch in mismatches[:MAX_FINDINGS]:

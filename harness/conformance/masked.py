@@ -1,6 +1,6 @@
-"""Replaces the secrets in results, so that nothing that is made of results can show them.
+"""Replaces the secrets in results, so that nothing that is made from results can show them.
 
-Results keep their form: the names that refer to something, and the words of closed lists, stay.
+Results keep their form. Names that other parts refer to, and words of closed lists, do not change.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from harness.cassettes.redaction.mask import Mask
 NAMES: Final = frozenset(
     {"adapter", "aspects", "digest", "features", "lost_features", "name", "of", "provider"}
 )
-"""Fields with names, to which other parts of a document refer."""
+"""The fields with names that other parts of a document refer to."""
 
 AnyStruct = TypeVar("AnyStruct", bound=Struct)
 
 
 def masked(value: AnyStruct, mask: Mask) -> AnyStruct:
-    """A result, or a part of one, without secrets, also without those that several of its texts
-    show together.
+    """A result, or a part of one, without secrets. A secret that is divided between several of its
+    texts is also replaced.
     """
     changed: AnyStruct = mask.value(lambda change: _replace(value, change))
     return changed
@@ -52,7 +52,7 @@ def _replace(value: Any, change: Callable[[str], str]) -> Any:
 
 @cache
 def _free_fields(kind: type[Struct]) -> tuple[str, ...]:
-    """The fields that may hold any text, also in a part."""
+    """The fields that may contain any text, directly or in a part."""
     return tuple(
         field.name
         for field in fields(kind)

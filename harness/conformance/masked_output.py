@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from harness.cassettes.redaction.mask import Mask
 
 MAX_HELD: Final = 1 << 22
-"""Characters of standard output that are held, so that a secret in several lines is seen."""
+"""The number of characters of stdout that are held, so that a secret in several lines is found."""
 MAX_SECRET: Final = 1 << 16
 """If there is more output, the number of characters on each side of a cut that are searched
 together.
@@ -20,11 +20,11 @@ together.
 
 
 class MaskedOutput:
-    """A text stream that replaces secrets. It holds the written text until it is flushed; with
-    ``by_line`` it passes on each line when the line is complete. Code of a user cannot close it.
+    """A text stream that replaces secrets. It holds the written text until it is flushed. With
+    ``by_line`` it writes each line when the line is complete. A user's code can't close it.
 
-    The secrets are those of now and those of when it was made: while a function of a user runs, the
-    environment has no keys.
+    The secrets are those of the current environment and those of the environment at creation,
+    because the environment has no keys while a user's function runs.
     """
 
     def __init__(self, stream: TextIO | None, *, by_line: bool) -> None:
@@ -53,18 +53,20 @@ class MaskedOutput:
         self._stream.flush()
 
     def fileno(self) -> int:
-        """The descriptor that a user's code knows; with it, the debugger edits lines."""
+        """The descriptor that a user's code knows. The debugger needs it to edit lines."""
         return (self._given or self._stream).fileno()
 
     def close(self) -> None:
         self.flush()
 
     def end(self) -> None:
-        """Write the held text, and close everything that was opened for it."""
+        """Write the held text, and close the private stream."""
         self.give()
         own, self._stream = self._stream, self._given or self._stream
         if own is not self._stream:
-            with suppress(OSError):  # its reader has left, or the disk is full, as `flush` has told
+            with suppress(
+                OSError
+            ):  # the reader has closed it, or the disk is full; `flush` has reported that
                 own.close()
 
     def give(self) -> None:
@@ -72,10 +74,12 @@ class MaskedOutput:
         self._give("".join(self._held), "")
 
     def _give(self, text: str, after: str) -> None:
-        """Write ``text`` to the stream, and hold the text that comes after it."""
+        """Write ``text`` to the stream, and hold the text after it."""
         self._held, self._size = [after], len(after)
         if text:
-            from harness.cassettes.redaction.secrets import mask  # slow, and some print nothing
+            from harness.cassettes.redaction.secrets import (
+                mask,
+            )  # slow to import, and often not needed
 
             masked = self._masked(mask(self._environment), text, after)
             if os.environ != self._environment:
@@ -93,8 +97,8 @@ class MaskedOutput:
 
 
 def _own(stream: TextIO | None) -> TextIO:
-    """The stream with a private copy of its descriptor, if it has one, which no user's code knows.
-    There is no stream if the descriptor is closed from the beginning.
+    """The stream with a private copy of its descriptor, if it has a descriptor. A user's code does
+    not know the copy. ``stream`` is None if the descriptor was closed at the start.
     """
     if stream is None:
         return open(os.devnull, "w")  # noqa: PTH123  # closed in `end`
@@ -109,8 +113,8 @@ def _own(stream: TextIO | None) -> TextIO:
 def masked_output(
     *, by_line: bool = False, until: type[BaseException] = SystemExit
 ) -> Iterator[None]:
-    """Masks both streams. If an exception that is not ``until`` leaves the block, the streams stay
-    masked, for its traceback. ``by_line``: standard output is passed on line by line too.
+    """Masks stdout and stderr. If an exception that is not ``until`` leaves the block, the streams
+    stay masked, for its traceback. ``by_line``: stdout is also written line by line.
     """
     streams: dict[str, TextIO | None] = {"stdout": sys.stdout, "stderr": sys.stderr}
     ours = {

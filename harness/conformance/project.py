@@ -1,6 +1,7 @@
-"""The folders of a project — specs, cassettes, features — and its adapters.
+"""The folders of a project, for specs, cassettes and features, and its adapters.
 
-Only this module turns a name in a spec into a path, so that no name leaves its folder.
+Only this module turns a name in a spec into a path. It ensures that no name leads out of its
+folder.
 """
 
 from __future__ import annotations
@@ -39,23 +40,24 @@ from .suite import FEATURES
 
 SUFFIXES: Final = (".yaml", ".yml")
 _LONGEST: Final = 100
-"""The number of characters of a name that are compared with other names: the time grows with the
-square.
+"""The number of characters of a name that are compared with other names. The time for that grows
+with the square of the number.
 """
 KEPT: Final = 8
-"""Cassettes that stay in memory. Most cases of one file use the same one."""
+"""The number of cassettes that stay in memory. Most cases of one file use the same cassette."""
 SMALL: Final = 64 * 1024
-"""The most bytes of a small cassette."""
+"""The maximum size of a small cassette in bytes."""
 KEPT_SMALL: Final = 512
-"""Small cassettes that stay in memory too, because other spec files use them again."""
+"""The number of small cassettes that also stay in memory, because other spec files use them."""
 
 
 class Project:
     """The folders and adapters of one project.
 
     ``specs`` are the folders of specs. ``adapters`` are lines of configuration (see
-    `adapters.named`), and ``folder`` is where their modules and programs are. ``losses`` and
-    ``known_failing`` are lines too (see `adapters.declarations`). Raises `AdapterError`.
+    `adapters.named`), and ``folder`` has their modules and programs. ``losses`` and
+    ``known_failing`` are also lines of configuration (see `adapters.declarations`). Raises
+    `AdapterError`.
     """
 
     def __init__(
@@ -72,7 +74,7 @@ class Project:
         self.adapters = {named.name: named for named in lines}
         if len(self.adapters) < len(lines):
             raise AdapterError(
-                f"{len(lines)} adapters have {len(self.adapters)} names; give each its own name"
+                f"{len(lines)} adapters have {len(self.adapters)} names; use one name for each"
             )
         if taken := self.adapters.keys() & {*DIALECTS, *LAYERS, *CLIENTS}:
             raise AdapterError(
@@ -98,12 +100,12 @@ class Project:
         self.adapters |= {name: NamedAdapter(name, name, "") for name in CLIENTS}
 
     def adapter(self, column: str) -> Adapter | None:
-        """The user's adapter or the client of that name; None for a dialect or a layer."""
+        """The user's adapter or the client with that name; None for a dialect or a layer."""
         return self._users.get(column) or self._clients.get(column)
 
     def chosen(self, target: str) -> Adapter:
-        """The adapter of that name, one of ours, or that of a target, made once. Raises
-        `AdapterError`.
+        """The user's adapter with that name, one of our adapters, or the adapter of a target, which
+        is made once. Raises `AdapterError`.
         """
         adapter = self.adapter(target) or self._targets.get(target)
         if adapter is None:
@@ -112,12 +114,12 @@ class Project:
         return adapter
 
     def law_adapters(self) -> list[Adapter]:
-        """The adapters that the laws are asked of: the events, the dialects, the user's."""
+        """The adapters that the laws check: the events, the dialects, and the user's adapters."""
         return [EVENTS, *ADAPTERS.values(), *self._users.values()]
 
     def fills(self, column: str, key: str) -> bool:
-        """Whether the output of a column fills empty expectations under a key. That is the column
-        of the same name, or the first of the user's adapters with this event model.
+        """Whether the output of a column fills empty expectations under a key. The column has the
+        same name, or is the first of the user's adapters with this event model.
         """
         if column == key or key in DIALECTS or key in LAYERS or key in self.adapters:
             return column == key
@@ -130,14 +132,16 @@ class Project:
         return next((root for root in self.specs if _below(path, root)), None)
 
     def name_of(self, path: Path) -> str:
-        """The path of a spec file below its folder of specs, with slashes, as results show it."""
+        """The path of a spec file relative to its folder of specs, with slashes. Results show this
+        path.
+        """
         root = self.root_of(path)
         inner = root and _below(path, root)
         return inner.as_posix() if inner else path.name
 
     @cached_property
     def features(self) -> list[Feature]:
-        """The features of the project's files, or of the checklist that comes with the package."""
+        """The features in the project's files, or in the checklist of the package."""
         own = [
             path for root in self.specs for path in yaml_files(root) if kind_of(path) == "features"
         ]
@@ -145,8 +149,8 @@ class Project:
         return [feature for name, text in texts for feature in read_features(text, name)]
 
     def cells(self, path: Path) -> list[Cell]:
-        """One cell for every case and column of a spec file, first ours, then the user's. Raises
-        `SpecError`.
+        """One cell for every case and column of a spec file, first for our adapters, then for the
+        user's. Raises `SpecError`.
         """
         name = self.name_of(path)
         return [cell for case in self.cases(path) for cell in self._cells_of(case, name)]
@@ -190,8 +194,8 @@ class Project:
         )
 
     def cases(self, path: Path, today: date | None = None) -> list[Case]:
-        """The cases of a spec file. Raises `SpecError`; with ``today`` also for known-failing marks
-        that have expired.
+        """The cases of a spec file. Raises `SpecError`, with ``today`` also for expired
+        known-failing marks.
         """
         return read_spec(
             read_text(path),
@@ -206,8 +210,8 @@ class Project:
         )
 
     def cassette_path(self, name: str) -> Path:
-        """The path of the cassette of that name. Raises `CassetteError` if it is outside the folder
-        of cassettes.
+        """The path of the cassette with that name. Raises `CassetteError` if it is outside the
+        folder of cassettes.
         """
         try:
             path = next(
@@ -225,7 +229,7 @@ class Project:
             RuntimeError,
             ValueError,
         ) as error:  # too long, a circle of links, or a character that no path can contain
-            raise CassetteError(f"the name {name[:80]!r} is no path: {error}") from None
+            raise CassetteError(f"the name {name[:80]!r} is not a path: {error}") from None
         if not inside:
             raise CassetteError(
                 f"the name {name!r} leads out of {self.cassettes}; name a file below it"
@@ -245,7 +249,7 @@ class Project:
 
     def _way_out(self, name: str) -> str:
         near = nearest_name(name, self.cassette_names)
-        return f"did you mean {near}?" if near else "record or import one there, or name another"
+        return f"did you mean {near}?" if near else "record or import it there, or use another name"
 
     @cached_property
     def cassette_names(self) -> list[str]:
@@ -254,8 +258,8 @@ class Project:
 
 
 def names_below(folder: Path) -> list[str]:
-    """The names of all cassettes below a folder. A file outside of the folder has no name, even if
-    a link leads to it.
+    """The names of all cassettes in a folder and its subfolders. A file outside of the folder has
+    no name, even if a link leads to it.
     """
     folder = folder.resolve()
     return [
@@ -266,8 +270,8 @@ def names_below(folder: Path) -> list[str]:
 
 
 def nearest_name(name: str, names: Iterable[str]) -> str | None:
-    """The most similar name of a cassette, if possible in the same folder; None where
-    no name is.
+    """The most similar name of a cassette, if possible in the same folder; None if no name is
+    similar.
     """
     folder, _, last = name[:_LONGEST].rpartition("/")
     known = {
@@ -279,23 +283,27 @@ def nearest_name(name: str, names: Iterable[str]) -> str | None:
 
 
 def kind_of(path: Path) -> Literal["spec", "features", "other"]:
-    """The kind of a YAML file, by its first words. Other files may have any encoding."""
+    """The kind of a YAML file, from its first words. A file of the kind ``other`` may have any
+    encoding.
+    """
     text = path.read_bytes().decode("utf-8", "replace")
     return "spec" if is_spec(text) else "features" if is_features(text) else "other"
 
 
 def unheaded(data: bytes) -> str:
-    """The fault of a file that looks like a spec but does not begin like one, else ""."""
+    """The fault of a file that looks like a spec but does not begin like a spec, else ""."""
     looks = re.search(rb"^cases:", data, re.MULTILINE)
     return (
-        "has `cases:` but does not begin with `harness: 1`, so it is no spec and nothing runs it"
+        "has `cases:` but does not begin with `harness: 1`, so it is not a spec and is not run"
         if looks
         else ""
     )
 
 
 def yaml_files(folder: Path) -> Iterator[Path]:
-    """The YAML files below a folder, also through links, in order; or the file itself."""
+    """The YAML files in a folder and its subfolders, also through links, in order; or the file
+    itself.
+    """
     if folder.is_file():
         yield folder
     paths: list[Path] = []
@@ -325,18 +333,18 @@ def read_text(path: Path) -> str:
 
 
 def shipped_features() -> tuple[str, str]:
-    """Path and text of the checklist file that comes with the package."""
+    """The path and the text of the checklist file of the package."""
     return str(FEATURES), FEATURES.read_text(encoding="utf-8")
 
 
 def _below(path: Path, root: Path) -> Path | None:
-    """The path from ``root``: as it is written, else with its links followed; None if it is not
-    below ``root``.
+    """The path relative to ``root``, as it is written, or else with its links resolved. None if it
+    is not in ``root``.
     """
     places = (Path(os.path.normpath(path.absolute())), path.resolve())
     return next((at.relative_to(root) for at in places if at.is_relative_to(root)), None)
 
 
 def _shown(path: Path) -> str:
-    """The path from the working folder, if it is below that."""
+    """The path, relative to the working folder if it is in that folder."""
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)

@@ -1,4 +1,4 @@
-"""The recordings that commands and tests name: files, or cassettes by their names."""
+"""Finds the recordings that commands and tests name: files, or cassettes by their names."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ _NUMBERED: Final = re.compile(r".+:([1-9][0-9]*)")
 def find_recording(text: str, cassettes: Path | None = None) -> tuple[Path, int | None]:
     """The file or folder that an argument names, and the number of its exchange.
 
-    ``PATH:N`` is exchange N alone. A path that does not exist is the name of a cassette of the
-    project, else of the suite. ``cassettes`` is the project's folder of cassettes; None: the folder
-    in the configuration of the working folder. Raises `FileNotFoundError` with the nearest name.
+    ``PATH:N`` is only exchange N. A path that does not exist is the name of a cassette of the
+    project, or else of the suite. ``cassettes`` is the project's folder of cassettes. None means
+    the folder in the configuration of the working folder. Raises `FileNotFoundError` with the most
+    similar name.
     """
     number = number_in(text)
     name = text if number is None else text.rpartition(":")[0]
@@ -42,7 +43,7 @@ def find_recording(text: str, cassettes: Path | None = None) -> tuple[Path, int 
 
 
 def find_path(text: str) -> Path:
-    """The whole file or folder that an argument names, as `find_recording` finds it. Raises
+    """The whole file or folder that an argument names, in the way of `find_recording`. Raises
     `FileNotFoundError`.
     """
     path, number = find_recording(text)
@@ -58,8 +59,8 @@ def number_in(text: str) -> int | None:
 
 
 def load_recording(text: str, cassettes: Path | None = None) -> Cassette:
-    """The recording that an argument names, as `find_recording` finds it, with all exchanges or the
-    one of its number. Raises `CassetteError` or `OSError`.
+    """The recording that an argument names, in the way of `find_recording`. It has all exchanges,
+    or only the exchange with the given number. Raises `CassetteError` or `OSError`.
     """
     path, number = find_recording(text, cassettes)
     cassette = load(path)

@@ -1,7 +1,7 @@
 """The result of one cell: a `CaseResult`, the words for its verdict, and its JSON.
 
-A result is plain immutable data with everything that a report shows, so a report can be made later
-and elsewhere from results alone. Workers finish in any order, so everything that prints results
+A result is plain immutable data with everything that a report shows. So a report can be made from
+results later, on another machine. Workers finish in any order, so everything that prints results
 sorts them by `sort_key`, a total order.
 """
 
@@ -39,13 +39,13 @@ Inside = Literal["", "message", "character"]
 
 
 class ResultsError(ValueError):
-    """Results can't be read; the message has the place and the reason."""
+    """Results can't be read. The message has the place and the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class VerdictWords:
-    """The words for a verdict. ``order`` puts the most important first; ``red``: the run fails;
-    ``compared``: a comparison ran.
+    """The words for a verdict. ``order``: the most important verdict has the lowest number.
+    ``red``: the run fails. ``compared``: a comparison ran.
     """
 
     word: str
@@ -68,7 +68,7 @@ VERDICTS: Final[dict[Verdict, VerdictWords]] = {
     "error": VerdictWords(
         "error",
         "‼",
-        "The case could not be judged: something broke on the way.",
+        "The case could not be judged, because of an error.",
         1,
         red=True,
         compared=False,
@@ -103,7 +103,7 @@ VERDICTS: Final[dict[Verdict, VerdictWords]] = {
     "unreviewed": VerdictWords(
         "unreviewed",
         "◌",
-        "The expectation was accepted from a run and not read yet.",
+        "The expectation was accepted from a run and not reviewed yet.",
         7,
         compared=False,
     ),
@@ -112,7 +112,7 @@ VERDICTS: Final[dict[Verdict, VerdictWords]] = {
 
 
 class Finding(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """One mismatch. ``expected`` and ``got`` are shortened texts; None where there is no value."""
+    """One mismatch. ``expected`` and ``got`` are shortened texts; None if there is no value."""
 
     path: str
     kind: str = ""
@@ -122,8 +122,8 @@ class Finding(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tru
 
 
 class Read(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, array_like=True):
-    """``number`` consecutive network reads: milliseconds from the request to the last of them,
-    their bytes, and whether any of them ends inside a message or a character.
+    """``number`` consecutive network reads: the milliseconds from the request to the last read, the
+    number of their bytes, and whether a read ends inside a message or a character.
     """
 
     at_ms: float | None
@@ -133,8 +133,8 @@ class Read(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, 
 
 
 class Sent(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """The request of an exchange: its URL without keys, and the beginning of its body of ``size``
-    bytes.
+    """The request of an exchange: its URL without keys, and the beginning of its body. ``size`` is
+    the number of bytes in the whole body.
     """
 
     method: str
@@ -153,8 +153,8 @@ class Stream(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
     """The transfer of an answer: ``size`` bytes in ``reads_total`` network reads, and the first
     half of the SHA-256 of its bytes.
 
-    ``inside_total`` reads end inside a message or a character; merged ``reads`` show
-    fewer of them. ``events``: the first of ``events_total`` events, a line each.
+    ``inside_total`` reads end inside a message or a character. Merged ``reads`` show fewer of them.
+    ``events``: the first of ``events_total`` events, one line each.
     """
 
     status: int
@@ -182,11 +182,11 @@ class LayerView(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=T
 
 
 class Evidence(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """The details of a cell in a report, beside its findings.
+    """The details of a cell in a report, in addition to its findings.
 
-    ``digest`` is that of the output as JSON. ``small_case`` is a spec and a cassette, as text, that
-    show the breach of a law. ``before`` are the streams of the earlier turns of a conversation, and
-    ``stream`` that of the last.
+    ``digest`` is the digest of the output as JSON. ``small_case`` is the text of a spec and a
+    cassette that show the breach of a law. ``before`` are the streams of the earlier turns of a
+    conversation, and ``stream`` is the stream of the last turn.
     """
 
     stream: Stream | None = None
@@ -197,22 +197,22 @@ class Evidence(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
 
 
 class CaseResult(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """The result of one case for one adapter or, with ``adapter`` ``""``, for the layer ``events``
-    or ``frames``.
+    """The result of one case for one adapter. If ``adapter`` is ``""``, it is for the layer
+    ``events`` or ``frames``.
 
-    ``spec`` is a posix path below the folder of specs, and ``line`` counts from 1. ``source`` is
-    the documentation of the requirement. ``reason`` explains the verdict where the findings don't,
-    and ``link`` belongs to it. ``provider`` is ``""`` and ``origin`` None where the cassette could
-    not be read. ``first_layer`` is the lowest layer that differs. ``findings`` may be fewer than
-    ``findings_total``. ``lost_features`` are the features that a verdict not-carried concerns, or
-    that the failed aspects of an adapter with facts concern; None means all. ``command`` is a shell
-    line that reproduces the cell, ``wire`` an excerpt of the stream. ``regression_of`` are public
-    bug threads, as ``owner/repo#12``.
-    ``aspects``: the verdict of each aspect of the answer that was judged. ``declared``: the
-    declared losses of a user's adapter that concern the cell, and whether it shows them; ``known``:
-    the patterns of its known failures that match the cell, and whether something of it fails.
-    ``question``: the name of the question that other providers answer too. ``answered``: for a case
-    with a question, the verdict of each aspect that the wire of the answer has, and of some counts.
+    ``spec`` is a posix path relative to the folder of specs. ``line`` is counted from 1. ``source``
+    is the documentation of the requirement. ``reason`` explains the verdict if the findings do not,
+    and ``link`` belongs to the reason. If the cassette could not be read, ``provider`` is ``""``
+    and ``origin`` is None. ``first_layer`` is the lowest layer that differs. ``findings`` may be
+    fewer than ``findings_total``. ``lost_features`` are the features that a verdict not-carried
+    concerns, or that the failed aspects of an adapter with facts concern. None means all.
+    ``command`` is a shell line that reproduces the cell. ``wire`` is an excerpt of the stream.
+    ``regression_of`` are public bug threads, as ``owner/repo#12``. ``aspects``: the verdict of each
+    aspect that was judged. ``declared``: the declared losses of a user's adapter that concern the
+    cell, and whether the cell shows them. ``known``: the patterns of its known failures that match
+    the cell, and whether a part of the cell fails. ``question``: the name of the question that
+    other providers also answer. ``answered``: for a case with a question, the verdict of each
+    aspect that the wire of the answer has, and of some token counts.
     """
 
     spec: str
@@ -248,7 +248,7 @@ class CaseResult(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=
 
 
 def brief(result: CaseResult) -> CaseResult:
-    """The result with only the fields that a summary needs; the other fields have long texts."""
+    """The result with only the fields that a summary needs. The other fields have long texts."""
     origin = result.origin
     return CaseResult(
         spec="",
@@ -273,7 +273,7 @@ def brief(result: CaseResult) -> CaseResult:
 
 
 def sort_key(result: CaseResult) -> tuple[Any, ...]:
-    """The order of results: by place in the specs, provider and cell, then by everything else."""
+    """The order of results: by place in the specs, provider and cell, then by all other fields."""
     place = (
         result.spec,
         result.line,
@@ -288,13 +288,13 @@ def sort_key(result: CaseResult) -> tuple[Any, ...]:
 
 
 def encode(results: Iterable[CaseResult]) -> bytes:
-    """Results as one JSON array in `sort_key` order: same results, same bytes."""
+    """Results as one JSON array in `sort_key` order. The same results give the same bytes."""
     return b"[" + b",\n".join(key[-1] for key in sorted(map(sort_key, results))) + b"]\n"
 
 
 def decode(data: bytes) -> list[CaseResult]:
     """Read what `encode` wrote. Raises `ResultsError`."""
-    expected = "expected the JSON array that a run writes; run the specs again to get one"
+    expected = "expected the JSON array that a run writes; run the specs again to write it"
     return decode_as(list[CaseResult], data, "results", expected)
 
 
@@ -308,8 +308,8 @@ def decode_as(kind: type[Decoded], data: bytes, name: str, expected: str) -> Dec
 
 
 def encode_item(item: Struct) -> bytes:
-    """A result, or an item of a document, as JSON. A lone surrogate becomes its escape as text:
-    only text of a model has one, and UTF-8 has no form for it.
+    """A result, or an item of a document, as JSON. A lone surrogate is written as the text of its
+    escape, because UTF-8 can't encode it. Only text of a model has lone surrogates.
     """
     try:
         return msgspec.json.encode(item)
@@ -318,7 +318,7 @@ def encode_item(item: Struct) -> bytes:
 
 
 def _spell_surrogates(value: Any) -> Any:
-    """JSON data with every lone surrogate written out as text."""
+    """JSON data with every lone surrogate replaced by the text of its escape."""
     match value:
         case str():
             return value.encode("utf-8", "backslashreplace").decode()

@@ -1,13 +1,13 @@
-"""Hypothesis strategies for streams; they need ``hypothesis``.
+"""Hypothesis strategies for streams. They need ``hypothesis``.
 
-`bodies` are whole, valid streams of the Gemini API; `exchanges` are such streams cut into reads;
+`bodies` are whole, valid streams of the Gemini API. `exchanges` are such streams, cut into reads.
 `wild_exchanges` are answers that a broken network or a new model could give::
 
     @given(exchanges())
     def test_text_is_passed_on(exchange):
         assert text_of(my_adapter(exchange)) == gather_body(exchange.body).text
 
-https://hypothesis.readthedocs.io says how strategies are used and combined.
+https://hypothesis.readthedocs.io explains how strategies are used and combined.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def values(max_leaves: int = 8) -> st.SearchStrategy[Json]:
 
 
 def parts() -> st.SearchStrategy[dict[str, Json]]:
-    """A part of an answer: text, thought, call, media or code, perhaps signed."""
+    """A part of an answer: text, thought, call, media or code, with or without a signature."""
     arguments = st.dictionaries(NAMES, values(), max_size=3)
     kinds = st.one_of(
         st.fixed_dictionaries({"text": TEXTS}),
@@ -75,8 +75,8 @@ def parts() -> st.SearchStrategy[dict[str, Json]]:
 def messages() -> st.SearchStrategy[list[dict[str, Json]]]:
     """The messages of one whole answer.
 
-    The last message has a finish reason; the last or all messages have counts. No two parts have
-    the same signature, as each of Google's signs its own part.
+    The last message has a finish reason. The last message or all messages have token counts. All
+    signatures differ, because each of Google's signatures signs its own part.
     """
 
     def answer(
@@ -119,8 +119,8 @@ def _signed_apart(contents: list[list[dict[str, Json]]]) -> bool:
 
 
 def bodies() -> st.SearchStrategy[bytes]:
-    """A body of one whole answer: server-sent events with any line end, perhaps after a comment, or
-    a JSON array.
+    """A body of one whole answer: server-sent events with any line end, with or without a comment
+    before them, or a JSON array.
     """
 
     def sse(answer: list[dict[str, Json]], end: str, escape: bool) -> bytes:
@@ -141,7 +141,7 @@ def exchanges(draw: st.DrawFn) -> Exchange:
 
 @st.composite
 def wild_exchanges(draw: st.DrawFn) -> Exchange:
-    """An answer with lost, repeated or replaced bytes, of any status, perhaps interrupted."""
+    """An answer with lost, repeated or replaced bytes and any status. It may be interrupted."""
     body = draw(bodies())
     start, stop = sorted((draw(st.integers(0, len(body))), draw(st.integers(0, len(body)))))
     body = body[:start] + draw(st.binary(max_size=30) | st.just(body[start:stop] * 2)) + body[stop:]

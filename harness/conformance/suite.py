@@ -1,4 +1,4 @@
-"""The suite that comes with the package: its cassettes, its specs and the checklist of features."""
+"""The suite in the package: its cassettes, its specs and the checklist of features."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _PACKAGE: Final = Path(__file__).parents[1]
 
 
 def _find() -> Path:
-    """The folder of the suite: inside the package in a wheel, the repository in a checkout."""
+    """The folder of the suite. It is in the package of a wheel, or the repository of a checkout."""
     inside = _PACKAGE / "suite"
     return inside if inside.is_dir() else _PACKAGE.parent
 

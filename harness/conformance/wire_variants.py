@@ -1,6 +1,6 @@
-"""Names the ways in which a recorded Gemini answer differs from the documented wire.
+"""Lists the ways in which a recorded Gemini answer differs from the documented wire.
 
-An adapter may refuse such answers. So losses there are counted and shown, but are never red.
+An adapter may refuse such answers. So their losses are counted and shown, but are never red.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _DATA: Final = frozenset(
     }
 )
 _VALUES: Final = frozenset({"args"})
-"""Fields whose keys are the user's own, so their spelling is not a variant."""
+"""Fields with keys that the user chooses, so the spelling of the keys is not a variant."""
 
 _LINES: Final = tuple(
     (re.compile(pattern, re.MULTILINE), name)
@@ -63,7 +63,7 @@ _LINES: Final = tuple(
         (r"^data:[^ \r\n]", "no space after data:"),
         (r"^data:.*\r?\ndata:", "several data lines"),
         (r"\r(?!\n)", "a lone CR"),
-        (r"^data: b'", "a literal of Python's bytes"),
+        (r"^data: b'", "a Python bytes literal"),
         (r"^data: ?data:", "data: twice"),
         (r"^data:[ ]*\r?$", "an event without data"),
         (r"^data: ?\[(?!DONE\])", "an array in an event"),
@@ -74,7 +74,7 @@ _decode = msgspec.json.Decoder().decode
 
 
 def variants_in(exchange: Exchange, body: bytes) -> list[str]:
-    """The variants in an answer's unpacked body, in words; none for the documented wire."""
+    """The variants in an answer's decoded body, as phrases; [] for the documented wire."""
     text = body.decode("utf-8", "replace")
     plain = text.lstrip("\ufeff")
     messages = [message for message in _messages(plain) if isinstance(message, dict)]
@@ -92,8 +92,8 @@ def variants_in(exchange: Exchange, body: bytes) -> list[str]:
 
 
 def _is_documented_framing(text: str) -> bool:
-    """Whether each message is an object in one ``data:`` line with a blank line after it, and there
-    is nothing else.
+    """Whether the text has only messages that are each an object in one ``data:`` line, with a
+    blank line after it.
     """
     lines = text.replace("\r\n", "\n").split("\n")
     return (
@@ -107,7 +107,7 @@ def _is_documented_framing(text: str) -> bool:
 
 
 def _messages(text: str) -> Iterator[Json]:
-    """The JSON objects of a body in any framing; damaged lines are left out."""
+    """The JSON objects of a body in any framing. Damaged lines are skipped."""
     try:
         whole = _json(text)
     except ValueError:
@@ -151,7 +151,7 @@ def _of_message(message: dict[str, Any]) -> Iterator[str]:
 
 def _of_candidate(candidate: dict[str, Any]) -> Iterator[str]:
     if candidate.get("index"):
-        yield "candidates that nobody asked for"
+        yield "candidates that were not requested"
     if _is_number(candidate.get("finishReason", candidate.get("finish_reason"))):
         yield "enum numbers"
     if "citations" in candidate:
@@ -184,7 +184,7 @@ def _of_framing(exchange: Exchange, text: str, messages: list[dict[str, Any]]) -
         and messages
         and "error" not in messages[0]
     ):
-        variants.add("one document in place of events")
+        variants.add("one document instead of events")
     last = text.rstrip().splitlines()[-1:] if text.strip() else []
     if (
         is_events

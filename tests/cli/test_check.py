@@ -39,7 +39,7 @@ PROBLEMS = [
     ),
     (
         ("specs/a.yaml", SPEC.replace("gemini-api/a", "gemini-api/b")),
-        "specs/a.yaml:7: no cassette gemini-api/b: cassettes/gemini-api/b.yaml does not exist; record or import one there, or name another",
+        "specs/a.yaml:7: no cassette gemini-api/b: cassettes/gemini-api/b.yaml does not exist; record or import it there, or use another name",
     ),
     (
         ("specs/a.yaml", SPEC.replace("exchange: 2", "exchange: 3")),

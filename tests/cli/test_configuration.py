@@ -113,9 +113,9 @@ BROKEN = [
     (
         "pytest.ini",
         "harness_adapters = shop\n",
-        "no configuration of pytest: File contains no section headers",
+        "not a configuration of pytest: File contains no section headers",
     ),
-    ("pyproject.toml", "[tool\n", "no configuration of pytest: Expected ']'"),
+    ("pyproject.toml", "[tool\n", "not a configuration of pytest: Expected ']'"),
 ]
 
 

@@ -308,8 +308,8 @@ def test_an_unknown_event_model_states_no_facts(
     line = "mine: shop-events = own:payloads"
     assert main(["judge", line, "--cassettes", "answers.yaml:1"]) == 1
     assert (
-        "- error: the facts of mine are not known: its event model shop-events is none of ours; a"
-        " shim that states them is `NAME: facts = TARGET`\n"
+        "- error: the facts of mine are unknown: its event model shop-events is not one of ours; a"
+        " shim that states facts is declared as `NAME: facts = TARGET`\n"
     ) in capsys.readouterr().out
 
 

@@ -86,7 +86,7 @@ def test_a_failed_aspect_counts_against_its_features() -> None:
 def test_another_loss_is_reported_beside_the_verdict() -> None:
     result = result_of(facts_adapter(with_native(without_signatures)), aspects=("calls",))
     assert result.verdict == "passed"
-    assert result.reason.startswith("beside it: signatures lost: ")
+    assert result.reason.startswith("other losses: signatures lost: ")
 
 
 def test_a_feature_without_aspects_is_judged_by_all() -> None:

@@ -180,7 +180,7 @@ def test_an_adapter_that_lacks_a_library_is_not_run() -> None:
 def test_a_cell_of_an_unknown_adapter_is_an_error() -> None:
     result = verdict([], column="mine")
     assert result.verdict == "error"
-    assert result.reason.startswith("no adapter mine is given; ours are events, frames, ")
+    assert result.reason.startswith("there is no adapter mine; ours are events, frames, ")
 
 
 def test_an_adapter_gets_the_options_of_its_case() -> None:

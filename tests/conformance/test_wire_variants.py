@@ -61,10 +61,10 @@ def test_the_documented_wire_has_no_variants(body: str) -> None:
         (events(reply(TEXT), end="\r\r"), "a lone CR"),
         (events(reply(TEXT), end="\n"), "a missing blank line at the end"),
         (events({"error": {"message": "m"}}), "an error without a code"),
-        (events(reply(TEXT, index=1)), "candidates that nobody asked for"),
+        (events(reply(TEXT, index=1)), "candidates that were not requested"),
         (events(reply(TEXT | {"functionCall": {"name": "f"}})), "two kinds of data in one part"),
         (events({"responseId": "a"}, {"responseId": "b"}), "a response id that changes"),
-        ("data: b'{}'\n\n", "a literal of Python's bytes"),
+        ("data: b'{}'\n\n", "a Python bytes literal"),
         (events(reply(TEXT)) + "data: data: {}\n\n", "data: twice"),
         (events(reply(TEXT)) + "data:\n\n", "an event without data"),
         (events([reply(TEXT)]), "an array in an event"),
@@ -82,7 +82,7 @@ def test_a_refusal_as_an_array_is_a_variant() -> None:
 def test_a_document_instead_of_events_is_a_variant() -> None:
     body = json.dumps(reply(TEXT, finishReason="STOP")).encode()
     asked = Exchange(None, 200, {}, ((None, body),), "complete", streamed=True)
-    assert variants_in(asked, body) == ["one document in place of events"]
+    assert variants_in(asked, body) == ["one document instead of events"]
     refused = json.dumps(ERROR).encode()
     assert variants_in(asked, refused) == []
 

@@ -104,14 +104,14 @@ def test_a_declared_loss_that_no_cell_shows_fails_the_run(configured: pytest.Pyt
     configure(configured, "replay", "harness_losses = mine: text")
     result = run(configured, "--harness-dialect", "mine")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    result.stdout.fnmatch_lines(["mine declares the loss of text, and none of the 1 cells*"])
+    result.stdout.fnmatch_lines(["mine declares the loss of text, but none of the 1 cells*"])
 
 
 def test_a_known_failure_that_no_cell_shows_fails_the_run(configured: pytest.Pytester) -> None:
     configure(configured, "replay", "harness_known_failing = mine: text = text is missing")
     result = run(configured, "--harness-dialect", "mine")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    result.stdout.fnmatch_lines(["mine has the known failure text, and none of the 1 cells*"])
+    result.stdout.fnmatch_lines(["mine has the known failure text, but none of the 1 cells*"])
 
 
 @pytest.mark.slow
@@ -121,7 +121,7 @@ def test_laws_report_a_known_failure_that_is_fixed(configured: pytest.Pytester) 
         "cassettes", "-p", "no:cacheprovider", "--harness-laws", "--harness-dialect", "mine"
     )
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    result.stdout.fnmatch_lines(["mine has the known failure text, and none of the 1 cells*"])
+    result.stdout.fnmatch_lines(["mine has the known failure text, but none of the 1 cells*"])
 
 
 @pytest.mark.parametrize("declared", ["losses = mine: text", "known_failing = mine: text = why"])

@@ -252,7 +252,7 @@ def test_a_missing_cassette_is_an_error_with_its_name(project: pytest.Pytester) 
     result.assert_outcomes(failed=2)
     result.stdout.fnmatch_lines(
         [
-            "error: no cassette gemini-api/none: cassettes/gemini-api/none.yaml does not exist; record or import one there*"
+            "error: no cassette gemini-api/none: cassettes/gemini-api/none.yaml does not exist; record or import it there*"
         ]
     )
 
@@ -271,7 +271,7 @@ def test_a_case_without_expectation_and_cassette_is_not_run(
     result.assert_outcomes(skipped=1)
     result.stdout.fnmatch_lines(
         [
-            "*not run: nothing is expected yet, and no cassette gemini-api/none: *record or import one there*"
+            "*not run: nothing is expected yet, and no cassette gemini-api/none: *record or import it there*"
         ]
     )
 
