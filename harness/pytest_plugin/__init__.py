@@ -1,8 +1,8 @@
 """The pytest plugin: options, items for specs and laws, results, and fixtures for tests.
 
-pytest loads the modules of `pytest_plugins` in every run, so they import nothing of `harness` at
-the top. They call the other modules of this package when a spec, a fixture or an option needs them;
-a run without these does not change.
+pytest loads the modules of `pytest_plugins` in every run, so they import nothing from `harness` at
+the top. They import the other modules of this package only when a spec, a fixture or an option
+needs them. A run without these does not change.
 """
 
 from __future__ import annotations

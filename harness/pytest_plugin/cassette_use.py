@@ -1,4 +1,4 @@
-"""The bodies of the fixtures that record or replay a client: the cassette that a marker names, the
+"""The code of the fixtures that record or replay a client: the cassette that a marker names, the
 options of google-genai's client, and a relay for any client.
 """
 
@@ -31,21 +31,21 @@ KEYS: Final = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
 NO_KEY: Final = "a-replay-needs-no-key"
 """The key for a client that a cassette answers, if the environment has none."""
 NEEDS_KEY: Final = (
-    "recording needs a key (GEMINI_API_KEY, made at https://aistudio.google.com/apikey) or a"
+    "recording needs a key (GEMINI_API_KEY, from https://aistudio.google.com/apikey) or a"
     " project (GOOGLE_CLOUD_PROJECT)"
 )
 
 
 class RecordingWarning(UserWarning):
-    """A test used only a part of a cassette or another order, or an earlier recording was left
-    unfinished.
+    """A test used only a part of a cassette or used another order, or an earlier recording was not
+    finished.
     """
 
 
 def leave_out_frames(failure: pytest.ExceptionInfo[BaseException]) -> None:
-    """Remove our frames and those of libraries from the traceback of our errors: the message has
-    the fault, and the reader needs only the line of the test. The error that google-genai raises
-    for a client without a key is treated in the same way, and gets a way out.
+    """Remove our stack frames and those of libraries from the traceback of our errors. The message
+    has the fault, and the reader needs only the line of the test. The error that google-genai
+    raises for a client without a key is treated in the same way. Its message also gets a solution.
     """
     last = failure.traceback[-1].frame
     if isinstance(failure.value, ValueError) and (
@@ -69,7 +69,7 @@ def leave_out_frames(failure: pytest.ExceptionInfo[BaseException]) -> None:
 
 @contextmanager
 def _in_words() -> Iterator[None]:
-    """Shows only the message of our errors in fixtures, because no line of the test is at fault."""
+    """Shows only the message of our errors in fixtures, because no line of the test caused them."""
     try:
         yield
     except (CassetteError, ReplayError, pytest.UsageError) as error:
@@ -114,8 +114,8 @@ def use_marked_cassette(
 
 
 def _recorded_by(node: pytest.Item, path: Path) -> str:
-    """The other test that has recorded a cassette in this run; empty if there is none. Workers of
-    pytest-xdist recognize each other's cassettes by the time of the file.
+    """The other test that has recorded a cassette in this run; "" if there is none. The time of the
+    file shows whether another worker of pytest-xdist has recorded it.
     """
     recorded = node.config.stash[RECORDED]
     if path in recorded:
@@ -126,7 +126,9 @@ def _recorded_by(node: pytest.Item, path: Path) -> str:
 
 
 def _marked(node: pytest.Item) -> tuple[str, bool, dict[str, Any]]:
-    """The nearest marker: the name, whether order counts, and what may be recorded."""
+    """The nearest marker: the name, whether the order is checked, and the answers that may be
+    recorded.
+    """
     marker = node.get_closest_marker(MARKER)
     match marker:
         case pytest.Mark(args=(str(name),), kwargs=options) if options.keys() <= {
@@ -141,11 +143,11 @@ def _marked(node: pytest.Item) -> tuple[str, bool, dict[str, Any]]:
             )
         case pytest.Mark():
             raise pytest.UsageError(
-                f"{node.nodeid}: {MARKER} takes a name, and allow_status, allow_end and ordered by"
-                " name, nothing else"
+                f"{node.nodeid}: {MARKER} takes a name, and the keywords allow_status,"
+                " allow_end and ordered"
             )
     raise pytest.UsageError(
-        f"{node.nodeid}: no cassette is named; mark the test with"
+        f"{node.nodeid}: the test names no cassette; mark it with"
         f" @pytest.mark.{MARKER}('gemini-api/x')"
     )
 

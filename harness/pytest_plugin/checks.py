@@ -33,7 +33,9 @@ def check_options(config: pytest.Config) -> None:
 
 
 def _check_patterns(project: Project) -> None:
-    """A pattern that matches nothing would excuse nothing, and look as if it did."""
+    """Raise `pytest.UsageError` for a pattern that matches nothing, because the user expects an
+    effect.
+    """
     known = [known for adapter in project.law_adapters() for known in adapter.known_failing]
     if not known:
         return
@@ -49,7 +51,9 @@ def _check_patterns(project: Project) -> None:
 
 
 def _check_names(config: pytest.Config) -> None:
-    """An unknown name would select nothing, and an empty run looks green."""
+    """Raise `pytest.UsageError` for an unknown name. It would select nothing, and an empty run
+    looks green.
+    """
     dialects, providers = (
         config.getoption("--harness-dialect"),
         config.getoption("--harness-provider"),
@@ -66,7 +70,7 @@ def _check_names(config: pytest.Config) -> None:
         ):
             for name in names or ():
                 if name not in choices:
-                    raise usage_error(f"{option} {name}: unknown; known are {', '.join(choices)}")
+                    raise usage_error(f"{option} {name}: unknown; expected {', '.join(choices)}")
 
 
 def _check_report(config: pytest.Config) -> None:
@@ -77,7 +81,7 @@ def _check_report(config: pytest.Config) -> None:
         target = config.invocation_params.dir / report
         if any(path.exists() and not path.is_dir() for path in (target, *target.parents)):
             raise usage_error(
-                f"--harness-report {report}: a file is in the way; name a folder or a new path"
+                f"--harness-report {report}: a file has this path; name a folder or a new path"
             )
     if report or baseline or day:
         try:

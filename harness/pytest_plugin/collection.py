@@ -1,4 +1,4 @@
-"""Collection: which files are specs, and with ``--harness-laws`` which are cassettes."""
+"""Collection: finds the spec files, and with ``--harness-laws`` the cassettes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SUFFIXES = (".yaml", ".yml")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Add the cassettes to the arguments of a run that asks the laws."""
+    """Add the cassettes to the arguments of a run that checks the laws."""
     if config.getoption("--harness-laws"):
         folder = cassette_folder(config)
         if not folder.exists():
@@ -30,8 +30,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Ignore a link to a folder that contains the link, which pytest would follow forever, and one
-    to a folder whose files the run collects without the link.
+    """Ignore a link to a folder that contains the link, because pytest would follow it forever.
+    Also ignore a link to a folder with files that the run collects without the link.
     """
     roots = (*spec_roots(config), cassette_folder(config))
     if not collection_path.is_symlink() or below(collection_path, roots) is None:
@@ -51,9 +51,9 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop(session: pytest.Session) -> None:
     """Start the programs of cells, so that they are ready when their cells are judged. A worker of
-    pytest-xdist does not know its cells here.
+    pytest-xdist does not know its cells at this time.
 
-    The specs stay in memory to the end, so the garbage collector need not walk through them.
+    The specs stay in memory until the end, so the garbage collector does not need to check them.
     """
     config = session.config
     if any(hasattr(item, "cell") for item in session.items):
@@ -81,6 +81,6 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 
 def _may_be_spec(path: Path, config: pytest.Config) -> bool:
-    """Whether a file is below a folder of ``harness_specs``, or named on the command line."""
+    """Whether a file is in a folder of ``harness_specs``, or named on the command line."""
     roots = spec_roots(config)
     return any(is_collected(path, root, config) for root in roots) or path in named_paths(config)

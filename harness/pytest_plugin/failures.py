@@ -8,4 +8,4 @@ class HarnessWarning(UserWarning):
 
 
 class HarnessFailure(Exception):
-    """A cell is red; the text is the whole output for it."""
+    """A cell is red. The text is the whole output for it."""

@@ -1,5 +1,5 @@
-"""Fixtures for tests: a replay, a server, and a cassette that records or answers a client; and a
-guard that keeps replayed tests off the network.
+"""Fixtures for tests: a replay, a server, and a cassette that records or answers a client. A guard
+keeps replayed tests off the network.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 _OUTCOMES: Final = (HarnessFailure, pytest.skip.Exception, pytest.xfail.Exception)
-"""Exceptions whose traceback nobody needs."""
+"""Exceptions that are shown without a traceback."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -35,7 +35,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
         return (yield)
     from harness.recording.network_guard import refuse_network
 
-    with refuse_network("this test is replayed; --harness-record once lets it record"):
+    with refuse_network("this test is replayed; run it with --harness-record once to record it"):
         return (yield)
 
 
@@ -62,9 +62,10 @@ def harness_replay(request: pytest.FixtureRequest) -> Callable[..., list[dict[st
     dialect="anthropic")`` returns its payloads.
 
     The first argument is the path of a recording, or the name of a cassette of the project or the
-    suite; ``exchange`` counts from 1, and ``NAME:N`` is exchange N. Other arguments are those of
-    `harness.replay`. With ``adapter``, the name of a configured adapter or a target as of ``harness
-    judge``, it returns the adapter's native events, or its facts as JSON if it states facts.
+    suite. ``exchange`` is counted from 1, and ``NAME:N`` is exchange N. Other arguments are those
+    of `harness.replay`. ``adapter`` is the name of a configured adapter, or a target as for
+    ``harness judge``. With it, the function returns the adapter's native events, or its facts as
+    JSON if it states facts.
     """
     from .replay_use import replay_function
 
@@ -73,8 +74,8 @@ def harness_replay(request: pytest.FixtureRequest) -> Callable[..., list[dict[st
 
 @pytest.fixture(scope="session")
 def _harness_serving(request: pytest.FixtureRequest) -> Iterator[Server]:
-    """The server of this worker, because starting one for each test would take longer than most
-    tests.
+    """The server of this worker. All its tests share the server, because a start takes longer than
+    most tests.
     """
     from .replay_use import serve_cassettes
 
@@ -84,12 +85,12 @@ def _harness_serving(request: pytest.FixtureRequest) -> Iterator[Server]:
 
 @pytest.fixture
 def harness_server(_harness_serving: Server) -> Iterator[Server]:
-    """A server that answers from cassettes: ``harness_server.add("gemini-api/text")``, then send
-    the requests of a client to ``harness_server.base_url``.
+    """A server that answers from cassettes. Call ``harness_server.add("gemini-api/text")``, then
+    send the requests of a client to ``harness_server.base_url``.
 
-    `add` takes the same names and paths as `harness_replay`. `behave` sets pace, cuts, fault
-    and matching, as in `harness.server.serve`; the default is to send one read after another
-    without waiting. After the test the server has no cassettes.
+    `add` takes the same names and paths as `harness_replay`. `behave` sets pace, cuts, fault and
+    matching, as in `harness.server.serve`. By default, the server sends one read after another
+    without waiting. All cassettes are removed after the test.
     """
     _harness_serving.clear(pace="step")
     yield _harness_serving
@@ -98,7 +99,7 @@ def harness_server(_harness_serving: Server) -> Iterator[Server]:
 
 @pytest.fixture(scope="module")
 def harness_vcr_config() -> dict[str, Any]:
-    """Options for vcrpy, as pytest-recording's ``vcr_config`` has them, and ``before_record``; a
+    """The options for vcrpy, as in ``vcr_config`` of pytest-recording, and ``before_record``. A
     suite overrides this fixture.
     """
     return {}
@@ -110,11 +111,11 @@ def harness_cassette(
 ) -> Iterator[Recording | Playback]:
     """The cassette that the test's marker names: a `Recording`, or a `Playback` that answers.
 
-    A recording is saved if the test passes. A cassette that another test of this run has recorded
-    answers, also with ``--harness-record rewrite``: a second recording would replace the first.
-    After a playback, unused exchanges and another order
-    are warnings, with ``--harness-strict`` failures. A request that no exchange answers is always a
-    failure, even if the client hides the error.
+    A recording is saved if the test passes. If another test of this run has recorded the cassette,
+    the cassette answers, even with ``--harness-record rewrite``. A second recording would replace
+    the first. After a playback, unused exchanges and another order are warnings, or failures with
+    ``--harness-strict``. A request that no exchange answers is always a failure, even if the client
+    hides the error.
     """
     from .cassette_use import use_marked_cassette
 
@@ -125,11 +126,11 @@ def harness_cassette(
 def harness_http_options(
     harness_cassette: Recording | Playback, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[HttpOptions]:
-    """``http_options`` for the test's `google.genai.Client`, blocking and awaiting: its cassette
-    records or answers the client.
+    """``http_options`` for the test's `google.genai.Client`, sync or async. The cassette of the
+    test records or answers the client.
 
-    The client uses httpx2 or httpx, not aiohttp. If the cassette answers and the environment has
-    no key, a placeholder is set.
+    The client uses httpx2 or httpx, not aiohttp. If the cassette answers and the environment has no
+    key, the fixture sets a placeholder.
     """
     from .cassette_use import options_of_client
 
@@ -142,11 +143,11 @@ def harness_base_url(
     monkeypatch: pytest.MonkeyPatch,
     pytestconfig: pytest.Config,
 ) -> Iterator[str]:
-    """The base URL of a loopback relay for any client in any language: the test's cassette records
-    or answers it.
+    """The base URL of a loopback relay for any client in any language. The test's cassette records
+    or answers the client.
 
-    While the test runs, the environment variables for the base URLs of Google's clients have the
-    relay's address.
+    While the test runs, the environment variables for the base URLs of Google's clients are set to
+    the relay's address.
     """
     from .cassette_use import base_url_of_relay
 

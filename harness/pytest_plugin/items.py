@@ -1,4 +1,4 @@
-"""The base of our items: an item that keeps a result for the report."""
+"""The base class of our items, which keeps a result for the report."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _GREEN: Final[tuple[Verdict, ...]] = ("passed", "not-carried")
 
 
 class ResultItem(pytest.Item):
-    """An item with a result for the report. The output of a red one is the result alone."""
+    """An item with a result for the report. The output of a red item is only its result."""
 
     result: CaseResult | None = None
 
     def keep(self, result: CaseResult, *options: str) -> CaseResult:
-        """Keep the result of this item, without secrets; returns it. ``options`` are more options
-        of its command. A cell that passes is kept `brief` where no report is written.
+        """Keep the result of this item without secrets, and return it. ``options`` are additional
+        options of its command. If no report is written, a cell that passes is kept `brief`.
         """
         if result.verdict in _GREEN and not self.config.getoption("--harness-report"):
             result = brief(result)
@@ -73,15 +73,15 @@ class ResultItem(pytest.Item):
         return f"{relative_path(self.path, self.config.invocation_params.dir) or self.path}:{line}"
 
     def command(self, *options: str) -> str:
-        """A shell line that runs this item alone from the folder where pytest was started:
-        ``pytest 'specs/x.yaml::case[column]'``.
+        """A shell line that runs only this item, from the folder where pytest was started: ``pytest
+        'specs/x.yaml::case[column]'``.
         """
         return shlex.join(
             ["pytest", *pytest_options(self.path.parent, self.config), *options, self.named()]
         )
 
     def named(self) -> str:
-        """The id of the item from the folder where pytest was started."""
+        """The id of the item, relative to the folder where pytest was started."""
         path = relative_path(self.path, self.config.invocation_params.dir)
         return f"{path.as_posix()}::{self.name}" if path else self.nodeid
 

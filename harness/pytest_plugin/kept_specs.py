@@ -20,7 +20,7 @@ _CODE: Final = (harness.specs, harness.cassettes.yaml)
 
 
 class KeptSpecs:
-    """One file for each spec file."""
+    """The cache. It has one file for each spec file."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -47,7 +47,7 @@ class KeptSpecs:
 
 
 def kept_specs(config: pytest.Config) -> Kept | None:
-    """The specs in pytest's cache; None in a run without it."""
+    """The specs in pytest's cache; None in a run without the cache."""
     cache = getattr(config, "cache", None)
     try:
         return KeptSpecs(cache.mkdir("harness-specs")) if cache else None
@@ -56,7 +56,7 @@ def kept_specs(config: pytest.Config) -> Kept | None:
 
 
 def _version() -> str:
-    """Size and time of each module that reads a spec."""
+    """The size and time of each module that reads a spec."""
     files = sorted(file for package in _CODE for file in Path(package.__path__[0]).rglob("*.py"))
     stats = ((file, file.stat()) for file in files)
     return repr([(str(file), stat.st_mtime_ns, stat.st_size) for file, stat in stats])

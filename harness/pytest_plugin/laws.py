@@ -1,7 +1,7 @@
-"""Laws as test items: with ``--harness-laws`` every cassette is a file with one item for each law,
+"""Laws as test items. With ``--harness-laws`` every cassette is a file with one item for each law,
 exchange and adapter.
 
-An item is judged in whichever process pytest-xdist runs it.
+An item is judged in the process in which pytest-xdist runs it.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from .paths import below, cassette_folder, id_of_file
 from .project import project_of
 
 PATIENCE_S: Final = 120.0
-"""Seconds that a user's adapter has for one law and exchange, including the time to make a failing
-exchange smaller.
+"""The time limit of a user's adapter for one law and exchange, in seconds. It includes the time to
+make a failing exchange smaller.
 """
 
 
@@ -37,7 +37,7 @@ def collect_cassette(path: Path, parent: pytest.Collector) -> CassetteFile:
 
 
 class CassetteFile(pytest.File):
-    """A cassette; its items are the laws, for each exchange and adapter."""
+    """A cassette. Its items are the laws, for each exchange and adapter."""
 
     def collect(self) -> Iterator[pytest.Item]:
         project = project_of(self.config)
@@ -80,7 +80,7 @@ class LawItem(ResultItem):
 
 
 def _with_deadline(adapter: Adapter) -> Adapter:
-    """A user's adapter that refuses to run once the time for one law is over."""
+    """The user's adapter, which refuses to run after the time limit for one law."""
 
     until = time.monotonic() + PATIENCE_S
 

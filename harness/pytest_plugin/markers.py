@@ -1,4 +1,4 @@
-"""The tests that the plugin serves, and the facts about them that it keeps in pytest's stash."""
+"""The tests that use the plugin, and the data about them that it keeps in pytest's stash."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ PASSED: Final = pytest.StashKey[bool]()
 OUTPUT: Final = pytest.StashKey[str]()
 STARTED: Final = pytest.StashKey[float]()
 RECORDED: Final = pytest.StashKey[dict[Path, str]]()
-"""The tests that have recorded a cassette in this process, by its path."""
+"""The tests that have recorded a cassette in this process, by the path of the cassette."""
 
 FILLED: Final = "harness_filled"
-"""The property of a test report that names an item whose expectation was filled in."""
+"""The property of a test report with the name of an item with a filled expectation."""
 
 
 def is_ours(item: pytest.Item) -> bool:

@@ -1,8 +1,8 @@
 """Replaces secrets in the ids, the test reports and the warnings of our items, because the
-terminal, ``--junitxml`` and other plugins show these.
+terminal, ``--junitxml`` and other plugins show them.
 
-An item is ours if it is a cell or a law, or if it uses our fixtures or marker. All other tests stay
-as they are.
+An item is ours if it is a cell or a law, or if it uses our fixtures or marker. Other tests do not
+change.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def usage_error(message: str) -> pytest.UsageError:
-    """An error about options or configuration, whose message pytest prints as it is."""
+    """An error in options or configuration. pytest prints its message unchanged."""
     return pytest.UsageError(masked(message))
 
 
@@ -42,7 +42,7 @@ def pytest_runtest_makereport(
 
 @contextmanager
 def masked_prints(config: pytest.Config) -> Iterator[None]:
-    """Masks what is printed if pytest does not capture it, or shows it at once."""
+    """Masks printed text that pytest does not capture, or shows at once."""
     if config.getoption("capture") not in ("no", "tee-sys"):
         yield
         return
@@ -52,7 +52,7 @@ def masked_prints(config: pytest.Config) -> Iterator[None]:
         yield
 
 
-@pytest.hookimpl(wrapper=True, trylast=True)  # while pytest's own capture is in place
+@pytest.hookimpl(wrapper=True, trylast=True)  # while pytest's own capture is active
 def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
     if not is_ours(item) or getattr(item, "quiet", None):
         return (yield)
@@ -77,7 +77,7 @@ def pytest_make_collect_report(
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Masks the ids when the items are selected; ``request.node.name`` stays as it is."""
+    """Masks the ids when the items are selected. ``request.node.name`` does not change."""
     ours = [item for item in items if is_ours(item)]
     if not ours:
         return
@@ -102,7 +102,7 @@ def pytest_collection_finish(session: pytest.Session) -> Generator[None]:
 
 
 def _mask_id(item: Any) -> None:
-    """Masks the id of an item and its location; pytest has no public interface for this."""
+    """Masks the id of an item and its location. pytest has no public interface for this."""
     path, line, name = item.location
     vars(item)["location"] = masked(path), line, masked(name)
     shown = masked(item.nodeid)
@@ -146,8 +146,8 @@ def masked(text: str) -> str:
 
 
 def mask_for(item: pytest.Item) -> Mask:
-    """The mask for the output of an item. A cell that runs only our own code sets no secret, so all
-    such cells share one mask.
+    """The mask for the output of an item. A cell that runs only our own code does not set secrets,
+    so all such cells share one mask.
     """
     return _mask_of_run(item.config) if getattr(item, "quiet", None) else _mask()
 
@@ -185,7 +185,7 @@ def _with_texts(value: Any, change: Callable[[str], str]) -> Any:
             return {key: _with_texts(item, change) for key, item in value.items()}
         case list() | tuple():
             return type(value)(_with_texts(item, change) for item in value)
-        case object(toterminal=_):  # how pytest shows an exception, a traceback or a line of it
+        case object(toterminal=_):  # pytest's form of an exception, a traceback or a line of it
             shown = copy(value)
             vars(shown).update(_with_texts({**vars(value)}, change))
             return shown

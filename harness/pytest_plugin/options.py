@@ -38,13 +38,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--harness-strict",
         action="store_true",
-        help="also fail for a failed case of level `should` and for a cell that does not run",
+        help="also fail for a failed case of level `should` and for a cell that is not run",
     )
     group.addoption(
         "--harness-laws",
         action="store_true",
         help=(
-            "test every exchange of the cassettes by the laws too: one item for each law, exchange"
+            "also test every exchange of the cassettes by the laws: one item for each law, exchange"
             " and adapter"
         ),
     )
@@ -58,7 +58,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     baseline = (
         "with --harness-report: results.json of an earlier run; the report shows the changes since"
-        " (default: none)"
+        " that run (default: none)"
     )
     group.addoption("--harness-baseline", metavar="RESULTS", help=baseline)
     day = (
@@ -71,8 +71,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         choices=MODES,
         default="none",
         help=(
-            "cassettes of tests: none only answers, once records those that do not exist, rewrite"
-            " records all again (default: none)"
+            "cassettes of tests: none only answers, once records missing cassettes, rewrite records"
+            " all cassettes again (default: none)"
         ),
     )
     parser.addini(
@@ -96,14 +96,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     parser.addini(
         "harness_known_failing",
-        "failures of an adapter that are known: ADAPTER: PATTERN = REASON LINK (default: none)",
+        "known failures of an adapter: ADAPTER: PATTERN = REASON LINK (default: none)",
         type="linelist",
         default=[],
     )
     parser.addini(
         "harness_allowed_hosts",
-        "names that clients may use for this machine, as host.docker.internal (default: only"
-        " loopback names)",
+        "names that clients may use for this machine, such as host.docker.internal (default:"
+        " only loopback names)",
         type="args",
         default=[],
     )
@@ -124,8 +124,8 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     if config.getoption("--harness-accept") and os.environ.get("CI"):
         raise usage_error(
-            "--harness-accept does not run in CI (the environment variable CI is set): a person"
-            " accepts and reviews expectations; run it on your machine"
+            "--harness-accept does not run in CI (the environment variable CI is set), because a"
+            " person must review expectations; run it on your machine"
         )
     for root in config.getini("harness_specs"):
         if not root.is_dir():

@@ -25,7 +25,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_exception_interact(
     node: pytest.Item | pytest.Collector, call: pytest.CallInfo[Any]
 ) -> None:
-    """Let ``--pdb`` open the frames of the adapter that raised."""
+    """Let ``--pdb`` open the stack frames of the adapter that raised the exception."""
     failure = call.excinfo.value if call.excinfo else None
     if isinstance(failure, HarnessFailure) and failure.__cause__ is not None:
         call.excinfo = pytest.ExceptionInfo.from_exception(failure.__cause__)
@@ -35,16 +35,16 @@ def pytest_exception_interact(
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
     report = yield
     if call.when == "call" and (encoded := getattr(item, "encoded_result", "")):
-        setattr(report, RESULT, encoded)  # of a `items.ResultItem`
+        setattr(report, RESULT, encoded)  # for an `items.ResultItem`
     return report
 
 
 class _Collector:
-    """Collects results from test reports on the controller; `summary` writes the report of them."""
+    """Collects results from test reports on the controller. `summary` writes the report."""
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
-        self.encoded: dict[str, str] = {}  # by the id of the item, which may run again
+        self.encoded: dict[str, str] = {}  # by the id of the item, because an item may run again
         self.unread: list[str] = []
         self.unshown: list[str] = []
 
@@ -60,7 +60,7 @@ class _Collector:
             self.unread += [line for line in lines if line not in self.unread]
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Fail a whole run for declared losses and known failures that no cell shows."""
+        """Fail a whole run if no cell shows a declared loss or a known failure."""
         declared = ("harness_losses", "harness_known_failing")
         if self.encoded and any(self.config.getini(name) for name in declared):
             from .summary import is_whole, unshown

@@ -1,4 +1,4 @@
-"""Paths of a run: its folders of specs and cassettes, and the ids of files outside its rootdir."""
+"""The paths of a run: its folders of specs and cassettes, and ids of files outside its rootdir."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def spec_roots(config: pytest.Config) -> list[Path]:
     """The folders of ``harness_specs``, by default ``specs``, without ``..``."""
     roots = [
         Path(os.path.normpath(root)) for root in config.getini("harness_specs")
-    ]  # without `..`, as pytest names its files
+    ]  # without `..`, because pytest names files without it
     return roots or [config.rootpath / "specs"]
 
 
@@ -29,8 +29,8 @@ def named_paths(config: pytest.Config) -> list[Path]:
 
 
 def below(path: Path, roots: Iterable[Path]) -> Path | None:
-    """The path from the root that it is below: as it is written, else with the links in its first
-    parts followed; None for another path.
+    """The path relative to the root that contains it, as it is written, or else with the links in
+    its first parts resolved. None if no root contains it.
     """
     ways = [path]
     for root in roots:
@@ -45,28 +45,28 @@ def below(path: Path, roots: Iterable[Path]) -> Path | None:
 
 
 def is_collected(path: Path, root: Path, config: pytest.Config) -> bool:
-    """Whether a file is collected by this path as one below a root. Several arguments of the
-    command line may lead to the same file through links: one below the root comes first, then the
-    first one.
+    """Whether a file in a root is collected by this path. Several arguments of the command line may
+    lead to the same file through links. The argument in the root has priority, then the first
+    argument.
     """
     if path.is_relative_to(root):
         return True
     named = named_paths(config)
     if any(root.is_relative_to(argument) for argument in named):
-        return False  # the file is collected by its path below the root
+        return False  # the file is collected by its path in the root
     leading = [argument for argument in named if below(path, [argument]) is not None]
     first = min(leading, key=lambda argument: not argument.is_relative_to(root), default=root)
     return path.is_relative_to(first) and below(path, [root]) is not None
 
 
 def relative_path(path: Path, here: Path) -> Path | None:
-    """``path`` relative to ``here``, or None if it has no relative form (other drive)."""
+    """``path`` relative to ``here``, or None if there is no relative form (another drive)."""
     return Path(os.path.relpath(path, here)) if path.anchor == here.anchor else None
 
 
 def id_of_file(path: Path, config: pytest.Config) -> str | None:
-    """The id of a file outside pytest's rootdir, with its folders; None for a file inside, to which
-    pytest gives a unique id itself.
+    """The id of a file outside pytest's rootdir, with its folders. None for a file inside the
+    rootdir, because pytest gives it a unique id.
     """
     if path.is_relative_to(config.rootpath):
         return None

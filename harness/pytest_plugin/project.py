@@ -1,4 +1,4 @@
-"""The project of a pytest run, and the options with which pytest finds the same project again."""
+"""The project of a pytest run, and the options that let pytest find the same project again."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _PROJECT: Final = pytest.StashKey[Project]()
 
 
 def project_of(config: pytest.Config) -> Project:
-    """The project of this run, made once."""
+    """The project of this run. It is made once."""
     if _PROJECT not in config.stash:
         cassettes = config.rootpath / config.getini("harness_cassettes")
         try:
-            with masked_prints(config):  # of adapters that are imported
+            with masked_prints(config):  # imported adapters may print
                 config.stash[_PROJECT] = Project(
                     spec_roots(config),
                     cassettes,
@@ -42,8 +42,8 @@ def project_of(config: pytest.Config) -> Project:
 
 @lru_cache(maxsize=8)  # the items of a folder are consecutive
 def pytest_options(folder: Path, config: pytest.Config) -> Sequence[str]:
-    """The options that give a file of that folder, run alone, the settings of this run; none if
-    pytest finds the same settings itself.
+    """The options with which a file of that folder, if it is run alone, gets the settings of this
+    run. There are none if pytest itself finds the same settings.
     """
     here, options = config.invocation_params.dir, []
     other_file = config.inipath and found_from(folder) != config.inipath

@@ -1,5 +1,5 @@
-"""The hooks of cells that run only code of this package, which prints and logs nothing and opens no
-connection: pytest need not capture their output, which would take longer than most cells.
+"""The hooks of cells that run only code of this package. It prints and logs nothing, and opens no
+connection. So pytest does not capture its output, because that would take longer than most cells.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _PHASES: Final = ("pytest_runtest_setup", "pytest_runtest_call", "pytest_runtest
 
 
 class QuietHooks:
-    """The hooks of a spec file, without those that capture. All other plugins are called."""
+    """The hooks of a spec file without the plugins that capture. All other plugins are called."""
 
     def __init__(self, file: pytest.File) -> None:
         self._file = file
@@ -26,6 +26,6 @@ class QuietHooks:
             called = {impl.plugin for impl in hook.get_hookimpls()}
             called -= {plugins.get_plugin(capture) for capture in _CAPTURES}
             hook = plugins.subset_hook_caller(name, plugins.get_plugins() - called)
-        if name.startswith("pytest_runtest_"):  # no conftest.py is loaded any more
+        if name.startswith("pytest_runtest_"):  # no conftest.py is loaded later
             vars(self)[name] = hook
         return hook

@@ -1,4 +1,4 @@
-"""The bodies of the fixtures that replay an exchange and serve cassettes."""
+"""The code of the fixtures that replay an exchange and serve cassettes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def replay_function(config: pytest.Config) -> Callable[..., list[dict[str, Any]]
         if not 1 <= exchange <= len(cassette.exchanges):
             raise ReplayError(
                 f"{recording}: there is no exchange {exchange}; it has {len(cassette.exchanges)};"
-                " exchanges count from 1"
+                " exchanges are counted from 1"
             )
         if not adapter:
             return replay(cassette.exchanges[exchange - 1], **options)
@@ -39,16 +39,16 @@ def replay_function(config: pytest.Config) -> Callable[..., list[dict[str, Any]]
 
 
 def read_recording(recording: str | Path, project: Project) -> Cassette:
-    """The recording of a path, or of the name of a cassette of the project or the suite. Raises
+    """The recording at a path, or the cassette of the project or the suite with a name. Raises
     `CassetteError` or `OSError`.
     """
     text = str(recording)
     try:
         if text in project.cassette_names and not Path(text).exists():
-            return project.cassette(text)  # which is kept in memory
+            return project.cassette(text)  # the project keeps it in memory
         return load_recording(text, project.cassettes)
     except FileNotFoundError:
-        return project.cassette(text)  # raises an error with the way out
+        return project.cassette(text)  # raises an error with a solution
 
 
 @contextmanager

@@ -1,6 +1,6 @@
-"""Specs as test items: one item for each case and column of a spec file; a verdict is an outcome.
+"""Specs as test items: one item for each case and column. Its verdict becomes its outcome.
 
-An item is judged in whichever process pytest-xdist runs it. With ``--harness-accept`` it first
+An item is judged in the process in which pytest-xdist runs it. With ``--harness-accept`` it first
 fills its own expectation if that is empty.
 """
 
@@ -33,7 +33,7 @@ from .quiet import QuietHooks
 
 
 def collect_spec(path: Path, parent: pytest.Collector) -> SpecFile | None:
-    """The collector of a file, if it is a spec; a warning if it looks like one."""
+    """The collector of a file, if it is a spec. Warns if the file only looks like a spec."""
     kind = kind_of(path)
     if kind == "other" and (fault := unheaded(path.read_bytes())):
         parent.warn(HarnessWarning(f"{path}: {fault}"))
@@ -43,7 +43,7 @@ def collect_spec(path: Path, parent: pytest.Collector) -> SpecFile | None:
 
 
 class SpecFile(pytest.File):
-    """A spec file; its items are its cells."""
+    """A spec file. Its items are its cells."""
 
     def collect(self) -> Iterator[pytest.Item]:
         project = project_of(self.config)
@@ -57,8 +57,8 @@ class SpecFile(pytest.File):
             names = masks.texts(names)
         hooks = QuietHooks(self)
         for cell, name in zip(cells, names, strict=True):
-            # The whole id is given: pytest 9 makes it from the name otherwise, and --lf would not
-            # find the item.
+            # The whole id is given, because pytest 9 would make it from the name. Then --lf would
+            # not find the item.
             nodeid = f"{self.nodeid}::{name}"
             quiet = hooks if project.adapter(cell.column) is None else None
             yield CellItem.from_parent(self, name=name, nodeid=nodeid, cell=cell, quiet=quiet)
@@ -75,7 +75,7 @@ def _provider_of(project: Project, cell: Cell) -> str | None:
     try:
         return resolve_fixture(cell.case, project.cassette).provider
     except (CassetteError, ReplayError):
-        return None  # the item itself reports the error, in a run that selects it
+        return None  # the item itself reports the error, if a run selects it
 
 
 class CellItem(ResultItem):
@@ -93,7 +93,7 @@ class CellItem(ResultItem):
         return cast(HookRelay, self.quiet) if self.quiet else super().ihook
 
     def prepare(self) -> None:
-        """Start what its run would wait for."""
+        """Start in advance the processes that its run needs."""
         if adapter := project_of(self.config).adapter(self.cell.column):
             adapter.prepare()
 
@@ -131,7 +131,7 @@ class CellItem(ResultItem):
         self.conclude(self.keep(result), judgement.exception, strict=strict)
 
     def line_of(self, result: CaseResult) -> int:
-        """The line of the expectation that the first finding is about."""
+        """The line of the expectation for the first finding."""
         first = result.findings[0] if result.findings else None
         path = "" if first is None or first.kind == "extra" else first.path
         return self.cell.case.expected_line(self.cell.key, path)
@@ -139,8 +139,8 @@ class CellItem(ResultItem):
     def _warn_of_guess(self) -> None:
         self.warn(
             HarnessWarning(
-                f"cassette {self.cell.case.cassette}: neither URL nor body tells its provider, and"
-                " it is judged as gemini-api's; set `provider:` in the case"
+                f"cassette {self.cell.case.cassette}: neither URL nor body shows its provider, so"
+                " it is judged as gemini-api; set `provider:` in the case"
             )
         )
 

@@ -30,7 +30,7 @@ def unshown(encoded: Iterable[str]) -> list[str]:
 
 
 def is_whole(session: pytest.Session) -> bool:
-    """Whether a run asked for all that it could: all specs, or with the laws all cassettes."""
+    """Whether a run includes all specs, or with the laws all cassettes."""
     config = session.config
     narrowing = ("keyword", "markexpr", "deselect", "lf", "--harness-provider")
     if session.shouldstop or session.shouldfail:
@@ -53,8 +53,8 @@ def write_summary(
     unread: Sequence[str],
     unshown: Sequence[str],
 ) -> None:
-    """Print the summary, the specs that were not read, and the losses and known failures that no
-    cell shows; write the report if it was asked for.
+    """Print the summary, the specs that could not be read, and the losses and known failures that
+    no cell shows. Write the report if an option requests it.
     """
     config, results = terminal.config, _decode(encoded)
     terminal.section("Gemini conformance")
@@ -83,7 +83,7 @@ def _write_report(
 
 
 def _filled(terminal: pytest.TerminalReporter) -> list[object]:
-    """The items whose expectations were filled in."""
+    """The items with filled expectations."""
     return [
         value
         for reports in terminal.stats.values()
@@ -102,7 +102,7 @@ def explain_nothing(terminal: pytest.TerminalReporter) -> None:
 
 
 def _unnamed_roots(config: pytest.Config) -> Iterator[str]:
-    """The folders of ``harness_specs`` that pytest did not collect, because they were not named."""
+    """A sentence for each folder of ``harness_specs`` that pytest did not collect."""
     here, named = config.invocation_params.dir, named_paths(config)
     for root in spec_roots(config) if config.getini("harness_specs") else ():
         if not any(root.is_relative_to(path) or path.is_relative_to(root) for path in named):
@@ -114,7 +114,7 @@ def _unnamed_roots(config: pytest.Config) -> Iterator[str]:
 
 
 def _unexpected(config: pytest.Config) -> Iterator[str]:
-    """The selected adapters for which no case has an expectation."""
+    """A sentence for each selected adapter for which no case has an expectation."""
     chosen = config.getoption("--harness-dialect") or ()
     if not chosen:
         return
@@ -136,6 +136,6 @@ def _unexpected(config: pytest.Config) -> Iterator[str]:
                 " once with --harness-accept"
             )
             yield (
-                f"{named.name}: no case expects anything of {named.dialect}; {fill}, or test it by"
-                " the laws with --harness-laws"
+                f"{named.name}: no case has an expectation for {named.dialect}; {fill}, or test"
+                " it by the laws with --harness-laws"
             )

@@ -504,10 +504,10 @@ def test_only_other_machines_are_refused() -> None:
 @pytest.mark.parametrize(
     ("marker", "message"),
     [
-        ("", "*no cassette is named; mark the test with @pytest.mark.harness_cassette*"),
+        ("", "*the test names no cassette; mark it with @pytest.mark.harness_cassette*"),
         (
             "@pytest.mark.harness_cassette('a', mode='once')",
-            "*harness_cassette takes a name, and allow_status, allow_end and ordered by name*",
+            "*harness_cassette takes a name, and the keywords allow_status, allow_end and ordered*",
         ),
         ("@pytest.mark.harness_cassette('../../a')", "*the name '../../a' leads out of*"),
         (

@@ -24,7 +24,7 @@ def test_an_adapter_without_an_expectation_is_reported(
         assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
         result.stdout.fnmatch_lines(
             [
-                "turn2: no case expects anything of turn2; write `turn2:` without a value * --harness-accept, * --harness-laws"
+                "turn2: no case has an expectation for turn2; write `turn2:` without a value * --harness-accept, * --harness-laws"
             ]
         )
     output = run(
@@ -67,7 +67,7 @@ def test_configured_specs_that_are_not_run_are_reported(
 def test_a_mistyped_name_is_bad_usage(project: pytest.Pytester, option: str, name: str) -> None:
     result = run(project, option, name)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines([f"*{option} {name}: unknown; known are *"])
+    result.stderr.fnmatch_lines([f"*{option} {name}: unknown; expected *"])
 
 
 @pytest.mark.slow
