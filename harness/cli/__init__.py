@@ -1,1 +1,1 @@
-"""The ``harness`` command: one file per command; `main` is the entry point."""
+"""The ``harness`` command. Each command has its own file. `main` is the entry point."""

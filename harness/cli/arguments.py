@@ -9,7 +9,7 @@ DAY_S: Final = 86_400.0
 
 
 def read_count(text: str) -> int:
-    """A limit on the command line."""
+    """Read a limit from the command line."""
     try:
         number = int(text)
     except ValueError:
@@ -20,7 +20,7 @@ def read_count(text: str) -> int:
 
 
 def read_seconds(text: str) -> float:
-    """A time on the command line."""
+    """Read a time in seconds from the command line."""
     try:
         number = float(text)
     except ValueError:

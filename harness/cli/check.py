@@ -62,12 +62,12 @@ def _check(parsed: argparse.Namespace) -> int:
         plural(count, kind)
         for kind, count in sorted(counts.items(), key=lambda item: _KINDS.index(item[0]))
     )
-    print(f"{counted or 'nothing'} in order, {plural(len(problems), 'problem')}")
+    print(f"{counted or 'nothing'} valid, {plural(len(problems), 'problem')}")
     return 1 if problems else 0
 
 
 def _without_repetitions(problems: Sequence[str]) -> list[str]:
-    """Drops problems that only repeat another problem with a different place in front: each spec
+    """Drops problems that only repeat another problem with a different place before it. Each spec
     that names a damaged cassette reports the damage again.
     """
     known = set(problems)

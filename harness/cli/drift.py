@@ -1,5 +1,5 @@
-"""The command ``harness drift``: records cassettes again, beside the old ones, and prints how the
-shape of the answers has changed.
+"""The command ``harness drift``: records cassettes again without replacing the old ones, and prints
+how the shape of the answers has changed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from .record_plan import Plan, read_sources
 NOTABLE: Final = 1
 BREAKING: Final = 3
 NOT_ASKED: Final = 4
-"""Exit statuses; 2 is bad usage, as in all commands."""
+"""The exit statuses. 2 is bad usage, as in all commands."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,7 +43,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="cases or cassettes by name (default: every cassette that was recorded)",
     )
     parser.add_argument(
-        "--provider", choices=PROVIDERS, help="only cassettes of this provider (default: of all)"
+        "--provider",
+        choices=PROVIDERS,
+        help="only cassettes of this provider (default: all providers)",
     )
     add_asking(parser)
     parser.set_defaults(run=_drift)
@@ -64,7 +66,7 @@ def _drift(parsed: argparse.Namespace) -> int:
         except (CassetteError, ReplayError, TranslationError) as error:
             message = str(error)
             if isinstance(error, RecordingRefused) and error.quoted:
-                # The provider's message is text of an answer, which drift never prints.
+                # The provider's message is text of an answer. Drift never prints such text.
                 message = message.replace(f": {error.quoted}", "")
             note(f"{plan.name}: {message}")
             failed += 1
@@ -89,8 +91,8 @@ def _drift(parsed: argparse.Namespace) -> int:
 
 
 def _compare(plan: Plan, project: Project, parsed: argparse.Namespace, spent: Spent) -> list[Drift]:
-    """Record into a temporary folder. It is beside the cassettes, so that the project's rules for
-    secrets apply.
+    """Record into a temporary folder and compare. The folder is beside the cassettes, so that the
+    project's redaction rules apply.
     """
     recorded = project.cassette(plan.name)
     allowed = {*parsed.allow_status, *_errors(recorded)}
@@ -100,7 +102,7 @@ def _compare(plan: Plan, project: Project, parsed: argparse.Namespace, spent: Sp
         Bar(plan.name) as bar,
         warnings.catch_warnings(),
     ):
-        warnings.simplefilter("ignore")  # a client's warning may quote the answer
+        warnings.simplefilter("ignore")  # a client's warning may contain the answer
         now = record_requests(
             plan.provider,
             plan.asks(),
@@ -121,7 +123,7 @@ def _compare(plan: Plan, project: Project, parsed: argparse.Namespace, spent: Sp
 
 
 def _errors(cassette: Cassette) -> Iterator[int]:
-    """The statuses and codes of the recorded errors, which may come again."""
+    """The statuses and codes of the recorded errors, which may occur again."""
     for exchange in cassette.exchanges:
         yield status_of(exchange)
         yield from (error["code"] for error in errors_of(exchange) if error.get("code"))
@@ -155,7 +157,7 @@ def _plans(parsed: argparse.Namespace, project: Project) -> Iterator[Plan]:
 
 
 def _recorded(project: Project) -> Iterator[str]:
-    """The recorded cassettes whose exchanges all have requests."""
+    """The recorded cassettes in which all exchanges have requests."""
     for name in project.cassette_names:
         cassette = project.cassette(name)
         if cassette.origin.kind in ANSWERED and all(

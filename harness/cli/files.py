@@ -33,11 +33,11 @@ from harness.stream.printable import printable, printable_lines
 from .output import note
 
 NOTHING: Final = 1
-"""Exit status if a recording has no exchange to print."""
+"""The exit status if a recording has no exchange to print."""
 
 _ENCODER: Final = msgspec.json.Encoder()
 _ANY_ENCODER: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
-"""Also writes half surrogates and integers of more than 64 bits, in six times the time."""
+"""Also writes half surrogates and integers of more than 64 bits, but takes six times as long."""
 _RECORDING: Final = "a recording in any known format, or the name of a cassette"
 
 
@@ -59,7 +59,7 @@ def add_replay(parser: argparse.ArgumentParser) -> None:
         "--cuts",
         choices=("recorded", "whole", "bytes"),
         default="recorded",
-        help="how to cut the body into reads: as recorded, one read, or one per byte"
+        help="how to cut the body into reads: as recorded, one read, or one read per byte"
         " (default: recorded)",
     )
     _add_adapter(parser, "print the events of this adapter, with the facts that it states")
@@ -84,7 +84,7 @@ def add_request(parser: argparse.ArgumentParser) -> None:
         "--options",
         type=Path,
         metavar="FILE",
-        help="only for art: the options of the prompt, as JSON (default: none)",
+        help="only for art: a file with the options of the prompt, as JSON (default: none)",
     )
     parser.set_defaults(run=_request)
 
@@ -106,8 +106,10 @@ def add_import(parser: argparse.ArgumentParser) -> None:
     target.add_argument(
         "--in-place",
         action="store_true",
-        help="replace each FILE, and each cassette of vcrpy below a folder, by a cassette; all of"
-        " them or none (default: no)",
+        help=(
+            "replace each FILE, and each cassette of vcrpy in a folder, by a cassette; change no"
+            " file if one can't be converted (default: no)"
+        ),
     )
     for name, meaning in (
         ("source", "the place that the recording is from"),
@@ -115,7 +117,7 @@ def add_import(parser: argparse.ArgumentParser) -> None:
         ("licence", "the licence of the recording"),
     ):
         parser.add_argument(
-            f"--{name}", metavar="TEXT", help=f"{meaning} (default: as the recording says)"
+            f"--{name}", metavar="TEXT", help=f"{meaning} (default: the value in the recording)"
         )
     parser.set_defaults(run=_import)
 
@@ -129,7 +131,7 @@ def add_export(parser: argparse.ArgumentParser) -> None:
 
 
 def add_schema(parser: argparse.ArgumentParser) -> None:
-    add_specs(parser, "the specs folder, whose features files the schema uses")
+    add_specs(parser, "the specs folder; the schema uses its features files")
     parser.set_defaults(run=_schema, cassettes=None)
 
 
@@ -148,14 +150,13 @@ def _add_recording(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--provider",
         choices=PROVIDERS,
-        help="the provider of the recording (default: detected from address or body, else"
-        " gemini-api)",
+        help="the provider of the recording (default: detected from URL or body, else gemini-api)",
     )
     parser.add_argument(
         "--exchange",
         type=int,
         metavar="N",
-        help="only exchange N, counted from 1 (default: all that generate)",
+        help="only exchange N, counted from 1 (default: all exchanges that generate)",
     )
 
 
@@ -167,7 +168,7 @@ def _replay(parsed: argparse.Namespace) -> int:
         if exchange.generates and parsed.provider is None and exchange.provider is None:
             note(
                 f"exchange {number}: neither URL nor body shows the provider; replayed as"
-                f" {DEFAULT_PROVIDER}; --provider names another"
+                f" {DEFAULT_PROVIDER}; use --provider for another"
             )
         if parsed.adapter:
             from .named_adapter import adapter_named, output_items  # start-up time
@@ -220,7 +221,7 @@ def _show(parsed: argparse.Namespace) -> int:
         (number, exchange) for number, exchange in _numbered(cassette, parsed) if exchange.generates
     ]
     for number, exchange in generating:
-        provider = exchange.provider or "provider not known"
+        provider = exchange.provider or "unknown provider"
         print(f"exchange {number}: {provider}, status {exchange.status}, end {exchange.end}")
         for line in show_frames(exchange, parsed.provider):
             print(printable(line))
@@ -235,8 +236,8 @@ def _show(parsed: argparse.Namespace) -> int:
 
 
 def _recording(place: str) -> Cassette:
-    """The recording that an argument names, or the one exchange of a place that `harness sweep`
-    names. Raises `CassetteError`, `SweepError` or `OSError`.
+    """The recording that an argument names, or the exchange at a place that `harness sweep` prints.
+    Raises `CassetteError`, `SweepError` or `OSError`.
     """
     if not Path(place).exists():
         from harness.conformance.sweep.parts import stream_at  # start-up time
@@ -265,7 +266,7 @@ def _import(parsed: argparse.Namespace) -> int:
         for path in converted:
             note(f"converted {path}")
         if not converted:
-            note("nothing to convert: no recording of another format is there")
+            note("nothing to convert: there is no recording of another format")
         return 0 if converted else NOTHING
     if len(parsed.files) > 1:
         raise CassetteError(
@@ -301,7 +302,7 @@ def _schema(parsed: argparse.Namespace) -> int:
 
 def _refuse_existing(target: Path | None) -> None:
     """Raises `CassetteError` if the file exists, or if one of its folders is a file. This is
-    checked first, because reading a recording may take long.
+    checked first, because reading a recording may take a long time.
     """
     if target is None:
         return
@@ -314,7 +315,7 @@ def _refuse_existing(target: Path | None) -> None:
 
 def _write(pieces: Iterable[bytes], target: Path | None) -> None:
     if target is None:
-        # A file gets the exact text; a terminal must not get its control characters.
+        # A file gets the exact text. A terminal must not get control characters.
         for text in map(bytes.decode, pieces):
             sys.stdout.write(printable_lines(text) if sys.stdout.isatty() else text)
         return
@@ -338,7 +339,7 @@ def _numbered(cassette: Cassette, parsed: argparse.Namespace) -> list[tuple[int,
 
 
 def _print_json(*values: Any) -> None:
-    """Print each value in a line, all at once."""
+    """Print each value on one line, with a single write."""
     try:
         text = _ENCODER.encode_lines(values).decode()
     except (UnicodeEncodeError, OverflowError):

@@ -1,5 +1,5 @@
-"""``harness import --in-place``: replaces the recordings of files and folders by cassettes, all of
-them or none.
+"""``harness import --in-place``: replaces recordings by cassettes. If one recording can't be
+converted, no file is changed.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ from harness.recording.stock_cassettes import is_stock
 
 
 def convert(paths: Iterable[Path], complete: Callable[[Cassette], Cassette]) -> list[Path]:
-    """Replace each recording by a cassette; ``complete`` adds the rest of its origin. Returns the
+    """Replace each recording by a cassette. ``complete`` adds the rest of its origin. Returns the
     files that were replaced.
 
     Every cassette is written beside its file before the first file is replaced. Raises
-    `CassetteError` with a line for each file that can't be converted; then no file has changed.
+    `CassetteError` with a line for each file that can't be converted. In that case, no file has
+    changed.
     """
     staged: dict[Path, Path] = {}
     converted: list[Path] = []
@@ -38,7 +39,7 @@ def convert(paths: Iterable[Path], complete: Callable[[Cassette], Cassette]) -> 
                 except CassetteError as error:
                     problems.append(str(error))
         if problems:
-            raise CassetteError("\n".join([*problems, "nothing is converted; every file stays"]))
+            raise CassetteError("\n".join([*problems, "no file was changed"]))
         for target, temporary in staged.items():
             commit(temporary, target)
     finally:
@@ -48,8 +49,8 @@ def convert(paths: Iterable[Path], complete: Callable[[Cassette], Cassette]) -> 
 
 
 def _recordings(path: Path, problems: list[str]) -> Iterator[Path]:
-    """The file itself, or the cassettes of vcrpy below a folder. Links out of the folder are not
-    followed.
+    """The file itself, or the cassettes of vcrpy in a folder and its subfolders. Links out of the
+    folder are not followed.
     """
     if path.is_dir():
         folder = path.resolve()

@@ -1,7 +1,7 @@
 """The command ``harness judge``: judges adapters by the facts that they keep of recorded answers.
 
-It needs no project, no spec and no pytest: without ``--cassettes`` it takes the suite that comes
-with the package.
+It needs no project, no spec and no pytest. Without ``--cassettes`` it uses the suite of the
+package.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ RED: Final = 1
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
         "Exit status 0 if everything is kept or declared, 1 if something is lost, wrong or raised,"
-        " 2 for bad usage or if nothing is left to judge."
+        " 2 for bad usage or if there is nothing to judge."
     )
     parser.add_argument(
         "targets",
@@ -72,7 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=(
             "module:function, 'serve: module:function', 'serve: COMMAND', 'run: COMMAND', 'gateway"
             " WIRE: URL', an event model, a name of harness_adapters, or 'NAME = TARGET'; or JSON"
-            " files of earlier runs, for one report of all"
+            " files of earlier runs, to merge them into one report"
         ),
     )
     parser.add_argument(
@@ -81,8 +81,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="extend",
         metavar="PATH",
         help=(
-            "recordings, folders, or names of cassettes such as gemini-api/text; PATH:N is exchange"
-            " N alone (default: the suite that comes with the package)"
+            "recordings, folders, or names of cassettes such as gemini-api/text; PATH:N is only"
+            " exchange N (default: the suite of the package)"
         ),
     )
     parser.add_argument(
@@ -93,7 +93,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="CUTS",
         help=(
             "judge each answer with its reads cut as recorded, whole, or in 100 pieces (recorded,"
-            " whole, pieces; a cell shows the worst; default: recorded)"
+            " whole, pieces; a cell shows the worst result; default: recorded)"
         ),
     )
     parser.add_argument(
@@ -103,15 +103,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--json",
         type=Path,
         metavar="FILE",
-        help="write the results to this file as they come (default: none)",
+        help="write the results to this file during the run (default: none)",
     )
     parser.add_argument(
         "--baseline",
         type=Path,
         metavar="FILE",
         help=(
-            "JSON of an earlier run: print the aspects that got worse or better; the exit status is"
-            " 1 only if an aspect got worse (default: none)"
+            "JSON of an earlier run: print the aspects that are now worse or better; the exit"
+            " status is 1 only if an aspect is worse (default: none)"
         ),
     )
     parser.add_argument(
@@ -129,7 +129,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=read_count,
         default=1,
         metavar="N",
-        help="judge N exchanges at a time, each in a process of its own (default: 1)",
+        help="judge N exchanges at a time, each in its own process (default: 1)",
     )
     parser.add_argument(
         "--timeout",
@@ -150,11 +150,11 @@ def _judge(parsed: argparse.Namespace) -> int:
     declared = declared_of(parsed.losses)
     items, skipped = read_items(parsed.cassettes)
     for left_out in skipped:
-        note(f"left out: {left_out.path}: {left_out.reason}")
+        note(f"skipped: {left_out.path}: {left_out.reason}")
     if not items:
         raise CassetteError(
-            "nothing is left to judge: no recording with an answer of a model; name other"
-            " recordings with --cassettes, or omit it to take the suite of the package"
+            "there is nothing to judge: no recording has an answer of a model; name other"
+            " recordings with --cassettes, or omit it to use the suite of the package"
         )
     results: list[AdapterResults] = []
     with ExitStack() as stack:
@@ -165,7 +165,7 @@ def _judge(parsed: argparse.Namespace) -> int:
         names = [adapters[0].name for adapters in named]
         if repeated := [name for name in names if names.count(name) > 1]:
             raise ReportError(
-                f"{len(repeated)} adapters are named {repeated[0]}; give each its own name:"
+                f"{len(repeated)} adapters have the name {repeated[0]}; use one name for each:"
                 " 'NAME = TARGET'"
             )
         file = stack.enter_context(ResultsFile(parsed.json, skipped))
@@ -212,8 +212,8 @@ def _judge_one(
     if unread := _unread_wires(items, cells):
         wires = ", ".join(f"{wire} ({number})" for wire, number in unread.items())
         note(
-            f"{first.name}: no text is kept of any answer of {wires}; if the adapter does not read"
-            ' these wires, name those that it reads: PROVIDERS = ("gemini-api", …) in its module;'
+            f"{first.name}: no answer of {wires} keeps its text; if the adapter does not read these"
+            ' wires, name those that it reads: PROVIDERS = ("gemini-api", …) in its module;'
             " for a program, name the folders of its wires with --cassettes"
         )
     return with_fields(
@@ -222,8 +222,8 @@ def _judge_one(
 
 
 def _unread_wires(items: Sequence[Item], cells: Sequence[AspectCell]) -> Mapping[str, int]:
-    """The wires of which no text is kept although text of another wire is kept, each with the
-    number of its answers with text.
+    """The wires without any kept text, each with the number of its answers with text. There are
+    none if no text of another wire is kept.
     """
     verdicts: dict[str, list[str]] = {}
     of_item = {(item.cassette, item.number): item.exchange for item in items}
@@ -237,7 +237,7 @@ def _unread_wires(items: Sequence[Item], cells: Sequence[AspectCell]) -> Mapping
 
 
 def _folder() -> str:
-    """The working folder below the root of its repository; its name where there is no
+    """The working folder relative to the root of its repository; its name if there is no
     repository.
     """
     here = Path.cwd()
@@ -264,10 +264,10 @@ def _conclude(
 
 
 def _merge(documents: Sequence[Path], parsed: argparse.Namespace) -> int:
-    """One report of several JSON files."""
+    """Write one report from several JSON files."""
     if len(documents) < len(parsed.targets) or parsed.report is None:
         raise ReportError(
-            "JSON files of earlier runs are merged into a report: name only such files, and"
+            "JSON files of earlier runs are merged into a report: name only such files, and use"
             " --report DIR"
         )
     results = merge_results([read_document(path) for path in documents])
@@ -282,13 +282,13 @@ def _write_report(results: JudgeResults, target: Path) -> None:
 
 
 def read_document(path: Path) -> JudgeResults:
-    """The results in a JSON file, or in that of a report's folder. Raises `ResultsError`."""
+    """The results in a JSON file, or in that of a report folder. Raises `ResultsError`."""
     path = path / JSON if path.is_dir() else path
     return decode_results(path.read_bytes(), path.name)
 
 
 def _adapters(text: str, parsed: argparse.Namespace, losses: Losses) -> list[Adapter]:
-    """The adapter of an argument, once for each job. Raises `AdapterError`."""
+    """The adapter of an argument, made once for each job. Raises `AdapterError`."""
     return [
         open_adapter(text, losses, timeout=parsed.timeout, isolated=parsed.jobs > 1)
         for _ in range(parsed.jobs)
@@ -296,7 +296,7 @@ def _adapters(text: str, parsed: argparse.Namespace, losses: Losses) -> list[Ada
 
 
 def declared_of(given: Sequence[str]) -> Losses:
-    """The declared losses by adapter; those of all adapters are under ""."""
+    """The declared losses by adapter. The key "" has the losses of all adapters."""
     if not given:
         return losses_of()
     try:
@@ -307,7 +307,7 @@ def declared_of(given: Sequence[str]) -> Losses:
 
 
 def read_items(paths: Sequence[str] | None) -> tuple[list[Item], list[Unjudged]]:
-    """The exchanges to judge, and the paths that are left out."""
+    """The exchanges to judge, and the paths that are skipped."""
     items: list[Item] = []
     skipped: list[Unjudged] = []
     for text in paths or [str(CASSETTES)]:
@@ -326,7 +326,7 @@ def read_items(paths: Sequence[str] | None) -> tuple[list[Item], list[Unjudged]]
                 skipped.append(Unjudged(_shown(file), _reason(error, file)))
                 continue
             if not file_items:
-                skipped.append(Unjudged(_shown(file), "it has no exchange with a model's answer"))
+                skipped.append(Unjudged(_shown(file), "no exchange has an answer of a model"))
             items += file_items
     return items, skipped
 
@@ -342,7 +342,7 @@ def _items_of(file: Path, number: int | None) -> list[Item]:
 
 
 def _shown(file: Path) -> str:
-    """The name of a cassette of the suite, or the path as it was given."""
+    """The name of a cassette of the suite, or the path of another file."""
     if file.is_relative_to(CASSETTES):
         return file.relative_to(CASSETTES).with_suffix("").as_posix()
     return file.as_posix()
@@ -355,8 +355,8 @@ def _reason(error: Exception, file: Path) -> str:
 
 
 class ResultsFile:
-    """The JSON file of a run. It is a complete document after every cell, so a killed run leaves
-    the results so far.
+    """The JSON file of a run. It is a complete document after every cell. So a killed run
+    leaves the results so far.
     """
 
     def __init__(self, path: Path | None, skipped: Sequence[Unjudged]) -> None:
@@ -397,7 +397,7 @@ class ResultsFile:
         self._write(b'],"unused_losses":' + json.dumps(unused_losses).encode() + b"}")
 
     def _write(self, content: bytes) -> None:
-        """Overwrite the present end of the document with new content and a new end."""
+        """Replace the end of the document by new content and a new end."""
         if self._file:
             self._file.seek(self._at)
             self._file.write(content + self._closing + self._end)

@@ -1,8 +1,8 @@
-"""The ``harness`` command: its table of commands and its entry point.
+"""The ``harness`` command: its table of commands, and its entry point.
 
-Data goes to stdout, and a message about a fault goes to stderr as one line. Exit status: 0; 1 if
-there was nothing to do or a check found something; 2 for a bad file or bad usage; 141 if all was
-well and the reader of stdout left before its end.
+Data goes to stdout. A message about a fault goes to stderr as one line. The exit status is 0, 1 if
+there was nothing to do or a check found something, 2 for a bad file or bad usage, and 141 instead
+of 0 if the reader of stdout closed it early.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from harness.stream.printable import printable
 from .output import note
 
 BAD: Final = 2
-"""Exit status for a bad file or bad usage."""
+"""The exit status for a bad file or bad usage."""
 UNREAD: Final = 128 + 13
-"""Exit status of a program that SIGPIPE ended, where the command has no worse one."""
+"""The exit status of a program that SIGPIPE ended. It replaces only the exit status 0."""
 
 
 class Command(NamedTuple):
@@ -49,7 +49,7 @@ COMMANDS: Final = {
     "export": Command("files:add_export", "convert a recording to plain YAML for stock vcrpy"),
     "schema": Command("files:add_schema", "print the JSON Schema of spec files, for editors"),
     "check": Command("check:add_arguments", "validate specs, features files and cassettes"),
-    "scan": Command("scan:add_arguments", "look for secrets in files and recordings"),
+    "scan": Command("scan:add_arguments", "search for secrets in files and recordings"),
     "report": Command("report:add_report", "write a report of one or more results files"),
     "compare": Command("report:add_compare", "print the differences between two runs"),
     "serve": Command("serve:add_arguments", "answer live clients from recordings"),
@@ -77,14 +77,14 @@ FAULTS: Final = (
     "harness.specs:SpecError",
     "harness.stream.generation:TranslationError",
 )
-"""The exceptions that are a user's fault: their message is the whole output. They are imported
-after an error, because their modules are slow to import.
+"""The exceptions that a user causes. Their message is the whole output. They are imported after an
+error, because their modules are slow to import.
 """
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; returns the exit status."""
-    if isinstance(sys.stdout, TextIOWrapper):  # tests replace it with something else
+    """Run the command line. Returns the exit status."""
+    if isinstance(sys.stdout, TextIOWrapper):  # tests replace stdout
         sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
     collect_seldom()
     with masked_output():
@@ -115,19 +115,19 @@ def _run(arguments: Sequence[str]) -> int:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Reports bad usage in one line, as all other faults are reported."""
+    """Reports bad usage in one line, like all other faults."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(BAD, printable(f"{self.prog}: {message}; see {self.prog} --help") + "\n")
 
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
-        sys.stdout.flush()  # the help, while a reader that has left is expected
+        sys.stdout.flush()  # the help, because `_run` handles a closed stdout
         super().exit(status, message)
 
 
 def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
-    """The parser of a command line. It imports the modules of the commands that occur in
-    ``arguments`` and no others, so that each command starts fast.
+    """The parser of a command line. It imports only the modules of the commands in ``arguments``,
+    so that each command starts fast.
     """
     parser: argparse.ArgumentParser = _Parser(
         prog="harness", description="Record-and-replay conformance tests for Gemini streams."
@@ -146,7 +146,9 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
 def _version(arguments: Sequence[str]) -> str:
     if "--version" not in arguments:
         return ""
-    from harness.report.header import package_version  # slow, and only this option needs it
+    from harness.report.header import (
+        package_version,
+    )  # slow to import, and only this option needs it
 
     return package_version()
 

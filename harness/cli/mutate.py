@@ -19,7 +19,7 @@ from harness.stream.exchange import Exchange
 from harness.stream.printable import printable
 
 NOTHING: Final = 1
-"""Exit status if no variant applies to the exchange."""
+"""The exit status if no variant applies to the exchange."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--output",
         type=Path,
         metavar="DIR",
-        help="the new folder to write a cassette per variant to (default: write nothing)",
+        help="a new folder, for one cassette per variant (default: write nothing)",
     )
     parser.set_defaults(run=_mutate)
 

@@ -16,14 +16,14 @@ from harness.facts import DeclaredLoss, json_of_fact
 from harness.stream.exchange import Exchange
 
 Losses = Mapping[str, tuple[DeclaredLoss, ...]]
-"""Name of an adapter → its declared losses."""
+"""The name of an adapter → its declared losses."""
 
 
 def open_adapter(
     text: str, losses: Losses | None = None, *, timeout: float = TIMEOUT_S, isolated: bool = False
 ) -> Adapter:
-    """The adapter of an argument, with its declared losses: ``losses``, else the configured ones.
-    Raises `AdapterError`.
+    """The adapter of an argument, with its declared losses: those in ``losses``, or else the
+    configured losses. Raises `AdapterError`.
     """
     adapter = adapter_of_target(text, Path.cwd(), adapters_of(), timeout=timeout, isolated=isolated)
     declared = losses_for(adapter.name, losses_of() if losses is None else losses)
@@ -31,7 +31,7 @@ def open_adapter(
 
 
 def losses_for(name: str, losses: Losses) -> tuple[DeclaredLoss, ...]:
-    """The declared losses of an adapter, with those of all adapters, which are under ""."""
+    """The declared losses of an adapter, and those of all adapters, which have the key ""."""
     return (*losses.get(name, ()), *losses.get("", ()))
 
 
@@ -42,7 +42,7 @@ def adapter_named(target: str, parsed: argparse.Namespace) -> Adapter:
 
 
 def output_items(adapter: Adapter, exchange: Exchange) -> Iterator[Any]:
-    """The native events of a run, with their facts where the adapter states them. Raises
+    """The native events of a run, with their facts if the adapter states them. Raises
     `AdapterError`.
     """
     output = adapter.output(exchange)

@@ -1,4 +1,4 @@
-"""The messages of a command, and the exit status that several have."""
+"""The messages of a command, and an exit status that several commands share."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 from harness.stream.printable import printable
 
 INTERRUPTED: Final = 130
-"""Exit status of a command that Ctrl-C stopped."""
+"""The exit status of a command that Ctrl-C stopped."""
 
 
 def note(message: str) -> None:

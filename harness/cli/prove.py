@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--survivors",
         action="store_true",
-        help="also list each case that passes with a fault, and each operator never applied",
+        help="also list each case that passes with a fault, and each operator that never applied",
     )
     parser.set_defaults(run=_prove)
 

@@ -36,11 +36,10 @@ from .record_plan import Plan, RecordingSources, name_provider, read_sources
 
 REFUSED: Final = 1
 STILL_S: Final = 15.0
-"""The number of seconds without progress after which a run without a terminal prints that it is
-still waiting.
+"""A run without a terminal prints a waiting message after this number of seconds without progress.
 """
 ANSWERED: Final = ("recorded", "loopback")
-"""Origins of cassettes that can be recorded again; written and imported ones cannot."""
+"""The origins of cassettes that can be recorded again. Written and imported cassettes can't."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -54,14 +53,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--all",
         action="store_true",
-        help="the same, and record every recorded cassette again",
+        help="like --missing, and also record every recorded cassette again",
     )
     parser.add_argument(
         "--prompt",
         action="append",
         metavar="TEXT",
         help=(
-            "send this prompt, for the cassette CASE (repeatable: the turns of a conversation;"
+            "send this prompt to record cassette CASE (repeatable: the turns of a conversation;"
             " default: the prompts of the case or the cassette)"
         ),
     )
@@ -77,13 +76,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--rewrite",
         action="store_true",
         help=(
-            "also overwrite cassettes that were written by hand, imported, or can't be read"
+            "also overwrite cassettes that were written by hand or imported, or that can't be read"
             " (default: refuse)"
         ),
     )
-    parser.add_argument(
-        "--unary", action="store_true", help="ask for the answer in one piece, not as a stream"
-    )
+    parser.add_argument("--unary", action="store_true", help="request a unary answer, not a stream")
     parser.add_argument(
         "--allow-end",
         action="append",
@@ -99,18 +96,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_asking(parser: argparse.ArgumentParser) -> None:
-    """Add the options of every command that asks a provider."""
+    """Add the options of every command that sends requests to a provider."""
     parser.add_argument(
         "--model",
         metavar="NAME",
-        help="the model to ask (default: the prompt's, then HARNESS_MODEL)",
+        help="the model (default: the model of the prompt, then HARNESS_MODEL)",
     )
     parser.add_argument(
         "--api-version",
         metavar="VERSION",
         help=(
             "such as v1beta (default: GOOGLE_GENAI_API_VERSION or CODE_ASSIST_API_VERSION, then the"
-            " client's own)"
+            " default of the client)"
         ),
     )
     parser.add_argument(
@@ -118,25 +115,25 @@ def add_asking(parser: argparse.ArgumentParser) -> None:
         type=_base_url,
         metavar="URL",
         help=(
-            "the server to ask (default: GOOGLE_GEMINI_BASE_URL, GOOGLE_VERTEX_BASE_URL or"
-            " CODE_ASSIST_ENDPOINT, then Google's)"
+            "the base URL of the server (default: GOOGLE_GEMINI_BASE_URL, GOOGLE_VERTEX_BASE_URL or"
+            " CODE_ASSIST_ENDPOINT, then Google's URL)"
         ),
     )
     parser.add_argument(
         "--project",
         metavar="ID",
-        help="Vertex AI, Code Assist: the project (default: GOOGLE_CLOUD_PROJECT)",
+        help="for Vertex AI and Code Assist: the project (default: GOOGLE_CLOUD_PROJECT)",
     )
     parser.add_argument(
         "--location",
         metavar="NAME",
-        help="Vertex AI: the location (default: GOOGLE_CLOUD_LOCATION, then global)",
+        help="for Vertex AI: the location (default: GOOGLE_CLOUD_LOCATION, then global)",
     )
     parser.add_argument(
         "--program",
         default="",
         metavar="COMMAND",
-        help="gemini-cli, agy: the program and its own arguments (default: gemini, agy)",
+        help="for gemini-cli and agy: the program and its arguments (default: gemini or agy)",
     )
     parser.add_argument(
         "--allow-status",
@@ -154,8 +151,8 @@ def add_asking(parser: argparse.ArgumentParser) -> None:
         type=read_seconds,
         metavar="SECONDS",
         help=(
-            "give up an answer or a connection attempt after this many seconds without a byte"
-            " (default: 300), and a program after this many seconds in all (default: 600)"
+            "stop an answer or a connection attempt after this many seconds without a byte"
+            " (default: 300), and a program after this many seconds in total (default: 600)"
         ),
     )
     parser.add_argument(
@@ -163,35 +160,35 @@ def add_asking(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=MAX_ANSWER_BYTES,
         metavar="N",
-        help="give up an answer over HTTP that has more bytes (default: %(default)s)",
+        help="stop an answer over HTTP that has more bytes (default: %(default)s)",
     )
     parser.add_argument(
         "--answer-seconds",
         type=read_seconds,
         default=MAX_ANSWER_S,
         metavar="SECONDS",
-        help="give up an answer over HTTP that takes longer (default: %(default)g)",
+        help="stop an answer over HTTP that takes longer (default: %(default)g)",
     )
     parser.add_argument(
         "--attempts",
         type=read_count,
         default=4,
         metavar="N",
-        help="at most N tries of one request (default: 4)",
+        help="at most N attempts for one request (default: 4)",
     )
     parser.add_argument(
         "--requests",
         type=read_count,
         default=50,
         metavar="N",
-        help="at most N requests in the whole run, retries included (default: 50)",
+        help="at most N requests in the whole run, including retries (default: 50)",
     )
     parser.add_argument(
         "--output-tokens",
         type=read_count,
         default=50_000,
         metavar="N",
-        help="at most N output tokens in the whole run, thinking included (default: 50000)",
+        help="at most N output tokens in the whole run, including thinking (default: 50000)",
     )
     add_folders(parser)
 
@@ -236,21 +233,21 @@ def _record(parsed: argparse.Namespace) -> int:
             done += 1
         except NotRecordable as error:
             note(f"{plan.name}: not recordable: {error}")
-            failed += bool(parsed.names)  # else the user has not named this one
+            failed += bool(parsed.names)  # with --missing or --all, this is not a failure
         except (CassetteError, ReplayError, TranslationError) as error:
             note(f"{plan.name}: {error}")
             _print_notes(error)
             failed += 1
         except KeyboardInterrupt as error:
-            counts = f"{done} of {len(plans)} cassettes are recorded"
-            note(f"stopped; {counts}, {plan.name} is as it was")
+            counts = f"{done} of {len(plans)} cassettes were recorded"
+            note(f"stopped; {counts}, {plan.name} was not changed")
             _print_notes(error)
             return INTERRUPTED
     return REFUSED if failed else 0
 
 
 def _print_notes(error: BaseException) -> None:
-    """Say where the crash journal of a failed recording is."""
+    """Print the path of the crash journal of a failed recording."""
     for place in getattr(error, "__notes__", ()):
         note(place)
 
@@ -293,12 +290,12 @@ def _record_one(plan: Plan, project: Project, parsed: argparse.Namespace, spent:
 
 
 def _check_place(name: str, path: Path, project: Project) -> None:
-    """Raises `CassetteError` if a cassette exists that was not recorded, because it could not be
+    """Raises `CassetteError` if the cassette exists and was not recorded, because it can't be
     recorded again.
     """
     if not path.exists():
         return
-    way_out = "name another cassette, or record over it with --rewrite"
+    way_out = "name another cassette, or overwrite it with --rewrite"
     try:
         kind = project.cassette(name).origin.kind
     except CassetteError as error:
@@ -313,7 +310,7 @@ def _check_place(name: str, path: Path, project: Project) -> None:
 
 
 def _old_exchanges(plan: Plan, project: Project) -> tuple[Exchange, ...]:
-    """The exchanges that the recording replaces; none if they can't be read."""
+    """The exchanges that the recording replaces; () if they can't be read."""
     if plan.new or not project.cassette_path(plan.name).exists():
         return ()
     try:
@@ -323,7 +320,7 @@ def _old_exchanges(plan: Plan, project: Project) -> tuple[Exchange, ...]:
 
 
 class Bar:
-    """A progress bar on a terminal; otherwise an occasional line while the run waits."""
+    """A progress bar on a terminal. Without a terminal, it prints a line if the run waits long."""
 
     def __init__(self, name: str) -> None:
         from tqdm import tqdm  # slow to import
@@ -358,18 +355,20 @@ class Bar:
 
     def waiting(self, seconds: float, why: str) -> None:
         self._waits_for = (
-            f"{seconds:.0f} s because request {self.requests} was given {why}, then for request"
+            f"{seconds:.0f} s because request {self.requests} got {why}, then for request"
             f" {self.requests + 1}"
         )
         self._bar.set_postfix_str(f"{self.tokens} tokens, waiting {seconds:.0f} s: {why}")
 
 
 def _plans(parsed: argparse.Namespace, project: Project) -> Iterator[Plan]:
-    """The cassettes to record, in the order of the names; `CassetteError` for an unknown name."""
+    """The cassettes to record, in the order of the names. Raises `CassetteError` for an unknown
+    name.
+    """
     if parsed.prompt:
         if len(parsed.names) != 1 or parsed.missing or parsed.all:
             raise CassetteError(
-                "--prompt records one cassette: name it, such as gemini-api/hello, and nothing else"
+                "--prompt records one cassette: name only that one, such as gemini-api/hello"
             )
         name, prompts = parsed.names[0], parsed.prompt
         provider = parsed.provider or _new_provider(name)
@@ -409,13 +408,13 @@ def _wanted(sources: RecordingSources, *, everything: bool) -> dict[str, Case | 
 
 
 def _new_provider(name: str) -> str:
-    """The provider of a new cassette, by its folder. Raises `CassetteError` for another
-    folder.
+    """The provider of a new cassette, from its folder. Raises `CassetteError` if the folder is not
+    the name of a provider.
     """
     folder, slash, _ = name.partition("/")
     if slash and folder not in (*PROVIDERS, ".."):
         raise CassetteError(
-            f"{folder} of {name} is not a provider; known are {', '.join(PROVIDERS)}: use one as"
+            f"{folder} of {name} is not a provider; expected {', '.join(PROVIDERS)}: use one as"
             " the folder, or add --provider"
         )
     return name_provider(name)

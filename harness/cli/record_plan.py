@@ -16,7 +16,7 @@ from harness.specs import Case
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """One cassette to record; ``asks`` makes its requests. ``new``: the requests differ from those
+    """One cassette to record. ``asks`` makes its requests. ``new``: the requests differ from those
     of an existing cassette.
     """
 
@@ -30,8 +30,9 @@ class Plan:
 class RecordingSources:
     """The cases of all specs of a project.
 
-    ``conversations``: cassette → the conversation cases on it. ``requests``: the name of a request
-    case, or its place ``FILE.yaml::CASE`` → places and cases. ``cassettes``: all that a case names.
+    ``conversations``: cassette → its conversation cases. ``requests``: the name of a request case,
+    or its place ``FILE.yaml::CASE`` → places and cases. ``cassettes``: all cassettes that a case
+    names.
     """
 
     project: Project
@@ -45,17 +46,19 @@ class RecordingSources:
         return next((case.provider for case in cases if case.provider), None) or name_provider(name)
 
     def request(self, name: str) -> Case | None:
-        """The request case of a cassette called PROVIDER/CASE; None if there is not exactly one."""
+        """The request case of a cassette with the name PROVIDER/CASE; None if there is not exactly
+        one.
+        """
         folder, _, case_name = name.partition("/")
         cases = self.requests.get(case_name, ()) if folder in PROVIDERS else ()
         return cases[0][1] if len(cases) == 1 else None
 
     def find(self, names: Sequence[str], provider: str | None = None) -> dict[str, Case | None]:
-        """Names of cases or cassettes → cassettes, each with its request case, if it is made from
-        one.
+        """Names of cases or cassettes → cassettes, each with its request case if it has one.
 
-        A request case names no cassette; its recording is called PROVIDER/CASE (``provider``, or
-        the case's own). Raises `CassetteError` for an unknown name or one of several cases.
+        A request case does not name a cassette. Its recording has the name PROVIDER/CASE, with
+        ``provider`` or the case's provider. Raises `CassetteError` for an unknown name, and for a
+        name of several cases.
         """
         by_case = {case.case: name for name, cases in self.conversations.items() for case in cases}
         cassettes: dict[str, Case | None] = {}
@@ -67,7 +70,7 @@ class RecordingSources:
             cases = self.requests.get(wanted, [])
             if len(cases) > 1:
                 raise CassetteError(
-                    f"{wanted} is the name of {len(cases)} request cases; say which:"
+                    f"{wanted} is the name of {len(cases)} request cases; name one:"
                     f" {', '.join(place for place, _ in cases)}"
                 )
             for _, case in cases:
@@ -90,8 +93,9 @@ class RecordingSources:
         streamed: bool,
         named: bool = True,
     ) -> Plan:
-        """The plan of a cassette: its requests come from its cases, else from the cassette.
-        ``provider`` (default: its own) is asked. ``named``: the user has named the cassette.
+        """The plan of a cassette. Its requests are made from its cases, or else from the cassette.
+        They are sent to ``provider``, by default the cassette's provider. ``named``: the user has
+        named the cassette.
         """
         asked = provider or self.provider(name, request)
 
@@ -109,7 +113,7 @@ class RecordingSources:
                 return ask_again(self.project.cassette(name), name)
             if not named:
                 raise NotRecordable(
-                    "the output of a program does not show how it was configured; configure it, and"
+                    "the output of a program does not contain its configuration; configure it, and"
                     " record the cassette by its name"
                 )
             return ask_runs(self.project.cassette(name), name, asked)
@@ -135,6 +139,6 @@ def read_sources(project: Project) -> RecordingSources:
 
 
 def name_provider(name: str) -> str:
-    """The provider of a cassette, by its folder."""
+    """The provider of a cassette, from its folder."""
     folder = name.partition("/")[0]
     return folder if folder in PROVIDERS else DEFAULT_PROVIDER

@@ -26,7 +26,7 @@ from harness.report.tally import column
 from harness.stream.printable import plural, printable
 
 BROKEN: Final = 1
-"""Exit status if the later run is worse than the earlier one."""
+"""The exit status if the later run is worse than the earlier one."""
 
 
 def add_report(parser: argparse.ArgumentParser) -> None:
@@ -44,7 +44,7 @@ def add_report(parser: argparse.ArgumentParser) -> None:
         "--baseline",
         type=Path,
         metavar="RESULTS",
-        help="results.json of an earlier run: show the changes since (default: show none)",
+        help="results.json of an earlier run: show the changes since that run (default: show none)",
     )
     parser.add_argument(
         "--date",
@@ -62,7 +62,9 @@ def add_compare(parser: argparse.ArgumentParser) -> None:
     parser.epilog = "Exit status 1 if a cell is broken, new and red, or gone."
     parser.add_argument("base", type=Path, metavar="BASE", help="results.json of the earlier run")
     parser.add_argument("head", type=Path, metavar="HEAD", help="results.json of the later run")
-    parser.add_argument("--allow-gone", action="store_true", help="exit with 0 if a cell is gone")
+    parser.add_argument(
+        "--allow-gone", action="store_true", help="exit with status 0 even if a cell is gone"
+    )
     parser.set_defaults(run=_compare)
 
 
@@ -72,8 +74,8 @@ def _report(parsed: argparse.Namespace) -> int:
         return 0
     if not parsed.results or parsed.output is None:
         raise ReportError(
-            "report: no results or no folder given; name the results.json of a run and the folder"
-            " to write: harness report RESULTS -o DIR"
+            "report: the results or the folder are missing; name the results.json of a run and the"
+            " folder to write to: harness report RESULTS -o DIR"
         )
     day = choose_day(parsed.date, os.environ.get("SOURCE_DATE_EPOCH", ""))
     run = merge([*map(read_run, parsed.results), Run(Header(day=day))])

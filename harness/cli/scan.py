@@ -1,8 +1,8 @@
-"""The command ``harness scan``: looks for secrets in files, for CI and pre-commit.
+"""The command ``harness scan``: searches for secrets in files, for CI and pre-commit.
 
 It scans every file as text. A recording in any format that `harness.load` reads is also scanned
-after decoding. Findings go to stdout, one per line and never with the secret. Files that cannot be
-read go to stderr.
+after decoding. Findings are printed to stdout, one per line and without the secret. Files that
+can't be read are reported on stderr.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from .output import note
 CLEAN: Final = 0
 FOUND: Final = 1
 UNREAD: Final = 2
-"""Exit statuses: no secret, a secret, a file that cannot be read."""
+"""The exit statuses: no secret, a secret, a file that can't be read."""
 
 LEFT_OUT: Final = frozenset({".git", ".hg", ".venv", "node_modules", "__pycache__"})
-"""Folders below a path that are not scanned."""
+"""The folders that are not scanned."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _scan(parsed: argparse.Namespace) -> int:
-    """Raises `CassetteError` for redaction rules or credentials that cannot be read."""
+    """Raises `CassetteError` for redaction rules or credentials that can't be read."""
     scanner = guard().scanner
     status, count = CLEAN, 0
     for path in _files(map(_path_of, parsed.paths)):
@@ -65,8 +65,8 @@ def _scan(parsed: argparse.Namespace) -> int:
 
 
 def scan_file(path: Path, scanner: Scanner) -> list[Finding]:
-    """The secrets in a file. Raises `OSError`, and `CassetteError` for a damaged cassette of ours
-    or a file that is too large.
+    """The secrets in a file. Raises `OSError`. Raises `CassetteError` for a damaged cassette in our
+    own format, or a file that is too large.
     """
     if path.stat().st_size > MAX_BYTES:
         raise CassetteError(f"{path}: larger than {MAX_BYTES} bytes")
@@ -83,8 +83,8 @@ def scan_file(path: Path, scanner: Scanner) -> list[Finding]:
 
 
 def _path_of(argument: str) -> Path:
-    """A path, or that of the cassette or the folder of cassettes of this name; the argument itself
-    where there is none.
+    """The path of an argument: a file or folder, or a cassette or folder of cassettes with this
+    name. If there is none, the argument itself.
     """
     path = Path(argument)
     if path.exists():
@@ -97,8 +97,8 @@ def _path_of(argument: str) -> Path:
 
 
 def _files(paths: Iterable[Path]) -> Iterator[Path]:
-    """The files named and those below the folders named, in order. A path that does not exist is
-    passed on: reading it raises.
+    """The named files, and the files in the named folders and their subfolders, in order. A path
+    that does not exist is kept, because reading it raises an error.
     """
     for path in paths:
         if not path.is_dir():

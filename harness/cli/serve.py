@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=_port,
         default=0,
         metavar="N",
-        help="the port to listen on (default: 0, a free one)",
+        help="the port to listen on (default: 0, any free port)",
     )
     parser.add_argument(
         "--host",
@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="a name that clients use for this machine, as host.docker.internal (repeatable;"
+        help="a name that clients use for this machine, such as host.docker.internal (repeatable;"
         " default: only loopback names)",
     )
     parser.add_argument(
@@ -53,8 +53,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="recorded",
         metavar="PACE",
         help=(
-            "when each read is sent: at its recorded time (recorded), N times as fast (a number N),"
-            " a millisecond apart (step), without waiting (instant) (default: recorded)"
+            "the time at which each read is sent: at its recorded time (recorded), N times as fast"
+            " (a number N), a millisecond apart (step), not waiting (instant) (default: recorded)"
         ),
     )
     parser.add_argument(
@@ -62,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=("recorded", "whole", "bytes"),
         default="recorded",
         help=(
-            "where bodies are cut into reads: as recorded, nowhere, or after each byte (default:"
+            "how bodies are cut into reads: as recorded, one read, or one read per byte (default:"
             " recorded)"
         ),
     )
@@ -79,8 +79,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=("request", "path"),
         default="request",
         help=(
-            "which exchange answers: the one recorded for the same request; with path, the next"
-            " with the same method, path and model (default: request)"
+            "the exchange that answers: request, the one recorded for the same request; path, the"
+            " next with the same method, path and model (default: request)"
         ),
     )
     parser.add_argument(
@@ -93,7 +93,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dialect",
         choices=served,
-        help=(f"answer the requests of this event model's own API as well ({paths}; default: no)"),
+        help=(f"also answer the requests of this event model's API ({paths}; default: no)"),
     )
     rules = parser.add_mutually_exclusive_group()
     rules.add_argument(
@@ -109,7 +109,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="strictness",
         action="store_const",
         const="lenient",
-        help="refuse nothing; print the requests that the API would refuse",
+        help="refuse no request; print the requests that the API would refuse",
     )
     parser.set_defaults(run=_serve)
 
@@ -150,7 +150,7 @@ def _serve(parsed: argparse.Namespace) -> int:
                 error.errno,
                 f"port {parsed.port} is in use; choose another with --port, or 0 for any",
             ) from None
-        # Python 3.13 gives no number where it can use none of the addresses of a name.
+        # Python 3.13 gives no error number if it can use none of the addresses of a name.
         if isinstance(error, socket.gaierror) or error.errno in (errno.EADDRNOTAVAIL, None):
             raise OSError(
                 error.errno,
@@ -162,7 +162,7 @@ def _serve(parsed: argparse.Namespace) -> int:
 
 
 def _files(text: str) -> Sequence[str]:
-    """The recordings that an argument names: those of a folder, or the one."""
+    """The recordings that an argument names: those in a folder, or a single one."""
     path, number = find_recording(text)
     if not path.is_dir():
         return [text]
@@ -173,6 +173,6 @@ async def _run(server: Server) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         try:
             asyncio.get_running_loop().add_signal_handler(number, server.stop)
-        except NotImplementedError:  # Windows has no signal handlers of a loop
+        except NotImplementedError:  # an event loop has no signal handlers on Windows
             signal.signal(number, lambda *_: server.stop())
     await server.run(lambda: print(server.base_url, flush=True))

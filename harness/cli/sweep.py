@@ -1,4 +1,4 @@
-"""The commands ``harness sweep`` and ``harness sweep-diff``: judge very many captured streams."""
+"""The commands ``harness sweep`` and ``harness sweep-diff``, for millions of captured streams."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def add_sweep(parser: argparse.ArgumentParser) -> None:
         "--output",
         required=True,
         metavar="OUT",
-        help="the folder of the verdicts, also a URL (required)",
+        help="the folder for the verdicts, or its URL (required)",
     )
     target = "a dialect, a name of harness_adapters, or a target of harness judge"
     parser.add_argument(
@@ -75,7 +75,7 @@ def add_sweep(parser: argparse.ArgumentParser) -> None:
         default="",
         metavar="ENGINE",
         help=(
-            "local: the standard library's processes; dask: Dask's processes; dask:ADDRESS: the"
+            "local: processes of the standard library; dask: processes of Dask; dask:ADDRESS: the"
             " cluster of a Dask scheduler (default: dask if it is installed, else local)"
         ),
     )
@@ -83,7 +83,7 @@ def add_sweep(parser: argparse.ArgumentParser) -> None:
         "--jobs",
         type=read_count,
         metavar="N",
-        help="processes of this machine (default: one a CPU)",
+        help="the number of processes on this machine (default: one per CPU)",
     )
     parser.add_argument(
         "--law",
@@ -99,7 +99,7 @@ def add_sweep(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="LOSSES",
-        help="declared losses, as in harness judge (repeatable; default: harness_losses)",
+        help="declared losses, as for harness judge (repeatable; default: harness_losses)",
     )
     parser.add_argument(
         "--timeout",
@@ -145,7 +145,7 @@ def _sweep(parsed: argparse.Namespace) -> int:
 def _masked(
     engine: Engine, run_part: RunPart, parts: Sequence[Part]
 ) -> Iterator[tuple[Part, Summary]]:
-    """An engine in whose processes the output of adapters is masked as in this one."""
+    """The engine, with the output of adapters masked in its processes as in this process."""
     return engine(partial(_run_masked, run_part), parts)
 
 
@@ -155,7 +155,7 @@ def _run_masked(run_part: RunPart, part: Part) -> Summary:
 
 
 def _path_of(argument: str) -> str:
-    """The path, the glob or the URL of an argument, which may be the name of a cassette. Raises
+    """The path, glob or URL of an argument. The argument may be the name of a cassette. Raises
     `FileNotFoundError`.
     """
     is_place = is_url(argument) or has_magic(argument) or Path(argument).exists()
@@ -163,7 +163,7 @@ def _path_of(argument: str) -> str:
 
 
 def _progress(sweep: Sweep) -> Any:
-    """A progress bar with the streams a second and the time left."""
+    """A progress bar with the streams per second and the remaining time."""
     return tqdm(
         total=sum(part.rows for part in sweep.parts),
         unit=" streams",
@@ -171,13 +171,13 @@ def _progress(sweep: Sweep) -> Any:
         leave=False,
         disable=None,
         smoothing=0.05,
-        miniters=1,  # a part is much work, so each is shown
+        miniters=1,  # a part takes long, so each is shown
         mininterval=0,
     )
 
 
 def _count(bar: Any, part: Part, now: bool) -> None:
-    """Count a part. A part that was finished before does not change the rate."""
+    """Count a part. A part that was already finished does not change the rate."""
     if now:
         bar.update(part.rows)
     else:
@@ -186,7 +186,9 @@ def _count(bar: Any, part: Part, now: bool) -> None:
 
 
 def _target(text: str, declared: Losses, timeout: float) -> Target:
-    """The adapter of an argument, as every process can make it. Raises `AdapterError`."""
+    """The target of an argument, from which every process can make the adapter. Raises
+    `AdapterError`.
+    """
     adapter = open_adapter(text, {}, timeout=timeout, isolated=True)
     try:
         version = adapter.version()
@@ -197,7 +199,7 @@ def _target(text: str, declared: Losses, timeout: float) -> Target:
 
 
 def _lines(summary: Summary, settings: Settings) -> list[str]:
-    """The result of a sweep in lines."""
+    """The lines that show the result of a sweep."""
     counts = ", ".join(
         f"{summary.verdicts[word]:,} {word}"
         for word in ("passed", "failed", "error", "skipped")
@@ -205,7 +207,7 @@ def _lines(summary: Summary, settings: Settings) -> list[str]:
     )
     lines = [f"{settings.adapter.title}: {summary.rows:,} streams: {counts}"]
     if summary.variants:
-        lines.append(f"{summary.variants:,} of the failed are no documented wire")
+        lines.append(f"{summary.variants:,} of the failed streams are not the documented wire")
     for words, aspects in (("loses", summary.worse), ("mends", summary.better)):
         lines += [
             f"{words} {aspect} of {rows:,} streams" for aspect, rows in sorted(aspects.items())

@@ -45,7 +45,7 @@ class ResultItem(pytest.Item):
     def conclude(
         self, result: CaseResult, cause: BaseException | None, *, strict: bool = False
     ) -> None:
-        """End the item as its verdict demands. ``cause`` is the exception of an adapter."""
+        """End the item with the outcome of its verdict. ``cause`` is the exception of an adapter."""
         reason = f"{VERDICTS[result.verdict].word}: {result.reason}"
         match result.verdict:
             case "passed":
@@ -65,7 +65,7 @@ class ResultItem(pytest.Item):
                 raise HarnessFailure(text + shown) from cause
 
     def line_of(self, result: CaseResult) -> int:
-        """The line of its file that the result is about."""
+        """The line of the result in the file of the item."""
         return 1
 
     def place(self, line: int) -> str:

@@ -21,7 +21,7 @@ def test_check_validates_specs_features_and_cassettes(
     write("specs/a.yaml", SPEC)
     write("specs/other.yaml", "x: 1\n")
     assert main(["check"]) == 0
-    assert capsys.readouterr().out == "1 spec, 1 cassette, 1 other file in order, 0 problems\n"
+    assert capsys.readouterr().out == "1 spec, 1 cassette, 1 other file valid, 0 problems\n"
 
 
 @pytest.mark.parametrize("option", ["--specs", "--cassettes"])
@@ -113,7 +113,7 @@ def test_check_reports_a_damaged_cassette_once(
     assert main(["check"]) == 1
     known = "'recorded', 'loopback', 'imported' or 'written'"
     problem = f"cassettes/gemini-api/a.yaml:4: metadata.origin must be {known}, not 'x'"
-    assert capsys.readouterr().out.splitlines() == [problem, "nothing in order, 1 problem"]
+    assert capsys.readouterr().out.splitlines() == [problem, "nothing valid, 1 problem"]
 
 
 def test_check_reports_a_damaged_features_file_once(
@@ -124,7 +124,7 @@ def test_check_reports_a_damaged_features_file_once(
     write("specs/features.yaml", "harness: 1\nfeatures: 7\n")
     assert main(["check"]) == 1
     problem = "specs/features.yaml:2: features must be a list, not the number 7"
-    assert capsys.readouterr().out.splitlines() == [problem, "nothing in order, 1 problem"]
+    assert capsys.readouterr().out.splitlines() == [problem, "nothing valid, 1 problem"]
 
 
 def test_a_check_without_files_is_a_problem(capsys: pytest.CaptureFixture[str]) -> None:

@@ -78,7 +78,7 @@ def test_commands_read_the_folders_of_pytests_configuration(
 ) -> None:
     write(name, text)
     assert main(["check"]) == 0
-    assert capsys.readouterr().out == "2 specs, 1 features file, 1 cassette in order, 0 problems\n"
+    assert capsys.readouterr().out == "2 specs, 1 features file, 1 cassette valid, 0 problems\n"
     assert main(["prove"]) == 1
     assert "! b.yaml: a[unified-llm]: fails without a mutation" in capsys.readouterr().out
     assert main(["schema"]) == 0

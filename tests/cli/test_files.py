@@ -65,7 +65,7 @@ def test_an_assumed_provider_is_reported(capsys: pytest.CaptureFixture[str]) -> 
     assert main(["replay", "bare.txt"]) == 0
     assert (
         capsys.readouterr().err
-        == "harness: exchange 1: neither URL nor body shows the provider; replayed as gemini-api; --provider names another\n"
+        == "harness: exchange 1: neither URL nor body shows the provider; replayed as gemini-api; use --provider for another\n"
     )
 
 

@@ -95,7 +95,7 @@ def test_nothing_is_converted_if_one_file_can_not_be(
     assert contents(folder) == before
     error = capsys.readouterr().err
     assert problem in error
-    assert error.endswith("nothing is converted; every file stays\n")
+    assert error.endswith("no file was changed\n")
 
 
 def test_nothing_is_converted_if_the_disk_is_full(

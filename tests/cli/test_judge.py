@@ -119,7 +119,7 @@ def test_a_wire_that_the_adapter_does_not_read_is_named(
     given = ["judge", target, "--cassettes", str(answers), "agy/runs"]
     assert main(given) == 1
     output = capsys.readouterr().err
-    assert "no text is kept of any answer of agy (" in output
+    assert "no answer of agy (" in output
     assert "gemini-api (" not in output
     module.write_text('PROVIDERS = ("gemini-api",)\n' + module.read_text())
     sys.modules.pop(module.stem, None)
@@ -174,7 +174,7 @@ def test_an_unobserved_loss_is_named(answers: Path, capsys: pytest.CaptureFixtur
     assert "declared loss text: no cell shows it; delete the declaration" in capsys.readouterr().out
 
 
-def test_paths_without_an_answer_are_left_out_with_the_reason(
+def test_paths_without_an_answer_are_skipped_with_the_reason(
     answers: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write("broken.yaml", "a: [")
@@ -182,9 +182,9 @@ def test_paths_without_an_answer_are_left_out_with_the_reason(
     paths = ["none.yaml", "broken.yaml", "gone.yaml", "empty", "answers.yaml:9", "answers.yaml"]
     assert main(["judge", shim('"MAX_TOKENS"'), "--cassettes", *paths, "--json", "o.json"]) == 0
     reasons = [
-        line.removeprefix("harness: left out: ") for line in capsys.readouterr().err.splitlines()
+        line.removeprefix("harness: skipped: ") for line in capsys.readouterr().err.splitlines()
     ]
-    assert reasons[0] == "none.yaml: it has no exchange with a model's answer"
+    assert reasons[0] == "none.yaml: no exchange has an answer of a model"
     assert reasons[1].startswith("broken.yaml: ")
     assert reasons[2].startswith("gone.yaml: No such file or directory; name a file")
     assert reasons[3] == "empty: a folder without a YAML file"
@@ -197,8 +197,8 @@ def test_paths_without_an_answer_are_left_out_with_the_reason(
     ("arguments", "message"),
     [
         (["nowhere:replay", "--cassettes", "answers.yaml"], "nowhere"),
-        (["unified-llm", "--cassettes", "none.yaml"], "nothing is left to judge"),
-        (["art", "art", "--cassettes", "answers.yaml"], "2 adapters are named art; give each"),
+        (["unified-llm", "--cassettes", "none.yaml"], "there is nothing to judge"),
+        (["art", "art", "--cassettes", "answers.yaml"], "2 adapters have the name art; use one"),
         (["no-such", "--cassettes", "answers.yaml"], "'no-such' names no adapter"),
         (["unified-llm", "--losses", "colour"], "--losses: 'colour' is not a declared loss"),
         (["unified-llm", "--baseline", "gone.json"], "gone.json: No such file"),

@@ -91,8 +91,8 @@ def test_report_shows_changes_and_ages_on_request(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["report"], "report: no results or no folder given"),
-        (["report", "whole.json"], "report: no results or no folder given"),
+        (["report"], "report: the results or the folder are missing"),
+        (["report", "whole.json"], "report: the results or the folder are missing"),
         (["report", "cut.json", "-o", "out"], "cut.json: "),
         (
             ["report", "whole.json", "other.json", "-o", "out"],

@@ -225,7 +225,7 @@ def test_a_name_of_several_request_cases_is_ambiguous(
         (project / "specs" / f"{name}.yaml").write_text(spec)
     assert main(["record", "greeting"]) == 2
     assert (
-        "greeting is the name of 2 request cases; say which: a.yaml::greeting, b.yaml::greeting"
+        "greeting is the name of 2 request cases; name one: a.yaml::greeting, b.yaml::greeting"
         in capsys.readouterr().err
     )
     seen = Seen()
@@ -268,7 +268,7 @@ def test_cassettes_that_can_not_be_recorded_fail_only_by_name(
             )
         )
     unsaid = "gemini-api/unsaid: not recordable: no conversation case has its prompts; write one, or use `harness record` with --prompt"
-    program = "gemini-cli/run: not recordable: the output of a program does not show how it was configured; configure it, and record the cassette by its name"
+    program = "gemini-cli/run: not recordable: the output of a program does not contain its configuration; configure it, and record the cassette by its name"
     empty = "gemini-api/bare: not recordable: exchange 1 of gemini-api/bare has no request that can be sent again"
     with raw_server(HELLO) as url:
         assert main(["record", "--missing", "--base-url", url]) == 0
@@ -434,7 +434,7 @@ def test_written_cassettes_are_overwritten_only_with_rewrite(
             assert main(["record", "gemini-api/hand", *words, "--base-url", url]) == 1
             output = capsys.readouterr().err
             assert message in output
-            assert output.endswith("name another cassette, or record over it with --rewrite\n")
+            assert output.endswith("name another cassette, or overwrite it with --rewrite\n")
         assert path.read_bytes() == good
         assert seen.requests == []
         assert main(["record", "gemini-api/hand", *prompt, "--rewrite", "--base-url", url]) == 0

@@ -46,7 +46,7 @@ from tests.support.raw_server import Connection, plain, raw_server, streaming
         (
             ["foo/bar", "--prompt", "x"],
             2,
-            "foo of foo/bar is not a provider; known are gemini-api, ",
+            "foo of foo/bar is not a provider; expected gemini-api, ",
         ),
         (["foo/bar", "--prompt", "x"], 2, "or add --provider"),
         (["foo/bar", "--prompt", "x", "--provider", "gemini-api"], 1, "foo/bar: no model is named"),
@@ -254,7 +254,10 @@ def test_ctrl_c_lists_the_recorded_cassettes(
         assert main(["record", "--missing", "--base-url", url]) == 130
     output = capsys.readouterr()
     assert output.out == "recorded gemini-api/b: 2 exchanges of gemini-api, 24 output tokens\n"
-    assert "stopped; 1 of 2 cassettes are recorded, gemini-api/two-turns is as it was" in output.err
+    assert (
+        "stopped; 1 of 2 cassettes were recorded, gemini-api/two-turns was not changed"
+        in output.err
+    )
     assert [path.name for path in (project / "cassettes").rglob("*.yaml")] == ["b.yaml"]
 
 
