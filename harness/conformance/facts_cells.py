@@ -98,7 +98,7 @@ def unshown_losses(results: Iterable[CaseResult]) -> list[str]:
 
 
 def fixed_failures(results: Iterable[CaseResult]) -> list[str]:
-    """A sentence for each known failure that concerned some cells, none of which failed."""
+    """A sentence for each known failure that concerned some cells, if none of them failed."""
     return [
         f"{adapter} has the known failure {pattern}, but none of the {cells} cells that it matches"
         " fails; delete it from harness_known_failing"

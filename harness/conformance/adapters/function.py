@@ -92,7 +92,7 @@ class Function:
             raise
         except Skipped as skipped:
             reply.skipped = str(skipped) or "no reason is given"
-        except BaseException as error:  # it may raise anything
+        except BaseException as error:  # it may raise any exception
             if not trim(error):
                 raise AdapterError(
                     f"{self.target} can't be called with"

@@ -217,7 +217,7 @@ def _read_by_oracle(provider: str, frames: Sequence[Frame]) -> list[Entry]:
 
 
 def _read_chat(frames: Sequence[Frame]) -> list[Entry]:
-    """As by the oracle, and with the reasoning that gateways send in fields beside the content."""
+    """The events of the oracle, with the reasoning that gateways send in other fields."""
     entries = _read_by_oracle("openai-compat", frames)
     thoughts = [
         Thought(part[key])

@@ -37,7 +37,7 @@ end, because a forked process has them too.
 
 
 class Unusable(AdapterError):
-    """The process can't be asked again; the message has the reason."""
+    """The process can't be used again. The message has the reason."""
 
 
 class LineProcess:
@@ -142,7 +142,7 @@ class LineProcess:
         if not ready and self._process.poll() is not None:
             raise Unusable(
                 f"{self.name} ended with status {self._process.returncode} before it"
-                f" {'said hello' if first else 'answered'}{self._stderr_end()}"
+                f" {'wrote its hello line' if first else 'answered'}{self._stderr_end()}"
             )
         if self._out not in open_ends and self._process.poll() is None and not ready:
             raise Unusable(

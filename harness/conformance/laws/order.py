@@ -1,4 +1,4 @@
-"""Law 2: native events come in the legal order of their grammar."""
+"""Law 2: native events have a legal order, which their grammar defines."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def illegal(items: list[Any], grammar: Grammar, noun: str) -> str:
             )
         following = grammar.order.get(state, {}).get(label)
         if following is None:
-            return f"{noun} {index}, {label}, may not come in the state {state}"
+            return f"{noun} {index}, {label}, is not allowed in the state {state}"
         state = following
     return "" if state in grammar.final else f"the {noun}s end in the state {state}"
 

@@ -32,7 +32,7 @@ from .verdict import Verdict
 MAX_SENTENCE: Final = 400
 """The maximum number of characters of a sentence in a row."""
 _FREE: Final = ("id", "source", "adapter", "version", "model", "against", "sentence")
-"""The columns that may hold any text."""
+"""The columns that may contain any text."""
 _MODEL: Final = re.compile(rb'"model_?[vV]ersion"\s*:\s*"([^"\\]{1,200})"')
 
 

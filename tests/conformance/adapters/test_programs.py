@@ -145,7 +145,7 @@ BAD_STARTS = {
     "no such program": ("", "nowhere-at-all can't be run: No such file"),
     "no hello": ("out(id=0)", r'the first line that .* wrote is \{"id": 0\}; expected \{"hello": 1'),
     "no JSON": ("print('x', file=sys.stderr)\nos.write(int(os.environ['HARNESS_OUT']), b'hello\\n')", "is not JSON"),
-    "an end": ("raise ImportError('no module x')", "(?s)ended with status 1 before it said hello:\nTraceback.*ImportError: no module x$"),
+    "an end": ("raise ImportError('no module x')", "(?s)ended with status 1 before it wrote its hello line:\nTraceback.*ImportError: no module x$"),
 }  # fmt: skip
 
 

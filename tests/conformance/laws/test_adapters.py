@@ -123,7 +123,7 @@ FAULTS: dict[str, tuple[int, str, Callable[[Items, Exchange], Items]]] = {
             items[:-1] if any(data.endswith(b"\xc3") for _, data in exchange.reads[:-1]) else items
         ),
     ),
-    "a block that is never opened": (2, "may not come in the state", loses("TEXT_START")),
+    "a block that is never opened": (2, "is not allowed in the state", loses("TEXT_START")),
     "a signature that is lost": (3, "signature lost", no_signature),
     "a cut that is not told": (4, "nothing reports the cut", loses("ERROR")),
     "text that a cut changes": (
@@ -437,7 +437,7 @@ SHOWN: dict[int, tuple[str, str, str, str]] = {
 """Law → the adapter whose last line is the fault, that line, and the line that fixes it."""
 TOLD = {
     1: "cut at byte * payload ? is {'say': 'H��llo'}; read as a whole it is {'say': 'Héllo'}",
-    2: "*payload 0, start thinking, may not come in the state fresh*",
+    2: "*payload 0, start thinking, is not allowed in the state fresh*",
     6: "spelled as cr, payload 0 is *; spelled as recorded it is {'say': 'hm'}",
 }
 FEATURE = {1: "framing.split-reads", 2: "text.streaming", 6: "framing.line-ends"}
