@@ -1,4 +1,4 @@
-"""The catalogue of wire variants: changes that Gemini's wires or a network are known to make."""
+"""The catalogue of wire variants: known changes that Gemini's wires or a network can make."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class WireVariant:
     """One change of a recorded answer.
 
     ``relation`` must hold between the facts of the recorded answer and those of the changed one.
-    ``feature`` is the line of the checklist that the variant belongs to, "" where it has none.
+    ``feature`` is the feature in the checklist that the variant belongs to; "" if there is none.
     """
 
     name: str
@@ -41,7 +41,7 @@ _DEEP: Final = 50
 
 
 def _with_argument(value: object) -> Relation:
-    """Equal, with ``{"n": value}`` as the arguments of the first call."""
+    """All facts are equal, but the arguments of the first call are ``{"n": value}``."""
 
     def replaced(calls: Calls) -> Calls:
         return [(calls[0][0], {"n": value}), *calls[1:]] if calls else calls
@@ -50,8 +50,8 @@ def _with_argument(value: object) -> Relation:
 
 
 _MEANINGS: Final[Mapping[str, tuple[str, Relation]]] = {
-    "cut-every-byte": ("each byte comes in a read of its own", SAME),
-    "uncut": ("all bytes come in one read", SAME),
+    "cut-every-byte": ("each byte has its own read", SAME),
+    "uncut": ("all bytes are in one read", SAME),
     "cut-anywhere": ("reads end at random places", SAME),
     "cut-inside-characters": ("reads end inside UTF-8 characters", SAME),
     "cut-inside-line-ends": ("reads end between CR and LF", SAME),
@@ -61,21 +61,21 @@ _MEANINGS: Final[Mapping[str, tuple[str, Relation]]] = {
     "cr": ("lines end in CR", SAME),
     "sse": ("each message is one event", SAME),
     "unnamed": ("events have no names", SAME),
-    "json-array": ("the messages come as one JSON array", SAME),
+    "json-array": ("the messages are one JSON array", SAME),
     "json-lines": ("each line is one event", SAME),
-    "snake-case": ("keys are spelled in snake_case", SAME),
-    "envelope": ("each message is wrapped as Code Assist does", SAME),
-    "key-order": ("keys come in reverse order", SAME),
+    "snake-case": ("keys are in snake_case", SAME),
+    "envelope": ("each message is in an envelope of Code Assist", SAME),
+    "key-order": ("keys are in reverse order", SAME),
     "compact": ("messages have no white space and no escapes", SAME),
     "escaped": ("characters beyond ASCII are escaped", SAME),
     "spaced": ("messages have white space", SAME),
-    "text-split": ("text comes in shorter pieces", SAME),
-    "text-joined": ("text comes in longer pieces", SAME),
+    "text-split": ("text is in shorter pieces", SAME),
+    "text-joined": ("text is in longer pieces", SAME),
     "letters": ("each character of the text is a delta", SAME),
-    "comments": ("comments stand around the events", SAME),
+    "comments": ("there are comments around the events", SAME),
     "event-fields": ("events have names, ids and retry times", SAME),
-    "event-ids": ("events have ids for resuming", SAME),
-    "noise": ("other output stands before, between and glued to the lines", SAME),
+    "event-ids": ("events have ids that allow a client to resume", SAME),
+    "noise": ("there is other output before, between and inside the lines", SAME),
     "too-deep": (f"an argument is {content.DEEPER} levels deep", ANSWERED),
     "numeric-reasons": ("finish reasons are numbers", SAME),
     "unknown-fields": ("messages and the objects in them have unknown fields", SAME),
@@ -85,45 +85,45 @@ _MEANINGS: Final[Mapping[str, tuple[str, Relation]]] = {
     "unknown-reason": ("the finish reason is an unknown word", equal(less=["finish"])),
     "unknown-status": ("the status is an unknown word", equal(less=["finish"])),
     "unknown-block": ("the prompt is blocked for an unknown reason", ANSWERED),
-    "no-usage": ("no tokens are counted", equal(less=["usage"])),
-    "usage-last": ("all counts come last", SAME),
-    "usage-running": ("a delta has smaller counts", SAME),
-    "signature-moved": ("the signature of a text comes alone after it", SAME),
-    "empty-signatures": ("empty signatures stand between summaries", SAME),
-    "vertex": ("signatures stand under Vertex AI's key", SAME),
+    "no-usage": ("there are no token counts", equal(less=["usage"])),
+    "usage-last": ("all token counts are at the end", SAME),
+    "usage-running": ("a delta has smaller token counts", SAME),
+    "signature-moved": ("the signature of a text is alone, after the text", SAME),
+    "empty-signatures": ("there are empty signatures between summaries", SAME),
+    "vertex": ("signatures have the key of Vertex AI", SAME),
     "indexes": ("every call has an index", SAME),
-    "parallel-split": ("parallel calls come in separate messages", SAME),
-    "arguments-streamed": ("a call comes in pieces with JSON paths", SAME),
-    "arguments-split": ("arguments come in shorter pieces", SAME),
-    "arguments-cut": ("arguments come in two deltas", SAME),
+    "parallel-split": ("parallel calls are in separate messages", SAME),
+    "arguments-streamed": ("a call is in pieces with JSON paths", SAME),
+    "arguments-split": ("arguments are in shorter pieces", SAME),
+    "arguments-cut": ("arguments are in two deltas", SAME),
     "ids-repeated": ("all calls have the same id", SAME),
     "ids-missing": ("no call has an id", SAME),
-    "finish-twice": ("the finish reason comes twice", SAME),
-    "finish-missing": ("no finish reason comes", _NOT_WELL),
+    "finish-twice": ("the finish reason is sent twice", SAME),
+    "finish-missing": ("there is no finish reason", _NOT_WELL),
     "canceled": ("the run was canceled", _NOT_WELL),
-    "no-end-mark": ("no end mark comes", SAME),
+    "no-end-mark": ("there is no end mark", SAME),
     "text-after-finish": ("text follows the finish reason", equal(text=_MORE_TEXT)),
     "steps-repeated": ("the last event repeats the steps", SAME),
-    "response-alone": ("text comes with the response alone", SAME),
-    "response-missing": ("no response comes", SAME),
+    "response-alone": ("only the response has the text", SAME),
+    "response-missing": ("there is no response", SAME),
     "response-empty": ("the response is empty", _NOT_WELL),
-    "init-missing": ("the first line does not come", SAME),
-    "resumed": ("the steps are those of a later turn", SAME),
-    "second-candidate": ("another candidate stands beside the answer", SAME),
-    "second-choice": ("another choice stands beside the answer", SAME),
+    "init-missing": ("the first line is missing", SAME),
+    "resumed": ("the steps have the numbers of a later turn", SAME),
+    "second-candidate": ("there is a second candidate", SAME),
+    "second-choice": ("there is a second choice", SAME),
     "empty-text": ("a piece of text is empty", SAME),
     "huge-text": (f"a piece of text has {len(_HUGE_TEXT)} characters", equal(text=_HUGE_TEXT)),
-    "lone-surrogate": ("text holds one half of a surrogate pair", equal(text=_SURROGATE)),
+    "lone-surrogate": ("text contains one half of a surrogate pair", equal(text=_SURROGATE)),
     "large-integer": ("an argument is larger than 2⁶⁴", _with_argument(_BEYOND_64_BITS)),
     "deep-argument": (
         f"an argument is {_DEEP} levels deep",
         _with_argument(content.nested(_DEEP)),
     ),
-    "error-raw": ("a bare error follows the events", PREFIX),
+    "error-raw": ("an error that is not an event follows the events", PREFIX),
     "error-as-event": ("the last event is an error", PREFIX),
     "error-as-array": ("the last event is an array with an error", PREFIX),
     "error-last": ("the result is an error", PREFIX),
-    "error-instead": ("an error comes instead of the answer", FAILED),
+    "error-instead": ("an error replaces the answer", FAILED),
     "truncated": ("the answer breaks off in the middle", PREFIX),
     "truncated-at-once": ("the answer breaks off before the first byte", PREFIX),
     "truncated-behind-event": ("the answer breaks off between two events", PREFIX),
@@ -144,7 +144,7 @@ _FEATURES: Final = {
 
 
 def _variants(changes: Mapping[str, Change], feature: str = "") -> tuple[WireVariant, ...]:
-    """The variants of one wire. ``feature`` is that of variants without their own."""
+    """The variants of one wire. ``feature`` is for variants that have no feature of their own."""
     return tuple(
         WireVariant(name, *_MEANINGS[name], change, _FEATURES.get(name, feature))
         for name, change in changes.items()
@@ -167,7 +167,7 @@ PLACES: Final[Mapping[str, Callable[[bytes], int | None]]] = {
 LINE_ENDS: Final = _variants(
     {"lf": spelling.with_line_ends(b"\n"), "crlf": spelling.with_line_ends(b"\r\n")}
 )
-"""Spellings that every wire has."""
+"""Spellings for every wire."""
 
 ARRAY: Final = _variants({"json-array": spelling.respelled(spelling.json_array)})
 
@@ -407,7 +407,7 @@ _OF_WIRES: Final = {
     "interactions": (STEP_SPELLINGS, STEP_OTHERS),
     "openai-compat": (CHAT_SPELLINGS, CHAT_OTHERS),
 }
-"""Provider → the spellings of its whole answers, and their other variants."""
+"""Provider → the spellings of its whole answers, and the other variants of its answers."""
 
 _NAMES: Final = frozenset(variant.name for variant in VARIANTS)
 ALL: Final = (
@@ -419,11 +419,11 @@ ALL: Final = (
         if item.name not in _NAMES
     }.values(),
 )
-"""One variant of each name, of all wires."""
+"""The variants of all wires, one for each name."""
 
 
 def spellings_of(exchange: Exchange, provider: Provider) -> tuple[WireVariant, ...]:
-    """The spellings that an answer of a provider may have. One that failed is no stream."""
+    """The spellings that an answer of a provider may have. A failed answer is not a stream."""
     if provider.gemini_messages:
         return (*LINE_ENDS, *ARRAY) if exchange.status >= 300 else SPELLINGS
     return _OF_WIRES.get(provider.name, (LINE_ENDS, ()))[0]
