@@ -160,12 +160,12 @@ def differences(exchange: Exchange, wire: Facts, adapter: Adapter, output: Outpu
 
 
 def provider_of(exchange: Exchange, adapter: Adapter) -> Provider:
-    """The provider as which the adapter reads the exchange."""
+    """The provider that the adapter uses for the exchange."""
     return PROVIDERS[choose_provider(exchange, adapter.options.provider)]
 
 
 def wire_facts(exchange: Exchange, adapter: Adapter) -> Facts:
-    """The facts of the raw answer, as its oracle reads them."""
+    """The facts that the oracle reads from the raw answer."""
     return provider_of(exchange, adapter).facts(exchange, adapter.options.tool_code)
 
 

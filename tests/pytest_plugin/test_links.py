@@ -130,4 +130,4 @@ def test_check_finds_the_files_below_links(
 ) -> None:
     monkeypatch.chdir(linked)
     assert main(["check"]) == 0
-    assert "2 specs, 2 cassettes in order" in capsys.readouterr().out
+    assert "2 specs, 2 cassettes valid" in capsys.readouterr().out

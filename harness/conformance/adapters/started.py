@@ -118,9 +118,9 @@ def _marked(mark: bytes) -> Iterator[int]:
 
 
 class Forks:
-    """The children that a function forks and in which it returns. They are ended, because they
-    would continue with the tests. Such a child names itself in a pipe, so that its parent can wait
-    for it. The parent is the process that creates this object.
+    """Ends a forked process in which the user's function returns, because it would continue with
+    the tests. The child writes its process id to a pipe, so that its parent can wait for it. The
+    parent is the process that creates this object.
     """
 
     def __init__(self) -> None:
@@ -130,13 +130,13 @@ class Forks:
         weakref.finalize(self, _close, self._read, self._write)
 
     def end_child(self) -> None:
-        """End this process, if it is a child."""
+        """End this process if it is a child."""
         if os.getpid() != self._process:
             os.write(self._write, os.getpid().to_bytes(_PID_SIZE, "big"))
             os._exit(1)
 
     def reap(self) -> None:
-        """Wait for the children that have ended, so that no zombies are left."""
+        """Wait for the children that have ended, so that no zombies remain."""
         with suppress(BlockingIOError):
             while name := os.read(self._read, _PID_SIZE):
                 with suppress(ChildProcessError):  # the function has waited for it

@@ -122,7 +122,7 @@ def _aspects_of_beginning(exchange: Exchange, adapter: Adapter) -> Judge:
 
 
 def _finds_tool_code(exchange: Exchange, adapter: Adapter) -> bool:
-    """Whether ``<tool_code>`` in the text becomes a call."""
+    """Whether the adapter reads ``<tool_code>`` in the text as a call."""
     chosen = adapter.options.tool_code
     return provider_of(exchange, adapter).tool_code if chosen is None else chosen
 
