@@ -1,8 +1,8 @@
 """A gateway as an adapter. The harness is both its upstream and its client, and reads its answer.
 
-The upstream that the gateway is configured with is the fixed address in `GATEWAY_ADDRESS`. The
-answer of the gateway is read by our own readers: Gemini's wires by their oracles, Anthropic's wire
-by the facts of our dialect.
+The gateway must use the fixed address in `GATEWAY_ADDRESS` as its upstream. The answer of the
+gateway is read by our own readers: Gemini's wires by their oracles, Anthropic's wire by the facts
+of our dialect.
 """
 
 from __future__ import annotations

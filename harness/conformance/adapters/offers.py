@@ -132,7 +132,7 @@ def _other_wire(asked: list[ServedRequest], offer: Offer, reply: Reply) -> str:
         return wires[0]
     if notes:
         raise AdapterError(
-            f"{notes[0]}; an adapter that can't ask in the mode of at.stream calls at.skip(reason)"
+            f"{notes[0]}; an adapter that can't use the mode of at.stream calls at.skip(reason)"
         ) from reply.exception
     raised = f"; it raised {reply.raised.sentence}" if reply.raised else ""
     others = f", only {offer.requests[0].path}" if offer.requests else ""

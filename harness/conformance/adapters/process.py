@@ -32,7 +32,7 @@ MARK: Final = "HARNESS_PROGRAM"
 
 _STEP_S: Final = 0.2
 """The interval of the checks whether a silent program still runs. Its pipes may stay open after its
-end, because a forked process has them too.
+end, because a forked process also has them.
 """
 
 
