@@ -45,7 +45,7 @@ class ResultItem(pytest.Item):
     def conclude(
         self, result: CaseResult, cause: BaseException | None, *, strict: bool = False
     ) -> None:
-        """End the item with the outcome of its verdict. ``cause`` is the exception of an adapter."""
+        """End the item with the outcome of its verdict. ``cause`` is an exception of an adapter."""
         reason = f"{VERDICTS[result.verdict].word}: {result.reason}"
         match result.verdict:
             case "passed":
