@@ -22,6 +22,8 @@ from .validate import check_expectation
 
 __all__ = ["Kind", "Mismatch", "bindings_of", "check_expectation", "compare", "sides"]
 
+MAX_COUNTED: Final = 1_000
+"""The maximum number of differences that are counted and not shown."""
 DEEP: Final = "nested too deeply to be compared"
 GAVE_UP: Final = (
     f"given up after {MAX_TRIES:,} tries: use fewer items with operators in $unordered and"
@@ -45,7 +47,7 @@ def compare(expected: Json, actual: Json, *, limit: int = 100) -> list[Mismatch]
     more. ``$same`` binds its name at the first use that matches, in the order of the expectation;
     inside ``$contains`` and ``$unordered`` the first choice that works for that list is kept. There
     are at most ``limit`` findings. If there are more differences, an additional finding at ``$``
-    has their number. Raises nothing for JSON data.
+    has their number, up to `MAX_COUNTED`. Raises nothing for JSON data.
     """
     try:
         bindings = Bindings()
@@ -55,11 +57,12 @@ def compare(expected: Json, actual: Json, *, limit: int = 100) -> list[Mismatch]
         explainer = Explainer()
         findings = explainer.explain((), expected, actual)
         mismatches = list(islice(findings, limit)) or [Mismatch("$", "changed", expected, actual)]
-        hidden = sum(1 for _ in findings)
+        hidden = sum(1 for _ in islice(findings, MAX_COUNTED))
     except RecursionError:
         return [Mismatch("$", "changed", note=DEEP)]
     if hidden:
-        note = f"and {hidden:,} more differences that are not shown"
+        number = f"{hidden:,}" if hidden < MAX_COUNTED else f"at least {hidden:,}"
+        note = f"and {number} more differences that are not shown"
         mismatches.append(Mismatch("$", "changed", note=note))
     if bindings.gave_up or explainer.bindings.gave_up or explainer.loose.gave_up:
         mismatches.append(Mismatch("$", "changed", note=GAVE_UP))

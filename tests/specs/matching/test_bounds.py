@@ -12,12 +12,13 @@ from .payloads import Json, shuffled, words
 
 
 @pytest.mark.slow
-def test_findings_are_limited_and_the_rest_is_counted() -> None:
-    events = words(5000)
+@pytest.mark.parametrize(("size", "number"), [(1000, "900"), (5000, "at least 1,000")])
+def test_findings_are_limited_and_the_rest_is_counted(size: int, number: str) -> None:
+    events = words(size)
     mismatches = compare(events, [{**event, "delta": event["delta"] + "!"} for event in events])
     assert len(mismatches) == 101
     assert mismatches[-1] == Mismatch(
-        "$", "changed", note="and 4,900 more differences that are not shown"
+        "$", "changed", note=f"and {number} more differences that are not shown"
     )
     assert len(compare(events, [], limit=5)) == 1
     assert len(compare({str(n): n for n in range(9)}, {}, limit=5)) == 6
