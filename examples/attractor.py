@@ -124,7 +124,7 @@ def read(path: Path) -> Pipeline:
             if place not in known:
                 raise pipeline.fail(
                     node.line,
-                    f"the prompt of {node.name} has {place}, which has no value yet; known are"
+                    f"the prompt of {node.name} has {place}, which has no value yet; known ones are"
                     f" {', '.join(known)}",
                 )
         known.append(f"{node.name}_output")
@@ -171,13 +171,13 @@ def _check(pipeline: Pipeline, node: Node) -> None:
     if node.type not in TYPES:
         raise pipeline.fail(
             node.line,
-            f"{node.name} has the unknown type {node.type!r}; known are {', '.join(TYPES)}",
+            f"{node.name} has the unknown type {node.type!r}; known ones are {', '.join(TYPES)}",
         )
     for key in node.attributes:
         if key not in ATTRIBUTES[node.type]:
             raise pipeline.fail(
                 node.line,
-                f"{node.name} has an unknown attribute {key!r}; known are"
+                f"{node.name} has an unknown attribute {key!r}; known ones are"
                 f" {', '.join(ATTRIBUTES[node.type])}",
             )
     if node.type != "codergen":

@@ -153,8 +153,8 @@ def check(
             if name not in known:
                 listed = ", ".join(sorted(filter(None, known))) or "none"
                 raise ReportError(
-                    f"{place}: unknown {kind} {name!r}; known are {listed}; correct the name or add"
-                    " it to the list"
+                    f"{place}: unknown {kind} {name!r}; known ones are {listed}; correct the name"
+                    " or add it to the list"
                 )
 
 

@@ -81,7 +81,8 @@ def main(names: list[str]) -> int:
     """Record the named cassettes, by default all; returns the exit status."""
     if unknown := [name for name in names if name not in CASSETTES]:
         print(
-            f"no cassette {', '.join(unknown)}; known are {', '.join(CASSETTES)}", file=sys.stderr
+            f"no cassette {', '.join(unknown)}; known ones are {', '.join(CASSETTES)}",
+            file=sys.stderr,
         )
         return 2
     if not CLI.is_dir() or shutil.which("node") is None:

@@ -104,10 +104,13 @@ def test_a_long_text_is_shortened_with_a_mark() -> None:
     [
         (
             {"features": ("tool-calls.paralel",)},
-            "unknown feature 'tool-calls.paralel'; known are media.sound, tool-calls.parallel, usage.totals",
+            "unknown feature 'tool-calls.paralel'; known ones are media.sound, tool-calls.parallel, usage.totals",
         ),
-        ({"adapter": "mind"}, "unknown dialect 'mind'; known are anthropic, unified-llm"),
-        ({"provider": "gemini"}, "unknown provider 'gemini'; known are code-assist, gemini-api"),
+        ({"adapter": "mind"}, "unknown dialect 'mind'; known ones are anthropic, unified-llm"),
+        (
+            {"provider": "gemini"},
+            "unknown provider 'gemini'; known ones are code-assist, gemini-api",
+        ),
     ],
 )
 def test_a_name_that_is_not_listed_is_an_error_with_its_place(

@@ -118,7 +118,7 @@ def json_schema(schema: Json) -> Json:
 
 
 def _read_request(body: bytes, names: Mapping[str, str]) -> Fields:
-    """The fields of a request, bare or in Code Assist's envelope; none if it is no such request."""
+    """The fields of a request, bare or in Code Assist's envelope. Other bodies have none."""
     fields = Fields(decode_object(body) or {}, names)
     inner = fields.take("request", dict)
     return fields if inner is None else Fields(inner, names)

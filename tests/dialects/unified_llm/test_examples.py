@@ -111,8 +111,8 @@ WRONG = {
     "digraph x { a [type=start": "1: expected , or ], got the end of the file",
     "digraph x { a [type] }": "1: the attributes of a need the form [key=value, key=value]",
     "digraph x { a [type=start] a ->": "1: expected the name of a node, got the end of the file",
-    "digraph x { a [type=magic] }": "1: a has the unknown type 'magic'; known are start, codergen, exit",
-    "digraph x { a [type=start, modle=m] }": "1: a has an unknown attribute 'modle'; known are type",
+    "digraph x { a [type=magic] }": "1: a has the unknown type 'magic'; known ones are start, codergen, exit",
+    "digraph x { a [type=start, modle=m] }": "1: a has an unknown attribute 'modle'; known ones are type",
     "digraph x {\n a [type=codergen, model=m] }": "2: a has no prompt",
     'digraph x { a [type=codergen, prompt=p, model="gemini-2.0-flash"] }': "1: 'gemini-2.0-flash' is not a model; write provider:model",
     'digraph x { a [type=codergen, prompt=p, model="gemini:m", max_turns=0] }': "1: max_turns is '0'; it must be a number from 1",
@@ -121,7 +121,7 @@ WRONG = {
     "digraph x { a [type=start] b [type=exit] a -> b a -> c }": "1: a has two outgoing edges; a node may have one",
     "digraph x { a [type=start] b [type=exit] c [type=exit] a -> b }": "1: no path leads from start to c",
     'digraph x { a [type=start] b [type=codergen, model="g:m", prompt="{{.c_output}}"] c [type=exit] a -> b -> c }': (
-        "1: the prompt of b has c_output, which has no value yet; known are seed"
+        "1: the prompt of b has c_output, which has no value yet; known ones are seed"
     ),
 }
 
