@@ -20,8 +20,8 @@ class Skipped(BaseException):
 
 
 def skip(reason: str) -> NoReturn:
-    """End the adapter: it can't read this exchange, or can't ask for it. The exchange is then *not
-    asked*.
+    """Stop the run of an adapter that can't read this exchange or can't send its request. The
+    exchange is then *not asked*.
     """
     raise Skipped(reason)
 

@@ -30,7 +30,7 @@ class Tally:
     """Counts of some cells: ``counts`` by verdict, passed first, then in the order of urgency.
 
     ``worst`` is the worst verdict of each feature; ``partly`` is the number of features that are
-    carried in part.
+    carried in part (see `in_part`).
     """
 
     cells: int

@@ -311,4 +311,4 @@ def _turn_faults(index: int, turn: Any) -> Iterator[Fault]:
     for number, outcome in enumerate(_list(turn.get("results"))):
         if isinstance(outcome, dict) and len(outcome) != 1:
             path = ("turns", index, "results", number)
-            yield path, "an outcome must be either a result or an error"
+            yield path, "an outcome of a call must be either a result or an error"

@@ -308,7 +308,7 @@ class Blocked(Event, tag="blocked"):
 
 
 class Finish(Event, tag="finish"):
-    """A candidate gives its finish reason. If several come, the last one is used. ``raw`` is the
+    """A candidate gives its finish reason. Of several reasons, the last one is used. ``raw`` is the
     wire's word.
     """
 

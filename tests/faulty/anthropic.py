@@ -56,7 +56,7 @@ class StopReason(Wrapper):
 @ANTHROPIC.wrapper
 class StopWithCallsIsEndTurn(StopReason):
     """STOP is end_turn although there is a call, here one without an id, so the tool is never run
-    (the proxy's first state).
+    (the proxy's first version).
     """
 
     called = False
@@ -81,7 +81,7 @@ class TokenLimitHidesTheCall(StopReason):
 
 @ANTHROPIC.event
 def filter_is_end_turn(event: ev.Event) -> ev.Event:
-    """SAFETY and the other filters look like a regular end (the first state)."""
+    """SAFETY and the other filters look like a regular end (the first version)."""
     if isinstance(event, ev.Finish) and event.reason == "content_filter":
         event.reason = "stop"
     return event
@@ -89,7 +89,7 @@ def filter_is_end_turn(event: ev.Event) -> ev.Event:
 
 @ANTHROPIC.event
 def malformed_is_refusal(event: ev.Event) -> ev.Event:
-    """A malformed call is reported as a refusal (the later state)."""
+    """A malformed call is reported as a refusal (the later version)."""
     if isinstance(event, ev.Finish) and event.reason == "malformed":
         event.reason = "content_filter"
     return event
@@ -97,7 +97,7 @@ def malformed_is_refusal(event: ev.Event) -> ev.Event:
 
 @ANTHROPIC.event
 def other_is_refusal(event: ev.Event) -> ev.Event:
-    """OTHER, LANGUAGE, NO_IMAGE and no stated reason are reported as refusals (the later state)."""
+    """OTHER, LANGUAGE, NO_IMAGE and no stated reason are reported as refusals (the later version)."""
     if isinstance(event, ev.Finish) and event.raw in (
         "OTHER",
         "LANGUAGE",
@@ -146,7 +146,7 @@ class TailTwice(Wrapper):
 @ANTHROPIC.payloads
 def errors_swallowed(payloads: Items) -> Items:
     """An error in the answer, here of an overloaded server, silently drops the connection (the
-    later state).
+    later version).
     """
     return [
         payload
@@ -296,7 +296,7 @@ class RepeatedIds(Wrapper):
 
 @ANTHROPIC.payloads
 def one_id_for_all(payloads: Items) -> Items:
-    """Calls that came without an id share one (the later state)."""
+    """Calls that came without an id share one (the later version)."""
     for payload in payloads:
         block = payload.get("content_block", {})
         if re.fullmatch("toolu_[0-9]+", block.get("id", "")):
@@ -306,7 +306,7 @@ def one_id_for_all(payloads: Items) -> Items:
 
 @ANTHROPIC.events
 def empty_arguments_dropped(events: Iterator[ev.Event]) -> Iterator[ev.Event]:
-    """A call without arguments is dropped (the later state)."""
+    """A call without arguments is dropped (the later version)."""
     held: list[ev.Event] = []
     for event in events:
         if isinstance(event, ev.CallStart) or (held and isinstance(event, ev.CallPiece)):
@@ -322,7 +322,7 @@ def empty_arguments_dropped(events: Iterator[ev.Event]) -> Iterator[ev.Event]:
 
 @ANTHROPIC.message
 def calls_beside_the_candidates_ignored(message: Json) -> None:
-    """``functionCalls`` at the top level of a response is ignored (the later state)."""
+    """``functionCalls`` at the top level of a response is ignored (the later version)."""
     message.pop("functionCalls", None)
     message.pop("function_calls", None)
 
@@ -337,7 +337,7 @@ def text_beside_a_call_ignored(message: Json) -> None:
 
 @ANTHROPIC.message
 def broken_arguments_are_empty(message: Json) -> None:
-    """Arguments in a string that is not a JSON object become an empty object (the first state)."""
+    """Arguments in a string that is not a JSON object become an empty object (the first version)."""
     for part in parts_of(message):
         call = part.get("functionCall")
         if (
@@ -350,7 +350,7 @@ def broken_arguments_are_empty(message: Json) -> None:
 
 @ANTHROPIC.message
 def snake_case_calls_ignored(message: Json) -> None:
-    """``function_call`` and ``thought_signature`` are not read (the later state)."""
+    """``function_call`` and ``thought_signature`` are not read (the later version)."""
     for part in parts_of(message):
         part.pop("function_call", None)
         part.pop("thought_signature", None)
@@ -358,7 +358,7 @@ def snake_case_calls_ignored(message: Json) -> None:
 
 @ANTHROPIC.message
 def snake_case_ends_ignored(message: Json) -> None:
-    """``finish_reason`` and ``usage_metadata`` are not read (the later state)."""
+    """``finish_reason`` and ``usage_metadata`` are not read (the later version)."""
     message.pop("usage_metadata", None)
     for candidate in message.get("candidates") or []:
         candidate.pop("finish_reason", None)
@@ -367,7 +367,7 @@ def snake_case_ends_ignored(message: Json) -> None:
 @ANTHROPIC.message
 def some_snake_case_counts_ignored(message: Json) -> None:
     """``thoughts_token_count`` and ``cached_content_token_count`` are not read, though other counts
-    are (the first state).
+    are (the first version).
     """
     for name in ("thoughts_token_count", "cached_content_token_count"):
         (message.get("usage_metadata") or {}).pop(name, None)
@@ -375,7 +375,7 @@ def some_snake_case_counts_ignored(message: Json) -> None:
 
 @ANTHROPIC.message
 def snake_case_feedback_ignored(message: Json) -> None:
-    """``prompt_feedback`` is not read (the first state)."""
+    """``prompt_feedback`` is not read (the first version)."""
     message.pop("prompt_feedback", None)
 
 
@@ -398,8 +398,8 @@ def reassembled(events: Iterator[ev.Event], path_of: Any) -> Iterator[ev.Event]:
 
 @ANTHROPIC.events
 def only_strings_in_pieces(events: Iterator[ev.Event]) -> Iterator[ev.Event]:
-    """Of streamed arguments only strings arrive, without numbers, booleans or null (the later
-    state).
+    """Streamed arguments lose their numbers, booleans and nulls; only strings arrive (the later
+    version).
     """
     return reassembled(events, lambda piece: piece.path if isinstance(piece.value, str) else None)
 
@@ -407,7 +407,7 @@ def only_strings_in_pieces(events: Iterator[ev.Event]) -> Iterator[ev.Event]:
 @ANTHROPIC.events
 def paths_split_at_dots(events: Iterator[ev.Event]) -> Iterator[ev.Event]:
     """A path of streamed arguments is split at its dots, so an index or a quoted name becomes part
-    of a key (the later state).
+    of a key (the later version).
     """
 
     def path_of(piece: ev.CallPiece) -> str:

@@ -85,7 +85,7 @@ def nothing_is_an_answer(payloads: Items) -> Items:
 
 @ART.payloads
 def calls_alone_are_invalid(payloads: Items) -> Items:
-    """An answer with only tool calls and a finish reason is an invalid response (the first state)."""
+    """An answer with only tool calls and a finish reason is an invalid response (the first version)."""
     types = [payload["type"] for payload in payloads]
     if types == ["METADATA", "END"] and payloads[0]["data"].get("stopReason") == "STOP":
         data = {
@@ -161,7 +161,7 @@ def reason_of_the_last_frame(events: Iterator[ev.Event]) -> Iterator[ev.Event]:
 
 @ART.payloads
 def thoughts_never_counted(payloads: Items) -> Items:
-    """``thinkingTokens`` is read from fields that the wire does not have (the later state)."""
+    """``thinkingTokens`` is read from fields that the wire does not have (the later version)."""
     for data in metadata_of(payloads):
         data.pop("thinkingTokens", None)
     return payloads
@@ -256,7 +256,7 @@ def streamed_text_trimmed(payloads: Items) -> Items:
 
 @ART.wrapper
 class ATokenForEachPart(Wrapper):
-    """Each part of a unary answer is a token of its own (the later state)."""
+    """Each part of a unary answer is a token of its own (the later version)."""
 
     def feed(self, event: ev.Event) -> Items:
         self.session.streamed = True
@@ -273,7 +273,7 @@ class OtherKindsIfUnary(Unary):
 
 @ART.event
 def thoughts_are_the_answer(event: ev.Event) -> ev.Event:
-    """A thought is a token of the answer (the first state)."""
+    """A thought is a token of the answer (the first version)."""
     return (
         ev.Text(event.text, event.signature, event.candidate)
         if isinstance(event, ev.Reasoning)
@@ -283,7 +283,7 @@ def thoughts_are_the_answer(event: ev.Event) -> ev.Event:
 
 @ART.event
 def thoughts_dropped(event: ev.Event) -> ev.Event | None:
-    """A thought gives no token (the first state, by the SDK's accessor for text)."""
+    """A thought gives no token (the first version, by the SDK's accessor for text)."""
     return None if isinstance(event, ev.Reasoning) else event
 
 
@@ -297,7 +297,7 @@ def empty_tokens(payloads: Items) -> Items:
 
 @ART.message
 def text_of_one_part(message: Json) -> None:
-    """Of the parts of a message only the first with text is read (the later state fixes this)."""
+    """Of the parts of a message only the first with text is read (the later version fixes this)."""
     for candidate in message.get("candidates") or []:
         texts = [
             part

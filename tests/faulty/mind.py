@@ -63,7 +63,7 @@ class UndeclaredToolIgnored(Wrapper):
 
 @MIND.wrapper
 class ResultBesideACall(Wrapper):
-    """A result is printed although a call of the answer has no result yet (the first state has no
+    """A result is printed although a call of the answer has no result yet (the first version has no
     tools).
     """
 
@@ -127,7 +127,7 @@ def block_reason_dropped(event: ev.Event) -> ev.Event:
 
 @MIND.event
 def blocked_is_an_empty_answer(event: ev.Event) -> ev.Event | None:
-    """A blocked prompt is an answer without text that ended well (the first state)."""
+    """A blocked prompt is an answer without text that ended well (the first version)."""
     return None if isinstance(event, ev.Blocked) else event
 
 
@@ -141,7 +141,7 @@ def incomplete_not_marked(payloads: Items) -> Items:
 
 @MIND.payloads
 def no_result_without_text(payloads: Items) -> Items:
-    """An answer without text has no result, so its reader waits (the later states never print one)."""
+    """An answer without text has no result, so its reader waits (the later versions never print one)."""
     return [payload for payload in payloads if payload["type"] != "result" or payload["result"]]
 
 

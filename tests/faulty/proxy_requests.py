@@ -124,7 +124,7 @@ def results_of_no_call_are_sent(prompt: Json, options: Json) -> None:
 @of_body("anthropic")
 def missing_ids_are_made_up(body: Body) -> None:
     """A call without an id on the wire goes back with a counted id, and so does its result (a piece
-    of the later state).
+    of the later version).
     """
     for kind in ("functionCall", "functionResponse"):
         for number, part in enumerate(
@@ -209,7 +209,7 @@ def malformed_text_is_mended(prompt: Json, options: Json) -> None:
 
 @of_body("anthropic")
 def unsigned_thoughts_are_dropped(body: Body) -> None:
-    """An unsigned thought is dropped without a warning (the first state, for some models)."""
+    """An unsigned thought is dropped without a warning (the first version, for some models)."""
     for content in body.get("contents", []):
         content["parts"] = [
             part
@@ -250,7 +250,7 @@ def nothing_is_forgotten(asked: GenerateRequest, prompt: Json, session: Session)
 @of_body("anthropic")
 def history_is_recovered(body: Body) -> None:
     """If no thought is before results, invented messages are put after them, and thoughts are lost
-    (the later state).
+    (the later version).
     """
     contents = body.get("contents", [])
     results = (

@@ -222,7 +222,7 @@ def bad_arguments_are_none(prompt: Json, options: Json) -> None:
 
 @of_body("art")
 def no_thinking(body: Body) -> None:
-    """The setting for thoughts is not sent (the first state)."""
+    """The setting for thoughts is not sent (the first version)."""
     body.get("generationConfig", {}).pop("thinkingConfig", None)
 
 

@@ -1,6 +1,6 @@
 """Faults of the same proxy with calls in text.
 
-Its first state parses ``<tool_code>``, its later state does not.
+Its first version parses ``<tool_code>``, its later version does not.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Watched:
 @splitter
 class BodyInPiecesIsLost(Watched):
     """When a body that comes in pieces is joined, its beginning is doubled; the result is not JSON
-    and is dropped (the first state).
+    and is dropped (the first version).
     """
 
     def feed(self, text: str) -> list[str | Block]:
@@ -92,7 +92,7 @@ class BodyInPiecesIsLost(Watched):
 
 @splitter
 class BodyInPiecesIsDoubled(Watched):
-    """When a body that comes in pieces is joined, its beginning is doubled (the first state; the
+    """When a body that comes in pieces is joined, its beginning is doubled (the first version; the
     block becomes text).
     """
 
@@ -107,7 +107,7 @@ class BodyInPiecesIsDoubled(Watched):
 
 @splitter
 class SplitStartTagLeaks(Watched):
-    """A start tag that is cut is not joined, so the block leaks as text (the first state)."""
+    """A start tag that is cut is not joined, so the block leaks as text (the first version)."""
 
     def feed(self, text: str) -> list[str | Block]:
         pieces = super().feed(text)
@@ -116,7 +116,7 @@ class SplitStartTagLeaks(Watched):
 
 @splitter
 class SplitEndTagMissed(Watched):
-    """An end tag that is cut is not joined, so the block never ends (the first state, without its
+    """An end tag that is cut is not joined, so the block never ends (the first version, without its
     doubling).
     """
 
@@ -141,7 +141,7 @@ BEGINNINGS = [END[:length] for length in range(1, len(END))]
 
 @splitter
 class UnfinishedBlockSwallowed(Watched):
-    """A block that never ends is dropped with all text after it (the first state)."""
+    """A block that never ends is dropped with all text after it (the first version)."""
 
     def close(self) -> str:
         unfinished = self.held.startswith(START)
@@ -151,13 +151,13 @@ class UnfinishedBlockSwallowed(Watched):
 
 @edited
 def malformed_block_dropped(pieces: list[str | Block]) -> list[str | Block]:
-    """A block whose body cannot be read is dropped without a warning (the first state)."""
+    """A block whose body cannot be read is dropped without a warning (the first version)."""
     return [piece for piece in pieces if isinstance(piece, str) or parse_body(piece.body)]
 
 
 @edited
 def only_bare_json(pieces: list[str | Block]) -> list[str | Block]:
-    """A body in a fence or in Python syntax is dropped without a warning (the first state)."""
+    """A body in a fence or in Python syntax is dropped without a warning (the first version)."""
     return [
         piece for piece in pieces if isinstance(piece, str) or piece.body.strip().startswith("{")
     ]
@@ -166,7 +166,7 @@ def only_bare_json(pieces: list[str | Block]) -> list[str | Block]:
 @edited
 def text_after_the_calls(pieces: list[str | Block]) -> list[str | Block]:
     """The calls of a text come first, and then its text in one piece, whatever their order was (the
-    first state).
+    first version).
     """
     text = "".join(piece for piece in pieces if isinstance(piece, str))
     return [*(piece for piece in pieces if isinstance(piece, Block)), *filter(None, [text])]
@@ -174,7 +174,7 @@ def text_after_the_calls(pieces: list[str | Block]) -> list[str | Block]:
 
 @TOOL_CODE.tool_code
 class ToolCodeStaysText(ToolCodeReader):
-    """Blocks are not searched, so the call stays text (the later state)."""
+    """Blocks are not searched, so the call stays text (the later version)."""
 
     def read(self, events: Iterator[ev.Event]) -> Iterator[ev.Event]:
         return events
@@ -183,7 +183,7 @@ class ToolCodeStaysText(ToolCodeReader):
 @TOOL_CODE.tool_code
 class WrapperIsTheInput(ToolCodeReader):
     """The tool's input is the whole object, with the keys that wrap its name and arguments (the
-    first state).
+    first version).
     """
 
     def read_block(self, block: Block, candidate: int) -> Any:
@@ -195,7 +195,7 @@ class WrapperIsTheInput(ToolCodeReader):
 
 @TOOL_CODE.events
 def name_argument_is_the_tool(events: Iterator[ev.Event]) -> Iterator[ev.Event]:
-    """An argument called ``name`` is used as the name of the tool (the first state)."""
+    """An argument called ``name`` is used as the name of the tool (the first version)."""
     for event in events:
         name = event.payload.get("name") if isinstance(event, ev.NamelessCall) else None
         if isinstance(event, ev.NamelessCall) and name:
@@ -208,7 +208,7 @@ def name_argument_is_the_tool(events: Iterator[ev.Event]) -> Iterator[ev.Event]:
 @TOOL_CODE.events
 def known_names_though_others_are_declared(events: Iterator[ev.Event]) -> Iterator[ev.Event]:
     """``command`` means Bash, ``todos`` means TodoWrite, ``file_path`` means Write, although no
-    such tool is declared (the first state).
+    such tool is declared (the first version).
     """
     for event in events:
         name = None
@@ -225,7 +225,7 @@ def known_names_though_others_are_declared(events: Iterator[ev.Event]) -> Iterat
 
 @TOOL_CODE.wrapper
 class CallWithoutAName(Wrapper):
-    """A body that fits no tool is a call with an empty name (the first state)."""
+    """A body that fits no tool is a call with an empty name (the first version)."""
 
     def feed(self, event: ev.Event) -> Items:
         if not isinstance(event, ev.NamelessCall) or self.has_name(event.payload):
@@ -241,7 +241,7 @@ class CallWithoutAName(Wrapper):
 @TOOL_CODE.tool_code
 class BlockGoesOnOverOtherParts(ToolCodeReader):
     """A part that is not text does not end an open block, so the text after that part is read as
-    part of the block (the first state).
+    part of the block (the first version).
     """
 
     def ends_block(self, event: ev.Event) -> bool:

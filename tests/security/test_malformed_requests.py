@@ -117,7 +117,7 @@ def test_a_malformed_request_disturbs_no_other(name: str, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("size", range(0, len(post()), 7))
-def test_a_request_that_breaks_off_gets_no_answer(size: int) -> None:
+def test_a_request_that_breaks_off_is_no_miss(size: int) -> None:
     with serve(tape(answered()), pace="step") as server:
         host, port = server.base_url.removeprefix("http://").split(":")
         with socket.create_connection((host, int(port)), timeout=WAIT_S) as peer:

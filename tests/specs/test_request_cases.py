@@ -151,7 +151,7 @@ WRONG: list[tuple[str, str, str, int, str]] = [
         "{error: no such city}",
         "{}",
         10,
-        "an outcome must be either a result or an error",
+        "an outcome of a call must be either a result or an error",
     ),
     (CONVERSATION, "{error: no such city}", "{fault: x}", 10, "unknown key 'fault'"),
     (

@@ -76,9 +76,10 @@ _WORDS: Final = bytes(
 
 
 class Reading:
-    """The decoded bytes of ``source``. ``sources`` returns the source bytes of spans. A reading
-    without ``source`` is a window of the file. ``joined``: lines were joined, so a word may be from
-    two unrelated lines. ``in_pieces``: it is the text of a stream.
+    """The decoded bytes of ``source``. ``sources`` maps spans of the text to the spans of
+    ``source`` from which they were decoded. A reading without ``source`` is a window of the file.
+    ``joined``: lines were joined, so a word may be from two unrelated lines. ``in_pieces``: it is
+    the text of a stream.
     """
 
     def __init__(

@@ -5,8 +5,8 @@ after the other, one ``message_delta``, ``message_stop``; or ``error``, and noth
 
 A translator is in one of five states. Each state is a table: event type → reaction. In *fresh*,
 there were only unknown events. In *started* the model is known, in *counted* also the first counts;
-``message_start`` waits for both. The next states are *opened* and *over*. The open block, and the
-call whose arguments are still arriving, are kept apart from the state.
+``message_start`` waits for both. The next states are *opened* and *over*. The tables do not
+include the open block and the call whose arguments are still arriving; these are attributes.
 
 A fact for which the protocol has no field is a declared loss (``LOSSES``). If it is not declared,
 it becomes a payload of the type ``unknown``, which the official clients ignore. The official
