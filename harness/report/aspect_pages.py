@@ -109,7 +109,7 @@ def page_values(results: JudgeResults) -> dict[str, Any]:
     for (name, version), number in named.items():
         if number > 1:
             raise ReportError(
-                f"{number} adapters are named {name} {version}; give each its own name:"
+                f"{number} adapters have the name {name} {version}; use one name for each:"
                 " 'NAME = TARGET'"
             )
     return {

@@ -311,7 +311,7 @@ def test_documents_are_merged_by_adapter_and_version_in_any_order() -> None:
 
 def test_two_adapters_with_the_same_name_and_version_have_no_page() -> None:
     other = replace(SHOP, target="elsewhere:replay")
-    with pytest.raises(ReportError, match=r"2 adapters are named shop 1\.2\.3; give each its own"):
+    with pytest.raises(ReportError, match=r"2 adapters have the name shop 1\.2\.3; use one name"):
         aspects_page(replace(RESULTS, adapters=(SHOP, other)))
 
 
