@@ -13,15 +13,16 @@ from ..dialect import Payload
 
 class Block:
     """A run of pieces of one kind: ``text``, ``reasoning``, or ``none`` if no block is open.
-    ``marks``: keys that the whole block has.
+    ``marks``: keys that the whole block has. ``is_usual``: it has text and no marks.
     """
 
-    __slots__ = ("id", "kind", "marks", "pieces", "signatures")
+    __slots__ = ("id", "is_usual", "kind", "marks", "pieces", "signatures")
 
     def __init__(self, kind: str, block_id: str, marks: Mapping[str, Any]) -> None:
         self.kind = kind
         self.id = block_id
         self.marks = marks
+        self.is_usual = False
         self.pieces: list[str] = []
         self.signatures: list[str] = []
 

@@ -53,10 +53,8 @@ class UnifiedLlmTranslator:
         if type(event) is ev.Text:
             block, text = self.block, event.text
             if (  # the usual text: a later piece of the open block; this is the hot path
-                block.kind == "text"
-                and block.pieces
+                block.is_usual
                 and text
-                and not block.marks
                 and event.signature is None
                 and not event.candidate
                 and not event.role
@@ -133,6 +131,7 @@ class UnifiedLlmTranslator:
         block = self.block
         if text:
             block.pieces.append(text)
+            block.is_usual = kind == "text" and not marks
             payloads.append(
                 {"type": "TEXT_DELTA", "delta": text, "text_id": block.id}
                 if kind == "text"
