@@ -5,6 +5,7 @@ status reports an error, and the end.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 
 from harness.stream.events import INTERRUPTED, End, Event, Incomplete, Start, Unknown
 from harness.stream.framing import Frame
@@ -53,6 +54,12 @@ class AnswerReader(ABC):
             return False
         self._seen[name] = value
         return True
+
+    def _report_unknown(self, fields: Iterable[tuple[str, Json]], out: list[Event]) -> None:
+        """Emit the unknown fields of a message that are new or have changed."""
+        for key, value in fields:
+            if self._is_new(f"field {key}", value):
+                out.append(Unknown(f"field {key}", {key: value}))
 
     def _keep_alive(self, text: str, out: list[Event]) -> None:
         """Read an event without data, which only keeps the connection alive."""

@@ -179,9 +179,7 @@ class GeminiNormalizer(AnswerReader):
         self._names = names
         usage, feedback = fields.take("usageMetadata", dict), fields.take("promptFeedback", dict)
         candidates, calls = fields.take("candidates", list), fields.take("functionCalls", list)
-        for key, value in fields.left():
-            if self._is_new(f"field {key}", value):
-                out.append(Unknown(f"field {key}", {key: value}))
+        self._report_unknown(fields.left(), out)
         if usage:
             out.append(read_usage(usage))
         if candidates or calls:

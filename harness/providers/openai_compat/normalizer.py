@@ -99,9 +99,7 @@ class CompatNormalizer(AnswerReader):
             if name in fields.values and fields.values[name] == self._seen.get(name):
                 fields.take(name)
         usage, choices = fields.take("usage", dict), fields.take("choices", list)
-        for key, value in fields.left():
-            if self._is_new(f"field {key}", value):
-                out.append(Unknown(f"field {key}", {key: value}))
+        self._report_unknown(fields.left(), out)
         if usage:
             out.append(read_usage(usage))
         if choices:
