@@ -47,7 +47,7 @@ class Transports:
         self.http: Any = import_module(library)
         http, streams = self.http, (self.http.SyncByteStream, self.http.AsyncByteStream)
         kinds = (_Transport, http.BaseTransport, http.AsyncBaseTransport)
-        self.sync: Any = type("Transport", kinds, {"__module__": __name__, "library": self})
+        self.sync: Any = type("Transport", kinds, {"__module__": __name__, "classes": self})
         self.asynchronous: Any = self.sync
         self.tee: Any = type("Tee", (_Tee, *streams), {"http": http})
         self.player: Any = type("Player", (Player, *streams), {"http": http})
@@ -81,7 +81,7 @@ def transports(library: str) -> Transports:
 class _Transport:
     """A transport for blocking and for asyncio clients."""
 
-    library: Transports
+    classes: Transports
 
     def __init__(self, source: Tape) -> None:
         self.source = source
@@ -89,22 +89,22 @@ class _Transport:
         self._pools: dict[asyncio.AbstractEventLoop | None, dict[str | None, Any]] = {}
         self._proxies = getproxies()
         if source.live:
-            _tls(self.library.http)  # slow, so done before the client waits for its first answer
+            _tls(self.classes.http)  # slow, so done before the client waits for its first answer
 
     def handle_request(self, request: Any) -> Any:
-        return handle(self.library, self.source, self._send, request)
+        return handle(self.classes, self.source, self._send, request)
 
     async def handle_async_request(self, request: Any) -> Any:
-        return await handle_async(self.library, self.source, self._send_async, request)
+        return await handle_async(self.classes, self.source, self._send_async, request)
 
     def _send(self, request: Any) -> Any:
-        return self._inner(None, self.library.http.HTTPTransport, request).handle_request(request)
+        return self._inner(None, self.classes.http.HTTPTransport, request).handle_request(request)
 
     async def _send_async(self, request: Any) -> Any:
         for other in list(self._pools):
             if other and other.is_closed():  # its pool needs it, and can't be closed any more
                 self._pools.pop(other, None)
-        loop, kind = asyncio.get_running_loop(), self.library.http.AsyncHTTPTransport
+        loop, kind = asyncio.get_running_loop(), self.classes.http.AsyncHTTPTransport
         return await self._inner(loop, kind, request).handle_async_request(request)
 
     def _inner(
@@ -114,7 +114,7 @@ class _Transport:
         pool = self._pools.setdefault(loop, {})
         proxy = _proxy(self._proxies, request.url)
         if proxy not in pool:
-            pool[proxy] = kind(verify=_tls(self.library.http), proxy=proxy)
+            pool[proxy] = kind(verify=_tls(self.classes.http), proxy=proxy)
         return pool[proxy]
 
     def close(self) -> None:
