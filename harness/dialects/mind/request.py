@@ -124,7 +124,7 @@ class _History:
     def _result(self, record: Fields) -> dict[str, Any]:
         name = record.need("name", str)
         answered = {"name": name, "args": record.get("args")}
-        pair = next((pair for pair in self.waiting if pair[0] == answered), None)
+        pair = next((pair for pair in self.waiting if _answers(answered, pair[0])), None)
         if pair is None:
             record.fail("", f"no call of {name} with these arguments waits for a result")
         self.waiting.remove(pair)
