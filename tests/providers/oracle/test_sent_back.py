@@ -19,6 +19,7 @@ RESULTS: list[dict[str, Any]] = [
     {"functionResponse": {"name": "g", "response": {}}},
 ]
 TEXT: dict[str, Any] = {"text": "a", "thoughtSignature": "Qg=="}
+UNPADDED_PLACEHOLDER = "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I"
 SENT = gather_body(
     json.dumps({"candidates": [{"content": {"parts": [TEXT, CALL, SECOND]}}]}).encode()
 )
@@ -73,6 +74,11 @@ def test_a_complete_request_has_no_losses(enveloped: bool) -> None:
         ),
         (
             body(TEXT, CALL, {**SECOND, "thoughtSignature": "skip_thought_signature_validator"}),
+            "signatures",
+            "call 2 is sent back with a signature that it did not have",
+        ),
+        (
+            body(TEXT, CALL, {**SECOND, "thoughtSignature": UNPADDED_PLACEHOLDER}),
             "signatures",
             "call 2 is sent back with a signature that it did not have",
         ),
