@@ -55,7 +55,7 @@ class SseFramer:
         if not (self.between and self._take_usual(data, at_ms, frames)):
             self.between = False
             self._take_any(data, at_ms, frames)
-            self.between = not (self.line_held or self.data or self.bare_held or self.after_cr)
+            self.between = not (self.line_held or self.data or self.bare_held)
         return frames
 
     def _take_any(self, data: bytes, at_ms: float | None, frames: list[Frame]) -> None:
