@@ -219,7 +219,7 @@ def headline(
     if pairs[first].remaining:
         return [counts, "Nothing is red.", f"Most work remains at {sentence(first)}"]
     least = min(pairs, key=lambda pair: (pairs[pair].share, pair))
-    return [counts, "Nothing is red.", f"The lowest share of features passes at {sentence(least)}"]
+    return [counts, "Nothing is red.", f"The lowest share of passed features: {sentence(least)}"]
 
 
 def describe_origins(results: Sequence[CaseResult]) -> str:

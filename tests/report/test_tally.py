@@ -31,7 +31,7 @@ from tests.support.report_samples import (
             [
                 "2 of 3 cells passed; 1 not carried.",
                 "Nothing is red.",
-                "The lowest share of features passes at Gemini API → anthropic: 0 of 1 feature, 1 in part.",
+                "The lowest share of passed features: Gemini API → anthropic: 0 of 1 feature, 1 in part.",
             ],
         ),
         (
