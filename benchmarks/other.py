@@ -74,7 +74,7 @@ def look_up(rounds: int) -> dict[str, float]:
 
 def memory(folder: Path) -> dict[str, float]:
     """Peak memory in MiB of judging 20 and 200 cassettes; a project keeps only the last few."""
-    from harness.conformance.project import Project
+    from harness.project.project import Project
 
     (folder / "cassettes").mkdir()
     text = dumps(Cassette((exchange_of(200),), Origin("written", date="2026-11-21")))

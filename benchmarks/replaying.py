@@ -16,8 +16,8 @@ import orjson
 
 from harness import load
 from harness.cassettes import Cassette, Exchange, Origin, dumps
-from harness.conformance.judge import Cell, judge
 from harness.dialects import DIALECTS
+from harness.judging.judge import Cell, judge
 from harness.pipeline.replay import Normalized, frames_of, replay
 from harness.specs import Case
 from harness.stream.session import Session

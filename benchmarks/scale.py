@@ -28,16 +28,16 @@ import pyarrow as pa
 from distributed import Client, LocalCluster
 from pyarrow import parquet
 
-from harness.conformance.adapters import RunOptions
-from harness.conformance.aspects import transcript_of
-from harness.conformance.sweep.contract import Settings, Target, judge_batch, open_adapter
-from harness.conformance.sweep.diff import compare_sweeps
-from harness.conformance.sweep.engines import Engine, cluster_engine, engine_named
-from harness.conformance.sweep.files import Folder
-from harness.conformance.sweep.parts import Part
-from harness.conformance.sweep.run import plan_sweep, run_sweep
-from harness.conformance.sweep.stream import Stream, stream_of_row
+from harness.adapters import RunOptions
+from harness.judging.aspects import transcript_of
 from harness.providers import PROVIDERS
+from harness.sweep.contract import Settings, Target, judge_batch, open_adapter
+from harness.sweep.diff import compare_sweeps
+from harness.sweep.engines import Engine, cluster_engine, engine_named
+from harness.sweep.files import Folder
+from harness.sweep.parts import Part
+from harness.sweep.run import plan_sweep, run_sweep
+from harness.sweep.stream import Stream, stream_of_row
 
 from .measure import MODEL, PROMPT, URL, processor_times
 

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 import yaml
 
-from harness.conformance.aspect_results import AdapterResults, AspectCell, decode_results
+from harness.judging.aspect_results import AdapterResults, AspectCell, decode_results
 from harness.report.aspect_counts import command_of
 
 HERE: Final = Path(__file__).resolve().parent

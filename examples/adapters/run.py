@@ -30,9 +30,9 @@ from typing import IO, Final, NamedTuple, get_args
 
 from findings import main as write_findings
 
-from harness.conformance.adapters.environment import CERTIFICATE
-from harness.conformance.aspect_results import decode_results
-from harness.conformance.aspect_run import Cuts
+from harness.adapters.environment import CERTIFICATE
+from harness.judging.aspect_results import decode_results
+from harness.judging.aspect_run import Cuts
 
 HERE: Final = Path(__file__).resolve().parent
 ROOT: Final = HERE.parent.parent

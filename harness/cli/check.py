@@ -13,10 +13,10 @@ from typing import Final
 from harness.cassettes import CassetteError, is_cassette
 from harness.cassettes.load import load
 from harness.cassettes.redaction.secrets import guard
-from harness.conformance.configuration import add_folders, folders_of, project_of
-from harness.conformance.judge import resolve_fixture
-from harness.conformance.project import Project, kind_of, read_text, unheaded, yaml_files
+from harness.judging.judge import resolve_fixture
 from harness.pipeline.replay import ReplayError
+from harness.project.configuration import add_folders, folders_of, project_of
+from harness.project.project import Project, kind_of, read_text, unheaded, yaml_files
 from harness.specs import Case, SpecError, read_features
 from harness.stream.printable import plural, printable
 

@@ -14,9 +14,9 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from harness.cassettes import Cassette, CassetteError
-from harness.conformance.configuration import project_of
-from harness.conformance.project import Project
 from harness.pipeline.replay import ReplayError
+from harness.project.configuration import project_of
+from harness.project.project import Project
 from harness.providers import PROVIDERS
 from harness.recording.drift import SEVERITIES, Drift, compare_cassettes
 from harness.recording.policy import RecordingRefused, errors_of, status_of

@@ -18,12 +18,12 @@ import msgspec
 from harness.cassettes import Cassette, CassetteError, Exchange, Origin
 from harness.cassettes.importers import FORMATS
 from harness.cassettes.redaction.secrets import guard
-from harness.conformance.configuration import add_specs, project_of
-from harness.conformance.recordings import load_recording, number_in
 from harness.dialects import DEFAULT_DIALECT, DIALECTS
 from harness.pipeline.replay import DEFAULT_PROVIDER, ReplayError, is_answer, replay_parts
 from harness.pipeline.request import request
 from harness.pipeline.show import list_exchanges, show_frames
+from harness.project.configuration import add_specs, project_of
+from harness.project.recordings import load_recording, number_in
 from harness.providers import PROVIDERS
 from harness.specs import LAYERS, json_schema
 from harness.stream.generation import TranslationError
@@ -240,7 +240,7 @@ def _recording(place: str) -> Cassette:
     Raises `CassetteError`, `SweepError` or `OSError`.
     """
     if not Path(place).exists():
-        from harness.conformance.sweep.parts import stream_at  # start-up time
+        from harness.sweep.parts import stream_at  # start-up time
 
         if stream := stream_at(place):
             if stream.exchange is None:

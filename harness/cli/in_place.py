@@ -10,7 +10,7 @@ from pathlib import Path
 from harness.cassettes import Cassette, CassetteError, is_cassette
 from harness.cassettes.load import load
 from harness.cassettes.redaction.secrets import guard
-from harness.conformance.project import SUFFIXES, yaml_files
+from harness.project.project import SUFFIXES, yaml_files
 from harness.recording.persister import commit, stage
 from harness.recording.stock_cassettes import is_stock
 

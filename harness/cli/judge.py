@@ -18,19 +18,20 @@ from typing import Final, Self, get_args
 
 from msgspec.structs import replace as with_fields
 
+from harness.adapters import ADAPTERS, Adapter, AdapterError
+from harness.adapters.declarations import declared_losses
+from harness.adapters.named import TIMEOUT_S, read_argument
 from harness.cassettes import CassetteError
 from harness.cassettes.redaction.secrets import mask
-from harness.conformance.adapters import ADAPTERS, Adapter, AdapterError
-from harness.conformance.adapters.declarations import declared_losses
-from harness.conformance.adapters.named import TIMEOUT_S, read_argument
-from harness.conformance.aspect_results import (
+from harness.facts import read_losses
+from harness.judging.aspect_results import (
     AdapterResults,
     AspectCell,
     JudgeResults,
     Unjudged,
     decode_results,
 )
-from harness.conformance.aspect_run import (
+from harness.judging.aspect_run import (
     Cuts,
     Item,
     LossUse,
@@ -38,14 +39,13 @@ from harness.conformance.aspect_run import (
     judge_second_turns,
     unused_losses,
 )
-from harness.conformance.configuration import adapters_of, losses_of
-from harness.conformance.masked import masked
-from harness.conformance.project import yaml_files
-from harness.conformance.recordings import find_recording, load_recording
-from harness.conformance.results import encode_item
-from harness.conformance.suite import CASSETTES
-from harness.facts import read_losses
+from harness.judging.masked import masked
+from harness.judging.results import encode_item
 from harness.pipeline.replay import choose_provider, is_answer
+from harness.project.configuration import adapters_of, losses_of
+from harness.project.project import yaml_files
+from harness.project.recordings import find_recording, load_recording
+from harness.project.suite import CASSETTES
 from harness.report import ReportError
 from harness.report.aspect_compare import compare_results, comparison_text
 from harness.report.aspect_pages import JSON, PAGE, aspects_page, merge_results

@@ -15,7 +15,7 @@ from io import TextIOWrapper
 from pkgutil import resolve_name
 from typing import Final, NamedTuple, NoReturn
 
-from harness.conformance.masked_output import masked_output
+from harness.adapters.masked_output import masked_output
 from harness.stream.garbage_collector import collect_seldom
 from harness.stream.printable import printable
 
@@ -69,9 +69,9 @@ COMMANDS: Final = {
 
 FAULTS: Final = (
     "harness.cassettes:CassetteError",
-    "harness.conformance.adapters:AdapterError",
-    "harness.conformance.results:ResultsError",
-    "harness.conformance.sweep.stream:SweepError",
+    "harness.adapters:AdapterError",
+    "harness.judging.results:ResultsError",
+    "harness.sweep.stream:SweepError",
     "harness.pipeline.replay:ReplayError",
     "harness.report:ReportError",
     "harness.specs:SpecError",

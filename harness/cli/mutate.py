@@ -9,12 +9,12 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from harness.adapters import AdapterError
 from harness.cassettes import Cassette, CassetteError
 from harness.cassettes.redaction.secrets import guard
-from harness.conformance.adapters import AdapterError
-from harness.conformance.metamorphic import ALL, variants_of
-from harness.conformance.recordings import load_recording
 from harness.facts import Facts
+from harness.judging.metamorphic import ALL, variants_of
+from harness.project.recordings import load_recording
 from harness.stream.exchange import Exchange
 from harness.stream.printable import printable
 
@@ -62,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _reader(parsed: argparse.Namespace) -> Callable[[Exchange], Facts]:
-    from harness.conformance.aspects import account_of  # start-up time
+    from harness.judging.aspects import account_of  # start-up time
 
     from .named_adapter import adapter_named  # start-up time
 

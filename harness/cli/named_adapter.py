@@ -8,11 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from harness.conformance.adapters import Adapter, AdapterError, RunOptions
-from harness.conformance.adapters.named import TIMEOUT_S, adapter_of_target
-from harness.conformance.aspects import judge_output
-from harness.conformance.configuration import adapters_of, losses_of
+from harness.adapters import Adapter, AdapterError, RunOptions
+from harness.adapters.named import TIMEOUT_S, adapter_of_target
 from harness.facts import DeclaredLoss, json_of_fact
+from harness.judging.aspects import judge_output
+from harness.project.configuration import adapters_of, losses_of
 from harness.stream.exchange import Exchange
 
 Losses = Mapping[str, tuple[DeclaredLoss, ...]]

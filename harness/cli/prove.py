@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 from typing import Final
 
-from harness.conformance.adapters.named import NamedAdapter
-from harness.conformance.configuration import add_folders, folders_of, project_of
-from harness.conformance.mutation import prove
-from harness.conformance.mutation.table import kill_table
-from harness.conformance.project import kind_of, yaml_files
+from harness.adapters.named import NamedAdapter
 from harness.dialects import DIALECTS
+from harness.project.configuration import add_folders, folders_of, project_of
+from harness.project.project import kind_of, yaml_files
+from harness.proving.mutation import prove
+from harness.proving.mutation.table import kill_table
 from harness.stream.printable import printable
 
 from .named_adapter import adapter_named

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Final, Self
 
 from harness.cassettes import CassetteError, Exchange
-from harness.conformance.configuration import add_folders, project_of
-from harness.conformance.project import Project
 from harness.pipeline.replay import ReplayError
+from harness.project.configuration import add_folders, project_of
+from harness.project.project import Project
 from harness.providers import PROVIDERS
 from harness.recording.asks import NotRecordable, ask_prompts
 from harness.recording.endpoints import find_fault

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from harness.cassettes import CassetteError
-from harness.conformance.project import Project, kind_of, yaml_files
 from harness.pipeline.replay import DEFAULT_PROVIDER
+from harness.project.project import Project, kind_of, yaml_files
 from harness.providers import PROVIDERS
 from harness.recording.asks import NotRecordable, ask_again, ask_request, ask_runs, ask_turns
 from harness.recording.run import Asks

@@ -89,7 +89,7 @@ def _path_of(argument: str) -> Path:
     path = Path(argument)
     if path.exists():
         return path
-    from harness.conformance.recordings import find_path  # start-up time
+    from harness.project.recordings import find_path  # start-up time
 
     with suppress(FileNotFoundError):
         return find_path(argument)

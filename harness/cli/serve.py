@@ -10,9 +10,9 @@ import socket
 from collections.abc import Sequence
 
 from harness.cassettes import CassetteError
-from harness.conformance.project import yaml_files
-from harness.conformance.recordings import find_recording, load_recording
 from harness.dialects import DIALECTS
+from harness.project.project import yaml_files
+from harness.project.recordings import find_recording, load_recording
 from harness.providers import PROVIDERS
 from harness.server import Server
 

@@ -13,23 +13,23 @@ from typing import Any
 
 from tqdm import tqdm
 
+from harness.adapters.masked_output import masked_output
+from harness.adapters.named import TIMEOUT_S
 from harness.cassettes.redaction.secrets import mask
-from harness.conformance.adapters.named import TIMEOUT_S
-from harness.conformance.configuration import adapters_of
-from harness.conformance.laws import LAWS
-from harness.conformance.masked_output import masked_output
-from harness.conformance.recordings import find_path
-from harness.conformance.sweep.contract import Settings, Target
-from harness.conformance.sweep.diff import SweepDifferences, compare_sweeps
-from harness.conformance.sweep.engines import Engine, RunPart, engine_named
-from harness.conformance.sweep.files import Folder, is_url
-from harness.conformance.sweep.output import default_format
-from harness.conformance.sweep.parts import Part
-from harness.conformance.sweep.run import Sweep, plan_sweep, run_sweep
-from harness.conformance.sweep.summary import Summary
 from harness.dialects import DEFAULT_DIALECT
+from harness.judging.laws import LAWS
+from harness.project.configuration import adapters_of
+from harness.project.recordings import find_path
 from harness.report.sweep_page import PAGE, most_frequent, sweep_page
 from harness.stream.printable import printable
+from harness.sweep.contract import Settings, Target
+from harness.sweep.diff import SweepDifferences, compare_sweeps
+from harness.sweep.engines import Engine, RunPart, engine_named
+from harness.sweep.files import Folder, is_url
+from harness.sweep.output import default_format
+from harness.sweep.parts import Part
+from harness.sweep.run import Sweep, plan_sweep, run_sweep
+from harness.sweep.summary import Summary
 
 from .arguments import read_count, read_seconds
 from .judge import RED, declared_of

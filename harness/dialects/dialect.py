@@ -108,7 +108,7 @@ class CallPlace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mutations:
-    """The places in payloads that the operators of `harness.conformance.mutation` change.
+    """The places in payloads that the operators of `harness.proving.mutation` change.
 
     ``texts``: the pieces of answer text. ``calls(payloads)`` gives the calls. ``stop_reason``: its
     place, and two reasons. The first replaces the present reason; if that is the same, the second

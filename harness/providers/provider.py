@@ -133,7 +133,7 @@ class Provider:
     their framings and spellings. ``endpoint``: the addresses of the API, None for a program.
     ``tags``: tags that its normalizer searches for in text; it holds back a text that may begin a
     tag. ``variants(body)`` names the ways in which a body differs from the documented wire; those
-    of Gemini's messages are known to `harness.conformance`.
+    of Gemini's messages are known to `harness.judging`.
 
     A `TypeError` names the provider and a missing field.
     """

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from harness.cassettes import CassetteError
-from harness.conformance.project import Project
 from harness.pipeline.replay import ReplayError
+from harness.project.project import Project
 from harness.recording import Playback, Recording, use_cassette
 from harness.recording.drivers.genai import http_options
 from harness.recording.endpoints import environment_for, upstream_by_path

@@ -6,13 +6,13 @@ import os
 
 import pytest
 
+from harness.adapters.clients import CLIENTS
 from harness.cassettes.validation import unknown
-from harness.conformance.adapters.clients import CLIENTS
-from harness.conformance.facts_cells import matches
-from harness.conformance.project import Project
-from harness.conformance.results import ResultsError
 from harness.dialects import DIALECTS
 from harness.facts import ASPECTS
+from harness.judging.facts_cells import matches
+from harness.judging.results import ResultsError
+from harness.project.project import Project
 from harness.providers import PROVIDERS
 from harness.report import ReportError
 from harness.report.files import read_run
@@ -39,7 +39,7 @@ def _check_patterns(project: Project) -> None:
     known = [known for adapter in project.law_adapters() for known in adapter.known_failing]
     if not known:
         return
-    from harness.conformance.laws import LAWS  # imports all laws
+    from harness.judging.laws import LAWS  # imports all laws
 
     subjects = [*ASPECTS, *(f"law-{law.id}" for law in LAWS)]
     names = project.cassette_names or [""]

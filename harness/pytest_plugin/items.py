@@ -8,9 +8,9 @@ from typing import Any, Final
 import pytest
 from msgspec.structs import replace
 
-from harness.conformance.explain import explain
-from harness.conformance.masked import masked
-from harness.conformance.results import VERDICTS, CaseResult, Verdict, brief, encode
+from harness.judging.explain import explain
+from harness.judging.masked import masked
+from harness.judging.results import VERDICTS, CaseResult, Verdict, brief, encode
 from harness.stream.printable import printable, printable_lines
 
 from .failures import HarnessFailure, HarnessWarning

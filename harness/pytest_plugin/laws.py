@@ -14,11 +14,11 @@ from typing import Any, Final
 
 import pytest
 
+from harness.adapters import Adapter, OutOfTime, Output, RunOptions
 from harness.cassettes import CassetteError
 from harness.cassettes.load import load
-from harness.conformance.adapters import Adapter, OutOfTime, Output, RunOptions
-from harness.conformance.evidence import examine_law
-from harness.conformance.laws.judge import LawCell, cells, judge_law
+from harness.judging.evidence import examine_law
+from harness.judging.laws.judge import LawCell, cells, judge_law
 from harness.stream.exchange import Exchange
 
 from .items import ResultItem

@@ -46,7 +46,7 @@ def masked_prints(config: pytest.Config) -> Iterator[None]:
     if config.getoption("capture") not in ("no", "tee-sys"):
         yield
         return
-    from harness.conformance.masked_output import masked_output
+    from harness.adapters.masked_output import masked_output
 
     with masked_output(by_line=True, until=BaseException):
         yield

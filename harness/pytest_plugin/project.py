@@ -9,9 +9,9 @@ from typing import Final
 
 import pytest
 
-from harness.conformance.adapters import AdapterError
-from harness.conformance.configuration import found_from
-from harness.conformance.project import Project
+from harness.adapters import AdapterError
+from harness.project.configuration import found_from
+from harness.project.project import Project
 
 from .kept_specs import kept_specs
 from .mask import masked_prints, usage_error

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from harness.cassettes import Cassette
-from harness.conformance.project import Project
-from harness.conformance.recordings import load_recording
 from harness.pipeline.replay import ReplayError, replay
+from harness.project.project import Project
+from harness.project.recordings import load_recording
 from harness.server import Server
 
 from .project import project_of

@@ -15,13 +15,13 @@ import pytest
 from msgspec.structs import replace
 from pluggy import HookRelay
 
+from harness.adapters import AdapterError
 from harness.cassettes import CassetteError
 from harness.cassettes.redaction.secrets import guard, mask
-from harness.conformance.adapters import AdapterError
-from harness.conformance.judge import Cell, judge, resolve_fixture, run_cell
-from harness.conformance.project import Project, kind_of, read_text, unheaded
-from harness.conformance.results import VERDICTS, CaseResult
+from harness.judging.judge import Cell, judge, resolve_fixture, run_cell
+from harness.judging.results import VERDICTS, CaseResult
 from harness.pipeline.replay import ReplayError
+from harness.project.project import Project, kind_of, read_text, unheaded
 from harness.specs import SpecError, accept
 
 from .failures import HarnessWarning
@@ -113,7 +113,7 @@ class CellItem(ResultItem):
         )
         result = judgement.result
         if self.config.getoption("--harness-report") or VERDICTS[result.verdict].red:
-            from harness.conformance.evidence import with_evidence  # imports all laws
+            from harness.judging.evidence import with_evidence  # imports all laws
 
             result = with_evidence(judgement)
         if judgement.fixture and judgement.fixture.guessed and result.verdict != "error":

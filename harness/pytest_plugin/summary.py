@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.conformance.facts_cells import fixed_failures, unshown_losses
-from harness.conformance.project import kind_of, yaml_files
-from harness.conformance.results import CaseResult, decode
+from harness.judging.facts_cells import fixed_failures, unshown_losses
+from harness.judging.results import CaseResult, decode
+from harness.project.project import kind_of, yaml_files
 from harness.report import Run, summary
 from harness.report.files import read_run, write_report
 from harness.report.header import choose_day, make_header

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from harness.conformance.aspect_results import AdapterResults, AspectCell, JudgeResults
 from harness.facts import RED
+from harness.judging.aspect_results import AdapterResults, AspectCell, JudgeResults
 from harness.stream.printable import plural, printable
 
 from .aspect_counts import command_of

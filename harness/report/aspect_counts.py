@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol, get_args
 
-from harness.conformance.aspect_results import AdapterResults, AspectCell, without_values
 from harness.facts import ASPECTS, RED
+from harness.judging.aspect_results import AdapterResults, AspectCell, without_values
 from harness.providers.oracle import SecondTurnAspect
 from harness.stream.printable import plural
 

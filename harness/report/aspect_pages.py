@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from harness.conformance.aspect_results import (
+from harness.judging.aspect_results import (
     REQUESTS,
     AdapterResults,
     AspectCell,

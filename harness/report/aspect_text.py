@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from harness.conformance.aspect_results import REQUESTS, AdapterResults, AspectCell, Side
+from harness.judging.aspect_results import REQUESTS, AdapterResults, AspectCell, Side
 from harness.stream.printable import plural, printable, shorten
 
 from .aspect_counts import (

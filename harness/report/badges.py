@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import Final
 
-from harness.conformance.results import VERDICTS
+from harness.judging.results import VERDICTS
 from harness.stream.printable import excerpt, plural, printable_lines
 
 from .layout import Cell

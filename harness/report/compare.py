@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from harness.conformance.results import VERDICTS, CaseResult, Verdict, sort_key
+from harness.judging.results import VERDICTS, CaseResult, Verdict, sort_key
 
 from .document import Run
 

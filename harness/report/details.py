@@ -1,7 +1,7 @@
 """The JSON block of a provider's page: the evidence that its script shows when a cell is opened.
 
 Each origin, cassette and stream is in it once. All texts are printable. The evidence of a cell has
-a fixed limit (`harness.conformance.evidence`), and so has the number of cells with layers.
+a fixed limit (`harness.judging.evidence`), and so has the number of cells with layers.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 from markupsafe import Markup
 
-from harness.conformance.results import (
+from harness.judging.results import (
     CaseResult,
     Evidence,
     Finding,

@@ -16,7 +16,8 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-from harness.conformance.results import (
+from harness.facts import AspectVerdict
+from harness.judging.results import (
     CaseResult,
     Evidence,
     Finding,
@@ -31,7 +32,6 @@ from harness.conformance.results import (
     encode_item,
     sort_key,
 )
-from harness.facts import AspectVerdict
 from harness.stream.events import End
 from harness.stream.exchange import Origin
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from harness.cassettes.redaction.secrets import mask
-from harness.conformance.masked import masked
+from harness.judging.masked import masked
 
 from . import render
 from .badges import FOLDER, OPENING

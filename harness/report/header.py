@@ -7,8 +7,8 @@ from datetime import UTC, date, datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
-from harness.conformance.results import CaseResult
 from harness.dialects import DIALECTS
+from harness.judging.results import CaseResult
 from harness.providers import PROVIDERS
 from harness.specs import Feature
 from harness.stream.printable import shorten

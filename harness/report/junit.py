@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from harness.conformance.results import VERDICTS, CaseResult
+from harness.judging.results import VERDICTS, CaseResult
 from harness.stream.printable import excerpt, printable_lines
 
 from .layout import Cell

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from harness.conformance.results import VERDICTS, CaseResult, VerdictWords, sort_key
+from harness.judging.results import VERDICTS, CaseResult, VerdictWords, sort_key
 from harness.stream.events import INTERRUPTED
 
 from .document import Named

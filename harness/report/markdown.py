@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from harness.conformance.results import VERDICTS
+from harness.judging.results import VERDICTS
 from harness.stream.printable import excerpt, printable_lines
 
 from .compare import KINDS, Change, count_kinds

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from harness.conformance.results import CaseResult, ResultsError, encode_item
+from harness.judging.results import CaseResult, ResultsError, encode_item
 
 from .document import Header, Named, Run
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from harness.conformance.results import VERDICTS, CaseResult, Verdict, VerdictWords
 from harness.facts import RED
+from harness.judging.results import VERDICTS, CaseResult, Verdict, VerdictWords
 
 from .aspect_counts import Square, by_aspect, square
 from .compare import KINDS, Change, Kind, KindWords

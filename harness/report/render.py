@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from markupsafe import Markup
 
-from harness.conformance.results import VERDICTS
+from harness.judging.results import VERDICTS
 from harness.stream.events import End
 from harness.stream.printable import excerpt
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from harness.conformance.results import VERDICTS, CaseResult, Verdict
+from harness.judging.results import VERDICTS, CaseResult, Verdict
 
 from .document import Named, shared_command
 from .layout import Cell, block_key

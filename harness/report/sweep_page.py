@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from harness.conformance.sweep.contract import Settings
-from harness.conformance.sweep.summary import Reason, Summary
 from harness.facts import ASPECTS
+from harness.sweep.contract import Settings
+from harness.sweep.summary import Reason, Summary
 
 from .aspect_counts import MEANINGS, square
 from .render import fill

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from harness.conformance.results import VERDICTS, CaseResult, Verdict
+from harness.judging.results import VERDICTS, CaseResult, Verdict
 from harness.stream.exchange import Origin, OriginKind
 from harness.stream.printable import plural, printable_lines
 

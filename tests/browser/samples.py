@@ -6,7 +6,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from harness.conformance.results import (
+from harness.judging.results import (
     Evidence,
     Finding,
     LayerView,

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from harness.conformance.results import (
+from harness.judging.results import (
     Evidence,
     Read,
 )

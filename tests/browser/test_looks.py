@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from harness.conformance.results import (
+from harness.judging.results import (
     VERDICTS,
 )
 from harness.report import Run, render

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.conformance.results import (
+from harness.judging.results import (
     VERDICTS,
 )
 from harness.report import Run, render

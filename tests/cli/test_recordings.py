@@ -9,7 +9,7 @@ import pytest
 from harness.cassettes import loads
 from harness.cassettes.load import load
 from harness.cli.main import main
-from harness.conformance.suite import CASSETTES
+from harness.project.suite import CASSETTES
 from harness.providers import with_provider
 from tests.cli.project import write
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from harness.cli.main import main
-from harness.conformance.sweep import output
+from harness.sweep import output
 from tests.support.captured import body, need_scale, row, write_lines, write_parquet, write_shim
 
 ALONE = ("--engine", "local", "--jobs", "1")
@@ -28,7 +28,7 @@ def day(here: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def bare(monkeypatch: pytest.MonkeyPatch) -> None:
     """An installation without the extra ``scale``."""
     for module in ("output", "engines"):
-        name = f"harness.conformance.sweep.{module}.find_spec"
+        name = f"harness.sweep.{module}.find_spec"
         monkeypatch.setattr(name, lambda package: None)
 
 

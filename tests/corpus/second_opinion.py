@@ -19,8 +19,8 @@ from google import genai
 from google.genai import errors, types
 
 from harness import Exchange
-from harness.conformance.metamorphic.reads import plain
 from harness.facts import Facts
+from harness.judging.metamorphic.reads import plain
 from harness.stream.json_codec import same_json
 
 _COUNTS = {

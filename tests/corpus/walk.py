@@ -35,14 +35,14 @@ from msgspec import to_builtins
 
 import harness
 import harness.dialects
+from harness.adapters import RunOptions
 from harness.cassettes.yaml import parse
-from harness.conformance.adapters import RunOptions
-from harness.conformance.laws import check
-from harness.conformance.laws.law import difference
-from harness.conformance.laws.loss import LOSS
-from harness.conformance.laws.order import ORDER
-from harness.conformance.laws.round_trip import ROUND_TRIP
-from harness.conformance.metamorphic.reads import seeded
+from harness.judging.laws import check
+from harness.judging.laws.law import difference
+from harness.judging.laws.loss import LOSS
+from harness.judging.laws.order import ORDER
+from harness.judging.laws.round_trip import ROUND_TRIP
+from harness.judging.metamorphic.reads import seeded
 from harness.pipeline.replay import choose_provider, frames_of
 from harness.providers import PROVIDERS, detect_provider
 from harness.providers.oracle import gather_events

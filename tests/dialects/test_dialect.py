@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from harness.conformance.mutation.operators import OPERATORS
 from harness.dialects import DIALECTS, Dialect, _dialect
 from harness.dialects.dialect import Mutations, Place
+from harness.proving.mutation.operators import OPERATORS
 
 WHOLE: dict[str, Any] = {
     field.name: getattr(DIALECTS["mind"], field.name) for field in fields(Dialect)

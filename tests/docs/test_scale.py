@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.conformance.sweep import diff, stream, verdict
+from harness.sweep import diff, stream, verdict
 
 PAGE = (Path(__file__).parents[2] / "docs" / "scale.md").read_text(encoding="utf-8")
 

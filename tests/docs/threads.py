@@ -11,7 +11,7 @@ from typing import Final
 from pydantic import BaseModel, ConfigDict, Field
 
 from harness.cassettes.yaml import parse
-from harness.conformance.project import Project, kind_of, yaml_files
+from harness.project.project import Project, kind_of, yaml_files
 
 ROOT: Final = Path(__file__).parents[2]
 PAGE: Final = ROOT / "docs" / "threads.md"

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from msgspec import to_builtins
 
 from harness import Exchange
-from harness.conformance.adapters import Adapter
+from harness.adapters import Adapter
 from harness.dialects import DIALECTS, Translator
 from harness.pipeline.replay import choose_provider, cut_reads, frames_of
 from harness.providers import PROVIDERS, Identity, declared_tools, detect_provider

@@ -17,15 +17,15 @@ from typing import Any
 import pytest
 
 from harness import Exchange
-from harness.conformance.adapters import ADAPTERS, Adapter, RunOptions
-from harness.conformance.adapters.clients import CLIENTS, make_client_adapter
-from harness.conformance.judge import Cell, judge, resolve_fixture, run_cell
-from harness.conformance.laws import LAWS
-from harness.conformance.project import Project, kind_of, yaml_files
-from harness.conformance.results import CaseResult
+from harness.adapters import ADAPTERS, Adapter, RunOptions
+from harness.adapters.clients import CLIENTS, make_client_adapter
 from harness.dialects.mind.program.adapter import adapt as adapt_program
 from harness.dialects.unified_llm.client.adapter import adapt as adapt_client
+from harness.judging.judge import Cell, judge, resolve_fixture, run_cell
+from harness.judging.laws import LAWS
+from harness.judging.results import CaseResult
 from harness.pipeline.replay import replay
+from harness.project.project import Project, kind_of, yaml_files
 from harness.stream.session import Session
 from tests.faulty.agent_events import AGENT_EVENTS
 from tests.faulty.agy import AGY, AGY_EVENTS

@@ -19,12 +19,8 @@ from typing import Any
 import pytest
 
 from harness import Exchange
-from harness.conformance.adapters import ADAPTERS, Adapter, AdapterError, Output, RunOptions
-from harness.conformance.adapters.adapter import FACTS, Effort
-from harness.conformance.aspect_run import Item, judge_second_turns
-from harness.conformance.aspects import judge_output, provider_of, transcript_of
-from harness.conformance.judge import Cell
-from harness.conformance.laws import LAWS
+from harness.adapters import ADAPTERS, Adapter, AdapterError, Output, RunOptions
+from harness.adapters.adapter import FACTS, Effort
 from harness.facts import (
     Call,
     Entry,
@@ -37,6 +33,10 @@ from harness.facts import (
     ends_in_call,
     finish_class,
 )
+from harness.judging.aspect_run import Item, judge_second_turns
+from harness.judging.aspects import judge_output, provider_of, transcript_of
+from harness.judging.judge import Cell
+from harness.judging.laws import LAWS
 from harness.pipeline.request import ask
 from harness.providers.oracle import result_text
 from harness.stream.generation import ToolOutcome, TranslationError

@@ -8,8 +8,8 @@ import pytest
 from msgspec import to_builtins
 
 from harness.cassettes.load import load
-from harness.conformance.judge import NormalizedOnce
 from harness.dialects import DIALECTS
+from harness.judging.judge import NormalizedOnce
 from harness.pipeline.replay import Normalized, is_answer, plain_frame, replay
 from harness.stream.session import Session
 

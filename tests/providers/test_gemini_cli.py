@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from msgspec import to_builtins
 
 from harness import load
-from harness.conformance.adapters import ADAPTERS, EVENTS
-from harness.conformance.laws import check
+from harness.adapters import ADAPTERS, EVENTS
 from harness.facts import event_differences
+from harness.judging.laws import check
 from harness.providers import PROVIDERS, Answer, Identity, detect_provider
 from harness.providers.oracle import gather_cli, gather_events
 from harness.stream.framing import Frame, FramingError

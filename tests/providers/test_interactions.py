@@ -11,7 +11,7 @@ from msgspec import to_builtins
 import harness
 from harness.cassettes import Exchange, Request
 from harness.cassettes.yaml import parse
-from harness.conformance.aspects import variants_of_wire
+from harness.judging.aspects import variants_of_wire
 from harness.pipeline.replay import frames_of
 from harness.providers import PROVIDERS, Answer, Identity, detect_provider
 from harness.providers.interactions.messages import FINISHES, WAITING

@@ -6,8 +6,8 @@ import deepdiff
 import jinja2
 import pytest
 
-import harness.conformance.evidence
-import harness.conformance.project
+import harness.judging.evidence
+import harness.project.project
 import harness.report
 from harness.cassettes import Cassette, Exchange, Origin, Request, dumps
 from tests.pytest_plugin.project import CASE, HELLO, URL, write
@@ -15,8 +15,8 @@ from tests.pytest_plugin.project import CASE, HELLO, URL, write
 # pytester drops the modules that a run imports; modules imported here are not loaded per test
 assert deepdiff
 assert jinja2
-assert harness.conformance.evidence
-assert harness.conformance.project
+assert harness.judging.evidence
+assert harness.project.project
 assert harness.report
 
 

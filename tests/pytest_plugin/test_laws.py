@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from harness.adapters import ADAPTERS, EVENTS
 from harness.cassettes import Cassette, Origin, dumps
-from harness.conformance.adapters import ADAPTERS, EVENTS
-from harness.conformance.laws import LAWS, Breach, Law, judge
+from harness.judging.laws import LAWS, Breach, Law, judge
 from tests.support.grammars import draw, grammars
 from tests.support.law_outcomes import outcomes
 from tests.support.signed_call import EXCHANGE

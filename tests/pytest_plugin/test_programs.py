@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from harness.conformance.adapters import clients
+from harness.adapters import clients
 from tests.pytest_plugin.project import CASE, run, write
 
 PROGRAM = """\

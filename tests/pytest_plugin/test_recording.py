@@ -13,7 +13,7 @@ import pytest
 import vcr
 from google import genai
 
-import harness.conformance.project
+import harness.project.project
 import harness.recording.cassette
 import harness.recording.drivers.genai
 import harness.recording.stock_cassettes
@@ -33,7 +33,7 @@ with suppress(ImportError):
 assert genai
 assert httpcore2
 assert vcr
-assert harness.conformance.project
+assert harness.project.project
 assert harness.recording.drivers.genai
 # imported here, since pytester drops the modules that a run imports, and would load them again for
 # every test

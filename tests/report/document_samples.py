@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from harness.conformance.results import (
+from harness.judging.results import (
     CaseResult,
     Evidence,
     Finding,

@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 from itertools import pairwise
 from typing import Any
 
-from harness.conformance.results import (
+from harness.judging.results import (
     CaseResult,
 )
 from harness.report import Header, Run, render

@@ -8,8 +8,9 @@ from itertools import pairwise
 import pytest
 from msgspec.structs import replace
 
-from harness.conformance.adapters import EVENTS
-from harness.conformance.aspect_results import (
+from harness.adapters import EVENTS
+from harness.facts import Entry, Text, Transcript
+from harness.judging.aspect_results import (
     AspectCell,
     JudgeResults,
     Side,
@@ -19,9 +20,8 @@ from harness.conformance.aspect_results import (
     side_of,
     words_of,
 )
-from harness.conformance.aspects import ExchangeJudgement, judge_transcript, wire_answer
-from harness.conformance.results import encode_item
-from harness.facts import Entry, Text, Transcript
+from harness.judging.aspects import ExchangeJudgement, judge_transcript, wire_answer
+from harness.judging.results import encode_item
 from harness.report import ReportError
 from harness.report.aspect_compare import compare_results, comparison_text
 from harness.report.aspect_counts import command_of, errors_of, losses_of

@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 from msgspec.structs import replace
 
-from harness.conformance.results import (
+from harness.judging.results import (
     CaseResult,
     Evidence,
     ResultsError,

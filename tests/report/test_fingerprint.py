@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.conformance.results import (
+from harness.judging.results import (
     VERDICTS,
 )
 from harness.report.fingerprint import fingerprint, legend

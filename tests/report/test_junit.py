@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 
-from harness.conformance.results import (
+from harness.judging.results import (
     Verdict,
 )
 from harness.report import (

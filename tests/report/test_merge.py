@@ -9,7 +9,7 @@ from itertools import permutations
 import pytest
 from msgspec.structs import replace
 
-from harness.conformance.results import (
+from harness.judging.results import (
     CaseResult,
     Evidence,
     Read,

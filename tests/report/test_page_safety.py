@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from harness.conformance.results import (
+from harness.judging.results import (
     VERDICTS,
     Finding,
     Verdict,

@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from harness.conformance.evidence import with_evidence
-from harness.conformance.judge import judge
-from harness.conformance.laws.judge import cells as law_cells
-from harness.conformance.laws.judge import judge_law
-from harness.conformance.project import Project, kind_of, yaml_files
-from harness.conformance.results import (
+from harness.judging.evidence import with_evidence
+from harness.judging.judge import judge
+from harness.judging.laws.judge import cells as law_cells
+from harness.judging.laws.judge import judge_law
+from harness.judging.results import (
     CaseResult,
     Evidence,
     LayerView,
 )
+from harness.project.project import Project, kind_of, yaml_files
 from harness.report import Header, Run, render
 from harness.report.details import MAX_WITH_LAYERS
 from harness.report.header import make_header

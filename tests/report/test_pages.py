@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from harness.conformance.results import (
+from harness.judging.results import (
     VERDICTS,
     CaseResult,
     Finding,

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.conformance.judge import resolve_fixture
-from harness.conformance.project import Project, kind_of, yaml_files
-from harness.conformance.results import CaseResult
+from harness.judging.judge import resolve_fixture
+from harness.judging.results import CaseResult
+from harness.project.project import Project, kind_of, yaml_files
 from harness.report import Run, render
 from harness.report.document import pack, unpack
 from harness.stream.exchange import Exchange

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from harness.cassettes import Exchange
-from harness.conformance.evidence import describe
-from harness.conformance.results import Read
+from harness.judging.evidence import describe
+from harness.judging.results import Read
 
 
 @pytest.mark.parametrize("number", [0, 1, 2, 80, 81, 802, 5000])

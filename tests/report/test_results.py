@@ -7,7 +7,7 @@ from typing import get_args
 
 import pytest
 
-from harness.conformance.results import (
+from harness.judging.results import (
     MOST_READS,
     VERDICTS,
     Evidence,

@@ -4,10 +4,10 @@ escaped.
 
 from __future__ import annotations
 
-from harness.conformance.sweep.contract import Settings, Target
-from harness.conformance.sweep.summary import Summary
-from harness.conformance.sweep.verdict import Verdict
 from harness.report.sweep_page import MOST_REASONS, page_values, sweep_page
+from harness.sweep.contract import Settings, Target
+from harness.sweep.summary import Summary
+from harness.sweep.verdict import Verdict
 
 SETTINGS = Settings(Target("shop:replay", "shop", "2.1"))
 

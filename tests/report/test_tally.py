@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from harness.conformance.results import (
+from harness.judging.results import (
     CaseResult,
 )
 from harness.report import Run, render, summary

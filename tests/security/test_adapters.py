@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.conformance.adapters import AdapterError
-from harness.conformance.adapters.named import make_adapter, read_line
+from harness.adapters import AdapterError
+from harness.adapters.named import make_adapter, read_line
 from tests.security.samples import TEXT, exchange
 
 SWALLOWS = """

@@ -17,7 +17,7 @@ from harness.cassettes import Cassette, CassetteError, Origin, dumps
 from harness.cassettes.importers import read
 from harness.cassettes.load import read_recording
 from harness.cassettes.redaction.secrets import guard
-from harness.conformance.metamorphic.reads import plain
+from harness.judging.metamorphic.reads import plain
 from harness.stream.decompression import CODINGS, unpack
 from tests.security.samples import TEXT, URL, exchange
 

@@ -16,10 +16,10 @@ from pathlib import Path
 import pytest
 
 from harness import load
+from harness.adapters import ADAPTERS
 from harness.cassettes import Cassette, Exchange, Origin, dumps
-from harness.conformance.adapters import ADAPTERS
-from harness.conformance.aspects import facts_of
 from harness.facts import Facts
+from harness.judging.aspects import facts_of
 from harness.recording.relay import relay
 from harness.recording.tape import Tape
 from tests.recording.clients import EVENTS, PATH, part_of, wait_for

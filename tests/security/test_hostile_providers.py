@@ -17,11 +17,11 @@ import httpx2
 import pytest
 import trustme
 
+from harness.adapters import ADAPTERS
 from harness.cassettes import CassetteError
-from harness.conformance.adapters import ADAPTERS
-from harness.conformance.aspects import facts_of
-from harness.conformance.laws import check
 from harness.facts import Facts
+from harness.judging.aspects import facts_of
+from harness.judging.laws import check
 from harness.recording.cassette import Playback, UnknownRequest, use_cassette
 from harness.recording.relay import relay
 from harness.recording.tape import Tape

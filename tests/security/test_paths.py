@@ -12,7 +12,7 @@ from harness.cassettes import CassetteError, Origin
 from harness.cassettes.journal import Answered, Started
 from harness.cassettes.redaction.secrets import guard
 from harness.cli.main import main
-from harness.conformance.project import Project, yaml_files
+from harness.project.project import Project, yaml_files
 from harness.recording.journal_writer import JournalWriter
 from harness.recording.persister import save
 from harness.report import Header, Named, Run, render

@@ -15,7 +15,7 @@ import pytest
 
 from harness.cassettes import dumps
 from harness.cassettes.load import load
-from harness.conformance.suite import CASSETTES
+from harness.project.suite import CASSETTES
 from tests.server.socket_client import PATH, WAIT_S, answered, asks, tape
 
 

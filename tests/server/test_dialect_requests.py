@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
+from harness.adapters import ADAPTERS
 from harness.cassettes import Exchange
 from harness.cassettes.load import load
-from harness.conformance.adapters import ADAPTERS
-from harness.conformance.aspects import provider_of, wire_facts
-from harness.conformance.judge import Cell, resolve_fixture, run_cell
-from harness.conformance.laws.round_trip import nothing_goes_back
-from harness.conformance.project import Project, kind_of, yaml_files
 from harness.dialects import DIALECTS
+from harness.judging.aspects import provider_of, wire_facts
+from harness.judging.judge import Cell, resolve_fixture, run_cell
+from harness.judging.laws.round_trip import nothing_goes_back
 from harness.pipeline.replay import frames_of
 from harness.pipeline.request import ask
+from harness.project.project import Project, kind_of, yaml_files
 from harness.providers import Identity
 from harness.server.refusals import find_broken_rules, given_by
 from harness.server.refusals.tools import TOOL_RULES

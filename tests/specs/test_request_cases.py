@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
+from harness.adapters import ADAPTERS
 from harness.cassettes import Cassette, Exchange, Origin, Request
-from harness.conformance.adapters import ADAPTERS
-from harness.conformance.judge import Cell, judge
 from harness.dialects.dialect import RequestTranslator
+from harness.judging.judge import Cell, judge
 from harness.providers import with_provider
 from harness.specs import Case, SpecError, read_spec
 from harness.stream.generation import GenerateRequest, ToolOutcome, TranslationError

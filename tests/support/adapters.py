@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from harness.conformance.adapters import ADAPTERS, EVENTS, Adapter, Output, RunOptions
+from harness.adapters import ADAPTERS, EVENTS, Adapter, Output, RunOptions
 from harness.stream.exchange import Exchange
 from harness.stream.session import Session
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.conformance.aspect_results import (
+from harness.judging.aspect_results import (
     AdapterResults,
     AspectCell,
     AspectEvidence,

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from harness.conformance.sweep.contract import Settings, Target
+from harness.sweep.contract import Settings, Target
 
 from .need import need
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from harness.conformance.adapters import Adapter, Output, RunOptions
-from harness.conformance.adapters.adapter import FACTS, Effort
+from harness.adapters import Adapter, Output, RunOptions
+from harness.adapters.adapter import FACTS, Effort
 from harness.facts import Entry, Fact, Transcript, facts_of_account
 from harness.pipeline.replay import replay
 from harness.providers.oracle import gather_events

@@ -4,8 +4,8 @@ table of laws.
 
 from __future__ import annotations
 
-from harness.conformance.adapters import Adapter
-from harness.conformance.laws.judge import cells
+from harness.adapters import Adapter
+from harness.judging.laws.judge import cells
 from harness.stream.exchange import Exchange
 
 

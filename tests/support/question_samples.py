@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from harness.conformance.results import CaseResult
 from harness.facts import AspectVerdict
+from harness.judging.results import CaseResult
 from tests.support.report_samples import result
 
 

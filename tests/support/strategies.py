@@ -8,8 +8,8 @@ from dataclasses import replace
 from hypothesis import strategies as st
 
 from harness.cassettes import Cassette, Origin, OriginKind, Request
-from harness.conformance.strategies import TEXTS, URL, exchanges, values, wild_exchanges
 from harness.dialects import DEFAULT_DIALECT
+from harness.proving.strategies import TEXTS, URL, exchanges, values, wild_exchanges
 from harness.stream.json_codec import Json
 
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from harness.cassettes import Exchange
-from harness.conformance.metamorphic import breaches, reader, variants_of
-from harness.conformance.metamorphic.catalogue import WireVariant
 from harness.facts import Facts
+from harness.judging.metamorphic import breaches, reader, variants_of
+from harness.judging.metamorphic.catalogue import WireVariant
 
 
 def assert_all_apply(exchange: Exchange, variants: Sequence[WireVariant]) -> None:

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from harness.conformance.adapters import Adapter, AdapterError, RunOptions
-from harness.conformance.adapters.clients import CLIENTS, make_client_adapter
+from harness.adapters import Adapter, AdapterError, RunOptions
+from harness.adapters.clients import CLIENTS, make_client_adapter
 from harness.dialects.mind.program.adapter import Run, adapt
 from harness.providers import with_provider
 from harness.stream.exchange import Cassette, Exchange, Origin, Request

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from harness.conformance.adapters import AdapterError, RunOptions
-from harness.conformance.adapters.clients import CLIENTS, make_client_adapter
+from harness.adapters import AdapterError, RunOptions
+from harness.adapters.clients import CLIENTS, make_client_adapter
 from harness.providers import with_provider
 from harness.stream.exchange import Cassette, Exchange, Origin, Request
 

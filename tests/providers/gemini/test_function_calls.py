@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from harness import Exchange, replay
-from harness.conformance.adapters import ADAPTERS, RunOptions
-from harness.conformance.laws.loss import loss_findings
-from harness.conformance.laws.success import success_findings
+from harness.adapters import ADAPTERS, RunOptions
 from harness.dialects import DIALECTS
+from harness.judging.laws.loss import loss_findings
+from harness.judging.laws.success import success_findings
 from harness.providers import PROVIDERS
 from harness.stream.events import End
 from tests.support.normalizing import Json, call, candidate, content, parts

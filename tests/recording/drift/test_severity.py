@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from harness import load
-from harness.conformance.project import shipped_features
+from harness.project.project import shipped_features
 from harness.providers import PROVIDERS
 from harness.recording.drift import compare_cassettes
 from harness.recording.drift.severity import ENDS, FINISH, KINDS, PLACES, SIGNED, Place, place_of

@@ -1,0 +1,92 @@
+"""Runs a user's function as a program, because a separate process can always be stopped.
+
+``python -m harness.adapters.worker served|direct LEVEL FOLDER module:function``. It
+uses the protocol of `harness.adapters.program`, and writes each event when it arrives.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+
+from msgspec import convert
+
+from harness.facts import Entry, json_of_fact
+from harness.stream.exchange import Exchange
+
+from .adapter import AdapterError, RunOptions
+from .at import Question
+from .function import Function
+from .process import OUT
+from .program import Program
+from .reply import Level, Reply
+
+
+def worker_program(target: str, level: Level, folder: Path, *, served: bool) -> Program:
+    """The program that runs the function ``target``."""
+    words = ["served" if served else "direct", level, str(folder), target]
+    command = [sys.executable, "-m", __name__, *words]
+    return Program(command, level, folder, with_exchange=True, function=target, served=served)
+
+
+def _write(number: int, **fields: Any) -> None:
+    data = json.dumps({"id": number, **fields}).encode() + b"\n"
+    out = int(os.environ[OUT])
+    while data:
+        data = data[os.write(out, data) :]
+
+
+class _WrittenReply(Reply):
+    """A reply that writes each event when it is added."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self._number = number
+
+    def add(self, entry: Entry, at_s: float | None = None) -> None:
+        super().add(entry, at_s)
+        facts = [[json_of_fact(fact) for fact in entry.facts]]
+        _write(self._number, native=[entry.native], facts=facts, at_s=at_s, more=True)
+
+
+def main(words: list[str]) -> None:
+    """Import the function, write the hello line, and answer one line after the other."""
+    served, level, folder, target = words
+    function = Function(target, cast(Level, level), Path(folder), served=served == "served")
+    _write(0, hello=1, name=target, version=function.version)
+    loop = asyncio.Runner()
+    for line in sys.stdin.buffer:
+        _answer(function, json.loads(line), loop)
+
+
+def _answer(function: Function, given: Mapping[str, Any], loop: asyncio.Runner) -> None:
+    number = given["id"]
+    question = Question(
+        convert(given["exchange"], Exchange),
+        RunOptions(provider=given["provider"]),
+        given.get("base_url", ""),
+        given["turn"],
+    )
+    reply = _WrittenReply(number)
+    try:
+        function.reply(question, reply, loop)
+    except AdapterError as error:
+        _write(number, fault=str(error))
+        return
+    raised = reply.raised and {
+        "type": reply.raised.type,
+        "message": reply.raised.message,
+        "code": reply.raised.code,
+        "traceback": reply.raised.traceback,
+        "place": reply.raised.place,
+    }
+    _write(number, raised=raised, skipped=reply.skipped)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

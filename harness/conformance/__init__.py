@@ -1,1 +1,0 @@
-"""Conformance: judges cells, tests adapters by laws, and tests specs by mutation."""

@@ -1,0 +1,1 @@
+"""The judge: compares the output of adapters with expectations, with the wire, and with itself."""

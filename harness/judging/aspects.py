@@ -1,0 +1,304 @@
+"""Judges an adapter by facts: gives a verdict for each aspect of one exchange."""
+
+from __future__ import annotations
+
+import contextlib
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from harness.adapters import Adapter, AdapterError, Output
+from harness.facts import (
+    ASPECTS,
+    CONTINUATION,
+    RED,
+    Aspect,
+    AspectFinding,
+    DeclaredLoss,
+    Entry,
+    Fact,
+    Facts,
+    Raw,
+    Transcript,
+    WireAnswer,
+    account_of_facts,
+    facts_of_account,
+    judge_answer,
+    merged_facts,
+)
+from harness.pipeline.replay import choose_provider
+from harness.providers import PROVIDERS, Provider, declared_tools
+from harness.providers.oracle import read_messages
+from harness.stream.decompression import unpack, unpack_before_fault
+from harness.stream.events import INTERRUPTED
+from harness.stream.exchange import Exchange
+from harness.stream.session import Session
+
+from .wire_variants import variants_in
+
+Block = Literal["documented", "variant"]
+
+
+@dataclass(frozen=True, slots=True)
+class ExchangeJudgement:
+    """The judgement of one adapter and one exchange by facts.
+
+    ``aspects`` has a finding for every aspect that was judged. ``variants``: the ways in which the
+    answer differs from the documented wire. A cell with a variant is shown, but never red.
+    ``error``: the reason why there is no transcript to judge. ``losses``: the declared losses that
+    concern this cell, and whether it shows them. ``exception``: the exception that the adapter
+    raised, if it was raised in this process.
+    """
+
+    cassette: str
+    number: int
+    aspects: Mapping[Aspect, AspectFinding] = field(default_factory=dict)
+    variants: tuple[str, ...] = ()
+    error: str = ""
+    losses: Mapping[DeclaredLoss, bool] = field(default_factory=dict)
+    transcript: Transcript | None = None
+    exception: BaseException | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def block(self) -> Block:
+        return "variant" if self.variants else "documented"
+
+    @property
+    def red(self) -> list[Aspect]:
+        """The aspects that make the cell fail."""
+        return [aspect for aspect, finding in self.aspects.items() if finding.verdict in RED]
+
+    def sentence(self, aspect: Aspect) -> str:
+        """The finding for one aspect as a sentence."""
+        finding = self.aspects[aspect]
+        name = aspect.replace("_", " ")
+        return f"{name} {finding.verdict}" + (f": {finding.note}" if finding.note else "")
+
+    @property
+    def asked(self) -> bool:
+        """Whether an aspect was compared."""
+        return any(
+            finding.verdict not in ("not_carried", "not_asked") for finding in self.aspects.values()
+        )
+
+
+def judge_exchange(
+    exchange: Exchange, adapter: Adapter, *, cassette: str = "", number: int = 1
+) -> ExchangeJudgement:
+    """Run an adapter on one exchange and judge its transcript."""
+    try:
+        output = adapter.output(exchange)
+    except AdapterError as error:
+        variants = tuple(variants_of_wire(exchange))
+        return ExchangeJudgement(
+            cassette, number, variants=variants, error=str(error), exception=error.__cause__
+        )
+    judged = judge_output(exchange, adapter, output, cassette=cassette, number=number)
+    return replace(judged, exception=output.exception)
+
+
+def judge_output(
+    exchange: Exchange, adapter: Adapter, output: Output, *, cassette: str = "", number: int = 1
+) -> ExchangeJudgement:
+    """Judge the output of an adapter, and list the variants of the wire."""
+    judged = compare_output(exchange, adapter, output, cassette=cassette, number=number)
+    return replace(judged, variants=tuple(variants_of_wire(exchange)))
+
+
+def compare_output(
+    exchange: Exchange,
+    adapter: Adapter,
+    output: Output,
+    *,
+    cassette: str = "",
+    number: int = 1,
+    answer: WireAnswer | None = None,
+) -> ExchangeJudgement:
+    """Judge the output of an adapter without the variants of the wire. ``answer`` has the facts of
+    the wire, if the caller has already read them.
+
+    A loss is declared if the adapter declares it. It is also declared if the comparison function of
+    its event model has no finding, because that function knows the declared losses of the model. A
+    user's adapter has no session. So the facts that our own payloads do not have without their
+    session are not required.
+    """
+    try:
+        transcript = transcript_of(adapter, output)
+    except AdapterError as error:
+        return ExchangeJudgement(cassette, number, error=str(error))
+    answer = answer or wire_answer(exchange, adapter, transcript)
+    findings = judge_transcript(answer, transcript)
+    declared: dict[DeclaredLoss, bool] = {}
+    for aspect, finding in findings.items():
+        losses = [loss for loss in adapter.losses if loss.covers(aspect, answer)]
+        shown = finding.verdict in RED
+        declared |= {loss: shown or declared.get(loss, False) for loss in losses}
+        if losses and shown:
+            findings[aspect] = AspectFinding("not_carried", f"declared as {losses[0]}")
+    red = [aspect for aspect, finding in findings.items() if finding.verdict in RED]
+    if red and not differences(exchange, wire_facts(exchange, adapter), adapter, output):
+        note = f"a declared loss of {adapter.model}"
+        findings |= dict.fromkeys(red, AspectFinding("not_carried", note))
+    elif red and adapter.reference:
+        own = Output(adapter.reference.items(exchange), Session())
+        lacking = compare_output(exchange, adapter.reference, own).red
+        note = f"the payloads of {adapter.model} do not have it without their session"
+        unasked = [aspect for aspect in red if aspect in lacking]
+        findings |= dict.fromkeys(unasked, AspectFinding("not_asked", note))
+    return ExchangeJudgement(
+        cassette, number, aspects=findings, transcript=transcript, losses=declared
+    )
+
+
+def differences(exchange: Exchange, wire: Facts, adapter: Adapter, output: Output) -> list[str]:
+    """A sentence for each fact that an output loses or invents, without the declared losses."""
+    carried = facts_of(adapter, output)
+    if adapter.differences is None or isinstance(carried, str):
+        return [str(carried)]
+    return adapter.differences(wire, carried, broke_off(exchange))
+
+
+def provider_of(exchange: Exchange, adapter: Adapter) -> Provider:
+    """The provider that the adapter uses for the exchange."""
+    return PROVIDERS[choose_provider(exchange, adapter.options.provider)]
+
+
+def wire_facts(exchange: Exchange, adapter: Adapter) -> Facts:
+    """The facts that the oracle reads from the raw answer."""
+    return provider_of(exchange, adapter).facts(exchange, adapter.options.tool_code)
+
+
+def judge_transcript(answer: WireAnswer, transcript: Transcript) -> dict[Aspect, AspectFinding]:
+    """The verdicts of a transcript. If the answer is to be continued, only the part before the
+    second request is judged.
+    """
+    transcript = read_raw_facts(transcript)
+    again = answer.reason in CONTINUATION and transcript.asked_again > 0
+    if again:  # without a number, all entries: the second request was refused
+        first = transcript.entries[: transcript.entries_of_first_request]
+        transcript = replace(transcript, entries=first, raised=None)
+    return judge_answer(answer, transcript, again)
+
+
+def wire_answer(exchange: Exchange, adapter: Adapter, transcript: Transcript) -> WireAnswer:
+    """The facts of the wire of an exchange, for the adapter that is judged on it."""
+    provider = provider_of(exchange, adapter)
+    coding, body = exchange.header("content-encoding"), exchange.body
+    broken = False
+    if coding is not None:
+        broken = bool(unpack_before_fault(body, coding)[1])
+        body = _unpacked(body, coding)
+    tool_code = True if provider.gemini_messages else None  # a call and verbatim text are both kept
+    answer = provider.answer(exchange, None, tool_code)
+    facts = provider.oracle(body, answer, exchange.end)
+    readable = None
+    if facts.unreadable and not provider.program:
+        text = body.decode("utf-8", "surrogateescape")
+        at = text.find(facts.unreadable[0])
+        at = max(text.rfind("\n", 0, max(at, 0)) + 1, 0)
+        before = text[:at].encode("utf-8", "surrogateescape")
+        readable = provider.oracle(before, answer, exchange.end)
+    unavailable: frozenset[Aspect] = frozenset()
+    at_vertex = "/publishers/" in transcript.path
+    if provider.gemini_messages and transcript.path and not at_vertex:
+        unavailable = frozenset({"citations"})
+        if facts.pieces or "partialArgs" in facts.others:
+            unavailable = frozenset(ASPECTS)  # a client of that wire never gets such an answer
+    interrupted = broken or exchange.end in INTERRUPTED
+    tools: frozenset[str] = frozenset()
+    if facts.blocks and exchange.request is not None:
+        tools = frozenset(tool.name for tool in declared_tools(exchange.request.body))
+    return WireAnswer(
+        facts, exchange.end, interrupted, readable, provider.program, unavailable, tools
+    )
+
+
+def broke_off(exchange: Exchange) -> bool:
+    """Whether an answer ended early, in the network or inside its compressed body."""
+    coding = exchange.header("content-encoding")
+    return exchange.end in INTERRUPTED or bool(unpack_before_fault(exchange.body, coding)[1])
+
+
+def variants_of_wire(exchange: Exchange) -> list[str]:
+    """The ways in which an answer differs from the documented wire."""
+    provider = PROVIDERS[choose_provider(exchange, None)]
+    body = _unpacked(exchange.body, exchange.header("content-encoding"))
+    return variants_in(exchange, body) if provider.gemini_messages else provider.variants(body)
+
+
+def transcript_of(adapter: Adapter, output: Output) -> Transcript:
+    """The transcript of a run. For our own event models, it has the payloads and the facts that the
+    model's reader finds in them.
+    """
+    if output.transcript is not None:
+        return output.transcript
+    facts = facts_of(adapter, output)
+    if isinstance(facts, str):
+        raise AdapterError(facts)
+    remembered = [
+        call.signature for call in output.session.calls.values() if call.signature is not None
+    ]
+    entries = [Entry(item) for item in output.items]
+    if remembered:
+        entries.append(Entry({"session": remembered}))
+    last = output.items[-1] if output.items else None
+    return Transcript((*entries, Entry(last, tuple(facts_of_account(facts)))))
+
+
+def facts_of(adapter: Adapter, output: Output) -> Facts | str:
+    """The facts of an output. A ``str`` is the reason why they are unknown, or the fault if the
+    output does not have the shape of its event model.
+    """
+    if adapter.facts is None:
+        return (
+            f"the facts of {adapter.name} are unknown: its event model {adapter.model} is not"
+            " one of ours; a shim that states facts is declared as `NAME: facts = TARGET`"
+        )
+    try:
+        return adapter.facts(output)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:  # items may have any shape
+        return f"the payloads are not of the dialect's shape: {type(error).__name__} {error}"
+
+
+def account_of(adapter: Adapter, output: Output) -> Facts:
+    """The facts of an output, for the relations between wire variants. Raises `AdapterError`."""
+    if output.transcript is None and adapter.facts is not None:
+        return adapter.facts(output)
+    transcript = read_raw_facts(transcript_of(adapter, output))
+    if transcript.skipped:
+        raise AdapterError(f"adapter {adapter.name} skips this exchange: {transcript.skipped}")
+    return account_of_facts(merged_facts(transcript))
+
+
+def read_raw_facts(transcript: Transcript) -> Transcript:
+    """The transcript with the facts of its raw messages in the place of the messages. The oracle
+    reads all raw messages together.
+    """
+    raw = [
+        fact.object
+        for entry in transcript.entries
+        if entry.facts
+        for fact in entry.facts
+        if isinstance(fact, Raw)
+    ]
+    if not raw:
+        return transcript
+    read = facts_of_account(read_messages(raw))
+    entries = []
+    for entry in transcript.entries:
+        facts: list[Fact] = []
+        for fact in entry.facts:
+            if not isinstance(fact, Raw):
+                facts.append(fact)
+            elif raw and fact.object is raw[-1]:
+                facts += read
+                raw = []
+        entries.append(Entry(entry.native, tuple(facts)))
+    return replace(transcript, entries=tuple(entries))
+
+
+def _unpacked(body: bytes, coding: str | None) -> bytes:
+    with contextlib.suppress(zlib.error):
+        body = unpack(body, coding)
+    return body

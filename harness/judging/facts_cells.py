@@ -1,0 +1,145 @@
+"""Judges a case by facts. The aspects that the case's features name decide the verdict of a cell.
+Other losses are reported with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import Any
+
+from harness.adapters import Adapter, KnownFailure
+from harness.facts import RED, Aspect
+
+from .aspects import ExchangeJudgement
+from .results import CaseResult, Finding, Verdict
+
+ALWAYS: tuple[Aspect, ...] = ("needless_error",)
+"""The aspects that belong to every case."""
+
+
+def verdict_of(
+    judgement: ExchangeJudgement,
+    adapter: Adapter,
+    features: Sequence[tuple[str, Sequence[Aspect] | None]],
+) -> dict[str, Any]:
+    """The fields of a result: verdict, reason, link, findings, aspects, declared losses, and the
+    features with a red aspect.
+
+    ``features`` are the features of the case, each with its aspects. None means all aspects.
+    """
+    judged = () if judgement.variants else judgement.aspects
+    fields: dict[str, Any] = {
+        "aspects": {aspect: finding.verdict for aspect, finding in judgement.aspects.items()},
+        "declared": {str(loss): shown for loss, shown in judgement.losses.items()},
+        "known": known_use(adapter, judgement.cassette, judged, judgement.red),
+    }
+    named = [
+        aspect
+        for aspect in judgement.aspects
+        if aspect in ALWAYS or any(concerns(aspect, own) for _, own in features)
+    ]
+    red = [aspect for aspect in named if judgement.aspects[aspect].verdict in RED]
+    if not set(red) & set(ALWAYS):
+        fields["lost_features"] = tuple(
+            feature for feature, own in features if any(concerns(aspect, own) for aspect in red)
+        )
+    others = [aspect for aspect in judgement.red if aspect not in red]
+    beside = "; ".join(judgement.sentence(aspect) for aspect in others)
+    fields["findings"] = tuple(
+        Finding(aspect, judgement.aspects[aspect].verdict, note=judgement.aspects[aspect].note)
+        for aspect in (red or others)
+    )
+    fields["findings_total"] = len(fields["findings"])
+    if judgement.error:
+        return fields | {"verdict": "error", "reason": judgement.error}
+    verdict, reason, link = _verdict(judgement, adapter, named, red)
+    if beside and not red:
+        reason = f"{reason}; other losses: {beside}" if reason else f"other losses: {beside}"
+    return fields | {"verdict": verdict, "reason": reason, "link": link}
+
+
+def concerns(aspect: Aspect, aspects: Sequence[Aspect] | None) -> bool:
+    """Whether a feature with these aspects (None: all aspects) includes an aspect."""
+    return aspects is None or aspect in aspects
+
+
+def _verdict(
+    judgement: ExchangeJudgement, adapter: Adapter, named: list[Aspect], red: list[Aspect]
+) -> tuple[Verdict, str, str]:
+    verdicts = {judgement.aspects[aspect].verdict for aspect in named}
+    if red and judgement.variants:
+        variants = ", ".join(judgement.variants)
+        lost = "; ".join(judgement.sentence(aspect) for aspect in red)
+        return "not-run", f"the answer is not the documented wire ({variants}): {lost}", ""
+    if red:
+        known = [known_failure(adapter, judgement.cassette, aspect) for aspect in red]
+        if all(known) and known[0]:
+            return "known-failing", known[0].reason, known[0].link
+        return "failed", "", ""
+    if "kept" in verdicts:
+        return "passed", "", ""
+    if "not_carried" in verdicts:
+        losses = ", ".join(str(loss) for loss, shown in judgement.losses.items() if shown)
+        return "not-carried", f"{losses}, as declared", ""
+    if "not_asked" in verdicts:
+        note = next(judgement.aspects[aspect].note for aspect in named)
+        return "not-run", note, ""
+    return "not-run", "facts do not cover the features of this case", ""
+
+
+def unshown_losses(results: Iterable[CaseResult]) -> list[str]:
+    """A sentence for each declared loss that concerned some cells, but that no cell showed."""
+    return [
+        f"{adapter} declares the loss of {loss}, but none of the {cells} cells that it concerns"
+        " shows the loss; delete it from harness_losses"
+        for adapter, loss, cells in _unused((result.adapter, result.declared) for result in results)
+    ]
+
+
+def fixed_failures(results: Iterable[CaseResult]) -> list[str]:
+    """A sentence for each known failure that concerned some cells, if none of them failed."""
+    return [
+        f"{adapter} has the known failure {pattern}, but none of the {cells} cells that it matches"
+        " fails; delete it from harness_known_failing"
+        for adapter, pattern, cells in _unused((result.adapter, result.known) for result in results)
+    ]
+
+
+def _unused(uses: Iterable[tuple[str, Mapping[str, bool]]]) -> Iterator[tuple[str, str, int]]:
+    """The adapter, the text and the number of cells of each declaration that no cell shows."""
+    shown: dict[tuple[str, str], list[bool]] = {}
+    for adapter, use in uses:
+        for declaration, is_shown in use.items():
+            shown.setdefault((adapter, declaration), []).append(is_shown)
+    for (adapter, declaration), cells in shown.items():
+        if not any(cells):
+            yield adapter, declaration, len(cells)
+
+
+def known_use(
+    adapter: Adapter, cassette: str, judged: Iterable[str], failed: Collection[str]
+) -> dict[str, bool]:
+    """The patterns of known failures that match an aspect or law that was judged in a cell, and
+    whether one of those failed.
+    """
+    return {
+        known.pattern: any(subject in failed for subject in matched)
+        for known in adapter.known_failing
+        if (matched := [subject for subject in judged if matches(known, cassette, subject)])
+    }
+
+
+def known_failure(adapter: Adapter, cassette: str, subject: str) -> KnownFailure | None:
+    """The first known failure of an adapter with a pattern that matches ``subject`` (an aspect, or
+    ``law-3``), the cassette, or both with a space between.
+    """
+    return next(
+        (known for known in adapter.known_failing if matches(known, cassette, subject)), None
+    )
+
+
+def matches(known: KnownFailure, cassette: str, subject: str) -> bool:
+    """Whether a pattern matches ``subject``, the cassette, or both with a space between."""
+    forms = (subject, cassette, f"{cassette} {subject}")
+    return any(fnmatchcase(form, known.pattern) for form in forms)

@@ -1,0 +1,56 @@
+"""The laws: statements that hold for every exchange and every adapter.
+
+A law needs no expectation. It runs an adapter on variants of one exchange, and gives a sentence for
+each breach. All random choices are seeded by the body, so the same exchange gives the same findings
+on every machine.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Final
+
+from harness.adapters import ADAPTERS, EVENTS, Adapter
+from harness.stream.exchange import Exchange
+
+from .law import Breach, Law
+
+__all__ = ["LAWS", "Breach", "Law", "check"]
+
+_TABLE: Final = (
+    "cuts:CUTS",
+    "order:ORDER",
+    "loss:LOSS",
+    "cut_short:CUT_SHORT",
+    "same_twice:SAME_TWICE",
+    "spelling:SPELLING",
+    "corruption:CORRUPTION",
+    "round_trip:ROUND_TRIP",
+    "success:SUCCESS",
+)
+"""Each law: its module in this package, and its name in that module."""
+
+
+def _find(place: str) -> Law:
+    module, _, name = place.partition(":")
+    law: Law = getattr(import_module(f".{module}", __name__), name)
+    return law
+
+
+LAWS: Final = tuple(_find(place) for place in _TABLE)
+"""The laws, in the order of their numbers."""
+
+
+def check(exchange: Exchange, *adapters: Adapter) -> list[str]:
+    """All breaches of all laws for one exchange. Each begins with the adapter and the number of the
+    law.
+
+    Without ``adapters``: the canonical events and every dialect. Raises `AdapterError`.
+    """
+    return [
+        f"{adapter.name}: law {law.id}: {breach.sentence}"
+        for adapter in adapters or (EVENTS, *ADAPTERS.values())
+        for law in LAWS
+        if adapter.layer in law.layers and not law.unasked(exchange, adapter)
+        for breach in law.findings(exchange, adapter)
+    ]

@@ -1,0 +1,125 @@
+"""Law 7: bad input is answered.
+
+A body is damaged in seeded ways. The adapter must not raise an exception. It must give some output
+for a body that contains facts. An adapter that states its facts may raise an exception, because
+that counts as an answer. It may drop data that is not an event. It must not hang, end its process
+or write too much.
+"""
+
+from __future__ import annotations
+
+import random  # noqa: TID251  # only the type of an argument
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from harness.adapters import Adapter, AdapterError
+from harness.facts import Facts
+from harness.pipeline.replay import choose_provider
+from harness.providers import PROVIDERS
+from harness.stream.exchange import Exchange
+
+from ..metamorphic.reads import plain, seeded, with_reads
+from .law import Breach, Law, shown
+
+_GARBAGE = (
+    b"\x00\xff\xfe garbage\r\n",
+    b"<html>502</html>\n",
+    b"data: {\r\n\r\n",
+    b"data: null\n\n",
+    b'{"candidates": 7}\n',
+    b"]]}}\n",
+)
+
+
+def corruption_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
+    """The first damaged form of the exchange that the adapter handles wrongly."""
+    for name, damaged in damaged_exchanges(exchange, adapter.name, adapter.effort.damages):
+        output = adapter.attempt(damaged)
+        if isinstance(output, AdapterError):
+            finding = str(output)
+        else:
+            finding = "" if adapter.by_facts else silence(damaged, output.items, adapter.noun)
+        if finding:
+            return [Breach(f"{name}: {finding}; body {shown(damaged.body)}", damaged)]
+    return []
+
+
+def damaged_exchanges(exchange: Exchange, name: str, count: int) -> Iterator[tuple[str, Exchange]]:
+    """``count`` damaged forms of an exchange, each with the name of its damage. The adapter's
+    ``name`` is part of the seed, so each adapter gets different damage.
+    """
+    original = plain(exchange)
+    chance = seeded(original.body, name)
+    for _ in range(count):
+        damage = chance.choice(DAMAGES)
+        yield damage.__name__, with_reads(original, damage(original.body, chance))
+
+
+def silence(damaged: Exchange, items: list[Any], noun: str) -> str:
+    """The fault if an adapter gives no items for a body with facts, else ""."""
+    provider = PROVIDERS[choose_provider(damaged, None)]
+    return "" if items or provider.facts(damaged) == Facts() else f"gives no {noun}"
+
+
+def flipped(body: bytes, chance: random.Random) -> bytes:
+    """Changes a few bytes."""
+    damaged = bytearray(body)
+    for _ in range(min(len(body), chance.randint(1, 6))):
+        damaged[chance.randrange(len(body))] = chance.randrange(256)
+    return bytes(damaged)
+
+
+def truncated(body: bytes, chance: random.Random) -> bytes:
+    """Removes the end of the body. The exchange still ends cleanly."""
+    return body[: chance.randint(0, len(body))]
+
+
+def headless(body: bytes, chance: random.Random) -> bytes:
+    """Removes the beginning of the body."""
+    return body[chance.randint(0, len(body)) :]
+
+
+def doubled(body: bytes, chance: random.Random) -> bytes:
+    """Repeats a part of the body."""
+    start = chance.randint(0, len(body))
+    end = chance.randint(start, len(body))
+    return body[:end] + body[start:end] + body[end:]
+
+
+def littered(body: bytes, chance: random.Random) -> bytes:
+    """Inserts garbage before a line, or at the end."""
+    lines = body.splitlines(keepends=True)
+    lines.insert(chance.randint(0, len(lines)), chance.choice(_GARBAGE))
+    return b"".join(lines)
+
+
+def emptied(body: bytes, chance: random.Random) -> bytes:
+    """Replaces a string in the JSON by a list."""
+    if b'"event_type":' in body:
+        name = chance.choice((b"text", b"arguments", b"type", b"status", b"name", b"signature"))
+        return body.replace(b'"' + name + b'":"', b'"' + name + b'":[],"x":"')
+    if b'"chat.completion' in body:
+        name = chance.choice((b"content", b"arguments", b"id", b"name", b"thought_signature"))
+        return body.replace(b'"' + name + b'":"', b'"' + name + b'":[],"x":"')
+    name = chance.choice((b"text", b"parts", b"candidates", b"args", b"name"))
+    return body.replace(b'"' + name + b'": "', b'"text": [], "x": "')
+
+
+def overlapped(body: bytes, chance: random.Random) -> bytes:
+    """Moves an event, so that steps overlap, stop twice, or do not stop."""
+    events = re.split(rb"(?<=\n\n)|(?<=\r\n\r\n)", body)
+    event = events.pop(chance.randrange(len(events)))
+    events.insert(chance.randint(0, len(events)), event)
+    return b"".join(events)
+
+
+DAMAGES = (flipped, truncated, headless, doubled, littered, emptied, overlapped)
+
+CORRUPTION = Law(
+    7,
+    "Bad input is answered",
+    "Garbage gives an error or an unknown event, never an exception or silence.",
+    corruption_findings,
+    feature="unknown.frames",
+)

@@ -1,0 +1,212 @@
+"""Judges one law for one exchange and one adapter, and writes a small case for a breach."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import msgspec
+
+from harness.adapters import Adapter, AdapterError, Output, RunOptions
+from harness.cassettes import CassetteError
+from harness.facts import ASPECTS
+from harness.pipeline.replay import DEFAULT_PROVIDER
+from harness.specs.matching import compare, sides
+from harness.stream.exchange import Exchange, Origin
+
+from ..facts_cells import known_failure, known_use
+from ..results import CaseResult, Finding
+from . import LAWS, Law
+from .law import Breach
+from .loss import LOSS
+from .shrink import as_case, shrink
+
+MAX_FINDINGS: Final = 5
+BUDGET: Final = 64 * 1024 * 1024
+"""The number of bytes that may be replayed to make a failing exchange smaller. It is not a time, so
+the result is the same on every machine.
+"""
+
+EMPTY_REPLAY: Final = 512
+"""The cost of a replay of an empty body, in bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class LawCell:
+    """One law, one exchange of a cassette, one adapter. ``number`` counts exchanges from 1."""
+
+    law: Law
+    cassette: str
+    number: int
+    exchange: Exchange
+    adapter: Adapter
+    origin: Origin | None = None
+
+    @property
+    def column(self) -> str:
+        """The name of the adapter."""
+        return self.adapter.name
+
+    @property
+    def name(self) -> str:
+        """The name of its test item, such as ``law-3-nothing-lost-nothing-invented-2[art]`` for
+        exchange 2.
+        """
+        return f"law-{self.law.id}-{self.law.name}-{self.number}[{self.column}]"
+
+
+@dataclass(frozen=True, slots=True)
+class LawJudgement:
+    """The result of one cell without evidence, and its breaches. ``exception``: the adapter's
+    exception for the recording itself.
+    """
+
+    result: CaseResult
+    breaches: tuple[Breach, ...] = ()
+    exception: BaseException | None = None
+
+
+def cells(
+    cassette: str,
+    exchanges: Sequence[Exchange],
+    adapters: Sequence[Adapter],
+    origin: Origin | None = None,
+) -> Iterator[LawCell]:
+    """One cell for each law, each exchange that generates, and each adapter of a law's layer."""
+    for number, exchange in enumerate(exchanges, 1):
+        if not exchange.generates:
+            continue
+        for law in LAWS:
+            for adapter in adapters:
+                if adapter.layer in law.layers:
+                    options = RunOptions(
+                        case=f"law-{law.id}-{law.name}",
+                        cassette=cassette,
+                        provider=exchange.provider or DEFAULT_PROVIDER,
+                    )
+                    yield LawCell(
+                        law, cassette, number, exchange, adapter.with_options(options), origin
+                    )
+
+
+def judge_law(cell: LawCell) -> LawJudgement:
+    """Judge one cell."""
+    law, exchange, adapter = cell.law, cell.exchange, cell.adapter
+    blank = _blank_result(cell)
+    reason = law.unasked(exchange, adapter)
+    if reason:
+        return LawJudgement(msgspec.structs.replace(blank, verdict="not-run", reason=reason))
+    try:
+        if skipped := _skipped(exchange, adapter):
+            return LawJudgement(msgspec.structs.replace(blank, verdict="not-run", reason=skipped))
+        breaches = law.findings(exchange, adapter)
+    except AdapterError as error:
+        broken = msgspec.structs.replace(blank, verdict="error", reason=str(error))
+        return LawJudgement(broken, exception=error.__cause__)
+    known = [
+        known_failure(adapter, cell.cassette, f"law-{law.id}")
+        or (breach.aspect and known_failure(adapter, cell.cassette, breach.aspect))
+        for breach in breaches
+    ]
+    judged = [f"law-{law.id}", *(ASPECTS if adapter.by_facts and law is LOSS else ())]
+    failed = {judged[0], *(breach.aspect for breach in breaches)} if breaches else set()
+    use = known_use(adapter, cell.cassette, judged, failed)
+    blank = msgspec.structs.replace(blank, known=use)
+    breaches = [breach for breach, failure in zip(breaches, known, strict=True) if not failure]
+    if known and known[0] and not breaches:
+        reason, link = known[0].reason, known[0].link
+        return LawJudgement(
+            msgspec.structs.replace(blank, verdict="known-failing", reason=reason, link=link)
+        )
+    result = msgspec.structs.replace(
+        blank,
+        verdict="failed" if breaches else "passed",
+        first_layer=blank.layer if breaches else "",
+        findings=tuple(_finding(law, breach) for breach in breaches[:MAX_FINDINGS]),
+        findings_total=len(breaches),
+    )
+    raised = (breach.exception for breach in breaches if breach.exception)
+    return LawJudgement(result, tuple(breaches), next(raised, None))
+
+
+def _skipped(exchange: Exchange, adapter: Adapter) -> str:
+    """The reason why an adapter that states its facts can't be judged on the exchange, or ""."""
+    transcript = adapter.output(exchange).transcript if adapter.by_facts else None
+    return transcript.skipped if transcript else ""
+
+
+def _finding(law: Law, breach: Breach) -> Finding:
+    """The first mismatch, with the sentence as its note. Without an expectation, the law and the
+    sentence.
+    """
+    if breach.expected is not None and breach.got is not None:
+        for mismatch in compare(breach.expected, breach.got)[:1]:
+            return Finding(mismatch.path, f"law {law.id}", *sides(mismatch), breach.sentence)
+    return Finding("", f"law {law.id}", law.sentence, breach.sentence)
+
+
+def _blank_result(cell: LawCell) -> CaseResult:
+    law, adapter = cell.law, cell.adapter
+    events = adapter.layer == "events"
+    return CaseResult(
+        spec=f"laws/{law.name}",
+        line=law.id,
+        case=f"{cell.cassette}.{cell.number}",
+        requirement=f"Law {law.id}, {law.title}. {law.sentence}",
+        features=(law.feature,),
+        level="must",
+        source=law.source,
+        provider=adapter.options.provider or "",
+        adapter="" if events else adapter.name,
+        layer="events" if events else "facts" if adapter.by_facts else "payloads",
+        verdict="not-run",
+        cassette=cell.cassette,
+        exchange=cell.number,
+        origin=cell.origin,
+        end=cell.exchange.end,
+    )
+
+
+def ready_made_case(cell: LawCell) -> str:
+    """The smallest spec and cassette found that show a breach.
+
+    If the law holds, they show the exchange itself. If no cassette can hold the exchange, the text
+    reports that.
+    """
+    law, adapter = cell.law, cell.adapter
+    spent = 0
+
+    def run(exchange: Exchange, options: RunOptions) -> Output:
+        nonlocal spent
+        spent += len(exchange.body) + EMPTY_REPLAY
+        return adapter.run(exchange, options)
+
+    counted = replace(adapter, run=run)
+
+    def breaches(exchange: Exchange, adapter: Adapter) -> list[Breach]:
+        try:
+            return law.findings(exchange, adapter)
+        except Exception:  # noqa: BLE001  # an adapter or an oracle may not read the smaller exchange
+            return []
+
+    small = shrink(
+        cell.exchange,
+        lambda exchange: spent < BUDGET and bool(breaches(exchange, counted)),
+        adapter.effort.shrink,
+    )
+    shown = next(iter(breaches(small, adapter)), Breach("", small))
+    expected: dict[str, Any] = {"events" if adapter.by_facts else adapter.model: None}
+    if shown.expected is not None and law.knows_expected:
+        expected[adapter.model] = shown.expected
+    try:
+        return as_case(
+            shown.exchange,
+            name=f"law-{law.id}-{law.name}",
+            requirement=law.sentence,
+            feature=shown.feature or law.feature,
+            source=law.source,
+            expect=expected,
+        )
+    except CassetteError as error:  # no cassette can hold the text; the finding remains
+        return f"# no case can be written: {error}\n"

@@ -1,0 +1,87 @@
+"""Law 8: every call of an answer is sent back in the next request.
+
+The dialect continues the conversation: the payloads of the answer are appended to a prompt, with an
+outcome for each call. The oracle then compares the request with the raw answer. The oracle does not
+know the event model.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from harness.adapters import Adapter
+from harness.facts import RED
+from harness.pipeline.request import ask
+from harness.providers.oracle import SecondTurnAspect, judge_second_turn
+from harness.stream.events import INTERRUPTED
+from harness.stream.exchange import Exchange
+from harness.stream.generation import ToolOutcome, TranslationError
+
+from ..aspects import provider_of, wire_facts
+from .law import Breach, Law
+
+ASKED: Final[tuple[SecondTurnAspect, ...]] = (
+    *("calls", "ids", "signatures", "other_signatures", "results"),
+)
+
+
+def return_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
+    """One breach for each aspect of `ASKED` that is red in the next request."""
+    translator = adapter.request
+    if translator is None:
+        return []
+    wire = wire_facts(exchange, adapter)
+    output = adapter.output(exchange)
+    outcomes = [ToolOutcome({"done": True}) for _ in wire.calls] if wire.calls else "Go on."
+    try:
+        prompt = translator.follow_up(translator.opening_prompt, output.items, outcomes)
+        request = ask(translator, prompt, provider_of(exchange, adapter).name, {}, output.session)
+    except TranslationError as error:
+        return [Breach(f"the answer can't be sent back: {error}", exchange)]
+    findings = judge_second_turn(wire, request.body, exact=translator.sent_back)
+    return [
+        Breach(f"{aspect.replace('_', ' ')} {finding.verdict}: {finding.note}", exchange)
+        for aspect, finding in findings.items()
+        if aspect in ASKED and finding.verdict in RED
+    ]
+
+
+def nothing_goes_back(exchange: Exchange, adapter: Adapter) -> str:
+    """The reason why the law has nothing to check, or ""."""
+    if adapter.request is None:
+        return f"{adapter.name} sends nothing back"
+    if "call" not in adapter.request.sent_back:
+        return f"{adapter.name} declares calls as lost"
+    provider = provider_of(exchange, adapter)
+    if provider.wrap is None:
+        return "the harness builds no request for the provider"
+    if provider.as_given and adapter.request.as_given is None:
+        return f"{adapter.name} builds only requests of generateContent"
+    wire = wire_facts(exchange, adapter)
+    failed = (
+        exchange.end in INTERRUPTED
+        or wire.errors
+        or wire.block_reason is not None
+        or wire.open_call
+        or not wire.understood
+    )
+    if failed:
+        return "the answer failed"
+    if wire.invalid_calls:
+        return "the arguments of a call are not an object"
+    if wire.blocks or wire.results:
+        return "its calls are text, or already have their results"
+    return "" if wire.calls or wire.signatures else "the answer has no call and no signature"
+
+
+ROUND_TRIP = Law(
+    8,
+    "What goes back",
+    "After its calls have run, every call, id, name, argument and signature of the answer is sent"
+    " back at its part, and nowhere else.",
+    return_findings,
+    unasked=nothing_goes_back,
+    layers=("payloads",),
+    feature="requests.signatures",
+    source="https://ai.google.dev/gemini-api/docs/thought-signatures",
+)

@@ -1,0 +1,120 @@
+"""Law 6: another spelling of the same answer has the same content."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from harness.adapters import Adapter, Output
+from harness.facts import Facts
+from harness.specs.accept import as_read
+from harness.stream.exchange import Exchange
+
+from ..aspects import provider_of, variants_of_wire
+from ..metamorphic.catalogue import WireVariant, spellings_of
+from ..metamorphic.reads import plain
+from .law import Breach, Law, differing
+
+SAME_WIRE = ("lf", "crlf", "cr", "sse")
+"""Spellings that must not change the native events. The other spellings give another wire, or
+change text that is itself JSON.
+"""
+
+OTHER_PIECES = ("text-split", "text-joined")
+"""Spellings that split the same text in another way. If an adapter fails, the text before its error
+depends on the split.
+"""
+
+OF_FACTS = (*SAME_WIRE[:2], "sse", "key-order", "compact", *OTHER_PIECES)
+"""Spellings that every client of an event stream must read."""
+
+_NOT_CONTENT = ("others", "unreadable", "at_error", "at_block", "marks", "blocks", "contradictions")
+"""Fields of the facts that depend on the spelling."""
+
+
+def spelling_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
+    """One breach for each spelling that changes the content."""
+    original = plain(exchange)
+    expected = adapter.output(original)
+    compare = _events_breach if adapter.layer == "events" else _payloads_breach
+    failed = adapter.by_facts and any("error" in fact for fact in expected.items)
+    breaches = (
+        compare(variant, respelled, expected, adapter)
+        for variant, respelled in _spellings(exchange, adapter)
+        if not (failed and variant.name in OTHER_PIECES)
+    )
+    return [breach for breach in breaches if breach]
+
+
+def _payloads_breach(
+    variant: WireVariant, respelled: Exchange, expected: Output, adapter: Adapter
+) -> Breach | None:
+    breach = differing(
+        expected.items, respelled, adapter, f"spelled as {variant.name}", "spelled as recorded"
+    )
+    return breach and replace(breach, feature=variant.feature)
+
+
+def _events_breach(
+    variant: WireVariant, respelled: Exchange, expected: Output, adapter: Adapter
+) -> Breach | None:
+    """Compares only the facts, because another framing has other boundaries of events."""
+    output = adapter.output(respelled)
+    if adapter.facts is None:
+        return None
+    findings = _differing(adapter.facts(output), adapter.facts(expected))
+    if not findings:
+        return None
+    sentence = "; ".join(f"{variant.name}: {finding}" for finding in findings)
+    return Breach(sentence, respelled, as_read(expected.items), None, variant.feature)
+
+
+def _differing(got: Facts, expected: Facts) -> list[str]:
+    pairs = (
+        (name, value, getattr(expected, name))
+        for name, value in vars(got).items()
+        if name not in _NOT_CONTENT
+    )
+    return [
+        f"{name} is {value!r} instead of {other!r}"[:300]
+        for name, value, other in pairs
+        if value != other
+    ]
+
+
+def _spellings(exchange: Exchange, adapter: Adapter) -> Iterator[tuple[WireVariant, Exchange]]:
+    """The spellings that the adapter must understand; none if a part of the body is not JSON."""
+    original = plain(exchange)
+    names: tuple[str, ...] = SAME_WIRE[:2]
+    if adapter.by_facts and _only_events(original.body):
+        names = SAME_WIRE[:2] if variants_of_wire(original) else OF_FACTS
+    elif original.body.startswith(b"data:") and not adapter.by_facts:
+        names = SAME_WIRE
+    for variant in spellings_of(exchange, provider_of(exchange, adapter)):
+        if adapter.layer == "events" or variant.name in names:
+            respelled = variant.change(original)
+            if respelled is not None:
+                yield variant, respelled
+
+
+def _only_events(body: bytes) -> bool:
+    """Whether every line is a data line, so that every message is inside an event."""
+    lines = [line for line in re.split(rb"[\r\n]+", body) if line.strip()]
+    return bool(lines) and all(line.startswith(b"data:") for line in lines)
+
+
+def no_other_spelling(exchange: Exchange, adapter: Adapter) -> str:
+    """The reason why the law has nothing to check, or ""."""
+    spellings = _spellings(exchange, adapter)
+    return "" if any(spellings) else "no part of the answer has another spelling"
+
+
+SPELLING = Law(
+    6,
+    "Spelling doesn't matter",
+    "The same answer in another spelling has the same content.",
+    spelling_findings,
+    unasked=no_other_spelling,
+    feature="spelling.snake-case",
+)

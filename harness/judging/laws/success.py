@@ -1,0 +1,143 @@
+"""Law 9: no success without understanding.
+
+An answer in which nothing was understood, that has no finish reason, that failed or is to be
+continued, or whose call was malformed never ends like a good one. The oracle of the wire decides
+whether an answer is good. The law checks the recorded answer and possible replacements with the
+same status and headers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final
+
+from harness.adapters import Adapter, AdapterError
+from harness.facts import CONTINUATION, Error, Facts, Finish, Transcript, finish_class
+from harness.stream.exchange import Exchange
+
+from ..aspects import facts_of, provider_of, read_raw_facts, wire_facts
+from ..metamorphic import chat, steps
+from ..metamorphic.content import with_finish
+from ..metamorphic.messages import edited
+from ..metamorphic.reads import plain, with_reads
+from .law import Breach, Law
+from .loss import unknown_model
+
+BODIES: Final = {
+    "an empty body": b"",
+    "a web page": b"<!DOCTYPE html>\n<html>\n<body>Sign in to continue</body>\n</html>\n",
+    "a stream of OpenAI": (
+        b'data: {"id":"chatcmpl-1","object":"chat.completion.chunk","model":"gpt","choices":'
+        b'[{"index":0,"delta":{"role":"assistant","content":"Hi"},"finish_reason":null}]}\n\n'
+        b'data: {"id":"chatcmpl-1","object":"chat.completion.chunk","model":"gpt","choices":'
+        b'[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
+    ),
+    "bytes as Python prints them": (
+        b'data: b\'{"candidates": [{"content": {"parts": [{"text": "Hi"}]},'
+        b' "finishReason": "STOP"}]}\'\n\n'
+    ),
+}
+"""Description → a body in which nothing can be understood."""
+
+ENDS: Final = {
+    "the answer without its finish reason": edited(with_finish(None)),
+    "the answer with a malformed call": edited(with_finish("MALFORMED_FUNCTION_CALL")),
+}
+"""Changes of Gemini's messages that remove the good end."""
+
+CHAT_ENDS: Final = {
+    "the answer without its finish reason": chat.edited(chat.with_finish(None)),
+    "the answer with a malformed call": chat.edited(chat.with_finish("MALFORMED_FUNCTION_CALL")),
+}
+"""The same changes of the messages of Chat Completions."""
+
+STEP_ENDS: Final = {
+    "the answer without its last event": steps.edited(steps.remove_completed),
+    "the answer with half a call": steps.edited(steps.cut_arguments),
+    "the answer that continues": steps.edited(steps.with_status("requires_continuation")),
+    "the answer that failed": steps.edited(steps.with_status("failed")),
+}
+"""Changes of the events of the Interactions API that remove the good end."""
+
+
+def success_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
+    """One breach for each bad answer that ends like a good one."""
+    breaches = []
+    for name, answer in _answers(exchange, adapter):
+        wire = wire_facts(answer, adapter)
+        reason = no_good_end(wire)
+        if reason and _ends_well(answer, adapter, goes_on=wire.finish in CONTINUATION):
+            breaches.append(Breach(f"{name} ends like a good answer, although {reason}", answer))
+    return breaches
+
+
+def _answers(exchange: Exchange, adapter: Adapter) -> Iterator[tuple[str, Exchange]]:
+    """The recorded answer and its possible replacements, each with a name."""
+    yield "the answer", exchange
+    original = replace(plain(exchange), end="complete")
+    for name, body in BODIES.items():
+        yield name, with_reads(original, body)
+    gemini = provider_of(exchange, adapter).gemini_messages
+    ends = ENDS if gemini else {**CHAT_ENDS, **STEP_ENDS}
+    for name, change in ends.items():
+        changed = change(original)
+        if changed is not None:
+            yield name, changed
+
+
+def no_good_end(wire: Facts) -> str:
+    """The reason why an answer must not end like a good one, or "".
+
+    An answer with a call may always end as a call. This does not check errors and refusals, because
+    law 3 compares them.
+    """
+    if not wire.understood:
+        return "nothing in it was understood"
+    if wire.errors or wire.block_reason is not None:
+        return ""
+    if wire.invalid_calls:
+        name = wire.invalid_calls[0][0]
+        return f"the arguments of {f'the call {name}' if name else 'a call'} are not a JSON object"
+    if wire.calls or wire.blocks:
+        return ""
+    if wire.finish is None:
+        return "it has no finish reason"
+    if wire.finish in CONTINUATION:
+        return "it continues in another answer"
+    return "" if wire.ended_well else f"its finish reason is {wire.finish}"
+
+
+def _ends_well(answer: Exchange, adapter: Adapter, *, goes_on: bool) -> bool:
+    """Whether the adapter reports a good end. An exception is not a good end. If the answer
+    ``goes_on``, an adapter that states its facts may request the rest. The end of the rest is not
+    checked.
+    """
+    output = adapter.attempt(answer)
+    if isinstance(output, AdapterError):
+        return False
+    if output.transcript is not None:
+        asked_for_the_rest = goes_on and output.transcript.asked_again > 0
+        return not asked_for_the_rest and states_good_end(read_raw_facts(output.transcript))
+    facts = facts_of(adapter, output)
+    return isinstance(facts, Facts) and facts.ended_well
+
+
+def states_good_end(transcript: Transcript) -> bool:
+    """Whether the last finish reason is a stop or a length limit, and there is no error."""
+    facts = list(transcript.facts())
+    if transcript.raised or any(isinstance(fact, Error) for fact in facts):
+        return False
+    reasons = [fact.raw for fact in facts if isinstance(fact, Finish)]
+    return bool(reasons) and finish_class(reasons[-1]) in ("stop", "length")
+
+
+SUCCESS = Law(
+    9,
+    "No success without understanding",
+    "An answer in which nothing was understood, that has no finish reason, that failed or is to be"
+    " continued, or whose call was malformed never ends like a good one.",
+    success_findings,
+    unasked=unknown_model,
+    feature="finish.none",
+)

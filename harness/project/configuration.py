@@ -1,0 +1,161 @@
+"""The project of a shell command: the folders and adapters in its options and in pytest's
+configuration.
+
+A command finds the same specs as pytest. It reads the first file in the current folder that
+configures pytest, in the order of pytest. It does not import or run anything that the file names.
+"""
+
+from __future__ import annotations
+
+import argparse
+import configparser
+import shlex
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from harness.adapters import AdapterError
+from harness.adapters.declarations import declared_losses
+from harness.adapters.named import NamedAdapter, read_line
+from harness.facts import DeclaredLoss
+from harness.pipeline.replay import ReplayError
+
+from .project import Project, read_text
+
+SPECS: Final = "harness_specs"
+CASSETTES: Final = "harness_cassettes"
+ADAPTERS: Final = "harness_adapters"
+LOSSES: Final = "harness_losses"
+FILES: Final = (
+    ("pytest.toml", ("pytest",)),
+    (".pytest.toml", ("pytest",)),
+    ("pytest.ini", ("pytest",)),
+    (".pytest.ini", ("pytest",)),
+    ("pyproject.toml", ("tool", "pytest", "ini_options")),
+    ("pyproject.toml", ("tool", "pytest")),
+    ("tox.ini", ("pytest",)),
+    ("setup.cfg", ("tool:pytest",)),
+)
+"""The files that pytest searches for, and the table that it reads in each file
+(https://docs.pytest.org/en/stable/reference/customize.html).
+"""
+
+
+def add_folders(parser: argparse.ArgumentParser) -> None:
+    """Add the options for the folders of specs and of cassettes."""
+    add_specs(parser, "the specs folder")
+    text = f"the cassettes folder (default: {CASSETTES} of pytest's configuration, then cassettes)"
+    parser.add_argument("--cassettes", type=Path, metavar="DIR", help=text)
+
+
+def add_specs(parser: argparse.ArgumentParser, meaning: str) -> None:
+    """Add the option for the folder of specs."""
+    parser.add_argument(
+        "--specs",
+        type=Path,
+        metavar="DIR",
+        help=f"{meaning} (default: {SPECS} of pytest's configuration, then specs)",
+    )
+
+
+def project_of(parsed: argparse.Namespace) -> Project:
+    """The project of a command with ``--specs`` and ``--cassettes``. Raises `ReplayError` if the
+    configuration can't be read.
+    """
+    project = Project(*folders_of(parsed))
+    project.adapters |= adapters_of()
+    return project
+
+
+def adapters_of(folder: Path = Path()) -> dict[str, NamedAdapter]:
+    """The configured adapters by name. Raises as `project_of` does."""
+    path, table = _configuration(folder)
+    try:
+        adapters = [read_line(line) for line in _lines(table.get(ADAPTERS))]
+    except AdapterError as error:
+        raise _fault(path, ADAPTERS, error) from None
+    return {named.name: named for named in adapters}
+
+
+def losses_of(folder: Path = Path()) -> dict[str, tuple[DeclaredLoss, ...]]:
+    """The declared losses by the names of their adapters. Raises as `project_of` does."""
+    path, table = _configuration(folder)
+    try:
+        return declared_losses(_lines(table.get(LOSSES)))
+    except AdapterError as error:
+        raise _fault(path, LOSSES, error) from None
+
+
+def folders_of(parsed: argparse.Namespace) -> tuple[list[Path], Path]:
+    """The folders of specs and the folder of cassettes, as the user wrote them. Raises as
+    `project_of` does.
+    """
+    path, table = _configuration(Path())
+    value = table.get(SPECS) or []
+    try:
+        specs = value if isinstance(value, list) else shlex.split(str(value))
+    except ValueError as error:
+        raise _fault(path, SPECS, error) from None
+    named = [parsed.specs] if parsed.specs else [Path(str(root)) for root in specs]
+    return named or [Path("specs")], parsed.cassettes or cassettes_of()
+
+
+def cassettes_of() -> Path:
+    """The configured folder of cassettes. Raises as `project_of` does."""
+    _, table = _configuration(Path())
+    return Path(str(table.get(CASSETTES) or "cassettes"))
+
+
+def found_from(folder: Path) -> Path | None:
+    """The configuration that pytest reads for a file in that folder, which is the nearest one."""
+    folders = (folder, *folder.parents)
+    for place in folders:
+        try:
+            path, _ = _configuration(place)
+        except ReplayError:  # pytest also stops at such a file
+            return None
+        if path != place:
+            return path
+    return next((path for place in folders if (path := place / "pyproject.toml").is_file()), None)
+
+
+def _configuration(folder: Path) -> tuple[Path, Mapping[str, Any]]:
+    """The file that configures pytest, and its table; the folder and {} if there is no
+    such file.
+    """
+    for name, keys in FILES:
+        path = folder / name
+        try:
+            table = _table(path, keys) if path.is_file() else None
+        except (configparser.Error, tomllib.TOMLDecodeError) as error:
+            raise _fault(path, "not a configuration of pytest", error) from None
+        if table is not None:
+            return path, table
+    return folder, {}
+
+
+def _fault(path: Path, problem: str, error: Exception) -> ReplayError:
+    return ReplayError(f"{path}: {problem}: {' '.join(str(error).split())}")
+
+
+def _table(path: Path, keys: Sequence[str]) -> Mapping[str, Any] | None:
+    """The table of a file for pytest; None if the file does not configure pytest."""
+    if path.suffix == ".toml":
+        table: Any = tomllib.loads(read_text(path))
+        for key in keys:
+            table = table.get(key) if isinstance(table, dict) else None
+        return table if isinstance(table, dict) else None
+    parser = configparser.ConfigParser(interpolation=None, strict=False, allow_no_value=True)
+    parser.read_string(read_text(path), str(path))
+    if not parser.has_section(keys[0]):
+        return {} if path.name.endswith("pytest.ini") else None
+    return parser[keys[0]]
+
+
+def _lines(value: Any) -> list[str]:
+    """The lines of a value, which is a list or a text."""
+    lines = (
+        [str(line) for line in value] if isinstance(value, list) else str(value or "").split("\n")
+    )
+    return [line for line in lines if line.strip()]

@@ -1,0 +1,350 @@
+"""The folders of a project, for specs, cassettes and features, and its adapters.
+
+Only this module turns a name in a spec into a path. It ensures that no name leads out of its
+folder.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import date
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Final, Literal
+
+from harness.adapters import ADAPTERS, EVENTS, FACTS, Adapter, AdapterError
+from harness.adapters.clients import CLIENTS, make_client_adapter
+from harness.adapters.declarations import declared_losses, known_failures, with_declarations
+from harness.adapters.named import NamedAdapter, adapter_of_target, make_adapter, read_line
+from harness.cassettes import Cassette, CassetteError
+from harness.cassettes.load import load
+from harness.dialects import DIALECTS
+from harness.judging.judge import Cell, NormalizedOnce
+from harness.providers import PROVIDERS
+from harness.specs import (
+    LAYERS,
+    Case,
+    Feature,
+    Kept,
+    SpecError,
+    is_features,
+    is_spec,
+    read_features,
+    read_spec,
+)
+
+from .suite import FEATURES
+
+SUFFIXES: Final = (".yaml", ".yml")
+_LONGEST: Final = 100
+"""The number of characters of a name that are compared with other names. The time for that grows
+with the square of the number.
+"""
+KEPT: Final = 8
+"""The number of cassettes that stay in memory. Most cases of one file use the same cassette."""
+SMALL: Final = 64 * 1024
+"""The maximum size of a small cassette in bytes."""
+KEPT_SMALL: Final = 512
+"""The number of small cassettes that also stay in memory, because other spec files use them."""
+
+
+class Project:
+    """The folders and adapters of one project.
+
+    ``specs`` are the folders of specs. ``adapters`` are lines of configuration (see
+    `adapters.named`), and ``folder`` has their modules and programs. ``losses`` and
+    ``known_failing`` are also lines of configuration (see `adapters.declarations`). Raises
+    `AdapterError`.
+    """
+
+    def __init__(
+        self,
+        specs: Sequence[Path],
+        cassettes: Path,
+        adapters: Sequence[str] = (),
+        folder: Path = Path(),
+        *,
+        losses: Sequence[str] = (),
+        known_failing: Sequence[str] = (),
+    ) -> None:
+        lines = [read_line(line) for line in adapters]
+        self.adapters = {named.name: named for named in lines}
+        if len(self.adapters) < len(lines):
+            raise AdapterError(
+                f"{len(lines)} adapters have {len(self.adapters)} names; use one name for each"
+            )
+        if taken := self.adapters.keys() & {*DIALECTS, *LAYERS, *CLIENTS}:
+            raise AdapterError(
+                f"adapter {min(taken)}: the name is reserved; write `NAME: {min(taken)} = …` with"
+                " another name"
+            )
+        self.specs = [path.resolve() for path in specs]
+        self.cassettes = cassettes.resolve()
+        self.cassette = lru_cache(maxsize=KEPT)(self._cassette)
+        self._load_small = lru_cache(maxsize=KEPT_SMALL)(lambda path, changed: load(path))
+        self.normalize = NormalizedOnce()
+        self.kept: Kept | None = None
+        self.folder = folder
+        self._targets: dict[str, Adapter] = {}
+        self._users = with_declarations(
+            {name: make_adapter(named, folder) for name, named in self.adapters.items()},
+            declared_losses(losses),
+            known_failures(known_failing),
+        )
+        self._clients = {
+            name: make_client_adapter(client, self.cassette) for name, client in CLIENTS.items()
+        }
+        self.adapters |= {name: NamedAdapter(name, name, "") for name in CLIENTS}
+
+    def adapter(self, column: str) -> Adapter | None:
+        """The user's adapter or the client with that name; None for a dialect or a layer."""
+        return self._users.get(column) or self._clients.get(column)
+
+    def chosen(self, target: str) -> Adapter:
+        """The user's adapter with that name, one of our adapters, or the adapter of a target, which
+        is made once. Raises `AdapterError`.
+        """
+        adapter = self.adapter(target) or self._targets.get(target)
+        if adapter is None:
+            adapter = adapter_of_target(target, self.folder, self.adapters)
+            self._targets[target] = adapter
+        return adapter
+
+    def law_adapters(self) -> list[Adapter]:
+        """The adapters that the laws check: the events, the dialects, and the user's adapters."""
+        return [EVENTS, *ADAPTERS.values(), *self._users.values()]
+
+    def fills(self, column: str, key: str) -> bool:
+        """Whether the output of a column fills empty expectations under a key. The column has the
+        same name, or is the first of the user's adapters with this event model.
+        """
+        if column == key or key in DIALECTS or key in LAYERS or key in self.adapters:
+            return column == key
+        return column == next(
+            (named.name for named in self.adapters.values() if named.dialect == key), None
+        )
+
+    def root_of(self, path: Path) -> Path | None:
+        """The folder of specs that contains ``path``, or None."""
+        return next((root for root in self.specs if _below(path, root)), None)
+
+    def name_of(self, path: Path) -> str:
+        """The path of a spec file relative to its folder of specs, with slashes. Results show this
+        path.
+        """
+        root = self.root_of(path)
+        inner = root and _below(path, root)
+        return inner.as_posix() if inner else path.name
+
+    @cached_property
+    def features(self) -> list[Feature]:
+        """The features in the project's files, or in the checklist of the package."""
+        own = [
+            path for root in self.specs for path in yaml_files(root) if kind_of(path) == "features"
+        ]
+        texts = [(_shown(path), read_text(path)) for path in own] or [shipped_features()]
+        return [feature for name, text in texts for feature in read_features(text, name)]
+
+    def cells(self, path: Path) -> list[Cell]:
+        """One cell for every case and column of a spec file, first for our adapters, then for the
+        user's. Raises `SpecError`.
+        """
+        name = self.name_of(path)
+        return [cell for case in self.cases(path) for cell in self._cells_of(case, name)]
+
+    def _cells_of(self, case: Case, name: str) -> Iterator[Cell]:
+        yield from (
+            Cell(case, name, column, lost_features=self._lost_features(case, column))
+            for column in case.expect
+            if column in DIALECTS or column in LAYERS
+        )
+        if case.kind == "stream":  # a user's adapter makes no requests
+            yield from (
+                Cell(
+                    case,
+                    name,
+                    named.name,
+                    named.dialect,
+                    self._lost_features(case, named.dialect),
+                )
+                for named in self.adapters.values()
+                if named.dialect in case.expect
+            )
+            by_facts = [named for named in self.adapters.values() if named.dialect == FACTS]
+            known = {feature.id: feature.aspects for feature in self.features if by_facts}
+            aspects = tuple((feature, known.get(feature)) for feature in case.features)
+            yield from (Cell(case, name, named.name, FACTS, aspects=aspects) for named in by_facts)
+
+    def _lost_features(self, case: Case, key: str) -> tuple[str, ...] | None:
+        """The features of a case that its declared losses concern. A loss that no feature names
+        concerns all features.
+        """
+        losses = case.not_carried.get(key, ())
+        if not losses:
+            return None
+        concerned = {feature.id: feature.losses for feature in self.features}
+        named = {loss for losses in concerned.values() for loss in losses}
+        if not named.issuperset(losses):
+            return None
+        return tuple(
+            feature for feature in case.features if not set(losses).isdisjoint(concerned[feature])
+        )
+
+    def cases(self, path: Path, today: date | None = None) -> list[Case]:
+        """The cases of a spec file. Raises `SpecError`, with ``today`` also for expired
+        known-failing marks.
+        """
+        return read_spec(
+            read_text(path),
+            _shown(path),
+            dialects=DIALECTS,
+            providers=PROVIDERS,
+            features={feature.id for feature in self.features},
+            losses={name: dialect.losses for name, dialect in DIALECTS.items()},
+            today=today,
+            adapters={named.name: named.dialect for named in self.adapters.values()},
+            kept=self.kept,
+        )
+
+    def cassette_path(self, name: str) -> Path:
+        """The path of the cassette with that name. Raises `CassetteError` if it is outside the
+        folder of cassettes.
+        """
+        try:
+            path = next(
+                (
+                    self.cassettes / f"{name}{suffix}"
+                    for suffix in SUFFIXES
+                    if (self.cassettes / f"{name}{suffix}").exists()
+                ),
+                None,
+            )
+            path = path or self.cassettes / f"{name}.yaml"
+            inside = path.resolve().is_relative_to(self.cassettes)
+        except (
+            OSError,
+            RuntimeError,
+            ValueError,
+        ) as error:  # too long, a circle of links, or a character that no path can contain
+            raise CassetteError(f"the name {name[:80]!r} is not a path: {error}") from None
+        if not inside:
+            raise CassetteError(
+                f"the name {name!r} leads out of {self.cassettes}; name a file below it"
+            )
+        return path
+
+    def _cassette(self, name: str) -> Cassette:
+        path = self.cassette_path(name)
+        if not path.exists():
+            raise CassetteError(
+                f"no cassette {name}: {_shown(path)} does not exist; {self._way_out(name)}"
+            )
+        stat = path.stat()
+        if stat.st_size > SMALL:
+            return load(path)
+        return self._load_small(path, (stat.st_size, stat.st_mtime_ns))
+
+    def _way_out(self, name: str) -> str:
+        near = nearest_name(name, self.cassette_names)
+        return f"did you mean {near}?" if near else "record or import it there, or use another name"
+
+    @cached_property
+    def cassette_names(self) -> list[str]:
+        """The names of all cassettes."""
+        return names_below(self.cassettes)
+
+
+def names_below(folder: Path) -> list[str]:
+    """The names of all cassettes in a folder and its subfolders. A file outside of the folder has
+    no name, even if a link leads to it.
+    """
+    folder = folder.resolve()
+    return [
+        path.relative_to(folder).with_suffix("").as_posix()
+        for path in yaml_files(folder)
+        if path.resolve().is_relative_to(folder)
+    ]
+
+
+def nearest_name(name: str, names: Iterable[str]) -> str | None:
+    """The most similar name of a cassette, if possible in the same folder; None if no name is
+    similar.
+    """
+    folder, _, last = name[:_LONGEST].rpartition("/")
+    known = {
+        cassette.rpartition("/")[2]: cassette
+        for cassette in sorted(names, key=lambda known: known.rpartition("/")[0] == folder)
+    }
+    near = difflib.get_close_matches(last, known, 1)
+    return known[near[0]] if near else None
+
+
+def kind_of(path: Path) -> Literal["spec", "features", "other"]:
+    """The kind of a YAML file, from its first words. A file of the kind ``other`` may have any
+    encoding.
+    """
+    text = path.read_bytes().decode("utf-8", "replace")
+    return "spec" if is_spec(text) else "features" if is_features(text) else "other"
+
+
+def unheaded(data: bytes) -> str:
+    """The fault of a file that looks like a spec but does not begin like a spec, else ""."""
+    looks = re.search(rb"^cases:", data, re.MULTILINE)
+    return (
+        "has `cases:` but does not begin with `harness: 1`, so it is not a spec and is not run"
+        if looks
+        else ""
+    )
+
+
+def yaml_files(folder: Path) -> Iterator[Path]:
+    """The YAML files in a folder and its subfolders, also through links, in order; or the file
+    itself.
+    """
+    if folder.is_file():
+        yield folder
+    paths: list[Path] = []
+    for place, folders, files in os.walk(folder, followlinks=True):
+        folders[:] = [name for name in folders if not leads_round(Path(place, name))]
+        paths += [Path(place, name) for name in files]
+    for path in sorted(paths):
+        if path.suffix in SUFFIXES and path.is_file():
+            yield path
+
+
+def leads_round(path: Path) -> bool:
+    """Whether a path is a link to a folder that contains the link."""
+    if not path.is_symlink():
+        return False
+    return path.resolve() in {parent.resolve() for parent in path.absolute().parents}
+
+
+def read_text(path: Path) -> str:
+    """The text of a file with its own line ends. Raises `SpecError` if it is not UTF-8."""
+    try:
+        return path.read_bytes().decode()
+    except UnicodeDecodeError as error:
+        raise SpecError(
+            _shown(path), [(1, f"not UTF-8 at byte {error.start}; save the file as UTF-8")]
+        ) from None
+
+
+def shipped_features() -> tuple[str, str]:
+    """The path and the text of the checklist file of the package."""
+    return str(FEATURES), FEATURES.read_text(encoding="utf-8")
+
+
+def _below(path: Path, root: Path) -> Path | None:
+    """The path relative to ``root``, as it is written, or else with its links resolved. None if it
+    is not in ``root``.
+    """
+    places = (Path(os.path.normpath(path.absolute())), path.resolve())
+    return next((at.relative_to(root) for at in places if at.is_relative_to(root)), None)
+
+
+def _shown(path: Path) -> str:
+    """The path, relative to the working folder if it is in that folder."""
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)

@@ -1,0 +1,263 @@
+"""Mutation testing: puts known faults into the output of our dialects and of a user's adapters. It
+then checks which cases and which laws detect them.
+
+Each mutation operator is one known fault. The operators are applied to the payloads, the request or
+the facts of every case that passes. An operator makes a mutant if it can change something. The case
+kills the mutant if its expectation finds a mismatch. The case kills a mutant of facts if one of the
+case's aspects is red. Otherwise the mutant survives. The laws detect a mutant without an
+expectation. For a mutant of facts they check all aspects. An exception does not kill a mutant. A
+case that fails without a mutation proves nothing.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from harness.adapters import ADAPTERS, Adapter, AdapterError, Output, RunOptions
+from harness.cassettes import Cassette
+from harness.dialects import DIALECTS
+from harness.judging.aspects import compare_output, judge_output, read_raw_facts
+from harness.judging.facts_cells import ALWAYS, concerns, verdict_of
+from harness.judging.judge import Cell, Fixture, resolve_fixture, run_cell
+from harness.pipeline.conversation import expected_requests
+from harness.specs.matching import bindings_of
+
+from .by_laws import FACTS, make_observer
+from .facts import FACTS_OPERATORS, FactsOperator
+from .operators import OPERATORS, MutationOperator
+from .requests import REQUEST_OPERATORS
+
+__all__ = [
+    "ALL",
+    "ENOUGH",
+    "FACTS_OPERATORS",
+    "OPERATORS",
+    "REQUEST_OPERATORS",
+    "MutationOperator",
+    "OperatorResult",
+    "Proof",
+    "prove",
+]
+
+ENOUGH: Final = 3
+"""The number of cases for which an operator must make mutants, in every dialect that can have its
+fault.
+"""
+
+ALL: Final[tuple[MutationOperator, ...]] = (*OPERATORS, *REQUEST_OPERATORS)
+
+for _dialect in DIALECTS.values():
+    if _unknown := {*_dialect.mutations.own, *_dialect.mutations.unsent} - {
+        operator.name for operator in ALL
+    }:
+        raise ValueError(
+            f"the mutations of {_dialect.name} name unknown operators: {', '.join(_unknown)}"
+        )
+
+
+@dataclass(slots=True)
+class OperatorResult:
+    """The mutants that one operator made for one column (a dialect or an adapter): the cases with a
+    mutant, the cases that killed their mutant, and the cases with a mutant that a law detects. Each
+    case is written as ``spec: case``.
+    """
+
+    column: str
+    operator: MutationOperator | FactsOperator
+    applied: list[str] = field(default_factory=list)
+    killed: list[str] = field(default_factory=list)
+    noticed: list[str] = field(default_factory=list)
+
+    @property
+    def fault(self) -> str:
+        """The weakness of the specs that the mutants show; "" if there is none."""
+        if not self.applied:
+            return "never applied"
+        if not self.killed:
+            return "survives"
+        return (
+            f"applied to {len(self.applied)} of the {ENOUGH} cases that it needs"
+            if len(self.applied) < ENOUGH
+            else ""
+        )
+
+
+@dataclass(slots=True)
+class Proof:
+    """The result of mutation testing.
+
+    ``features``: (column, feature) → the numbers of mutants and of killed mutants. ``laws``: the
+    number of mutants that each law detects.
+
+    ``controls``: the number of cells that passed without a mutation. ``broken``: the cells of our
+    own dialects that failed without a mutation. ``survivors``: each case that passed with a
+    mutation, the operator, and the laws that detect the mutant. ``unnoticed``: the number of
+    mutants that neither a case nor a law detects.
+    """
+
+    results: list[OperatorResult]
+    features: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
+    laws: Counter[str] = field(default_factory=Counter)
+    controls: int = 0
+    broken: list[str] = field(default_factory=list)
+    survivors: list[str] = field(default_factory=list)
+    unnoticed: int = 0
+
+    @property
+    def faults(self) -> list[str]:
+        """One line for each problem; an empty list if the specs are proven."""
+        nothing = [] if self.results and self.controls else ["nothing was mutated"]
+        return [*nothing, *self.blind, *self.unapplied]
+
+    @property
+    def blind(self) -> list[str]:
+        """The faults of existing cases."""
+        return [
+            *(f"{name}: fails without a mutation" for name in self.broken),
+            *(_line(result) for result in self.results if result.fault and result.applied),
+        ]
+
+    @property
+    def unapplied(self) -> list[str]:
+        """The operators that made no mutant, because no case contains what they change."""
+        return [_line(result) for result in self.results if not result.applied]
+
+
+def _line(result: OperatorResult) -> str:
+    return f"{result.column}: {result.operator.name}: {result.fault}"
+
+
+def prove(
+    cells: Iterable[Cell],
+    load: Callable[[str], Cassette],
+    dialects: Iterable[str] = tuple(DIALECTS),
+    adapters: Mapping[str, Adapter] | None = None,
+) -> Proof:
+    """Mutate the output of our own dialects and of a user's ``adapters`` for these cells. For a
+    case without a usable cassette, raises the exceptions of
+    `harness.judging.judge.resolve_fixture`.
+    """
+    given = adapters or {}
+    results = {
+        (column, operator.name): OperatorResult(column, operator)
+        for column in (*dialects, *given)
+        for operator in _operators(column, given.get(column))
+    }
+    wanted = {column for column, _ in results}
+    proof = Proof(list(results.values()))
+    for cell in cells:
+        if (
+            cell.column not in wanted
+            or cell.column in cell.case.known_failing
+            or (cell.layer != "facts" and cell.case.expect[cell.key] is None)
+        ):
+            continue
+        fixture = resolve_fixture(cell.case, load)
+        mutants = (
+            _mutants_of_facts(cell, fixture, given[cell.column], proof)
+            if cell.layer == "facts"
+            else _mutants_of_items(cell, fixture, given.get(cell.column), proof)
+        )
+        for operator, killed, laws in mutants:
+            _note(proof, cell, results[cell.column, operator], killed, laws)
+    return proof
+
+
+def _operators(
+    column: str, adapter: Adapter | None
+) -> tuple[MutationOperator | FactsOperator, ...]:
+    if adapter is None:
+        dialect = DIALECTS[column]
+        return tuple(operator for operator in ALL if operator.change_for(dialect))
+    if adapter.by_facts:
+        return FACTS_OPERATORS
+    dialect = DIALECTS[adapter.model]
+    return tuple(operator for operator in OPERATORS if operator.change_for(dialect))
+
+
+def _note(proof: Proof, cell: Cell, result: OperatorResult, killed: bool, laws: list[str]) -> None:
+    """Count one mutant."""
+    name = f"{cell.spec}: {cell.name}"
+    result.applied.append(name)
+    if killed:
+        result.killed.append(name)
+    if laws:
+        result.noticed.append(name)
+    if not killed:
+        beside = f" (noticed by {', '.join(laws)})" if laws else ""
+        proof.survivors.append(f"{name}: {result.operator.name}{beside}")
+    proof.unnoticed += not (killed or laws)
+    proof.laws.update(laws)
+    for feature in cell.case.features:
+        mutants, kills = proof.features.get((cell.column, feature), (0, 0))
+        proof.features[cell.column, feature] = (mutants + 1, kills + killed)
+
+
+Mutant = tuple[str, bool, list[str]]
+"""The name of the operator, whether the case kills the mutant, and the laws that detect it."""
+
+
+def _mutants_of_items(
+    cell: Cell, fixture: Fixture, adapter: Adapter | None, proof: Proof
+) -> Iterator[Mutant]:
+    """The mutants of payloads, or of a request."""
+    expected = cell.case.expect[cell.key]
+    try:
+        output = run_cell(cell, fixture, adapter)
+    except AdapterError:
+        if adapter is None:
+            raise
+        return
+    if cell.layer == "requests":
+        expected = expected_requests(cell.case, expected, fixture.exchanges)
+    if bindings_of(expected, output.items) is None:
+        if adapter is None:
+            proof.broken.append(f"{cell.spec}: {cell.name}")
+        return
+    proof.controls += 1
+    chosen = adapter or ADAPTERS[cell.column]
+    observe = (
+        make_observer(fixture.exchanges[0], chosen.with_options(RunOptions.of(cell.case)), output)
+        if cell.layer == "payloads"
+        else None
+    )
+    mutant: Any = copy.deepcopy(output.items)
+    for operator in REQUEST_OPERATORS if cell.layer == "requests" else OPERATORS:
+        change = operator.change_for(DIALECTS[cell.key])
+        if change is not None and change(mutant):
+            laws = observe(mutant) if observe else []
+            yield operator.name, bindings_of(expected, mutant) is None, laws
+            mutant = copy.deepcopy(output.items)
+
+
+def _mutants_of_facts(
+    cell: Cell, fixture: Fixture, adapter: Adapter, proof: Proof
+) -> Iterator[Mutant]:
+    """The mutants of facts. The case kills a mutant if an aspect of its features is red."""
+    exchange, chosen = fixture.exchanges[0], adapter.with_options(RunOptions.of(cell.case))
+    try:
+        output = chosen.output(exchange)
+    except AdapterError:
+        return
+    judged = judge_output(exchange, chosen, output)
+    if verdict_of(judged, chosen, cell.aspects)["verdict"] != "passed" or judged.variants:
+        return
+    assert judged.transcript is not None  # the cell has a verdict
+    proof.controls += 1
+    transcript = read_raw_facts(judged.transcript)
+    for operator in FACTS_OPERATORS:
+        mutant = operator.change(transcript)
+        if mutant == transcript:
+            continue
+        red = compare_output(exchange, chosen, Output.of_transcript(mutant)).red
+        new = [aspect for aspect in red if aspect not in judged.red]
+        named = [
+            aspect
+            for aspect in new
+            if aspect in ALWAYS or any(concerns(aspect, own) for _, own in cell.aspects)
+        ]
+        yield operator.name, bool(named), [FACTS] if new else []

@@ -1,0 +1,243 @@
+"""The contract between a sweep and its engines: a function from a batch of streams to a batch of
+verdicts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from hashlib import blake2b
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from harness.adapters import EVENTS, Adapter, AdapterError, RunOptions
+from harness.adapters.named import TIMEOUT_S, adapter_of_target
+from harness.cassettes.redaction.mask import Mask
+from harness.cassettes.redaction.secrets import mask
+from harness.facts import read_losses
+from harness.judging.aspects import ExchangeJudgement, compare_output, variants_of_wire
+from harness.judging.laws import LAWS
+from harness.judging.laws.judge import LawCell, judge_law
+from harness.pipeline.replay import DEFAULT_PROVIDER, is_answer
+from harness.stream.exchange import Exchange
+from harness.stream.printable import printable, shorten
+
+from .stream import Stream
+from .verdict import Verdict
+
+MAX_SENTENCE: Final = 400
+"""The maximum number of characters of a sentence in a row."""
+_FREE: Final = ("id", "source", "adapter", "version", "model", "against", "sentence")
+"""The columns that may contain any text."""
+_MODEL: Final = re.compile(rb'"model_?[vV]ersion"\s*:\s*"([^"\\]{1,200})"')
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """An adapter as text, from which any process can make the adapter.
+
+    ``text``: the argument of a command that names the adapter without a configuration. ``losses``:
+    its declared losses.
+    """
+
+    text: str
+    name: str
+    version: str
+    losses: str = ""
+
+    @property
+    def title(self) -> str:
+        """The name and version of the adapter."""
+        return f"{self.name} {self.version}"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All settings that influence the verdicts of a sweep; the input is separate.
+
+    ``folder``: the folder with the modules and programs of adapters. ``laws``: the numbers of the
+    laws that are also checked. ``isolated``: each exchange is judged in a separate process, which
+    may end.
+    """
+
+    adapter: Target
+    against: Target | None = None
+    folder: str = "."
+    timeout: float = TIMEOUT_S
+    laws: tuple[int, ...] = ()
+    isolated: bool = False
+
+
+def judge_batch(batch: Sequence[Stream], settings: Settings) -> list[Verdict]:
+    """The verdicts of a batch, in order. A stream that can't be judged gets the verdict ``error``.
+
+    Raises `AdapterError` only if the adapter does not exist.
+    """
+    adapter = open_adapter(settings.adapter, settings)
+    against = open_adapter(settings.against, settings) if settings.against else None
+    return _without_secrets([_judge(stream, settings, adapter, against) for stream in batch])
+
+
+def _without_secrets(rows: list[Verdict]) -> list[Verdict]:
+    """The rows, with the secrets in their free texts masked. Most batches have no secret, and are
+    read once. In other batches, each row is masked separately, so that it does not depend on its
+    batch.
+    """
+    guard = mask()
+    if guard.is_clean(text for row in rows for text in _free_texts(row)):
+        return rows
+    return [_masked(row, guard) for row in rows]
+
+
+def _free_texts(row: Verdict) -> list[str]:
+    return [getattr(row, name) or "" for name in _FREE]
+
+
+def _masked(row: Verdict, guard: Mask) -> Verdict:
+    texts = zip(_FREE, guard.texts(_free_texts(row)), strict=True)
+    return msgspec.structs.replace(row, **{name: text for name, text in texts if text})
+
+
+@lru_cache(maxsize=8)
+def open_adapter(target: Target, settings: Settings) -> Adapter:
+    """The adapter of a target. It is made once in each process. Raises `AdapterError`."""
+    adapter = adapter_of_target(
+        target.text,
+        Path(settings.folder),
+        {},
+        timeout=settings.timeout,
+        isolated=settings.isolated,
+    )
+    return replace(adapter, losses=(*adapter.losses, *read_losses(target.losses)))
+
+
+def _judge(
+    stream: Stream, settings: Settings, adapter: Adapter, against: Adapter | None
+) -> Verdict:
+    exchange = stream.exchange
+    blank = Verdict(
+        id=printable(stream.id),
+        source=printable(stream.source),
+        adapter=settings.adapter.name,
+        version=settings.adapter.version,
+        against=settings.against.title if settings.against else "",
+        verdict="error",
+    )
+    if exchange is None:
+        word = "skipped" if stream.skipped else "error"
+        return _with(blank, verdict=word, sentence=stream.fault)
+    try:
+        blank = _with(blank, **_description(exchange))
+        if not is_answer(exchange, exchange.provider):
+            return _with(blank, verdict="skipped", sentence="the exchange has no answer of a model")
+        judged = _findings(stream.id, exchange, adapter)
+        verdict = _verdict(blank, exchange, adapter, judged)
+        if against is not None and not judged.error:
+            verdict = _compared(verdict, judged, _findings(stream.id, exchange, against))
+        return _with_laws(verdict, stream, adapter, settings.laws) if settings.laws else verdict
+    except Exception as error:  # noqa: BLE001  # one stream must not end a sweep of millions
+        return _with(blank, sentence=f"{type(error).__name__}: {error}")
+
+
+def _with(row: Verdict, /, **fields: object) -> Verdict:
+    """The row with new fields. A sentence is shortened and printable, and has no secrets."""
+    if sentence := str(fields.get("sentence", "")):
+        fields["sentence"] = shorten(printable(mask().text(sentence)), MAX_SENTENCE)
+    return msgspec.structs.replace(row, **fields)
+
+
+def _description(exchange: Exchange) -> Mapping[str, object]:
+    body = exchange.body
+    content = blake2b(b"%d %s\n" % (exchange.status, exchange.end.encode()), digest_size=16)
+    content.update(body)
+    model = exchange.model
+    if model is None and (match := _MODEL.search(body)):
+        model = printable(match[1].decode("utf-8", "replace"))
+    return {
+        "provider": exchange.provider,
+        "model": model,
+        "status": exchange.status,
+        "end": exchange.end,
+        "digest": content.hexdigest(),
+    }
+
+
+def _findings(name: str, exchange: Exchange, adapter: Adapter) -> ExchangeJudgement:
+    options = RunOptions(cassette=name, provider=exchange.provider)
+    try:
+        output = adapter.output(exchange, options=options)
+        return compare_output(exchange, adapter, output, cassette=name)
+    except AdapterError as error:
+        return ExchangeJudgement(name, 1, error=str(error))
+
+
+def _verdict(
+    blank: Verdict, exchange: Exchange, adapter: Adapter, judged: ExchangeJudgement
+) -> Verdict:
+    if judged.error:
+        return _with(blank, sentence=judged.error)
+    aspects = {str(aspect): finding.verdict for aspect, finding in judged.aspects.items()}
+    if not judged.red:
+        passed = judged.asked or not aspects
+        return _with(blank, aspects=aspects, verdict="passed" if passed else "skipped")
+    return _with(
+        blank,
+        aspects=aspects,
+        verdict="failed",
+        layer=_first_layer(exchange, adapter, judged),
+        sentence=judged.sentence(judged.red[0]),
+        variants=tuple(variants_of_wire(exchange)),
+    )
+
+
+def _first_layer(exchange: Exchange, adapter: Adapter, judged: ExchangeJudgement) -> str:
+    """The lowest layer in which the first red aspect is red."""
+    if adapter.by_facts:
+        return "facts"
+    events = _findings(judged.cassette, exchange, EVENTS)
+    return "events" if judged.red[0] in events.red else "payloads"
+
+
+def _compared(verdict: Verdict, judged: ExchangeJudgement, before: ExchangeJudgement) -> Verdict:
+    """The verdict with the aspects that differ from those of a baseline. An aspect with the
+    baseline's verdict *not asked* is counted as not kept.
+    """
+    now, then = judged.aspects, before.aspects
+    kept = {aspect for aspect, finding in then.items() if finding.verdict == "kept"}
+    new = {aspect for aspect in judged.red if aspect not in then and not before.error}
+    worse = [aspect for aspect in judged.red if aspect in kept | new]
+    better = [
+        aspect
+        for aspect, finding in now.items()
+        if finding.verdict == "kept" and aspect not in kept
+    ]
+    better += [aspect for aspect in before.red if aspect not in now]
+    sentence = judged.sentence(worse[0]) if worse else verdict.sentence
+    return _with(verdict, worse=tuple(worse), better=tuple(better), sentence=sentence)
+
+
+def _with_laws(verdict: Verdict, stream: Stream, adapter: Adapter, laws: Sequence[int]) -> Verdict:
+    """The verdict with the verdicts of the checked laws. A broken law fails the row."""
+    results = dict(_law_results(stream, adapter, laws))
+    broken = [sentence for word, sentence in results.values() if word in ("failed", "error")]
+    verdict = _with(verdict, laws={number: word for number, (word, _) in results.items()})
+    if not broken or verdict.verdict in ("failed", "error"):
+        return verdict
+    return _with(verdict, verdict="failed", sentence=broken[0])
+
+
+def _law_results(
+    stream: Stream, adapter: Adapter, laws: Sequence[int]
+) -> Iterator[tuple[str, tuple[str, str]]]:
+    assert stream.exchange is not None  # see _judge
+    provider = stream.exchange.provider or DEFAULT_PROVIDER
+    adapter = adapter.with_options(RunOptions(cassette=stream.id, provider=provider))
+    for law in LAWS:
+        if law.id in laws and adapter.layer in law.layers:
+            judged = judge_law(LawCell(law, stream.id, 1, stream.exchange, adapter))
+            breach = judged.breaches[0].sentence if judged.breaches else judged.result.reason
+            yield str(law.id), (judged.result.verdict, f"law {law.id}: {breach}")

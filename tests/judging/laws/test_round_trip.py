@@ -1,0 +1,71 @@
+"""Law 8 on the wires other than generateContent."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.adapters import ADAPTERS, Adapter
+from harness.cassettes.load import load
+from harness.dialects import DIALECTS
+from harness.judging.laws.round_trip import nothing_goes_back, return_findings
+from harness.stream.exchange import Exchange
+from harness.stream.generation import GenerateRequest
+from harness.stream.session import Session
+from tests.faulty.wire_requests import REQUEST_FAULTS
+
+CASSETTES = Path(__file__).parents[3] / "cassettes"
+WIRES = {"interactions": "interactions/stateless-turns", "openai-compat": "openai-compat/turns"}
+
+
+def answer(wire: str) -> Exchange:
+    return load(CASSETTES / f"{WIRES[wire]}.yaml").exchanges[0]
+
+
+def sending(dialect: str, fault: str) -> Adapter:
+    return replace(ADAPTERS[dialect], request=REQUEST_FAULTS[f"{dialect}: {fault}"].half)
+
+
+@pytest.mark.parametrize("dialect", ["unified-llm", "anthropic"])
+@pytest.mark.parametrize("wire", WIRES)
+def test_a_faithful_request_breaks_nothing(dialect: str, wire: str) -> None:
+    assert nothing_goes_back(answer(wire), ADAPTERS[dialect]) == ""
+    assert return_findings(answer(wire), ADAPTERS[dialect]) == []
+
+
+@pytest.mark.parametrize("dialect", ["unified-llm", "anthropic"])
+@pytest.mark.parametrize(
+    ("wire", "fault"),
+    [
+        ("interactions", "thought_steps_dropped"),
+        ("interactions", "thought_steps_behind_the_calls"),
+        ("interactions", "calls_get_new_ids"),
+        ("openai-compat", "extras_of_calls_lost"),
+        ("openai-compat", "calls_get_new_ids"),
+    ],
+)
+def test_each_fault_of_a_request_is_found(dialect: str, wire: str, fault: str) -> None:
+    assert return_findings(answer(wire), sending(dialect, fault)) != []
+
+
+def test_a_model_that_only_knows_generate_content_is_not_asked() -> None:
+    reason = nothing_goes_back(answer("interactions"), ADAPTERS["mind"])
+    assert reason == "mind builds only requests of generateContent"
+
+
+def test_a_request_that_cannot_be_made_is_a_breach() -> None:
+    own = DIALECTS["unified-llm"].request
+    assert own is not None
+
+    def without_calls(prompt: Any, options: Any, session: Session) -> GenerateRequest:
+        messages = [message for message in prompt["messages"] if message["role"] != "assistant"]
+        assert own is not None
+        assert own.as_given is not None
+        return own.as_given({**prompt, "messages": messages}, options, Session())
+
+    adapter = replace(ADAPTERS["unified-llm"], request=replace(own, as_given=without_calls))
+    (breach,) = return_findings(answer("openai-compat"), adapter)
+    assert breach.sentence.startswith("the answer can't be sent back: ")

@@ -1,0 +1,144 @@
+"""Judges many exchanges: the cuts of each, and whether it has a second turn."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from harness.adapters import AdapterError, RunOptions
+from harness.adapters.adapter import Output
+from harness.facts import Raised, Transcript
+from harness.judging.aspect_results import AdapterResults, JudgeResults
+from harness.judging.aspect_run import Item, judge_items, judge_second_turns
+from harness.report.aspect_pages import aspects_page
+from harness.report.aspect_text import results_text
+from harness.stream.exchange import Exchange
+from tests.security.samples import exchange
+from tests.support.facts_adapters import facts_adapter
+
+CALL = (
+    b'data: {"candidates": [{"content": {"parts": [{"functionCall": {%b"args": {"a": 1}}}]},'
+    b' "finishReason": "STOP"}]}\n\n'
+)
+STREAMED = (
+    b'data: {"candidates": [{"content": {"parts": [{"functionCall": {"name": "f", "partialArgs":'
+    b' [{"jsonPath": "$.a", "stringValue": "b"}], "willContinue": true}},'
+    b' {"functionCall": {"name": "f"}}]}, "finishReason": "STOP"}]}\n\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "asked", "verdict"), [(b"", [], "not_asked"), (b'"name": "f", ', ["f"], "lost")]
+)
+def test_an_answer_with_a_nameless_call_has_no_second_turn(
+    name: bytes, asked: list[str], verdict: str
+) -> None:
+    requests: list[str] = []
+
+    def ask_again(answer: Exchange, options: RunOptions) -> bytes:
+        requests.append("f")
+        return b'{"contents": []}'
+
+    adapter = replace(facts_adapter(), second_request=ask_again)
+    [cell] = judge_second_turns([Item("calls", 1, exchange(CALL % name))], [adapter])
+    assert (cell.aspects["calls"], requests) == (verdict, asked)
+
+
+@pytest.mark.parametrize(("declared", "verdict"), [("f", "lost"), ("g", "kept")])
+def test_an_adapter_may_answer_the_call_of_an_unknown_tool(declared: str, verdict: str) -> None:
+    tools = [{"functionDeclarations": [{"name": declared}]}]
+    recorded = exchange(CALL % b'"name": "f", ')
+    assert recorded.request is not None
+    request = replace(recorded.request, body=json.dumps({"tools": tools}).encode())
+    parts = [
+        {"functionCall": {"name": "f", "args": {"a": 1}}},
+        {"functionResponse": {"name": "f", "response": {"error": "there is no such tool"}}},
+    ]
+    roles = zip(("model", "user"), parts, strict=True)
+    contents = [{"role": role, "parts": [part]} for role, part in roles]
+    second = json.dumps({"contents": contents}).encode()
+    adapter = replace(facts_adapter(), second_request=lambda answer, options: second)
+    [cell] = judge_second_turns([Item("calls", 1, replace(recorded, request=request))], [adapter])
+    assert cell.aspects["results"] == verdict
+
+
+def test_an_error_of_the_first_turn_is_no_error_of_the_second() -> None:
+    def fail(answer: Exchange, options: RunOptions) -> Output:
+        raise AdapterError("no fact")
+
+    adapter = replace(
+        facts_adapter(), run=fail, second_request=lambda answer, options: "it has no second turn"
+    )
+    [cell] = judge_second_turns([Item("calls", 1, exchange(STREAMED))], [adapter])
+    assert (cell.error, cell.aspects) == ("", {"calls": "not_asked"})
+
+
+@pytest.mark.parametrize(
+    ("raised", "error"), [(None, "no second request"), (Raised("KeyError", "'args'"), "")]
+)
+def test_an_adapter_that_sends_no_second_request_is_an_error(
+    raised: Raised | None, error: str
+) -> None:
+    def sends_none(answer: Exchange, options: RunOptions) -> bytes | str:
+        raise AdapterError("no second request")
+
+    adapter = facts_adapter(lambda transcript: replace(transcript, raised=raised))
+    adapter = replace(adapter, second_request=sends_none)
+    [cell] = judge_second_turns([Item("calls", 1, exchange(CALL % b'"name": "f", '))], [adapter])
+    assert cell.error == error, "an error of the first turn is none of the second"
+    assert cell.verdict == ("error" if error else "skipped")
+
+
+@pytest.mark.parametrize(
+    ("sizes", "asked"),
+    [((40, 40, 40), [3, 1, 60]), ((120,), [1, 60]), ((120, 0), [2, 60]), ((2,) * 60, [60, 1])],
+)
+def test_cuts_in_the_same_places_are_asked_for_once(
+    sizes: tuple[int, ...], asked: list[int]
+) -> None:
+    reads: list[int] = []
+
+    def run(answer: Exchange, options: RunOptions) -> Output:
+        reads.append(len(answer.reads))
+        return facts_adapter().run(answer, options)
+
+    body = (CALL % b'"name": "f", ').ljust(120, b"\n")
+    whole = exchange(body)
+    ends = [sum(sizes[: at + 1]) for at in range(len(sizes))]
+    cut = replace(
+        whole,
+        reads=tuple((None, body[end - size : end]) for size, end in zip(sizes, ends, strict=True)),
+    )
+    adapter = replace(facts_adapter(), run=run)
+    [cell] = judge_items([Item("calls", 1, cut)], [adapter], {}, ("recorded", "whole", "pieces"))
+    assert (cell.verdict, reads) == ("passed", asked)
+
+
+@pytest.mark.parametrize(("streamed", "unary"), [(True, False), (False, True), (None, False)])
+def test_the_cells_of_a_unary_answer_are_marked(streamed: bool | None, unary: bool) -> None:
+    adapter = replace(facts_adapter(), second_request=lambda answer, options: "no second turn")
+    item = Item("calls", 1, replace(exchange(CALL % b'"name": "f", '), streamed=streamed))
+    [first] = judge_items([item], [adapter], {})
+    [second] = judge_second_turns([item], [adapter])
+    assert (first.unary, second.unary) == (unary, unary)
+
+
+def test_a_cell_has_a_note_about_the_requests_of_its_adapter() -> None:
+    def asks_again(transcript: Transcript) -> Transcript:
+        conflict = Raised("HTTPError", "Conflict", 409)
+        return replace(transcript, raised=conflict, asked_again=2, notes=("alt sse",))
+
+    item = Item("calls", 1, exchange(CALL % b'"name": "f", '))
+    [cell] = judge_items([item], [facts_adapter(asks_again)], {})
+    assert cell.notes["requests"] == "asked again 2×; alt sse"
+    assert cell.sentence("needless_error") == (
+        "needless error raised: asked again 2×, the adapter reports an error: 409 HTTPError:"
+        " Conflict"
+    )
+    results = AdapterResults("shop", "shop:replay", "1", cells=(cell,))
+    assert "  requests: asked again 2×; alt sse\n" in results_text(results)
+    assert "Requests: asked again 2×; alt sse." in aspects_page(JudgeResults((results,)))
+    [quiet] = judge_items([item], [facts_adapter()], {})
+    assert "requests" not in quiet.notes

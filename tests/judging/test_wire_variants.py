@@ -1,0 +1,97 @@
+"""The documented wire has no variants, and each variant has a name."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from harness.judging.wire_variants import variants_in
+from harness.stream.exchange import Exchange
+
+
+def variants(body: str, status: int = 200, end: str = "complete") -> list[str]:
+    exchange = Exchange(None, status, {}, ((None, body.encode()),), end)  # type: ignore[arg-type]
+    return variants_in(exchange, body.encode())
+
+
+def events(*messages: Any, end: str = "\r\n\r\n") -> str:
+    return "".join(f"data: {json.dumps(message)}{end}" for message in messages)
+
+
+def reply(*parts: dict[str, Any], **candidate: Any) -> dict[str, Any]:
+    return {"candidates": [{"content": {"parts": list(parts)}, **candidate}]}
+
+
+TEXT = {"text": "a"}
+ERROR = {"error": {"code": 503, "message": "m", "status": "UNAVAILABLE"}}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        events(reply(TEXT), reply(TEXT, finishReason="STOP")),
+        events(reply(TEXT)) + json.dumps(ERROR),
+        json.dumps(reply(TEXT, finishReason="STOP"), indent=2),
+        events(reply({"functionCall": {"name": "f", "args": {"finish_reason": 1}}})),
+        "",
+    ],
+)
+def test_the_documented_wire_has_no_variants(body: str) -> None:
+    assert variants(body) == []
+
+
+@pytest.mark.parametrize(
+    ("body", "name"),
+    [
+        (events(reply(TEXT, finish_reason="STOP")), "snake_case"),
+        (events(reply(TEXT, finishReason=1)), "enum numbers"),
+        (events({"promptFeedback": {"blockReason": 1}}), "enum numbers"),
+        (json.dumps([reply(TEXT)]), "an array"),
+        (events(reply(TEXT)) + f"\n[{json.dumps(ERROR)}]", "an error inside an array"),
+        (f"{json.dumps(reply(TEXT))}\n{json.dumps(reply(TEXT))}\n", "JSON lines"),
+        (events({"functionCalls": []}), "old fields"),
+        (f"event: message\n{events(reply(TEXT))}", "event:, id: or retry: lines"),
+        (f": wait\n\n{events(reply(TEXT))}", "comments"),
+        (events(reply(TEXT)) + "data: [DONE]\n\n", "[DONE]"),
+        ("\ufeff" + events(reply(TEXT)), "a BOM"),
+        (events(reply(TEXT)).replace("data: ", "data:"), "no space after data:"),
+        ('data: {"candidates":\ndata: []}\n\n', "several data lines"),
+        (events(reply(TEXT), end="\r\r"), "a lone CR"),
+        (events(reply(TEXT), end="\n"), "a missing blank line at the end"),
+        (events({"error": {"message": "m"}}), "an error without a code"),
+        (events(reply(TEXT, index=1)), "candidates that were not requested"),
+        (events(reply(TEXT | {"functionCall": {"name": "f"}})), "two kinds of data in one part"),
+        (events({"responseId": "a"}, {"responseId": "b"}), "a response id that changes"),
+        ("data: b'{}'\n\n", "a Python bytes literal"),
+        (events(reply(TEXT)) + "data: data: {}\n\n", "data: twice"),
+        (events(reply(TEXT)) + "data:\n\n", "an event without data"),
+        (events([reply(TEXT)]), "an array in an event"),
+        (events(reply({"functionCall": {"name": "f", "args": "{}"}})), "arguments as text"),
+    ],
+)
+def test_each_variant_is_named(body: str, name: str) -> None:
+    assert name in variants(body)
+
+
+def test_a_refusal_as_an_array_is_a_variant() -> None:
+    assert variants(json.dumps([ERROR]), status=503) == ["an error inside an array"]
+
+
+def test_a_document_instead_of_events_is_a_variant() -> None:
+    body = json.dumps(reply(TEXT, finishReason="STOP")).encode()
+    asked = Exchange(None, 200, {}, ((None, body),), "complete", streamed=True)
+    assert variants_in(asked, body) == ["one document instead of events"]
+    refused = json.dumps(ERROR).encode()
+    assert variants_in(asked, refused) == []
+
+
+def test_blank_lines_may_differ_in_their_line_ends() -> None:
+    assert variants(events(reply(TEXT), end="\n\r\n")) == []
+    assert variants(": wait\n\n" + events(reply(TEXT), end="\n\r\n")) == ["comments"]
+
+
+def test_a_name_that_is_spelled_with_escapes_is_snake_case_too() -> None:
+    body = events(reply(TEXT, finishReason="STOP")).replace("finishReason", "finish\\u005freason")
+    assert variants(body) == ["snake_case"]
