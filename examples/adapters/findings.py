@@ -19,7 +19,7 @@ from typing import Any, Final
 
 import yaml
 
-from harness.judging.aspect_results import AdapterResults, AspectCell, decode_results
+from harness.judging.judge_results import AdapterResults, Result, decode_results
 from harness.report.aspect_counts import command_of
 
 HERE: Final = Path(__file__).resolve().parent
@@ -71,9 +71,9 @@ class Finding:
     says: str = ""
     second_turn: bool = False
     thread: str = ""
-    shown: list[tuple[AdapterResults, AspectCell, str]] = field(default_factory=list)
+    shown: list[tuple[AdapterResults, Result, str]] = field(default_factory=list)
 
-    def fits(self, adapter: str, cell: AspectCell, aspect: str, second_turn: bool) -> bool:
+    def fits(self, adapter: str, cell: Result, aspect: str, second_turn: bool) -> bool:
         """Whether the finding explains a red aspect of a cell."""
         place = f"{cell.cassette}:{cell.exchange}"
         return (
@@ -162,7 +162,7 @@ def prototype_rows(
 
 def reds(
     adapters: Sequence[AdapterResults],
-) -> Iterator[tuple[AdapterResults, AspectCell, str, bool]]:
+) -> Iterator[tuple[AdapterResults, Result, str, bool]]:
     """The red aspects of the documented wire, and whether each is of the second turn."""
     for adapter in adapters:
         for second_turn, cells in ((False, adapter.cells), (True, adapter.second_turn)):

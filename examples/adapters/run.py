@@ -31,7 +31,7 @@ from typing import IO, Final, NamedTuple, get_args
 from findings import main as write_findings
 
 from harness.adapters.environment import CERTIFICATE
-from harness.judging.aspect_results import decode_results
+from harness.judging.judge_results import decode_results
 from harness.judging.aspect_run import Cuts
 
 HERE: Final = Path(__file__).resolve().parent

@@ -31,8 +31,12 @@ FACTS: Final = "facts"
 
 class AdapterError(Exception):
     """An adapter can't be called, raised an exception, or broke a rule. The message describes the
-    fault.
+    fault. Errors with the same ``group`` differ only in their values; without it, in nothing.
     """
+
+    def __init__(self, message: str = "", group: str = "") -> None:
+        super().__init__(message)
+        self.group = group or message
 
 
 class AdapterMissing(AdapterError):

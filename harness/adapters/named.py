@@ -202,7 +202,8 @@ class _Run:
         except Skipped as skipped:
             transcript = Transcript(skipped=str(skipped))
         except AdapterError as error:
-            raise AdapterError(f"adapter {self.name}: {error}") from error.__cause__
+            message = f"adapter {self.name}: {error}"
+            raise AdapterError(message, error.group) from error.__cause__
         if self.level == "facts":
             return replace(Output.of_transcript(transcript), exception=reply.exception)
         if transcript.skipped:
@@ -222,7 +223,8 @@ class _Run:
         except Skipped as skipped:
             return str(skipped)
         except AdapterError as error:
-            raise AdapterError(f"adapter {self.name}: {error}") from error.__cause__
+            message = f"adapter {self.name}: {error}"
+            raise AdapterError(message, error.group) from error.__cause__
 
     def _offer(
         self, exchange: Exchange, *, final: bool = False

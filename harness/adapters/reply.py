@@ -67,7 +67,7 @@ def _read(read: Callable[[Any], Fact], facts: Sequence[Any], place: str) -> tupl
         try:
             given.append(read(fact))
         except NoFact as error:
-            raise AdapterError(f"{place}: fact {len(given) + 1}: {error}") from None
+            raise AdapterError(f"{place}: fact {len(given) + 1}: {error}", error.group) from None
     return tuple(given)
 
 

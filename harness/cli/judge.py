@@ -24,13 +24,6 @@ from harness.adapters.named import TIMEOUT_S, read_argument
 from harness.cassettes import CassetteError
 from harness.cassettes.redaction.secrets import mask
 from harness.facts import read_losses
-from harness.judging.aspect_results import (
-    AdapterResults,
-    AspectCell,
-    JudgeResults,
-    Unjudged,
-    decode_results,
-)
 from harness.judging.aspect_run import (
     Cuts,
     Item,
@@ -39,8 +32,14 @@ from harness.judging.aspect_run import (
     judge_second_turns,
     unused_losses,
 )
+from harness.judging.judge_results import (
+    AdapterResults,
+    JudgeResults,
+    Unjudged,
+    decode_results,
+)
 from harness.judging.masked import masked
-from harness.judging.results import encode_item
+from harness.judging.results import Result, encode_item
 from harness.pipeline.replay import choose_provider, is_answer
 from harness.project.configuration import adapters_of, losses_of
 from harness.project.project import yaml_files
@@ -221,14 +220,14 @@ def _judge_one(
     )
 
 
-def _unread_wires(items: Sequence[Item], cells: Sequence[AspectCell]) -> Mapping[str, int]:
+def _unread_wires(items: Sequence[Item], cells: Sequence[Result]) -> Mapping[str, int]:
     """The wires without any kept text, each with the number of its answers with text. There are
     none if no text of another wire is kept.
     """
     verdicts: dict[str, list[str]] = {}
     of_item = {(item.cassette, item.number): item.exchange for item in items}
     for cell in cells:
-        verdict = "lost" if cell.error else cell.aspects.get("text")
+        verdict = "lost" if cell.verdict == "error" else cell.aspects.get("text")
         if verdict in ("kept", "lost", "wrong", "raised"):
             exchange = of_item[cell.cassette, cell.exchange]
             verdicts.setdefault(choose_provider(exchange, exchange.provider), []).append(verdict)
@@ -381,7 +380,7 @@ class ResultsFile:
         comma, self._comma, self._closing = self._comma, b"", b"]}"
         self._write(comma + head + b',"cells":[')
 
-    def add(self, cell: AspectCell) -> None:
+    def add(self, cell: Result) -> None:
         """Write one cell."""
         comma, self._comma = self._comma, b",\n"
         self._write(comma + encode_item(cell))

@@ -18,6 +18,7 @@ from harness.adapters.named import TIMEOUT_S
 from harness.cassettes.redaction.secrets import mask
 from harness.dialects import DEFAULT_DIALECT
 from harness.judging.laws import LAWS
+from harness.judging.results import VERDICTS
 from harness.project.configuration import adapters_of
 from harness.project.recordings import find_path
 from harness.report.sweep_page import PAGE, most_frequent, sweep_page
@@ -201,9 +202,9 @@ def _target(text: str, declared: Losses, timeout: float) -> Target:
 def _lines(summary: Summary, settings: Settings) -> list[str]:
     """The lines that show the result of a sweep."""
     counts = ", ".join(
-        f"{summary.verdicts[word]:,} {word}"
-        for word in ("passed", "failed", "error", "skipped")
-        if word in summary.verdicts
+        words.counted(summary.verdicts[verdict])
+        for verdict, words in sorted(VERDICTS.items(), key=lambda item: item[0] != "passed")
+        if verdict in summary.verdicts
     )
     lines = [f"{settings.adapter.title}: {summary.rows:,} streams: {counts}"]
     if summary.variants:

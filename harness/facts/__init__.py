@@ -4,10 +4,7 @@ accounts.
 
 from .account import Facts, StreamedArguments, arguments_of
 from .aspects import (
-    RED,
     Aspect,
-    AspectFinding,
-    AspectVerdict,
     WireAnswer,
     judge_answer,
     merged_facts,
@@ -45,6 +42,7 @@ from .fact import (
     fact_of_json,
     json_of_fact,
 )
+from .finding import REASONS, RED, RUN, AspectVerdict, Finding, Place, call_value, error_finding
 from .finish import CONTINUATION, FinishClass, ends_in_call, finish_class, is_malformed
 from .losses import ASPECTS, CONDITIONS, DeclaredLoss, read_losses
 from .native import plain_base64
@@ -55,9 +53,10 @@ __all__ = [
     "ASPECTS",
     "CONDITIONS",
     "CONTINUATION",
+    "REASONS",
     "RED",
+    "RUN",
     "Aspect",
-    "AspectFinding",
     "AspectVerdict",
     "Call",
     "DeclaredLoss",
@@ -65,10 +64,12 @@ __all__ = [
     "Error",
     "Fact",
     "Facts",
+    "Finding",
     "Finish",
     "FinishClass",
     "NamedArguments",
     "NoFact",
+    "Place",
     "Raised",
     "Raw",
     "Skipped",
@@ -81,9 +82,11 @@ __all__ = [
     "account_of_facts",
     "arguments_of",
     "call_findings",
+    "call_value",
     "check_fact",
     "compare_answers",
     "ends_in_call",
+    "error_finding",
     "error_findings",
     "event_differences",
     "fact_of_json",

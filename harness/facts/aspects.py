@@ -9,20 +9,21 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace as with_fields
 
 from harness.stream.json_codec import Json, same_json
-from harness.stream.printable import excerpt, short_json
 
 from .account import Facts, arguments_of
 from .differences import first_difference, take_call
 from .error_class import error_classes
 from .fact import Call, Error, Fact, Finish, Text, Thought, Usage
+from .finding import AspectVerdict, Finding, Place, call_value
 from .finish import FinishClass, ends_in_call, ends_without_call, finish_class
 from .native import NativeSearch, word_pattern
 from .transcript import Transcript
@@ -47,13 +48,6 @@ Aspect = Literal[
     "finish_message",
     "needless_error",
 ]
-AspectVerdict = Literal["kept", "lost", "wrong", "raised", "not_carried", "not_asked"]
-
-_Verdict = tuple[AspectVerdict, str]
-
-RED: Final[frozenset[AspectVerdict]] = frozenset({"lost", "wrong", "raised"})
-"""The verdicts that make a cell fail."""
-
 _FOUND_ONCE: Final[tuple[Aspect, ...]] = (
     *("code", "server_tools", "grounding", "citations", "urls"),
 )
@@ -63,15 +57,11 @@ _BLOCKED: Final = re.compile(
     r"block|filter|safe|prohibit|polic|refus|reject|feedback", re.IGNORECASE
 )
 """A word in an error by which it reports a blocked prompt."""
+MAX_TEXT: Final = 80
+"""The number of characters of a text, from its first difference, that a finding has."""
+NOWHERE: Final = Place()
 FIRST_WORDS: Final = 30
 """The number of characters by which an error's message is recognized."""
-
-
-class AspectFinding(Struct, frozen=True):
-    """The verdict of one aspect, and a sentence with the reason."""
-
-    verdict: AspectVerdict
-    note: str = ""
 
 
 class WireAnswer(Struct, frozen=True):
@@ -119,7 +109,8 @@ class _Carried:
 
     ``repeated``: a call that is stated twice; ``replaced``: calls whose id a later call with other
     arguments has. ``finish``: the last of the ``reasons``; ``finish_event``: the native event with
-    it. ``errors``: its statements about errors, including the exception.
+    it. ``errors``: its statements about errors, including the exception. ``exception``: the type of
+    that exception, or "".
     """
 
     text: str
@@ -132,6 +123,7 @@ class _Carried:
     finish_event: Json
     usage: dict[str, int]
     errors: list[Error]
+    exception: str
     natives: list[Json]
 
     @cached_property
@@ -154,14 +146,17 @@ class _Carried:
 
 def judge_answer(
     wire: WireAnswer, transcript: Transcript, again: bool = False
-) -> dict[Aspect, AspectFinding]:
-    """The verdict of every aspect that the wire has or the adapter invents.
+) -> dict[Aspect, Finding]:
+    """The finding of every aspect that the wire has or the adapter invents.
 
     ``again``: the adapter asked again after an answer that is to be continued; ``transcript`` then
     ends before the second request.
     """
     if transcript.skipped:
-        return {aspect: AspectFinding("not_asked", transcript.skipped) for aspect in _present(wire)}
+        return {
+            aspect: Finding(aspect, "not_asked", "skipped", adapter=transcript.skipped)
+            for aspect in present_aspects(wire)
+        }
     judge = _Judge(wire, _carried(wire, transcript), again, transcript.asked_again)
     return judge.findings()
 
@@ -228,8 +223,9 @@ def _carried(wire: WireAnswer | None, transcript: Transcript) -> _Carried:
                             usage[name] = count
                 case Error():
                     errors.append(fact)
+    exception = ""
     if transcript.raised:
-        raised = transcript.raised
+        raised, exception = transcript.raised, transcript.raised.type
         errors.append(Error(raised.code, f"{raised.type}: {raised.message}"))
     return _Carried(
         "".join(text),
@@ -242,6 +238,7 @@ def _carried(wire: WireAnswer | None, transcript: Transcript) -> _Carried:
         finish_event,
         usage,
         errors,
+        exception,
         [entry.native for entry in transcript.entries],
     )
 
@@ -253,7 +250,7 @@ def _arguments(arguments: Json) -> Json:
     return {} if arguments is None else arguments
 
 
-def _present(wire: WireAnswer) -> list[Aspect]:
+def present_aspects(wire: WireAnswer) -> list[Aspect]:
     """The aspects that a wire has."""
     facts = wire.facts
     has: dict[Aspect, object] = {
@@ -274,7 +271,7 @@ def _present(wire: WireAnswer) -> list[Aspect]:
 
 
 class _Judge:
-    """Judges one transcript. Each method returns the verdict of one aspect, or None."""
+    """Judges one transcript. Each method returns the finding of one aspect, or None."""
 
     def __init__(self, wire: WireAnswer, carried: _Carried, again: bool, asked_again: int) -> None:
         self._wire = wire
@@ -301,17 +298,17 @@ class _Judge:
         )
         self._is_needless = carried.loud and not may_raise
 
-    def findings(self) -> dict[Aspect, AspectFinding]:
-        """All verdicts, in the order of the aspects."""
+    def findings(self) -> dict[Aspect, Finding]:
+        """All findings, in the order of the aspects."""
         calls = self._calls()
         opaque = self._accounts[-1].opaque
-        judged: dict[Aspect, _Verdict | None] = {
+        judged: dict[Aspect, Finding | None] = {
             "text": self._text(),
             "thoughts": self._joined(
                 self._carried.thoughts, [account.thoughts for account in self._accounts]
             ),
             "calls": calls,
-            "ids": self._ids(calls is not None and calls[0] == "kept"),
+            "ids": self._ids(calls is not None and calls.verdict == "kept"),
             "signatures": self._look_for(
                 [value for _, value in self._accounts[-1].signatures], binary=True
             ),
@@ -323,22 +320,23 @@ class _Judge:
             "media": self._look_for(opaque.get("media", []), binary=True),
             **{name: self._look_for(opaque.get(name, []), each=False) for name in _FOUND_ONCE},
             "finish_message": self._finish_message(),
-            "needless_error": ("raised", "") if self._is_needless else None,
+            "needless_error": _found("raised", "") if self._is_needless else None,
         }
         return {
-            aspect: self._finding(aspect, *verdict) for aspect, verdict in judged.items() if verdict
+            aspect: self._finding(aspect, finding) for aspect, finding in judged.items() if finding
         }
 
-    def _finding(self, aspect: Aspect, verdict: AspectVerdict, note: str) -> AspectFinding:
+    def _finding(self, aspect: Aspect, finding: Finding) -> Finding:
         """The finding of an aspect. A loss beside a needless error is attributed to that error."""
         if aspect in self._wire.unavailable:
-            note = "the wire that the adapter asked does not have it"
-            return AspectFinding("not_asked", note)
-        if verdict in RED and self._is_needless:
-            again = f"asked again {self._asked_again}×, " if self._asked_again else ""
-            words = excerpt(self._carried.words, 250)
-            return AspectFinding("raised", f"{again}the adapter reports an error: {words}")
-        return AspectFinding(verdict, note)
+            return Finding(aspect, "not_asked", "not-on-wire")
+        if finding.red and self._is_needless:
+            given = {"words": self._carried.words, "type": self._carried.exception}
+            if self._asked_again:
+                again = given | {"again": self._asked_again}
+                return Finding(aspect, "raised", "needless-retried", adapter=again)
+            return Finding(aspect, "raised", "needless", adapter=given)
+        return with_fields(finding, subject=aspect)
 
     @cached_property
     def _accounts(self) -> list[Facts]:
@@ -353,7 +351,7 @@ class _Judge:
             accounts.append(self._wire.readable)
         return accounts
 
-    def _text(self) -> _Verdict | None:
+    def _text(self) -> Finding | None:
         texts = [account.text for account in self._accounts]
         mended = self._wire.facts.mended
         if mended is not None:
@@ -367,16 +365,16 @@ class _Judge:
                 texts.append(text)
         return self._joined(self._carried.text, texts)
 
-    def _joined(self, carried: str, accepted: Sequence[str]) -> _Verdict | None:
+    def _joined(self, carried: str, accepted: Sequence[str]) -> Finding | None:
         if not carried and not accepted[0]:
             return None
         shortest = min(accepted, key=len)
         if carried in accepted or (
             len(accepted) > 1 and carried.startswith(shortest) and accepted[0].startswith(carried)
         ):
-            return "kept", ""
+            return KEPT
         is_part = any(_is_subsequence(carried, text) for text in accepted)
-        return "lost" if is_part else "wrong", _first_difference(accepted[0], carried)
+        return _text_finding("lost" if is_part else "wrong", accepted[0], carried)
 
     def _called_blocks(self, account: Facts) -> list[tuple[str, Call]]:
         """The ``<tool_code>`` blocks that the adapter turned into calls, each with its call."""
@@ -399,33 +397,30 @@ class _Judge:
                 return call
         return None
 
-    def _calls(self) -> _Verdict | None:
+    def _calls(self) -> Finding | None:
         carried = self._carried
         expected = self._expected_calls()
         mine = [(call.name, call.arguments) for call in carried.calls]
         if not mine and not expected[0]:
             return None
         if not all(name for name, _ in self._wire.facts.calls):
-            return "not_asked", "the wire has a call without a name, which nobody can run"
+            return _found("not_asked", "nameless-call")
         ordered = not self._wire.facts.blocks
         if any(_equal_calls(wanted, mine, ordered) for wanted in expected):
             if carried.repeated:
-                return "wrong", f"the call of {carried.repeated.name} is given twice"
-            return "kept", ""
+                return _found("wrong", "call-twice", adapter=_call_value(carried.repeated))
+            return KEPT
         extra = list(mine)
         missing = [call for call in expected[0] if not take_call(extra, call)]
         if missing and self._handed_on_in_pieces():
-            name = missing[0][0]
-            return "lost", f"the arguments of {name} are passed on in pieces, not joined"
+            return _found("lost", "arguments-in-pieces", call_value(*missing[0]))
         if missing and not extra:
-            name, arguments = missing[0]
-            note = f"{len(missing)} of {len(expected[0])} calls lost: {name}"
-            note += f"({short_json(arguments)})"
-            if missing[0] in [(call.name, call.arguments) for call in carried.replaced]:
-                note += "; a later call has its id, and the last call with an id is used"
-            return "lost", note
-        note = f"the wire calls {_shown_calls(expected[0])}, the adapter {_shown_calls(mine)}"
-        return "wrong", note
+            lost = {"missing": len(missing), "of": len(expected[0])}
+            replaced = [(call.name, call.arguments) for call in carried.replaced]
+            reason = "calls-replaced" if missing[0] in replaced else "calls-missing"
+            return _found("lost", reason, lost | {"first": call_value(*missing[0])})
+        wired, given = ([call_value(*call) for call in calls] for calls in (expected[0], mine))
+        return _found("wrong", "calls", wired, given)
 
     def _expected_calls(self) -> list[list[tuple[str, Json]]]:
         """The lists of calls of which the adapter must carry one."""
@@ -447,7 +442,7 @@ class _Judge:
             for piece in pieces
         )
 
-    def _ids(self, calls_are_kept: bool) -> _Verdict | None:
+    def _ids(self, calls_are_kept: bool) -> Finding | None:
         wired = [call_id for call_id, _ in self._wire.facts.marks]
         if not any(wired):
             return None
@@ -461,20 +456,22 @@ class _Judge:
             and not any(_holds(call.id, call_id) for call in calls)
         ]
         if lost:
-            return "lost", f"{len(lost)} of {len(wired)} ids lost: {lost[0]}"
-        return "kept", ""
+            of = {"missing": len(lost), "of": len(wired), "first": lost[0]}
+            return _found("lost", "ids-missing", of)
+        return KEPT
 
-    def _aligned_ids(self, wired: list[str | None], carried: list[str | None]) -> _Verdict:
+    def _aligned_ids(self, wired: list[str | None], carried: list[str | None]) -> Finding:
         times = Counter(wired)
         for number, (there, here) in enumerate(zip(wired, carried, strict=True), 1):
             others = [other for other in wired if other and other != there]
+            place = Place(call=number)
             if here is None:
                 if there and not self._carried.search.has_word(there):
-                    return "lost", f"the id {there} of call {number} is nowhere"
+                    return _found("lost", "id-missing", there, place=place)
             elif any(_holds(here, other) for other in others) and not _holds(here, there):
-                return "wrong", f"call {number} has the id {here} of another call"
+                return _found("wrong", "id-of-another-call", there, here, place)
             elif there and not _holds(here, there) and times[there] == 1:
-                return "wrong", f"the id of call {number} is {here}; the wire's is {there}"
+                return _found("wrong", "id", there, here, place)
         repeated = [call_id for call_id, count in times.items() if call_id and count > 1]
         lost = [
             call_id
@@ -482,13 +479,11 @@ class _Judge:
             if not any(_holds(here, call_id) for here in carried)
             and not self._carried.search.has_word(call_id)
         ]
-        if lost:
-            return "lost", f"the id {lost[0]}, which the wire repeats, is nowhere"
-        return "kept", ""
+        return _found("lost", "repeated-id-missing", lost[0]) if lost else KEPT
 
     def _look_for(
         self, values: Sequence[str], *, binary: bool = False, each: bool = True
-    ) -> _Verdict | None:
+    ) -> Finding | None:
         """Look for values anywhere. ``each``: a value that the wire has n times must be found n
         times.
         """
@@ -503,58 +498,53 @@ class _Judge:
             if count < enough:
                 lost.append(value)
         if lost:
-            return "lost", f"{len(lost)} of {len(set(values))} values lost: {excerpt(lost[0], 80)}"
-        return "kept", "only in raw data" if only_raw else ""
+            of = {"missing": len(lost), "of": len(set(values)), "first": lost[0]}
+            return _found("lost", "values-missing", of)
+        return _found("kept", "only-raw") if only_raw else KEPT
 
-    def _finish_message(self) -> _Verdict | None:
+    def _finish_message(self) -> Finding | None:
         message = self._wire.facts.finish_message
         if not isinstance(message, str) or not message.strip() or self._wire.facts.errors:
             return None
         if word_pattern(message[:FIRST_WORDS]).search(self._carried.words):
-            return "kept", ""
+            return KEPT
         return self._look_for([message])
 
-    def _finish(self) -> _Verdict | None:
+    def _finish(self) -> Finding | None:
         wire, carried = self._wire, self._carried
         reason, expected = wire.reason, self._wire_class
         if reason is None or expected is None or wire.facts.errors or wire.blocked:
             return None
         if self._again:
-            return "not_asked", "the adapter asked again after an answer that is to be continued"
+            return _found("not_asked", "asked-again")
         if carried.loud and (wire.interrupted or wire.facts.unreadable or self._names_reason):
-            return "kept", "the adapter reports an error"
-        return self._finish_verdict(reason, expected, finish_class(carried.finish))
+            return _found("kept", "error-for-finish")
+        return self._finish_finding(reason, expected, finish_class(carried.finish))
 
-    def _finish_verdict(
+    def _finish_finding(
         self, reason: str, expected: FinishClass, got: FinishClass | None
-    ) -> _Verdict:
+    ) -> Finding:
         wire, carried = self._wire, self._carried
         whole_call = bool(wire.facts.calls) and not wire.facts.open_call
         if carried.calls and not wire.program and ends_without_call(carried.finish):
-            note = (
-                f"the adapter gives a call and reports {carried.finish}, so no client runs the tool"
-            )
-            return "wrong", f"{note}; expected tool_use"
+            return _found("wrong", "no-client-runs", reason, carried.finish)
         if got == expected:
-            return "kept", ""
+            return KEPT
         if whole_call and got == "stop":
             if expected == "stop" or carried.search.has_word(reason):
-                return "kept", ""
-            return (
-                "wrong",
-                f"the wire ends with {reason}; the adapter reports only {carried.finish}",
-            )
+                return KEPT
+            return _found("wrong", "only-stop", reason, carried.finish)
         if expected == "other" and got not in (None, "stop"):
-            return "kept", ""
+            return KEPT
         if got is None and carried.search.has_leaf(reason):
-            return "kept", "as the wire's own word"
+            return _found("kept", "own-word")
         if got == "other" and NativeSearch([carried.finish_event]).has_leaf(reason):
-            return "kept", "as the wire's own word"
+            return _found("kept", "own-word")
         if got is None:
-            return "lost", f"the wire ends with {reason}; the adapter gives no reason"
-        return "wrong", f"the wire ends with {reason}; the adapter reports {carried.finish}"
+            return _found("lost", "no-finish", reason)
+        return _found("wrong", "finish", reason, carried.finish)
 
-    def _usage(self) -> _Verdict | None:
+    def _usage(self) -> Finding | None:
         wire, got = self._wire, self._carried.usage
         if wire.facts.errors or wire.faulty:
             return None
@@ -569,12 +559,12 @@ class _Judge:
         )
         if not any((prompt, output, thoughts, total)):
             if any(got.values()):
-                return "wrong", f"the wire has no counts; the adapter reports {_shown_counts(got)}"
+                return _found("wrong", "counts-invented", adapter=got)
             return None
         if self._carried.loud and not self._is_needless:
             return None  # its error may come before the last counts
         if self._again:
-            return "not_asked", "the adapter asked again after an answer that is to be continued"
+            return _found("not_asked", "asked-again")
         made = output + thoughts
         sums = (prompt + output, prompt + made, prompt + tool_use + made)
         accepted = {
@@ -589,14 +579,14 @@ class _Judge:
         if thoughts and not here["thoughts"] and here["output"] == output:
             wrong.append("thoughts")
         if wrong:
-            note = f"the wire has {_shown_counts(there)}; the adapter reports {_shown_counts(here)}"
-            return "wrong" if any(here[name] for name in wrong) else "lost", note
+            has_others = any(here[name] for name in wrong)
+            return _found("wrong" if has_others else "lost", "counts", there, here)
         cached = counts.get("cachedContentTokenCount") or cached_apart
         if cached and not self._carried.search.has_leaf(str(cached)):
-            return "lost", f"the wire has {cached} cached tokens, which are nowhere"
-        return "kept", ""
+            return _found("lost", "cached-count", cached)
+        return KEPT
 
-    def _blocked(self) -> _Verdict | None:
+    def _blocked(self) -> Finding | None:
         reason = self._wire.facts.block_reason
         if reason is None:
             return None
@@ -607,31 +597,27 @@ class _Judge:
             or (self._carried.search.has_leaf(reason) and kind not in ("stop", "length"))
         )
         if kind == "filter" or named or _BLOCKED.search(self._carried.words):
-            return "kept", ""
-        note = f"the prompt is blocked ({reason}); the adapter"
+            return KEPT
         if self._carried.loud:
-            words = excerpt(self._carried.words, 200)
-            return "wrong", f"{note} reports {words}, which does not name the block"
-        return "lost", f"{note} reports {self._carried.finish}"
+            return _found("wrong", "block-not-named", reason, self._carried.words)
+        return _found("lost", "block", reason, self._carried.finish)
 
-    def _error(self) -> _Verdict | None:
+    def _error(self) -> Finding | None:
         facts = self._wire.facts
         if not facts.errors:
             return None
         words = list(dict.fromkeys((*facts.error_words, *facts.unreadable)))
-        note = f"the wire reports {' '.join(words[:3])}; the adapter reports"
         if not self._carried.loud:
-            finish = f" and ends with {self._carried.finish}" if self._carried.finish else ""
-            return "lost", f"{note} no error{finish}"
+            finish = self._carried.finish
+            return _found("lost", "no-error-but-end" if finish else "no-error", words, finish)
         if self._asked_again:
             # The adapter understood the error, and may report the error of its last attempt.
-            return "kept", f"asked again {self._asked_again}×"
-        note = f"{note} {excerpt(self._carried.words, 200)}"
+            return _found("kept", "retried", adapter=self._asked_again)
         if words and not any(_recognized(word, self._carried.words) for word in words):
-            return "wrong", note
+            return _found("wrong", "other-error", words, self._carried.words)
         if self._has_another_class(words):
-            return "wrong", f"{note}, an error of another class"
-        return "kept", ""
+            return _found("wrong", "other-error-class", words, self._carried.words)
+        return KEPT
 
     def _has_another_class(self, words: list[str]) -> bool:
         """Whether the code of the adapter's error is of another class than the wire's, and the
@@ -647,32 +633,48 @@ class _Judge:
             and not any(word_pattern(code).search(self._carried.words) for code in codes)
         )
 
-    def _unfinished(self) -> _Verdict | None:
+    def _unfinished(self) -> Finding | None:
         wire, carried = self._wire, self._carried
         if wire.ended or wire.blocked or wire.facts.errors:
             return None
         kind = finish_class(carried.finish)
         whole_call = bool(wire.facts.calls) and not wire.facts.open_call
         if carried.loud or (whole_call and ends_in_call(carried.finish)):
-            return "kept", ""
+            return KEPT
         if kind in ("stop", "length", "filter"):
-            return "wrong", f"the wire gives no reason to end; the adapter reports {carried.finish}"
+            return _found("wrong", "invented-end", adapter=carried.finish)
         if wire.interrupted and kind is None:
-            return "lost", f"the answer is {wire.end} in the middle; the adapter does not report it"
-        return "kept", ""
+            return _found("lost", "silent-end", wire.end)
+        return KEPT
+
+
+def _found(
+    verdict: AspectVerdict,
+    reason: str = "",
+    wire: Json = None,
+    adapter: Json = None,
+    place: Place = NOWHERE,
+) -> Finding:
+    """A finding of the aspect that is judged."""
+    return Finding("", verdict, reason, wire, adapter, place)
+
+
+KEPT: Final = Finding("", "kept")
+
+
+def _text_finding(verdict: AspectVerdict, wire: str, carried: str) -> Finding:
+    at = first_difference(wire, carried)
+    place = Place(character=at, wire=wire[at : at + MAX_TEXT], adapter=carried[at : at + MAX_TEXT])
+    return _found(verdict, "text" if at else "text-from-start", place=place)
+
+
+def _call_value(call: Call) -> Json:
+    return call_value(call.name, call.arguments)
 
 
 def _is_subsequence(part: str, whole: str) -> bool:
     characters = iter(whole)
     return all(character in characters for character in part)
-
-
-def _first_difference(wire: str, carried: str) -> str:
-    at = first_difference(wire, carried)
-    return (
-        f"at character {at} the wire has {short_json(wire[at : at + 80])}, the adapter"
-        f" {short_json(carried[at : at + 80])}"
-    )
 
 
 def _equal_calls(
@@ -692,14 +694,6 @@ def _equal_calls(
 def _holds(carried: str | None, wired: str | None) -> bool:
     """Whether an id is the wire's, or holds it between characters other than letters and digits."""
     return bool(carried and wired and (carried == wired or word_pattern(wired).search(carried)))
-
-
-def _shown_counts(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{name} {count}" for name, count in counts.items())
-
-
-def _shown_calls(calls: list[tuple[str, Json]]) -> str:
-    return ", ".join(f"{name}({short_json(arguments)})" for name, arguments in calls[:3]) or "none"
 
 
 def _recognized(word: str, words: str) -> bool:

@@ -20,7 +20,13 @@ MAX_BITS: Final = 13_000
 
 
 class NoFact(ValueError):
-    """An adapter gave another value instead of a fact; the message has the fault."""
+    """An adapter gave another value instead of a fact; the message has the fault. ``group`` is the
+    message without values.
+    """
+
+    def __init__(self, message: str, group: str = "") -> None:
+        super().__init__(message)
+        self.group = group or message
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,18 +122,18 @@ def check_fact(value: object) -> Fact:
     """The same value, if it is a fact whose fields have the right types. Raises `NoFact`."""
     name = _NAMES.get(type(value))
     if name is None:
-        raise NoFact(
-            f"{type(value).__name__} {shorten(repr(value), 80)} is not a fact; {_EXPECTED}"
-        )
+        kind = type(value).__name__
+        raise NoFact(f"{kind} {shorten(repr(value), 80)} is not a fact; {_EXPECTED}", _EXPECTED)
     for field in fields(value):  # type: ignore[arg-type]  # one of the dataclasses above
         content = getattr(value, field.name)
         types, expected = _TYPES[name, field.name]
         if not isinstance(content, types) or (
             isinstance(content, bool) and int in types  # True is not a number
         ):
+            place, kind = f"{type(value).__name__}.{field.name}", type(content).__name__
             raise NoFact(
-                f"{type(value).__name__}.{field.name} is {type(content).__name__}"
-                f" {shorten(repr(content), 80)}; expected {expected}"
+                f"{place} is {kind} {shorten(repr(content), 80)}; expected {expected}",
+                f"{place}; expected {expected}",
             )
         is_json = field.name == "arguments" or not isinstance(content, str)
         if is_json and (fault := _json_fault(content)):

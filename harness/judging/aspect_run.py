@@ -12,15 +12,28 @@ from typing import Final, Literal
 from msgspec.structs import replace
 
 from harness.adapters import Adapter, AdapterError, RunOptions
-from harness.facts import DeclaredLoss, Error, Facts, Transcript, WireAnswer, finish_class
+from harness.facts import (
+    RUN,
+    DeclaredLoss,
+    Error,
+    Facts,
+    Finding,
+    Place,
+    Transcript,
+    WireAnswer,
+    error_finding,
+    finish_class,
+)
 from harness.pipeline.replay import cut_reads
 from harness.providers import declared_tools
 from harness.providers.oracle import judge_second_turn
 from harness.stream.exchange import Exchange
 from harness.stream.json_codec import decode_json
 
-from .aspect_results import AspectCell, cell_of, second_turn_cell, with_cuts
-from .aspects import judge_exchange, variants_of_wire, wire_answer
+from .aspects import ExchangeJudgement, judge_exchange, variants_of_wire, wire_answer
+from .decide import decide
+from .excerpts import Excerpts, excerpts_of_answer, excerpts_of_request
+from .results import Evidence, Result
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +53,7 @@ class Item:
 Cuts = Literal["recorded", "whole", "pieces"]
 """The ways to cut the body of an answer: as recorded, not at all, or into `PIECES` equal pieces."""
 PIECES: Final = 100
+"""The number of pieces."""
 FIRST_TURN_FAILED: Final = "the first turn is an error"
 
 LossUse = dict[DeclaredLoss, bool]
@@ -51,13 +65,13 @@ def judge_items(
     adapters: Sequence[Adapter],
     use: LossUse,
     cuts: Sequence[Cuts] = ("recorded",),
-) -> Iterator[AspectCell]:
+) -> Iterator[Result]:
     """Judge every exchange, in order, with each of the ``cuts``. A cell has the worst result. Two
     cuts at the same places are judged only once. ``adapters`` is the same adapter several times.
     Each of them has its own thread. The declared losses are added to ``use``.
     """
 
-    def judge(item: Item, adapter: Adapter) -> AspectCell:
+    def judge(item: Item, adapter: Adapter) -> Result:
         recuts = {cut: _recut(item.exchange, cut) for cut in reversed(cuts)}
         first_of = {_places(exchange): cut for cut, exchange in recuts.items()}
         cell = _judge(item, adapter, use, recuts[cuts[0]])
@@ -74,12 +88,49 @@ def unused_losses(use: LossUse) -> tuple[str, ...]:
     return tuple(sorted(str(loss) for loss, shown in use.items() if not shown))
 
 
-def _judge(item: Item, adapter: Adapter, use: LossUse, exchange: Exchange) -> AspectCell:
+def _judge(item: Item, adapter: Adapter, use: LossUse, exchange: Exchange) -> Result:
     adapter = adapter.with_options(item.options)
     judgement = judge_exchange(exchange, adapter, cassette=item.cassette, number=item.number)
     for loss, shown in judgement.losses.items():
         use[loss] = shown or use.get(loss, False)
-    return cell_of(judgement, exchange)
+    return _result(judgement, exchange)
+
+
+def _result(judgement: ExchangeJudgement, exchange: Exchange) -> Result:
+    """The result of a judgement, with evidence for each red aspect."""
+    transcript = judgement.transcript or Transcript()
+    findings = judgement.findings
+    blank = Result(
+        "error",
+        cassette=judgement.cassette,
+        exchange=judgement.number,
+        provider=exchange.provider or "",
+        end=exchange.end,
+        block=judgement.block,
+        variants=judgement.variants,
+        unary=exchange.streamed is False,
+        requests="; ".join(transcript.request_notes),
+    )
+    excerpts = excerpts_of_answer(findings, exchange, transcript)
+    return _with_findings(blank, findings, excerpts)
+
+
+def _with_findings(blank: Result, findings: Sequence[Finding], excerpts: Excerpts) -> Result:
+    """The result with its verdict and findings. A variant of the wire keeps the verdict of its
+    findings; its block says that it is not red.
+    """
+    verdict, reason, _ = decide(findings)
+    return replace(
+        blank,
+        verdict=verdict,
+        reason=reason,
+        aspects={
+            finding.subject: finding.verdict for finding in findings if finding.subject != RUN
+        },
+        findings=tuple(finding for finding in findings if finding.reason or finding.red),
+        findings_total=len(findings),
+        evidence=Evidence(excerpts=excerpts) if excerpts else None,
+    )
 
 
 def _recut(exchange: Exchange, cut: Cuts) -> Exchange:
@@ -95,21 +146,42 @@ def _places(exchange: Exchange) -> tuple[int, ...]:
     return tuple(len(data) for _, data in exchange.reads if data)
 
 
-def _worse(cell: AspectCell, other: AspectCell, cut: Cuts) -> AspectCell:
-    """The cell, and the aspects that are red only with another cut."""
-    if cell.error or other.error:
-        return cell if cell.error else replace(cell, error=f"{with_cuts(cut)}{other.error}")
-    new = [aspect for aspect in other.red if aspect not in cell.red]
+def _worse(cell: Result, other: Result, cut: Cuts) -> Result:
+    """The result, and the aspects that are red only with another cut."""
+    if cell.verdict == "error":
+        return cell
+    if other.verdict == "error":
+        place = Place(cuts=cut)
+        findings = tuple(replace(finding, place=place) for finding in other.findings)
+        return replace(other, reason=f"with --cuts {cut}: {other.reason}", findings=findings)
+    known = {finding.subject for finding in cell.red_findings}
+    new = {
+        finding.subject: replace(finding, place=replace(finding.place, cuts=cut))
+        for finding in other.red_findings
+        if finding.subject not in known
+    }
+    if not new:
+        return cell
+    kept = {finding.subject: finding for finding in cell.findings}
+    findings = tuple({**kept, **new}.values())
+    excerpts = {
+        subject: views
+        for result in (other, cell)
+        if result.evidence
+        for subject, views in result.evidence.excerpts.items()
+        if subject in (new if result is other else known)
+    }
     return replace(
         cell,
-        aspects=cell.aspects | {aspect: other.aspects[aspect] for aspect in new},
-        notes=cell.notes | {aspect: with_cuts(cut) + other.notes.get(aspect, "") for aspect in new},
-        evidence=cell.evidence
-        | {aspect: other.evidence[aspect] for aspect in new if aspect in other.evidence},
+        verdict=other.verdict,
+        reason=other.reason,
+        aspects=cell.aspects | {subject: finding.verdict for subject, finding in new.items()},
+        findings=findings,
+        evidence=Evidence(excerpts=excerpts),
     )
 
 
-def judge_second_turns(items: Sequence[Item], adapters: Sequence[Adapter]) -> Iterator[AspectCell]:
+def judge_second_turns(items: Sequence[Item], adapters: Sequence[Adapter]) -> Iterator[Result]:
     """Judge the request that follows each whole answer, if the adapter has a second turn."""
     if adapters[0].second_request is not None:
         answered = [item for item in items if _goes_on(item, adapters[0])]
@@ -126,14 +198,17 @@ def _goes_on(item: Item, adapter: Adapter) -> bool:
     return whole and has_content and not answer.program and stopped
 
 
-def _judge_second_turn(item: Item, adapter: Adapter) -> AspectCell:
+def _judge_second_turn(item: Item, adapter: Adapter) -> Result:
     adapter = adapter.with_options(item.options)
     assert adapter.second_request is not None  # see judge_second_turns
     variants = tuple(variants_of_wire(item.exchange))
-    blank = AspectCell(
-        item.cassette,
-        item.number,
-        "variant" if variants else "documented",
+    blank = Result(
+        "error",
+        cassette=item.cassette,
+        exchange=item.number,
+        provider=item.exchange.provider or "",
+        end=item.exchange.end,
+        block="variant" if variants else "documented",
         variants=variants,
         unary=item.exchange.streamed is False,
     )
@@ -146,21 +221,26 @@ def _judge_second_turn(item: Item, adapter: Adapter) -> AspectCell:
     except AdapterError as error:
         if _is_error(_first_turn(item, adapter)):
             return _not_asked(blank, "results", FIRST_TURN_FAILED)
-        return replace(blank, error=str(error))
+        return _unjudged(blank, str(error), error.group)
     if isinstance(body, str):
         return _not_asked(blank, "results", body)
     try:
         request = decode_json(body)
     except ValueError as error:
-        return replace(blank, error=f"the second request is not JSON: {error}")
+        return _unjudged(blank, f"the second request is not JSON: {error}")
     if not isinstance(request, dict):
-        return replace(blank, error="the second request is not a JSON object")
-    findings = judge_second_turn(facts, request, given=_given(facts, item.exchange))
-    return second_turn_cell(blank, findings, item.exchange, request)
+        return _unjudged(blank, "the second request is not a JSON object")
+    judged = judge_second_turn(facts, request, given=_given(facts, item.exchange))
+    findings = list(judged.values())
+    return _with_findings(blank, findings, excerpts_of_request(findings, item.exchange, request))
 
 
-def _not_asked(blank: AspectCell, aspect: str, note: str) -> AspectCell:
-    return replace(blank, aspects={aspect: "not_asked"}, notes={aspect: note})
+def _unjudged(blank: Result, message: str, group: str = "") -> Result:
+    return _with_findings(blank, [error_finding(message, group)], {})
+
+
+def _not_asked(blank: Result, aspect: str, reason: str) -> Result:
+    return _with_findings(blank, [Finding(aspect, "not_asked", "skipped", adapter=reason)], {})
 
 
 def _not_for_a_second_turn(item: Item, adapter: Adapter, facts: Facts) -> str:
@@ -211,8 +291,8 @@ def _answer(item: Item, adapter: Adapter) -> WireAnswer:
 def _spread(
     items: Sequence[Item],
     adapters: Sequence[Adapter],
-    judge: Callable[[Item, Adapter], AspectCell],
-) -> Iterator[AspectCell]:
+    judge: Callable[[Item, Adapter], Result],
+) -> Iterator[Result]:
     if len(adapters) == 1:
         yield from (judge(item, adapters[0]) for item in items)
         return
@@ -220,7 +300,7 @@ def _spread(
     for adapter in adapters:
         free.put(adapter)
 
-    def run(item: Item) -> AspectCell:
+    def run(item: Item) -> Result:
         adapter = free.get()
         try:
             return judge(item, adapter)

@@ -12,17 +12,17 @@ from harness.adapters import Adapter, AdapterError, Output
 from harness.facts import (
     ASPECTS,
     CONTINUATION,
-    RED,
     Aspect,
-    AspectFinding,
     DeclaredLoss,
     Entry,
     Fact,
     Facts,
+    Finding,
     Raw,
     Transcript,
     WireAnswer,
     account_of_facts,
+    error_finding,
     facts_of_account,
     judge_answer,
     merged_facts,
@@ -46,16 +46,18 @@ class ExchangeJudgement:
 
     ``aspects`` has a finding for every aspect that was judged. ``variants``: the ways in which the
     answer differs from the documented wire. A cell with a variant is shown, but never red.
-    ``error``: the reason why there is no transcript to judge. ``losses``: the declared losses that
+    ``error``: the reason why there is no transcript to judge; those of one ``error_group`` differ
+    only in their values. ``losses``: the declared losses that
     concern this cell, and whether it shows them. ``exception``: the exception that the adapter
     raised, if it was raised in this process.
     """
 
     cassette: str
     number: int
-    aspects: Mapping[Aspect, AspectFinding] = field(default_factory=dict)
+    aspects: Mapping[Aspect, Finding] = field(default_factory=dict)
     variants: tuple[str, ...] = ()
     error: str = ""
+    error_group: str = ""
     losses: Mapping[DeclaredLoss, bool] = field(default_factory=dict)
     transcript: Transcript | None = None
     exception: BaseException | None = field(default=None, compare=False, repr=False)
@@ -67,20 +69,18 @@ class ExchangeJudgement:
     @property
     def red(self) -> list[Aspect]:
         """The aspects that make the cell fail."""
-        return [aspect for aspect, finding in self.aspects.items() if finding.verdict in RED]
+        return [aspect for aspect, finding in self.aspects.items() if finding.red]
 
     def sentence(self, aspect: Aspect) -> str:
         """The finding for one aspect as a sentence."""
-        finding = self.aspects[aspect]
-        name = aspect.replace("_", " ")
-        return f"{name} {finding.verdict}" + (f": {finding.note}" if finding.note else "")
+        return self.aspects[aspect].sentence
 
     @property
-    def asked(self) -> bool:
-        """Whether an aspect was compared."""
-        return any(
-            finding.verdict not in ("not_carried", "not_asked") for finding in self.aspects.values()
-        )
+    def findings(self) -> list[Finding]:
+        """The findings of all aspects, or that of the error."""
+        if self.error:
+            return [error_finding(self.error, self.error_group)]
+        return list(self.aspects.values())
 
 
 def judge_exchange(
@@ -92,7 +92,12 @@ def judge_exchange(
     except AdapterError as error:
         variants = tuple(variants_of_wire(exchange))
         return ExchangeJudgement(
-            cassette, number, variants=variants, error=str(error), exception=error.__cause__
+            cassette,
+            number,
+            variants=variants,
+            error=str(error),
+            error_group=error.group,
+            exception=error.__cause__,
         )
     judged = judge_output(exchange, adapter, output, cassette=cassette, number=number)
     return replace(judged, exception=output.exception)
@@ -132,20 +137,22 @@ def compare_output(
     declared: dict[DeclaredLoss, bool] = {}
     for aspect, finding in findings.items():
         losses = [loss for loss in adapter.losses if loss.covers(aspect, answer)]
-        shown = finding.verdict in RED
+        shown = finding.red
         declared |= {loss: shown or declared.get(loss, False) for loss in losses}
         if losses and shown:
-            findings[aspect] = AspectFinding("not_carried", f"declared as {losses[0]}")
-    red = [aspect for aspect, finding in findings.items() if finding.verdict in RED]
+            findings[aspect] = Finding(aspect, "not_carried", "declared", str(losses[0]))
+    red = [aspect for aspect, finding in findings.items() if finding.red]
     if red and not differences(exchange, wire_facts(exchange, adapter), adapter, output):
-        note = f"a declared loss of {adapter.model}"
-        findings |= dict.fromkeys(red, AspectFinding("not_carried", note))
+        for aspect in red:
+            findings[aspect] = Finding(
+                aspect, "not_carried", "declared", f"{aspect} of {adapter.model}"
+            )
     elif red and adapter.reference:
         own = Output(adapter.reference.items(exchange), Session())
         lacking = compare_output(exchange, adapter.reference, own).red
-        note = f"the payloads of {adapter.model} do not have it without their session"
-        unasked = [aspect for aspect in red if aspect in lacking]
-        findings |= dict.fromkeys(unasked, AspectFinding("not_asked", note))
+        for aspect in red:
+            if aspect in lacking:
+                findings[aspect] = Finding(aspect, "not_asked", "in-session", adapter.model)
     return ExchangeJudgement(
         cassette, number, aspects=findings, transcript=transcript, losses=declared
     )
@@ -169,7 +176,7 @@ def wire_facts(exchange: Exchange, adapter: Adapter) -> Facts:
     return provider_of(exchange, adapter).facts(exchange, adapter.options.tool_code)
 
 
-def judge_transcript(answer: WireAnswer, transcript: Transcript) -> dict[Aspect, AspectFinding]:
+def judge_transcript(answer: WireAnswer, transcript: Transcript) -> dict[Aspect, Finding]:
     """The verdicts of a transcript. If the answer is to be continued, only the part before the
     second request is judged.
     """

@@ -35,12 +35,12 @@ from .laws.judge import LawCell, LawJudgement, ready_made_case
 from .laws.law import Breach
 from .results import (
     MOST_READS,
-    CaseResult,
     Evidence,
     Inside,
     Layer,
     LayerView,
     Read,
+    Result,
     Sent,
     Stream,
 )
@@ -62,7 +62,7 @@ DIFFERS: Final = frozenset({"failed", "warning", "known-failing"})
 _FIRST_INDEX: Final = re.compile(r"\[(\d+)(?:\.\.\d+)?\]")
 
 
-def with_evidence(judgement: Judgement) -> CaseResult:
+def with_evidence(judgement: Judgement) -> Result:
     """The result of a judgement with its evidence. There is no evidence if the cassette can't be
     read.
     """
@@ -111,7 +111,7 @@ def _aspects(judgement: Judgement) -> dict[str, AspectVerdict]:
     return {aspect: finding.verdict for aspect, finding in judged.aspects.items()}
 
 
-def examine_law(cell: LawCell, judgement: LawJudgement) -> CaseResult:
+def examine_law(cell: LawCell, judgement: LawJudgement) -> Result:
     """The result of a judged law cell. The result of a broken law has evidence: the reads of the
     stream, each layer of the answer that shows the breach, and a small case.
     """

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
+from harness.facts import Finding
 from harness.stream.printable import printable, printable_lines
 
-from .results import CaseResult
+from .results import Result
 
 MAX_GIST: Final = 300
+EXACT: Final = ("missing", "extra", "changed", "moved", "recut")
+"""The reasons of an exact comparison, which has an expected value."""
 
 
-def explain(result: CaseResult, place: str) -> str:
+def explain(result: Result, place: str) -> str:
     """The explanation of a red cell.
 
     The first line names the difference. A short summary shows only this line. The other lines are
@@ -35,36 +38,61 @@ def explain(result: CaseResult, place: str) -> str:
     if result.first_layer:
         lines.append(f"first layer that differs: {result.first_layer}")
     for finding in result.findings:
-        note = f" ({printable(finding.note)})" if finding.note else ""
-        lines.append(
-            f"{printable(finding.path)}: {finding.kind}{note}"
-            if finding.path
-            else f"{finding.kind}{note}"
-        )
-        if finding.expected is not None:
-            lines.append(f"  expected: {printable(finding.expected)}")
-        if finding.got is not None:
-            lines.append(f"  got:      {printable(finding.got)}")
+        lines += _finding_lines(finding)
     more = result.findings_total - len(result.findings)
     if more > 0:
         lines.append(f"and {more} more")
     return "\n".join(lines)
 
 
-def _gist(result: CaseResult) -> str:
+def _gist(result: Result) -> str:
     if result.reason or not result.findings:
         verdict = "" if result.verdict == "failed" else f"{result.verdict}: "
         return printable_lines(f"{verdict}{result.reason}").partition("\n")[0]
     first = result.findings[0]
-    if first.kind.startswith("law "):  # its note is a whole sentence
-        return printable(first.note or first.got or "").partition("\n")[0]
-    if result.layer == "facts":
-        note = f": {first.note}" if first.note else ""
-        return printable(f"{first.path.replace('_', ' ')} {first.kind}{note}")[:MAX_GIST]
+    if first.reason == "law":  # its remark is a whole sentence
+        return printable(first.remark).partition("\n")[0]
+    if first.reason not in EXACT:
+        return printable(first.sentence)[:MAX_GIST]
+    shown = shown_finding(first)
     sides = [
         f"{word} {printable(side)}"
-        for word, side in (("expected", first.expected), ("got", first.got))
+        for word, side in (("expected", shown.expected), ("got", shown.got))
         if side is not None
     ]
-    difference = ", ".join(sides) or printable(first.note or first.kind)
-    return f"{printable(first.path)} {difference}".replace("\n", " ").strip()[:MAX_GIST]
+    difference = ", ".join(sides) or printable(shown.note or shown.kind)
+    return f"{printable(shown.path)} {difference}".replace("\n", " ").strip()[:MAX_GIST]
+
+
+class Shown(NamedTuple):
+    """A finding as texts for a list: the path or aspect, the kind of difference, the reason as a
+    sentence, and the two sides of an exact comparison.
+    """
+
+    path: str
+    kind: str
+    note: str
+    expected: str | None = None
+    got: str | None = None
+
+
+def shown_finding(finding: Finding) -> Shown:
+    """The texts of a finding."""
+    sides = [side if side is None else str(side) for side in (finding.wire, finding.adapter)]
+    if finding.reason in EXACT:
+        return Shown(finding.subject, finding.reason, finding.note, *sides)
+    if finding.reason == "law":
+        return Shown(finding.place.path, finding.subject.replace("-", " "), finding.note, *sides)
+    return Shown(finding.subject, finding.verdict, finding.note)
+
+
+def _finding_lines(finding: Finding) -> list[str]:
+    shown = shown_finding(finding)
+    note = f" ({printable(shown.note)})" if shown.note else ""
+    head = f"{printable(shown.path)}: {shown.kind}" if shown.path else shown.kind
+    lines = [f"{head}{note}"]
+    if shown.expected is not None:
+        lines.append(f"  expected: {printable(shown.expected)}")
+    if shown.got is not None:
+        lines.append(f"  got:      {printable(shown.got)}")
+    return lines

@@ -5,15 +5,18 @@ Other losses are reported with it.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, Final
 
 from harness.adapters import Adapter, KnownFailure
-from harness.facts import RED, Aspect
+from harness.facts import Aspect
 
 from .aspects import ExchangeJudgement
-from .results import CaseResult, Finding, Verdict
+from .decide import Known, Terms, decide
+from .results import Result
 
+NOT_COVERED: Final = "facts do not cover the features of this case"
 ALWAYS: tuple[Aspect, ...] = ("needless_error",)
 """The aspects that belong to every case."""
 
@@ -22,6 +25,7 @@ def verdict_of(
     judgement: ExchangeJudgement,
     adapter: Adapter,
     features: Sequence[tuple[str, Sequence[Aspect] | None]],
+    terms: Terms,
 ) -> dict[str, Any]:
     """The fields of a result: verdict, reason, link, findings, aspects, declared losses, and the
     features with a red aspect.
@@ -33,30 +37,44 @@ def verdict_of(
         "aspects": {aspect: finding.verdict for aspect, finding in judgement.aspects.items()},
         "declared": {str(loss): shown for loss, shown in judgement.losses.items()},
         "known": known_use(adapter, judgement.cassette, judged, judgement.red),
+        "variants": judgement.variants,
+        "block": judgement.block,
     }
     named = [
         aspect
         for aspect in judgement.aspects
         if aspect in ALWAYS or any(concerns(aspect, own) for _, own in features)
     ]
-    red = [aspect for aspect in named if judgement.aspects[aspect].verdict in RED]
+    red = [aspect for aspect in named if judgement.aspects[aspect].red]
     if not set(red) & set(ALWAYS):
         fields["lost_features"] = tuple(
             feature for feature, own in features if any(concerns(aspect, own) for aspect in red)
         )
     others = [aspect for aspect in judgement.red if aspect not in red]
-    beside = "; ".join(judgement.sentence(aspect) for aspect in others)
-    fields["findings"] = tuple(
-        Finding(aspect, judgement.aspects[aspect].verdict, note=judgement.aspects[aspect].note)
-        for aspect in (red or others)
-    )
+    fields["findings"] = tuple(judgement.aspects[aspect] for aspect in (red or others))
     fields["findings_total"] = len(fields["findings"])
     if judgement.error:
         return fields | {"verdict": "error", "reason": judgement.error}
-    verdict, reason, link = _verdict(judgement, adapter, named, red)
-    if beside and not red:
-        reason = f"{reason}; other losses: {beside}" if reason else f"other losses: {beside}"
+    terms = replace(
+        terms,
+        known=terms.known or _known(adapter, judgement.cassette, red),
+        variants=judgement.variants,
+    )
+    if not named:
+        return fields | {"verdict": "not-run", "reason": NOT_COVERED}
+    verdict, reason, link = decide([judgement.aspects[aspect] for aspect in named], terms)
+    if others and not red:
+        beside = f"other losses: {'; '.join(judgement.sentence(aspect) for aspect in others)}"
+        reason = f"{reason}; {beside}" if reason else beside
     return fields | {"verdict": verdict, "reason": reason, "link": link}
+
+
+def _known(adapter: Adapter, cassette: str, red: Sequence[Aspect]) -> Known | None:
+    """The first known failure of a cell, if all its red aspects are known failures."""
+    known = [known_failure(adapter, cassette, aspect) for aspect in red]
+    if not known or not all(known) or known[0] is None:
+        return None
+    return Known(known[0].reason, known[0].link, must_fail=False)
 
 
 def concerns(aspect: Aspect, aspects: Sequence[Aspect] | None) -> bool:
@@ -64,31 +82,7 @@ def concerns(aspect: Aspect, aspects: Sequence[Aspect] | None) -> bool:
     return aspects is None or aspect in aspects
 
 
-def _verdict(
-    judgement: ExchangeJudgement, adapter: Adapter, named: list[Aspect], red: list[Aspect]
-) -> tuple[Verdict, str, str]:
-    verdicts = {judgement.aspects[aspect].verdict for aspect in named}
-    if red and judgement.variants:
-        variants = ", ".join(judgement.variants)
-        lost = "; ".join(judgement.sentence(aspect) for aspect in red)
-        return "not-run", f"the answer is not the documented wire ({variants}): {lost}", ""
-    if red:
-        known = [known_failure(adapter, judgement.cassette, aspect) for aspect in red]
-        if all(known) and known[0]:
-            return "known-failing", known[0].reason, known[0].link
-        return "failed", "", ""
-    if "kept" in verdicts:
-        return "passed", "", ""
-    if "not_carried" in verdicts:
-        losses = ", ".join(str(loss) for loss, shown in judgement.losses.items() if shown)
-        return "not-carried", f"{losses}, as declared", ""
-    if "not_asked" in verdicts:
-        note = next(judgement.aspects[aspect].note for aspect in named)
-        return "not-run", note, ""
-    return "not-run", "facts do not cover the features of this case", ""
-
-
-def unshown_losses(results: Iterable[CaseResult]) -> list[str]:
+def unshown_losses(results: Iterable[Result]) -> list[str]:
     """A sentence for each declared loss that concerned some cells, but that no cell showed."""
     return [
         f"{adapter} declares the loss of {loss}, but none of the {cells} cells that it concerns"
@@ -97,7 +91,7 @@ def unshown_losses(results: Iterable[CaseResult]) -> list[str]:
     ]
 
 
-def fixed_failures(results: Iterable[CaseResult]) -> list[str]:
+def fixed_failures(results: Iterable[Result]) -> list[str]:
     """A sentence for each known failure that concerned some cells, if none of them failed."""
     return [
         f"{adapter} has the known failure {pattern}, but none of the {cells} cells that it matches"

@@ -7,7 +7,7 @@ from its own output. Our replay runs only if frames or events are needed.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
@@ -28,7 +28,7 @@ from harness.adapters import (
     RunOptions,
 )
 from harness.cassettes import Cassette, CassetteError, Exchange, Origin
-from harness.facts import Aspect, AspectVerdict, Transcript
+from harness.facts import Aspect, AspectVerdict, Finding, Transcript
 from harness.pipeline.conversation import converse, expected_requests, sent
 from harness.pipeline.replay import (
     DEFAULT_PROVIDER,
@@ -41,14 +41,15 @@ from harness.pipeline.replay import (
 )
 from harness.pipeline.request import request_translator
 from harness.specs import Case
-from harness.specs.matching import Mismatch, compare, sides
+from harness.specs.matching import Kind, Mismatch, compare, sides
 from harness.stream.generation import TranslationError
 from harness.stream.session import Session
 
 from .aspects import compare_output, judge_exchange, wire_answer
+from .decide import Known, Terms, decide
 from .facts_cells import verdict_of
 from .invented_ids import compare_with_ids
-from .results import CaseResult, Finding, Layer, Verdict
+from .results import Layer, Result, Verdict
 
 LowerLayer = Literal["frames", "events"]
 
@@ -62,6 +63,13 @@ SOME_COUNTS: Final = {
     "cachedContentTokenCount": "cached tokens",
 }
 """Token counts that only some wires have, by their names in `Facts`."""
+VERDICT_OF: Final[Mapping[Kind, AspectVerdict]] = {
+    "missing": "lost",
+    "extra": "wrong",
+    "changed": "wrong",
+    "moved": "wrong",
+    "recut": "wrong",
+}
 MAX_FINDINGS: Final = 20
 MAX_FINDING_TEXT: Final = 8_000
 """The maximum number of characters in all findings of a cell."""
@@ -128,7 +136,7 @@ class Judgement:
     """
 
     cell: Cell
-    result: CaseResult
+    result: Result
     fixture: Fixture | None = None
     output: Output | None = None
     mismatches: dict[Layer, list[Mismatch]] = field(default_factory=dict)
@@ -191,7 +199,7 @@ def judge(
     if own and below:
         output = replace(output, trace=_trace(case, fixture, output))
     mismatches = _mismatches(cell, own, below, output) if own else {}
-    verdict, reason, link = _verdict(cell, bool(own), today)
+    verdict, reason, link = decide(_exact(cell, own), _terms(cell, today))
     result = msgspec.structs.replace(
         blank,
         verdict=verdict,
@@ -243,19 +251,14 @@ def _compare(
 
 
 def _judge_facts(
-    cell: Cell, fixture: Fixture, adapter: Adapter | None, blank: CaseResult, today: date | None
+    cell: Cell, fixture: Fixture, adapter: Adapter | None, blank: Result, today: date | None
 ) -> Judgement:
     """Judge a cell of an adapter that states its facts. The spec has no expectation for it."""
     chosen = (adapter or _own(cell.column)).with_options(RunOptions.of(cell.case))
     judged = judge_exchange(
         fixture.exchanges[0], chosen, cassette=cell.case.cassette, number=cell.case.exchange
     )
-    fields = verdict_of(judged, chosen, cell.aspects)
-    if fields["verdict"] in ("failed", "passed") and cell.case.known_failing.get(cell.column):
-        verdict, reason, link = _verdict(cell, fields["verdict"] == "failed", today)
-        fields |= {"verdict": verdict, "reason": reason, "link": link}
-    if fields["verdict"] == "failed" and cell.case.level == "should":
-        fields["verdict"] = "warning"
+    fields = verdict_of(judged, chosen, cell.aspects, _terms(cell, today))
     if fields["verdict"] in ("failed", "warning", "known-failing"):
         fields["first_layer"] = "facts"
     else:
@@ -379,9 +382,9 @@ def layer_items(trace: Trace, layer: LowerLayer) -> list[Any]:
     return [msgspec.to_builtins(event) for event in trace.events]
 
 
-def _blank_result(cell: Cell) -> CaseResult:
+def _blank_result(cell: Cell) -> Result:
     case = cell.case
-    return CaseResult(
+    return Result(
         spec=cell.spec,
         line=case.line,
         case=case.case,
@@ -400,35 +403,34 @@ def _blank_result(cell: Cell) -> CaseResult:
     )
 
 
-def _ended(blank: CaseResult, verdict: Verdict, reason: str) -> CaseResult:
+def _ended(blank: Result, verdict: Verdict, reason: str) -> Result:
     """The result of a cell without a comparison."""
     return msgspec.structs.replace(blank, verdict=verdict, reason=reason)
 
 
-def _verdict(cell: Cell, differs: bool, today: date | None) -> tuple[Verdict, str, str]:
-    """The verdict, the reason and the link."""
+def _terms(cell: Cell, today: date | None) -> Terms:
+    """The declarations of the case."""
     case = cell.case
-    known = case.known_failing.get(cell.column)
-    if known and not differs:
-        reason = f"this cell passes; remove its known_failing mark ({known.reason})"
-        return "fixed", reason, known.link
-    if known and known.expires and today and known.expires < today:
-        reason = f"the known-failing mark expired on {known.expires}: {known.reason}"
-        return "failed", reason, known.link
-    if known:
-        return "known-failing", known.reason, known.link
-    if differs:
-        return ("warning" if case.level == "should" else "failed"), "", ""
-    if case.reviewed == "no":
-        reason = (
-            "an expectation of this case was accepted from a run; review it, then delete"
-            " `reviewed: no`"
-        )
-        return "unreviewed", reason, ""
-    lost = case.not_carried.get(cell.key)
+    known = None
+    if mark := case.known_failing.get(cell.column):
+        is_over = mark.expires and today and mark.expires < today
+        known = Known(mark.reason, mark.link, str(mark.expires) if is_over else "")
+    return Terms(case.level, known, cell.layer != "facts" and case.reviewed == "no")
+
+
+def _exact(cell: Cell, mismatches: Sequence[Mismatch]) -> list[Finding]:
+    """The findings of an exact comparison. Without a mismatch, the whole value is kept, or not
+    carried as the case declares.
+    """
+    if mismatches:
+        return [
+            Finding(mismatch.path, VERDICT_OF[mismatch.kind], mismatch.kind)
+            for mismatch in mismatches
+        ]
+    lost = cell.case.not_carried.get(cell.key)
     if lost:
-        return "not-carried", f"{', '.join(lost)}, as declared", ""
-    return "passed", "", ""
+        return [Finding("$", "not_carried", "declared", ", ".join(lost))]
+    return [Finding("$", "kept")]
 
 
 def _findings(mismatches: list[Mismatch]) -> tuple[Finding, ...]:
@@ -436,8 +438,17 @@ def _findings(mismatches: list[Mismatch]) -> tuple[Finding, ...]:
     findings: list[Finding] = []
     room = MAX_FINDING_TEXT
     for mismatch in mismatches[:MAX_FINDINGS]:
-        finding = Finding(mismatch.path, mismatch.kind, *sides(mismatch), mismatch.note)
-        room -= sum(len(text or "") for text in msgspec.structs.astuple(finding))
+        expected, got = sides(mismatch)
+        finding = Finding(
+            mismatch.path,
+            VERDICT_OF[mismatch.kind],
+            mismatch.kind,
+            expected,
+            got,
+            remark=mismatch.note,
+        )
+        texts = (mismatch.path, expected, got, mismatch.note)
+        room -= sum(len(text or "") for text in texts)
         if findings and room < 0:
             break
         findings.append(finding)

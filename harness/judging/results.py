@@ -1,4 +1,4 @@
-"""The result of one cell: a `CaseResult`, the words for its verdict, and its JSON.
+"""The result of one cell: a `Result`, the words for its verdict, and its JSON.
 
 A result is plain immutable data with everything that a report shows. So a report can be made from
 results later, on another machine. Workers finish in any order, so everything that prints results
@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from harness.cassettes.validation import msgspec_fault
-from harness.facts import AspectVerdict
+from harness.facts import AspectVerdict, Finding
 from harness.stream.events import End
 from harness.stream.exchange import Origin
 
@@ -34,6 +34,7 @@ Verdict = Literal[
 ]
 Level = Literal["must", "should"]
 Layer = Literal["payloads", "events", "frames", "requests", "facts"]
+Block = Literal["documented", "variant"]
 FirstLayer = Literal["", "bytes", "frames", "events", "payloads", "requests", "facts"]
 Inside = Literal["", "message", "character"]
 
@@ -111,16 +112,6 @@ VERDICTS: Final[dict[Verdict, VerdictWords]] = {
 }
 
 
-class Finding(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """One mismatch. ``expected`` and ``got`` are shortened texts; None if there is no value."""
-
-    path: str
-    kind: str = ""
-    expected: str | None = None
-    got: str | None = None
-    note: str = ""
-
-
 class Read(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, array_like=True):
     """``number`` consecutive network reads: the milliseconds from the request to the last read, the
     number of their bytes, and whether a read ends inside a message or a character.
@@ -173,7 +164,7 @@ class LayerView(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=T
     is the marked item, or None.
     """
 
-    layer: Literal["frames", "events", "payloads", "prompt", "requests", "facts"]
+    layer: Literal["frames", "events", "payloads", "prompt", "requests", "facts", "native"]
     lines: tuple[str, ...]
     start: Annotated[int, Meta(ge=0)]
     total: Annotated[int, Meta(ge=0)]
@@ -186,7 +177,9 @@ class Evidence(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
 
     ``digest`` is the digest of the output as JSON. ``small_case`` is the text of a spec and a
     cassette that show the breach of a law. ``before`` are the streams of the earlier turns of a
-    conversation, and ``stream`` is the stream of the last turn.
+    conversation, and ``stream`` is the stream of the last turn. ``excerpts`` has the lines around
+    the place of each red finding by facts, by its subject: frames, native events and facts; in the
+    second turn frames and the request.
     """
 
     stream: Stream | None = None
@@ -194,74 +187,99 @@ class Evidence(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
     layers: tuple[LayerView, ...] = ()
     small_case: str = ""
     before: tuple[Stream, ...] = ()
+    excerpts: dict[str, tuple[LayerView, ...]] = {}
 
 
-class CaseResult(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """The result of one case for one adapter. If ``adapter`` is ``""``, it is for the layer
-    ``events`` or ``frames``.
+class Result(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """The result of one cell: a case, a law or a recorded exchange for one adapter."""
 
-    ``spec`` is a posix path relative to the folder of specs. ``line`` is counted from 1. ``source``
-    is the documentation of the requirement. ``reason`` explains the verdict if the findings do not,
-    and ``link`` belongs to the reason. If the cassette could not be read, ``provider`` is ``""``
-    and ``origin`` is None. ``first_layer`` is the lowest layer that differs. ``findings`` may be
-    fewer than ``findings_total``. ``lost_features`` are the features that a verdict not-carried
-    concerns, or that the failed aspects of an adapter with facts concern. None means all.
-    ``command`` is a shell line that reproduces the cell. ``wire`` is an excerpt of the stream.
-    ``regression_of`` are public bug threads, as ``owner/repo#12``. ``aspects``: the verdict of each
-    aspect that was judged. ``declared``: the declared losses of a user's adapter that concern the
-    cell, and whether the cell shows them. ``known``: the patterns of its known failures that match
-    the cell, and whether a part of the cell fails. ``question``: the name of the question that
-    other providers also answer. ``answered``: for a case with a question, the verdict of each
-    aspect that the wire of the answer has, and of some token counts.
-    """
-
-    spec: str
-    line: Annotated[int, Meta(ge=1)]
-    case: str
-    requirement: str
-    features: tuple[str, ...]
-    level: Level
-    source: str
-    provider: str
-    adapter: str
-    layer: Layer
     verdict: Verdict
+    adapter: str = ""
+    """"" for a cell of the layer ``events`` or ``frames``."""
+    layer: Layer = "facts"
+    spec: str = ""
+    """A posix path relative to the folder of specs; "" for an exchange that no case names."""
+    line: Annotated[int, Meta(ge=1)] = 1
+    case: str = ""
+    requirement: str = ""
+    features: tuple[str, ...] = ()
+    level: Level = "must"
+    source: str = ""
+    """The documentation of the requirement."""
+    provider: str = ""
+    """"" if the cassette could not be read."""
     reason: str = ""
+    """Explains the verdict if the findings do not."""
     link: str = ""
+    """Belongs to the reason."""
     cassette: str = ""
-    exchange: Annotated[int, Meta(ge=1)] = 1
+    exchange: Annotated[int, Meta(ge=0)] = 0
+    """The number of the exchange in the cassette, from 1; 0 if there is none."""
     origin: Origin | None = None
     end: End = "unknown"
     first_layer: FirstLayer = ""
+    """The lowest layer that differs."""
     findings: tuple[Finding, ...] = ()
+    """May be fewer than ``findings_total``."""
     findings_total: Annotated[int, Meta(ge=0)] = 0
     command: str = ""
+    """A shell line that reproduces the cell."""
     wire: str = ""
+    """The beginning of the stream."""
     evidence: Evidence | None = None
     lost_features: tuple[str, ...] | None = None
+    """The features that a verdict not-carried concerns, or that the failed aspects of an adapter
+    with facts concern. None means all.
+    """
     regression_of: tuple[str, ...] = ()
+    """Public bug threads, as ``owner/repo#12``."""
     aspects: dict[str, AspectVerdict] = {}
+    """The verdict of each aspect that was judged."""
     declared: dict[str, bool] = {}
+    """The declared losses of a user's adapter that concern the cell, and whether it shows them."""
     known: dict[str, bool] = {}
+    """The patterns of known failures that match the cell, and whether a part of it fails."""
     question: str = ""
+    """The name of the question that other providers also answer."""
     answered: dict[str, AspectVerdict] = {}
+    """For a case with a question, the verdict of each aspect that the wire of the answer has, and
+    of some token counts.
+    """
+    block: Block | Literal[""] = ""
+    """"" for a case and a law."""
+    variants: tuple[str, ...] = ()
+    """The ways in which the answer differs from the documented wire."""
+    unary: bool = False
+    """The answer is not streamed."""
+    requests: str = ""
+    """The server's remarks about the requests of the adapter."""
+
+    @property
+    def red_findings(self) -> list[Finding]:
+        """The findings that make the cell fail."""
+        return [finding for finding in self.findings if finding.red]
+
+    @property
+    def compared(self) -> bool:
+        """Whether a fact was compared."""
+        return bool({*self.aspects.values()} - {"not_carried", "not_asked"})
+
+    @property
+    def place(self) -> str:
+        """The cassette and exchange, in the form for ``--cassettes``."""
+        return f"{self.cassette}:{self.exchange}"
 
 
-def brief(result: CaseResult) -> CaseResult:
+def brief(result: Result) -> Result:
     """The result with only the fields that a summary needs. The other fields have long texts."""
     origin = result.origin
-    return CaseResult(
-        spec="",
-        line=1,
-        case="",
-        requirement="",
+    return Result(
+        result.verdict,
+        result.adapter,
+        result.layer,
         features=result.features,
         level=result.level,
-        source="",
         provider=result.provider,
-        adapter=result.adapter,
-        layer=result.layer,
-        verdict=result.verdict,
         reason=result.reason,
         cassette=result.cassette,
         exchange=result.exchange,
@@ -272,7 +290,7 @@ def brief(result: CaseResult) -> CaseResult:
     )
 
 
-def sort_key(result: CaseResult) -> tuple[Any, ...]:
+def sort_key(result: Result) -> tuple[Any, ...]:
     """The order of results: by place in the specs, provider and cell, then by all other fields."""
     place = (
         result.spec,
@@ -287,15 +305,15 @@ def sort_key(result: CaseResult) -> tuple[Any, ...]:
     return (*place, encode_item(result))
 
 
-def encode(results: Iterable[CaseResult]) -> bytes:
+def encode(results: Iterable[Result]) -> bytes:
     """Results as one JSON array in `sort_key` order. The same results give the same bytes."""
     return b"[" + b",\n".join(key[-1] for key in sorted(map(sort_key, results))) + b"]\n"
 
 
-def decode(data: bytes) -> list[CaseResult]:
+def decode(data: bytes) -> list[Result]:
     """Read what `encode` wrote. Raises `ResultsError`."""
     expected = "expected the JSON array that a run writes; run the specs again to write it"
-    return decode_as(list[CaseResult], data, "results", expected)
+    return decode_as(list[Result], data, "results", expected)
 
 
 def decode_as(kind: type[Decoded], data: bytes, name: str, expected: str) -> Decoded:

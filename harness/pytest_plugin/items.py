@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from harness.judging.explain import explain
 from harness.judging.masked import masked
-from harness.judging.results import VERDICTS, CaseResult, Verdict, brief, encode
+from harness.judging.results import VERDICTS, Result, Verdict, brief, encode
 from harness.stream.printable import printable, printable_lines
 
 from .failures import HarnessFailure, HarnessWarning
@@ -24,9 +24,9 @@ _GREEN: Final[tuple[Verdict, ...]] = ("passed", "not-carried")
 class ResultItem(pytest.Item):
     """An item with a result for the report. The output of a red item is only its result."""
 
-    result: CaseResult | None = None
+    result: Result | None = None
 
-    def keep(self, result: CaseResult, *options: str) -> CaseResult:
+    def keep(self, result: Result, *options: str) -> Result:
         """Keep the result of this item without secrets, and return it. ``options`` are additional
         options of its command. If no report is written, a cell that passes is kept `brief`.
         """
@@ -43,7 +43,7 @@ class ResultItem(pytest.Item):
         return encode([self.result]).decode() if self.result is not None else ""
 
     def conclude(
-        self, result: CaseResult, cause: BaseException | None, *, strict: bool = False
+        self, result: Result, cause: BaseException | None, *, strict: bool = False
     ) -> None:
         """End the item with the outcome of its verdict. ``cause`` is an exception of an adapter."""
         reason = f"{VERDICTS[result.verdict].word}: {result.reason}"
@@ -64,7 +64,7 @@ class ResultItem(pytest.Item):
                 text = explain(result, self.place(self.line_of(result)))
                 raise HarnessFailure(text + shown) from cause
 
-    def line_of(self, result: CaseResult) -> int:
+    def line_of(self, result: Result) -> int:
         """The line of the result in the file of the item."""
         return 1
 

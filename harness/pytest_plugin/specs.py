@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import pytest
 from msgspec.structs import replace
@@ -18,8 +18,9 @@ from pluggy import HookRelay
 from harness.adapters import AdapterError
 from harness.cassettes import CassetteError
 from harness.cassettes.redaction.secrets import guard, mask
+from harness.judging.explain import EXACT
 from harness.judging.judge import Cell, judge, resolve_fixture, run_cell
-from harness.judging.results import VERDICTS, CaseResult
+from harness.judging.results import VERDICTS, Result
 from harness.pipeline.replay import ReplayError
 from harness.project.project import Project, kind_of, read_text, unheaded
 from harness.specs import SpecError, accept
@@ -30,6 +31,9 @@ from .markers import FILLED
 from .paths import id_of_file
 from .project import project_of
 from .quiet import QuietHooks
+
+WITH_PATH: Final = frozenset(EXACT) - {"extra"}
+"""The reasons of findings with a path in the expectation."""
 
 
 def collect_spec(path: Path, parent: pytest.Collector) -> SpecFile | None:
@@ -130,10 +134,10 @@ class CellItem(ResultItem):
         strict = self.config.getoption("--harness-strict")
         self.conclude(self.keep(result), judgement.exception, strict=strict)
 
-    def line_of(self, result: CaseResult) -> int:
+    def line_of(self, result: Result) -> int:
         """The line of the expectation for the first finding."""
         first = result.findings[0] if result.findings else None
-        path = "" if first is None or first.kind == "extra" else first.path
+        path = "" if first is None or first.reason not in WITH_PATH else first.subject
         return self.cell.case.expected_line(self.cell.key, path)
 
     def _warn_of_guess(self) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from harness.judging.facts_cells import fixed_failures, unshown_losses
-from harness.judging.results import CaseResult, decode
+from harness.judging.results import Result, decode
 from harness.project.project import kind_of, yaml_files
 from harness.report import Run, summary
 from harness.report.files import read_run, write_report
@@ -43,7 +43,7 @@ def is_whole(session: pytest.Session) -> bool:
     return all(any(folder.is_relative_to(path) for path in named) for folder in folders)
 
 
-def _decode(encoded: Iterable[str]) -> list[CaseResult]:
+def _decode(encoded: Iterable[str]) -> list[Result]:
     return [result for text in encoded for result in decode(text.encode())]
 
 
@@ -72,7 +72,7 @@ def write_summary(
 
 
 def _write_report(
-    results: list[CaseResult], target: Path, config: pytest.Config, unread: Sequence[str]
+    results: list[Result], target: Path, config: pytest.Config, unread: Sequence[str]
 ) -> None:
     """Write all files of the report into a folder. ``unread`` are the errors of specs."""
     day = choose_day(config.getoption("--harness-date"), os.environ.get("SOURCE_DATE_EPOCH", ""))

@@ -11,8 +11,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from harness.facts import RED
-from harness.judging.aspect_results import AdapterResults, AspectCell, JudgeResults
+from harness.facts import RED, RUN, Finding
+from harness.judging.judge_results import AdapterResults, JudgeResults
+from harness.judging.results import Result
 from harness.stream.printable import plural, printable
 
 from .aspect_counts import command_of
@@ -26,16 +27,23 @@ _ERROR: Final = "error"
 class AspectChange:
     """An aspect of a cell whose verdict became red, or was red before."""
 
-    cell: AspectCell
+    cell: Result
     aspect: str
     before: str
     after: str
 
     @property
+    def finding(self) -> Finding | None:
+        """The finding of the aspect in the cell, or that of its error."""
+        subject = RUN if self.aspect == _ERROR else self.aspect
+        return next((one for one in self.cell.findings if one.subject == subject), None)
+
+    @property
     def sentence(self) -> str:
         """The change in words, with the reason for the new verdict."""
         before, after = (verdict.replace("_", " ") for verdict in (self.before, self.after))
-        note = self.cell.error if self.aspect == _ERROR else self.cell.notes.get(self.aspect, "")
+        finding = self.finding
+        note = finding.note if finding else ""
         words = f"{self.aspect.replace('_', ' ')}: {before} → {after}"
         return f"{words}: {note}" if note else words
 
@@ -90,8 +98,7 @@ def comparison_text(comparison: Comparison) -> str:
             place = f"cassette {change.cell.cassette}, exchange {change.cell.exchange}"
             lines += [f"- {change.sentence}", f"  {place}"]
             if title == "worse":
-                aspect = "" if change.cell.error else change.aspect
-                lines.append(f"  run: {command_of(head, change.cell, aspect)}")
+                lines.append(f"  run: {command_of(head, change.cell, change.finding)}")
     return "\n".join(printable(line) for line in lines) + "\n"
 
 
@@ -119,21 +126,21 @@ def _compare(base: AdapterResults, head: AdapterResults) -> Comparison:
     )
 
 
-def _example(cells: Mapping[tuple[str, str, int], AspectCell]) -> str:
-    return next((cell.name for cell in cells.values()), "nothing")
+def _example(cells: Mapping[tuple[str, str, int], Result]) -> str:
+    return next((cell.place for cell in cells.values()), "nothing")
 
 
-def _cells(adapter: AdapterResults) -> Mapping[tuple[str, str, int], AspectCell]:
+def _cells(adapter: AdapterResults) -> Mapping[tuple[str, str, int], Result]:
     turns = (("first", adapter.cells), ("second", adapter.second_turn))
     return {(turn, cell.cassette, cell.exchange): cell for turn, cells in turns for cell in cells}
 
 
-def _changes(before: AspectCell, after: AspectCell) -> Iterator[AspectChange]:
+def _changes(before: Result, after: Result) -> Iterator[AspectChange]:
     """The aspects that are red in one of two cells. If one of the cells could not be judged, only
     the errors are compared.
     """
-    if before.error or after.error:
-        verdicts = [_ERROR if cell.error else "judged" for cell in (before, after)]
+    verdicts = [_ERROR if cell.verdict == _ERROR else "judged" for cell in (before, after)]
+    if _ERROR in verdicts:
         if verdicts[0] != verdicts[1]:
             yield AspectChange(after, _ERROR, *verdicts)
         return

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol, get_args
 
-from harness.facts import ASPECTS, RED
-from harness.judging.aspect_results import AdapterResults, AspectCell, without_values
+from harness.facts import ASPECTS, RED, RUN, Finding
+from harness.judging.judge_results import AdapterResults
+from harness.judging.results import VERDICTS as CELL_VERDICTS
+from harness.judging.results import Result, Verdict
 from harness.providers.oracle import SecondTurnAspect
 from harness.stream.printable import plural
 
@@ -32,7 +33,6 @@ BLOCK_MEANINGS: Final = {
     ),
     "second_turn_of_variants": "The request after a variant. A loss is never red.",
 }
-_NUMBERED: Final = re.compile(r"\b(event|fact) [0-9]+|( is )[a-z]+ .*?(?=; expected )", re.DOTALL)
 VERDICTS: Final = ("kept", "lost", "wrong", "raised", "not_carried", "not_asked")
 """The verdicts of an aspect, in the order of columns."""
 MEANINGS: Final = {
@@ -44,7 +44,6 @@ MEANINGS: Final = {
     "not_asked": "The adapter could not be asked for the fact.",
 }
 NEEDLESS_ERROR: Final = "needless_error"
-_VERDICTS_OF_CELLS: Final = ("passed", "failed", "error", "skipped")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,15 +54,22 @@ class Loss:
 
     aspect: str
     verdict: str
-    cells: list[AspectCell] = field(default_factory=list)
+    cells: list[Result] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    """The finding of each cell."""
 
     @property
     def sentence(self) -> str:
         """The verdict, the number of cells, and the reason in the first cell."""
         words = f"{self.aspect} {self.verdict}".replace("_", " ")
-        note = self.cells[0].notes.get(self.aspect)
+        note = self.findings[0].note
         head = f"{words} in {len(self.cells):,} cells" if len(self.cells) > 1 else words
         return f"{head}: {note}" if note else head
+
+    def add(self, cell: Result, finding: Finding) -> None:
+        """Add a cell with its finding."""
+        self.cells.append(cell)
+        self.findings.append(finding)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,56 +113,55 @@ def by_aspect(cells: Iterable[WithAspects]) -> dict[str, Counter[str]]:
     return {aspect: counts[aspect] for aspect in order if aspect in counts}
 
 
-def losses_of(cells: Iterable[AspectCell]) -> list[Loss]:
+def losses_of(cells: Iterable[Result]) -> list[Loss]:
     """The losses, wrong values and exceptions, by aspect; the most frequent reason first. A
     needless error is one loss, not one for each aspect that is missing because of it.
     """
-    losses: dict[tuple[str, str, str, bool], Loss] = {}
+    losses: dict[tuple[object, ...], Loss] = {}
     for cell in cells:
-        for aspect in cell.red:
-            if is_of_error(cell, aspect):
-                continue
-            verdict = cell.aspects[aspect]
-            key = (aspect, verdict, without_values(cell.notes.get(aspect, "")), cell.unary)
-            losses.setdefault(key, Loss(aspect, verdict)).cells.append(cell)
+        for finding in cell.red_findings:
+            if finding.subject != RUN and not is_of_error(cell, finding.subject):
+                loss = losses.setdefault(
+                    (*finding.group, cell.unary), Loss(finding.subject, finding.verdict)
+                )
+                loss.add(cell, finding)
     red_cells = (cell for loss in losses.values() for cell in loss.cells)
     order = {aspect: number for number, aspect in enumerate(by_aspect(red_cells))}
     return sorted(
         losses.values(),
-        key=lambda loss: (order[loss.aspect], -len(loss.cells), loss.cells[0].name),
+        key=lambda loss: (order[loss.aspect], -len(loss.cells), loss.cells[0].place),
     )
 
 
-def is_of_error(cell: AspectCell, aspect: str) -> bool:
+def is_of_error(cell: Result, aspect: str) -> bool:
     """Whether an aspect is missing because of the cell's needless error, which is a loss itself."""
     raised = cell.aspects[aspect] == cell.aspects.get(NEEDLESS_ERROR) == "raised"
     return raised and aspect != NEEDLESS_ERROR
 
 
-def number_of_findings(cells: Sequence[AspectCell]) -> int:
+def number_of_findings(cells: Sequence[Result]) -> int:
     """The number of different losses, and of different reasons why a cell could not be judged."""
     return len(losses_of(cells)) + len(errors_of(cells))
 
 
-def errors_of(cells: Iterable[AspectCell]) -> dict[str, list[AspectCell]]:
-    """The cells that could not be judged, by the reason. Reasons that differ only in the number of
-    an event or fact, or in an unexpected value, count as one.
-    """
-    errors: dict[str, list[AspectCell]] = {}
+def errors_of(cells: Iterable[Result]) -> list[list[Result]]:
+    """The cells that could not be judged, by the reason. Equal reasons differ only in values."""
+    errors: dict[tuple[str, ...], list[Result]] = {}
     for cell in cells:
-        if cell.error:
-            errors.setdefault(_NUMBERED.sub(r"\1\2", cell.error), []).append(cell)
-    return {alike[0].error: alike for alike in errors.values()}
+        if cell.verdict == "error":
+            group = cell.findings[0].group if cell.findings else (cell.reason,)
+            errors.setdefault(group, []).append(cell)
+    return list(errors.values())
 
 
-def count_words(cells: Sequence[AspectCell]) -> str:
+def count_words(cells: Sequence[Result]) -> str:
     """``300 of 340 cells passed, 38 failed, 2 errors``."""
-    counts = Counter(cell.verdict for cell in cells)
+    counts: Counter[Verdict] = Counter(cell.verdict for cell in cells)
     number = f"{counts['passed']:,} of {plural(len(cells), 'cell')} passed"
     others = [
-        f"{counts[verdict]:,} {verdict}{'s' if verdict == 'error' and counts[verdict] > 1 else ''}"
-        for verdict in _VERDICTS_OF_CELLS[1:]
-        if counts[verdict]
+        words.counted(counts[verdict])
+        for verdict, words in CELL_VERDICTS.items()
+        if counts[verdict] and verdict != "passed"
     ]
     return ", ".join([number, *others])
 
@@ -173,11 +178,12 @@ def square(counts: Mapping[str, int], anchor: str = "") -> Square:
     return Square(red, compared, sum(counts.values()) - compared, anchor if red else "")
 
 
-def command_of(adapter: AdapterResults, cell: AspectCell, aspect: str = "") -> str:
+def command_of(adapter: AdapterResults, cell: Result, finding: Finding | None = None) -> str:
     """A shell line that judges the adapter on this exchange alone, with the cuts that show the
-    finding of ``aspect``, or the cell's error.
+    finding; without one, the first finding of the cell.
     """
     argument = shlex.quote(adapter.argument or adapter.target)
-    cuts = cell.cuts(aspect)
+    shown = finding or next(iter(cell.red_findings), None)
+    cuts = shown.place.cuts if shown else ""
     options = f" --cuts {cuts}" if cuts else ""
-    return f"harness judge {argument} --cassettes {shlex.quote(cell.name)}{options}"
+    return f"harness judge {argument} --cassettes {shlex.quote(cell.place)}{options}"

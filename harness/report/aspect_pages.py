@@ -9,13 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from harness.judging.aspect_results import (
-    REQUESTS,
-    AdapterResults,
-    AspectCell,
-    JudgeResults,
-    Unjudged,
-)
+from harness.judging.judge_results import AdapterResults, JudgeResults, Unjudged
+from harness.judging.results import Result
 from harness.stream.printable import plural
 
 from .aspect_counts import (
@@ -39,6 +34,13 @@ from .layout import ReportError
 from .render import fill
 from .text import slug
 
+TITLES: Final = {
+    "frames": "Wire",
+    "native": "Native events",
+    "facts": "Facts",
+    "requests": "Request",
+}
+"""The titles of the layers of an excerpt."""
 PAGE: Final = "index.html"
 JSON: Final = "judge.json"
 """The file names of a report: the page, and its results."""
@@ -92,7 +94,7 @@ class Detail:
     title: str
     anchor: str
     aspects: list[Section]
-    errors: dict[str, list[AspectCell]]
+    errors: list[list[Result]]
 
 
 def aspects_page(results: JudgeResults) -> str:
@@ -128,7 +130,7 @@ def page_values(results: JudgeResults) -> dict[str, Any]:
         "most_cells": MOST_CELLS,
         "most_with_evidence": MOST_WITH_EVIDENCE,
         "json": JSON,
-        "requests": REQUESTS,
+        "titles": TITLES,
     }
 
 
@@ -177,7 +179,7 @@ def _row(block: str, adapter: AdapterResults, aspects: Sequence[str]) -> Row:
         square(counts[aspect], _anchor(adapter, block, aspect)) if aspect in counts else None
         for aspect in aspects
     ]
-    errors = sum(len(cells) for cells in errors_of(cells).values())
+    errors = sum(map(len, errors_of(cells)))
     words = [*count_words(cells).split(", "), plural(number_of_findings(cells), "finding")]
     return Row(adapter, _anchor(adapter, block), words, squares, errors)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from harness.judging.aspect_results import REQUESTS, AdapterResults, AspectCell, Side
+from harness.judging.judge_results import AdapterResults
+from harness.judging.results import LayerView, Result
 from harness.stream.printable import plural, printable, shorten
 
 from .aspect_counts import (
@@ -23,6 +24,8 @@ MOST_NAMES: Final = 6
 """Further cells of one loss that are named."""
 VARIANT_BLOCKS: Final = ("variant", "second_turn_of_variants")
 """The sections in which nothing is red."""
+TITLES: Final = {"frames": "wire", "native": "native", "requests": "request"}
+"""The layers of an excerpt of which the line in question is shown."""
 LONGEST: Final = 600
 """Characters of an error."""
 
@@ -33,7 +36,7 @@ def results_text(adapter: AdapterResults, *, with_losses: bool = True) -> str:
     """
     lines = [title_of(adapter)]
     for block, cells in adapter.sections.items():
-        asked = any(cell.verdict != "skipped" for cell in cells)
+        asked = any(cell.compared or cell.verdict == "error" for cell in cells)
         if asked or (cells and "second_turn" not in block):
             lines += ["", f"{BLOCKS[block]}: {count_words(cells)}", *matrix_lines(cells)]
     for block in ("documented", "second_turn", *VARIANT_BLOCKS) if with_losses else ():
@@ -49,7 +52,7 @@ def title_of(adapter: AdapterResults) -> str:
     return f"{adapter.name}, version {adapter.version}{target}"
 
 
-def matrix_lines(cells: Sequence[AspectCell]) -> list[str]:
+def matrix_lines(cells: Sequence[Result]) -> list[str]:
     """A table: aspects × verdicts, with the number of cells."""
     counts = by_aspect(cells)
     used = [word for word in VERDICTS if any(counts[aspect][word] for aspect in counts)]
@@ -73,8 +76,8 @@ def _losses(adapter: AdapterResults, block: str) -> list[str]:
         return []
     where = BLOCKS[block].lower()
     lines = ["", f"{plural(number, 'finding')}, {where}:"]
-    for error, error_cells in errors.items():
-        sentence, *rest = shorten(error, LONGEST).splitlines()
+    for error_cells in errors:
+        sentence, *rest = shorten(error_cells[0].reason, LONGEST).splitlines()
         lines += [
             "",
             f"- error: {sentence}",
@@ -87,32 +90,30 @@ def _losses(adapter: AdapterResults, block: str) -> list[str]:
         number_in_cells = f"{plural(len(losses), 'finding')} in {plural(failed, 'cell')}"
         return [*lines, "", f"- {number_in_cells}: shown on the page that --report DIR writes"]
     for loss in losses:
-        evidence = loss.cells[0].evidence.get(loss.aspect)
+        first = loss.cells[0]
         lines += ["", f"- {loss.sentence}", *_places(loss.cells)]
-        if requests := loss.cells[0].notes.get(REQUESTS):
-            lines.append(f"  requests: {requests}")
-        if evidence:
-            native = "request" if "second_turn" in block else "native"
-            lines += [
-                f"  {name:<8}{_line(side)}"
-                for name, side in (("wire", evidence.wire), (native, evidence.native))
-            ]
-        lines.append(f"  run: {command_of(adapter, loss.cells[0], loss.aspect)}")
+        if first.requests:
+            lines.append(f"  requests: {first.requests}")
+        views = first.evidence.excerpts.get(loss.aspect, ()) if first.evidence else ()
+        lines += [
+            f"  {TITLES[view.layer]:<8}{_line(view)}" for view in views if view.layer in TITLES
+        ]
+        lines.append(f"  run: {command_of(adapter, first, loss.findings[0])}")
     return lines
 
 
-def _places(cells: Sequence[AspectCell]) -> list[str]:
+def _places(cells: Sequence[Result]) -> list[str]:
     first, *others = cells
     unary = ", unary" if first.unary else ""
     lines = [f"  cassette {first.cassette}, exchange {first.exchange}{unary}"]
     if others:
-        names = ", ".join(cell.name for cell in others[:MOST_NAMES])
+        names = ", ".join(cell.place for cell in others[:MOST_NAMES])
         more = f" and {len(others) - MOST_NAMES} more" if len(others) > MOST_NAMES else ""
         lines.append(f"  also in {names}{more}")
     return lines
 
 
-def _line(side: Side) -> str:
+def _line(side: LayerView) -> str:
     """The marked line, else the last line."""
     if not side.lines:
         return "nothing"

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from harness.judging.results import VERDICTS, CaseResult, Verdict, sort_key
+from harness.judging.results import VERDICTS, Result, Verdict, sort_key
 
 from .document import Run
 
@@ -57,11 +57,11 @@ class Change:
     """A cell that changed; ``base`` is None for a new cell, ``head`` for one that is gone."""
 
     kind: Kind
-    base: CaseResult | None
-    head: CaseResult | None
+    base: Result | None
+    head: Result | None
 
     @property
-    def cell(self) -> CaseResult:
+    def cell(self) -> Result:
         """The present cell, or the former one if it is gone."""
         result = self.head or self.base
         assert result is not None
@@ -99,8 +99,8 @@ def count_kinds(changes: Iterable[Change]) -> dict[Kind, int]:
     return counts
 
 
-def _by_cell(results: Iterable[CaseResult]) -> Mapping[tuple[object, ...], CaseResult]:
-    cells: dict[tuple[object, ...], CaseResult] = {}
+def _by_cell(results: Iterable[Result]) -> Mapping[tuple[object, ...], Result]:
+    cells: dict[tuple[object, ...], Result] = {}
     for result in sorted(results, key=sort_key):
         key: tuple[object, ...] = (result.spec, result.case, result.layer, result.adapter)
         number = 1
@@ -110,7 +110,7 @@ def _by_cell(results: Iterable[CaseResult]) -> Mapping[tuple[object, ...], CaseR
     return cells
 
 
-def _change(base: CaseResult | None, head: CaseResult | None) -> Change | None:
+def _change(base: Result | None, head: Result | None) -> Change | None:
     if base is None or head is None:
         return Change("new" if base is None else "gone", base, head)
     before, after = STEPS[base.verdict], STEPS[head.verdict]
@@ -120,7 +120,7 @@ def _change(base: CaseResult | None, head: CaseResult | None) -> Change | None:
     return None if same else Change("changed", base, head)
 
 
-def _evidence(result: CaseResult) -> tuple[object, ...]:
+def _evidence(result: Result) -> tuple[object, ...]:
     """The evidence of a verdict, without times, which change with each recording."""
     evidence = result.evidence
     streams = (*evidence.before, evidence.stream) if evidence else ()

@@ -14,12 +14,13 @@ from typing import Any, Final
 import msgspec
 from markupsafe import Markup
 
+from harness.facts import Finding
+from harness.judging.explain import shown_finding
 from harness.judging.results import (
-    CaseResult,
     Evidence,
-    Finding,
     LayerView,
     Read,
+    Result,
     Stream,
 )
 from harness.stream.events import INTERRUPTED
@@ -103,7 +104,7 @@ def _origin(origin: Origin) -> list[tuple[str, str]]:
     return [(name, _printable(value, 300)) for name, value in facts if value]
 
 
-def _stream(result: CaseResult) -> list[Any]:
+def _stream(result: Result) -> list[Any]:
     """The beginning of a stream, its digest and reads, and an object with its unusual properties: a
     usual stream is complete, has status 200 and no request.
     """
@@ -148,7 +149,7 @@ def _read(read: Read) -> list[Any]:
     return row
 
 
-def _cell(result: CaseResult, *, with_layers: bool) -> Any:
+def _cell(result: Result, *, with_layers: bool) -> Any:
     """Only the digest for a cell without other evidence, else an object with all evidence."""
     evidence = result.evidence or Evidence()
     digest = evidence.digest[:DIGEST]
@@ -168,7 +169,7 @@ def _cell(result: CaseResult, *, with_layers: bool) -> Any:
 
 
 def _finding(finding: Finding) -> list[str | None]:
-    texts = (finding.path, finding.kind, finding.note, finding.expected, finding.got)
+    texts = shown_finding(finding)
     return [text if text is None else _printable(text, MAX_TEXT) for text in texts]
 
 

@@ -16,15 +16,15 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-from harness.facts import AspectVerdict
+from harness.facts import AspectVerdict, Finding
 from harness.judging.results import (
-    CaseResult,
+    Block,
     Evidence,
-    Finding,
     FirstLayer,
     Layer,
     LayerView,
     Level,
+    Result,
     ResultsError,
     Stream,
     Verdict,
@@ -74,7 +74,7 @@ class Run:
     """A header and the results under it."""
 
     header: Header
-    results: Sequence[CaseResult] = field(default_factory=list)
+    results: Sequence[Result] = field(default_factory=list)
 
 
 class CaseEntry(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -101,7 +101,7 @@ class StreamEntry(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields
 
     provider: str = ""
     cassette: str = ""
-    exchange: Annotated[int, Meta(ge=1)] = 1
+    exchange: Annotated[int, Meta(ge=0)] = 1
     origin: Origin | None = None
     end: End = "unknown"
     how: Stream | None = None
@@ -134,6 +134,11 @@ class ResultEntry(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields
     declared: dict[str, bool] = {}
     known: dict[str, bool] = {}
     answered: dict[str, AspectVerdict] = {}
+    block: Block | Literal[""] = ""
+    variants: tuple[str, ...] = ()
+    unary: bool = False
+    requests: str = ""
+    excerpts: dict[str, tuple[LayerView, ...]] = {}
 
 
 class Footer(Struct, frozen=True, forbid_unknown_fields=True):
@@ -225,12 +230,12 @@ def _footer(cases: Sized, streams: Sized, rows: Sequence[ResultEntry]) -> Footer
     return Footer(len(cases), len(streams), len(rows), counts)
 
 
-def _case(result: CaseResult) -> CaseEntry:
+def _case(result: Result) -> CaseEntry:
     own = {name: getattr(result, name) for name in _OF_CASE}
     return CaseEntry(**own, command=shared_command(result))
 
 
-def shared_command(result: CaseResult) -> str:
+def shared_command(result: Result) -> str:
     """The command of a cell with ``[ADAPTER]`` in the place of its adapter or layer; "" if it has
     another form.
     """
@@ -239,13 +244,13 @@ def shared_command(result: CaseResult) -> str:
     return f"{head}{_ANY}" if has_form else ""
 
 
-def _stream(result: CaseResult) -> StreamEntry:
+def _stream(result: Result) -> StreamEntry:
     evidence = result.evidence or Evidence()
     own = {name: getattr(result, name) for name in _OF_STREAM}
     return StreamEntry(**own, how=evidence.stream, before=evidence.before)
 
 
-def _row(result: CaseResult, case: int, stream: int) -> ResultEntry:
+def _row(result: Result, case: int, stream: int) -> ResultEntry:
     evidence = result.evidence or Evidence()
     own = {name: getattr(result, name) for name in _OF_CELL}
     own |= {name: getattr(evidence, name) for name in _OF_EVIDENCE}
@@ -254,7 +259,7 @@ def _row(result: CaseResult, case: int, stream: int) -> ResultEntry:
     return ResultEntry(case=case, stream=stream, command=command, judged=judged, **own)
 
 
-def _result(row: ResultEntry, case: CaseEntry, stream: StreamEntry) -> CaseResult:
+def _result(row: ResultEntry, case: CaseEntry, stream: StreamEntry) -> Result:
     evidence = {name: getattr(row, name) for name in _OF_EVIDENCE}
     own = {name: getattr(case, name) for name in _OF_CASE}
     own |= {name: getattr(stream, name) for name in _OF_STREAM}
@@ -262,7 +267,7 @@ def _result(row: ResultEntry, case: CaseEntry, stream: StreamEntry) -> CaseResul
     own["command"] = row.command or case.command.replace(_ANY, f"[{row.adapter or row.layer}]'")
     if row.judged:
         own["evidence"] = Evidence(stream.how, before=stream.before, **evidence)
-    return CaseResult(**own)
+    return Result(**own)
 
 
 _OF_CASE: Final = (
@@ -291,6 +296,10 @@ _OF_CELL: Final = (
     "declared",
     "known",
     "answered",
+    "variants",
+    "unary",
+    "requests",
+    "block",
 )
-_OF_EVIDENCE: Final = ("digest", "layers", "small_case")
+_OF_EVIDENCE: Final = ("digest", "layers", "small_case", "excerpts")
 _ANY: Final = "[ADAPTER]'"

@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
 from harness.dialects import DIALECTS
-from harness.judging.results import CaseResult
+from harness.judging.results import Result
 from harness.providers import PROVIDERS
 from harness.specs import Feature
 from harness.stream.printable import shorten
@@ -28,7 +28,7 @@ def package_version() -> str:
 
 
 def make_header(
-    results: Sequence[CaseResult], features: Sequence[Feature], day: str, unread: Sequence[str]
+    results: Sequence[Result], features: Sequence[Feature], day: str, unread: Sequence[str]
 ) -> Header:
     """The header of a run. It lists all providers and dialects, selected or not, so that shards of
     a run agree; a user's adapter has its name as its title.

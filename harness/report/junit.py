@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from harness.judging.results import VERDICTS, CaseResult
+from harness.judging.explain import shown_finding
+from harness.judging.results import VERDICTS, Result
 from harness.stream.printable import excerpt, printable_lines
 
 from .layout import Cell
@@ -35,7 +36,7 @@ def junit(cells: Sequence[Cell], providers: Mapping[str, str]) -> str:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root, "unicode")}\n'
 
 
-def _counts(results: Sequence[CaseResult]) -> dict[str, str]:
+def _counts(results: Sequence[Result]) -> dict[str, str]:
     kinds = Counter(map(_kind, results))
     return {
         "tests": str(len(results)),
@@ -45,7 +46,7 @@ def _counts(results: Sequence[CaseResult]) -> dict[str, str]:
     }
 
 
-def _kind(result: CaseResult) -> str:
+def _kind(result: Result) -> str:
     match result.verdict:
         case "passed" | "warning":
             return ""
@@ -57,7 +58,7 @@ def _kind(result: CaseResult) -> str:
             return "skipped"
 
 
-def _case(result: CaseResult) -> Element:
+def _case(result: Result) -> Element:
     name = printable_lines(f"{result.case}[{column(result)}]")
     case = Element("testcase", {"classname": printable_lines(result.spec), "name": name})
     if result.verdict == "passed":
@@ -72,12 +73,13 @@ def _case(result: CaseResult) -> Element:
     return case
 
 
-def _details(result: CaseResult) -> str:
+def _details(result: Result) -> str:
     lines = [result.requirement]
     for finding in result.findings[:MAX_FINDINGS]:
-        sides = (("expected", finding.expected), ("got", finding.got))
+        shown = shown_finding(finding)
+        sides = (("expected", shown.expected), ("got", shown.got))
         values = "".join(
             f"\n  {word}: {excerpt(side, 500)}" for word, side in sides if side is not None
         )
-        lines.append(f"{finding.path}: {finding.note or finding.kind}{values}")
+        lines.append(f"{shown.path}: {shown.note or shown.kind}{values}")
     return "\n".join([result.command, *lines])

@@ -7,7 +7,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from harness.judging.results import VERDICTS, CaseResult, VerdictWords, sort_key
+from harness.judging.explain import EXACT
+from harness.judging.results import VERDICTS, Result, VerdictWords, sort_key
 from harness.stream.events import INTERRUPTED
 
 from .document import Named
@@ -31,7 +32,7 @@ class Cell:
     anchor, ``title`` is the title of its column.
     """
 
-    result: CaseResult
+    result: Result
     page: str
     case: str
     anchor: str
@@ -70,18 +71,20 @@ class Cell:
         if result.reason or not result.findings:
             return result.reason
         first = result.findings[0]
-        return f"{first.path or result.first_layer}: {first.note or first.kind or 'differs'}"
+        if first.reason in EXACT or first.reason == "law":
+            return f"{first.subject}: {first.note or first.reason}"
+        return first.sentence
 
 
 def place(
-    results: Sequence[CaseResult], providers: Mapping[str, str], columns: Mapping[str, str]
+    results: Sequence[Result], providers: Mapping[str, str], columns: Mapping[str, str]
 ) -> list[Cell]:
     """All results in order, each at its place. Anchors are made from names, so that a link stays
     valid from run to run.
     """
     order = {name: index for index, name in enumerate(columns)}
 
-    def in_order(result: CaseResult) -> tuple[object, ...]:
+    def in_order(result: Result) -> tuple[object, ...]:
         return (result.spec, result.line, result.case, order[column(result)], sort_key(result))
 
     used: set[tuple[str, str]] = set()
@@ -99,7 +102,7 @@ def place(
     return cells
 
 
-def block_key(result: CaseResult) -> tuple[object, ...]:
+def block_key(result: Result) -> tuple[object, ...]:
     """The common part of the cells of one case on a page, which is shown once above them."""
     case = (
         result.provider,
@@ -129,7 +132,7 @@ def page_name(provider: str) -> str:
 
 
 def check(
-    results: Sequence[CaseResult],
+    results: Sequence[Result],
     features: Collection[str],
     providers: Collection[str],
     columns: Collection[str],

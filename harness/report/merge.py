@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from harness.judging.results import CaseResult, ResultsError, encode_item
+from harness.judging.results import Result, ResultsError, encode_item
 
 from .document import Header, Named, Run
 
@@ -20,13 +20,13 @@ def merge(runs: Iterable[Run]) -> Run:
     """
     headers = []
     counts: Counter[bytes] = Counter()
-    results: dict[bytes, CaseResult] = {}
+    results: dict[bytes, Result] = {}
     for run in runs:
         headers.append(run.header)
         encoded = [encode_item(result) for result in run.results]
         counts |= Counter(encoded)
         results |= zip(encoded, run.results, strict=True)
-    cells: dict[tuple[str, ...], CaseResult] = {}
+    cells: dict[tuple[str, ...], Result] = {}
     for result in results.values():
         key = (result.spec, result.case, result.layer, result.adapter, result.command)
         other = cells.setdefault(key, result)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.facts import RED
-from harness.judging.results import VERDICTS, CaseResult, Verdict, VerdictWords
+from harness.judging.results import VERDICTS, Result, Verdict, VerdictWords
 
 from .aspect_counts import Square, by_aspect, square
 from .compare import KINDS, Change, Kind, KindWords
@@ -198,7 +198,7 @@ def provider_page(name: str, cells: Sequence[Cell], names: Names) -> dict[str, A
 def checklist(name: str, cells: Sequence[Cell], names: Names) -> Checklist:
     """The checklist of one provider; ``cells`` are this provider's."""
     results = [cell.result for cell in cells]
-    of_column: dict[str, list[CaseResult]] = {}
+    of_column: dict[str, list[Result]] = {}
     for result in results:
         of_column.setdefault(column(result), []).append(result)
     verdicts = {key: by_feature(own) for key, own in of_column.items()}
@@ -232,7 +232,7 @@ def change_list(
     return [(kind, KINDS[kind], entries) for kind, entries in listed.items()]
 
 
-def _pairs_of(name: str, results: Sequence[CaseResult], names: Names) -> list[Pair]:
+def _pairs_of(name: str, results: Sequence[Result], names: Names) -> list[Pair]:
     """The pairs of a column with each provider that has cells in it, named by provider."""
     features = [feature.name for feature in names.features]
     title = names.columns[name]

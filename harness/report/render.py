@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from markupsafe import Markup
 
+from harness.judging.explain import shown_finding
 from harness.judging.results import VERDICTS
 from harness.stream.events import End
 from harness.stream.printable import excerpt
@@ -79,7 +80,7 @@ def _templates() -> Environment:
         brief=last_part,
         thread=thread_link,
     )
-    environment.filters.update(number="{:,}".format, slug=slug, age=age)
+    environment.filters.update(number="{:,}".format, slug=slug, age=age, shown=shown_finding)
     environment.globals.update(
         VERDICTS=VERDICTS,
         ENDS=ENDS,

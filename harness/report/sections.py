@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from harness.judging.results import VERDICTS, CaseResult, Verdict
+from harness.judging.results import VERDICTS, Result, Verdict
 
 from .document import Named, shared_command
 from .layout import Cell, block_key
@@ -23,7 +23,7 @@ class Block:
     features.
     """
 
-    facts: CaseResult
+    facts: Result
     cells: list[Cell]
     command: str
     also: list[int]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from harness.facts import ASPECTS
+from harness.judging.results import VERDICTS
 from harness.sweep.contract import Settings
 from harness.sweep.summary import Reason, Summary
 
@@ -28,7 +29,8 @@ TITLES: Final = {
         "Answers in forms that the public documentation does not describe. A loss here is"
         " never red.",
     ),
-    "skipped": ("Skipped", "Nothing was compared."),
+    "not-carried": ("Not carried", "Every fact is a declared loss."),
+    "not-run": ("Not run", "Nothing was compared."),
     "passed": ("Notes", "Sentences about rows that passed."),
 }
 """The kinds of reasons in their order, with title and meaning."""
@@ -66,9 +68,9 @@ def page_values(summary: Summary, settings: Settings, inputs: Sequence[str]) -> 
     ]
     passed = summary.verdicts.get("passed", 0)
     others = [
-        f"{summary.verdicts[word]:,} {word}"
-        for word in ("failed", "error", "skipped")
-        if word in summary.verdicts
+        words.counted(summary.verdicts[verdict])
+        for verdict, words in VERDICTS.items()
+        if verdict != "passed" and verdict in summary.verdicts
     ]
     return {
         "settings": settings,

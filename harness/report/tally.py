@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from harness.judging.results import VERDICTS, CaseResult, Verdict
+from harness.judging.results import VERDICTS, Result, Verdict
 from harness.stream.exchange import Origin, OriginKind
 from harness.stream.printable import plural, printable_lines
 
@@ -109,12 +109,12 @@ class Streams:
     sources: tuple[str, ...]
 
 
-def column(result: CaseResult) -> str:
+def column(result: Result) -> str:
     """The column of a result in the matrices: its adapter, or its layer if it has none."""
     return result.adapter or result.layer
 
 
-def tally(results: Sequence[CaseResult]) -> Tally:
+def tally(results: Sequence[Result]) -> Tally:
     """Count some cells."""
     verdicts = Counter(result.verdict for result in results)
     counts = {verdict: verdicts[verdict] for verdict in ("passed", *VERDICTS) if verdicts[verdict]}
@@ -128,7 +128,7 @@ def tally(results: Sequence[CaseResult]) -> Tally:
     )
 
 
-def verdict_of(result: CaseResult, feature: str) -> Verdict:
+def verdict_of(result: Result, feature: str) -> Verdict:
     """The verdict of a cell for one of its features: passed if its declared losses or failed
     aspects concern only other features.
     """
@@ -136,7 +136,7 @@ def verdict_of(result: CaseResult, feature: str) -> Verdict:
     return "passed" if carried else result.verdict
 
 
-def by_feature(results: Iterable[CaseResult]) -> dict[str, list[Verdict]]:
+def by_feature(results: Iterable[Result]) -> dict[str, list[Verdict]]:
     """The verdicts on each feature. A cell with several features has one verdict for each. A cell
     for which an adapter that reports its facts could not be asked counts only if there are no other
     cells.
@@ -151,9 +151,9 @@ def by_feature(results: Iterable[CaseResult]) -> dict[str, list[Verdict]]:
     return unasked | features
 
 
-def by_pair(results: Iterable[CaseResult]) -> dict[tuple[str, str], list[CaseResult]]:
+def by_pair(results: Iterable[Result]) -> dict[tuple[str, str], list[Result]]:
     """Cells by provider and column."""
-    pairs: dict[tuple[str, str], list[CaseResult]] = {}
+    pairs: dict[tuple[str, str], list[Result]] = {}
     for result in results:
         pairs.setdefault((result.provider, column(result)), []).append(result)
     return pairs
@@ -171,7 +171,7 @@ def in_part(verdicts: Sequence[Verdict]) -> bool:
     return worst(verdicts) == "not-carried" and "passed" in verdicts
 
 
-def streams(results: Iterable[CaseResult]) -> list[Streams]:
+def streams(results: Iterable[Result]) -> list[Streams]:
     """The distinct streams of the comparisons that ran, by origin."""
     seen: dict[tuple[str, int], Origin | None] = {}
     for result in results:
@@ -184,7 +184,7 @@ def streams(results: Iterable[CaseResult]) -> list[Streams]:
 
 
 def headline(
-    results: Sequence[CaseResult],
+    results: Sequence[Result],
     providers: Mapping[str, str],
     columns: Mapping[str, str],
     unread: Sequence[str] = (),
@@ -222,7 +222,7 @@ def headline(
     return [counts, "Nothing is red.", f"The lowest share of passed features: {sentence(least)}"]
 
 
-def describe_origins(results: Sequence[CaseResult]) -> str:
+def describe_origins(results: Sequence[Result]) -> str:
     """Sentences about the origins of the streams that were compared: ``All 46 streams are written
     by hand. …``.
     """
@@ -245,7 +245,7 @@ def describe_origins(results: Sequence[CaseResult]) -> str:
     return sentence if from_providers else f"{sentence} {RECORD_HINT}"
 
 
-def summary(results: Sequence[CaseResult], unread: Sequence[str] = ()) -> str:
+def summary(results: Sequence[Result], unread: Sequence[str] = ()) -> str:
     """The lines printed at the end of a run: one per provider and column, then the whole run and
     the origins of its streams. ASCII, except for names. ``unread``: errors of specs that could not
     be read.

@@ -20,18 +20,19 @@ from harness.cassettes.redaction.mask import Mask
 from harness.cassettes.redaction.secrets import mask
 from harness.facts import read_losses
 from harness.judging.aspects import ExchangeJudgement, compare_output, variants_of_wire
+from harness.judging.decide import decide
 from harness.judging.laws import LAWS
 from harness.judging.laws.judge import LawCell, judge_law
 from harness.pipeline.replay import DEFAULT_PROVIDER, is_answer
 from harness.stream.exchange import Exchange
 from harness.stream.printable import printable, shorten
 
+from .row import Row
 from .stream import Stream
-from .verdict import Verdict
 
 MAX_SENTENCE: Final = 400
 """The maximum number of characters of a sentence in a row."""
-_FREE: Final = ("id", "source", "adapter", "version", "model", "against", "sentence")
+_FREE: Final = ("id", "source", "adapter", "version", "model", "against", "group", "sentence")
 """The columns that may contain any text."""
 _MODEL: Final = re.compile(rb'"model_?[vV]ersion"\s*:\s*"([^"\\]{1,200})"')
 
@@ -72,7 +73,7 @@ class Settings:
     isolated: bool = False
 
 
-def judge_batch(batch: Sequence[Stream], settings: Settings) -> list[Verdict]:
+def judge_batch(batch: Sequence[Stream], settings: Settings) -> list[Row]:
     """The verdicts of a batch, in order. A stream that can't be judged gets the verdict ``error``.
 
     Raises `AdapterError` only if the adapter does not exist.
@@ -82,7 +83,7 @@ def judge_batch(batch: Sequence[Stream], settings: Settings) -> list[Verdict]:
     return _without_secrets([_judge(stream, settings, adapter, against) for stream in batch])
 
 
-def _without_secrets(rows: list[Verdict]) -> list[Verdict]:
+def _without_secrets(rows: list[Row]) -> list[Row]:
     """The rows, with the secrets in their free texts masked. Most batches have no secret, and are
     read once. In other batches, each row is masked separately, so that it does not depend on its
     batch.
@@ -93,11 +94,11 @@ def _without_secrets(rows: list[Verdict]) -> list[Verdict]:
     return [_masked(row, guard) for row in rows]
 
 
-def _free_texts(row: Verdict) -> list[str]:
+def _free_texts(row: Row) -> list[str]:
     return [getattr(row, name) or "" for name in _FREE]
 
 
-def _masked(row: Verdict, guard: Mask) -> Verdict:
+def _masked(row: Row, guard: Mask) -> Row:
     texts = zip(_FREE, guard.texts(_free_texts(row)), strict=True)
     return msgspec.structs.replace(row, **{name: text for name, text in texts if text})
 
@@ -115,11 +116,9 @@ def open_adapter(target: Target, settings: Settings) -> Adapter:
     return replace(adapter, losses=(*adapter.losses, *read_losses(target.losses)))
 
 
-def _judge(
-    stream: Stream, settings: Settings, adapter: Adapter, against: Adapter | None
-) -> Verdict:
+def _judge(stream: Stream, settings: Settings, adapter: Adapter, against: Adapter | None) -> Row:
     exchange = stream.exchange
-    blank = Verdict(
+    blank = Row(
         id=printable(stream.id),
         source=printable(stream.source),
         adapter=settings.adapter.name,
@@ -128,25 +127,27 @@ def _judge(
         verdict="error",
     )
     if exchange is None:
-        word = "skipped" if stream.skipped else "error"
-        return _with(blank, verdict=word, sentence=stream.fault)
+        word = "not-run" if stream.skipped else "error"
+        return _with(blank, verdict=word, sentence=stream.fault, group=stream.group)
     try:
         blank = _with(blank, **_description(exchange))
         if not is_answer(exchange, exchange.provider):
-            return _with(blank, verdict="skipped", sentence="the exchange has no answer of a model")
+            return _with(blank, verdict="not-run", sentence="the exchange has no answer of a model")
         judged = _findings(stream.id, exchange, adapter)
         verdict = _verdict(blank, exchange, adapter, judged)
         if against is not None and not judged.error:
             verdict = _compared(verdict, judged, _findings(stream.id, exchange, against))
         return _with_laws(verdict, stream, adapter, settings.laws) if settings.laws else verdict
     except Exception as error:  # noqa: BLE001  # one stream must not end a sweep of millions
-        return _with(blank, sentence=f"{type(error).__name__}: {error}")
+        kind = type(error).__name__
+        return _with(blank, sentence=f"{kind}: {error}", group=kind)
 
 
-def _with(row: Verdict, /, **fields: object) -> Verdict:
+def _with(row: Row, /, **fields: object) -> Row:
     """The row with new fields. A sentence is shortened and printable, and has no secrets."""
-    if sentence := str(fields.get("sentence", "")):
-        fields["sentence"] = shorten(printable(mask().text(sentence)), MAX_SENTENCE)
+    for name in ("sentence", "group"):
+        if text := str(fields.get(name, "")):
+            fields[name] = shorten(printable(mask().text(text)), MAX_SENTENCE)
     return msgspec.structs.replace(row, **fields)
 
 
@@ -172,26 +173,22 @@ def _findings(name: str, exchange: Exchange, adapter: Adapter) -> ExchangeJudgem
         output = adapter.output(exchange, options=options)
         return compare_output(exchange, adapter, output, cassette=name)
     except AdapterError as error:
-        return ExchangeJudgement(name, 1, error=str(error))
+        return ExchangeJudgement(name, 1, error=str(error), error_group=error.group)
 
 
-def _verdict(
-    blank: Verdict, exchange: Exchange, adapter: Adapter, judged: ExchangeJudgement
-) -> Verdict:
-    if judged.error:
-        return _with(blank, sentence=judged.error)
+def _verdict(blank: Row, exchange: Exchange, adapter: Adapter, judged: ExchangeJudgement) -> Row:
     aspects = {str(aspect): finding.verdict for aspect, finding in judged.aspects.items()}
-    if not judged.red:
-        passed = judged.asked or not aspects
-        return _with(blank, aspects=aspects, verdict="passed" if passed else "skipped")
-    return _with(
-        blank,
-        aspects=aspects,
-        verdict="failed",
-        layer=_first_layer(exchange, adapter, judged),
-        sentence=judged.sentence(judged.red[0]),
-        variants=tuple(variants_of_wire(exchange)),
-    )
+    decision = decide(judged.findings)
+    row = _with(blank, aspects=aspects, verdict=decision.verdict, sentence=decision.reason)
+    red = [finding for finding in judged.findings if finding.red]
+    if not red:
+        return row
+    row = _with(row, group=" ".join(red[0].group))
+    if judged.error:
+        return row
+    row = _with(row, sentence=red[0].sentence)
+    layer, variants = _first_layer(exchange, adapter, judged), variants_of_wire(exchange)
+    return _with(row, layer=layer, variants=tuple(variants))
 
 
 def _first_layer(exchange: Exchange, adapter: Adapter, judged: ExchangeJudgement) -> str:
@@ -202,7 +199,7 @@ def _first_layer(exchange: Exchange, adapter: Adapter, judged: ExchangeJudgement
     return "events" if judged.red[0] in events.red else "payloads"
 
 
-def _compared(verdict: Verdict, judged: ExchangeJudgement, before: ExchangeJudgement) -> Verdict:
+def _compared(verdict: Row, judged: ExchangeJudgement, before: ExchangeJudgement) -> Row:
     """The verdict with the aspects that differ from those of a baseline. An aspect with the
     baseline's verdict *not asked* is counted as not kept.
     """
@@ -216,18 +213,25 @@ def _compared(verdict: Verdict, judged: ExchangeJudgement, before: ExchangeJudge
         if finding.verdict == "kept" and aspect not in kept
     ]
     better += [aspect for aspect in before.red if aspect not in now]
-    sentence = judged.sentence(worse[0]) if worse else verdict.sentence
-    return _with(verdict, worse=tuple(worse), better=tuple(better), sentence=sentence)
+    first = judged.aspects[worse[0]] if worse else None
+    sentence = first.sentence if first else verdict.sentence
+    group = " ".join(first.group) if first else verdict.group
+    return _with(verdict, worse=tuple(worse), better=tuple(better), sentence=sentence, group=group)
 
 
-def _with_laws(verdict: Verdict, stream: Stream, adapter: Adapter, laws: Sequence[int]) -> Verdict:
+def _with_laws(verdict: Row, stream: Stream, adapter: Adapter, laws: Sequence[int]) -> Row:
     """The verdict with the verdicts of the checked laws. A broken law fails the row."""
     results = dict(_law_results(stream, adapter, laws))
-    broken = [sentence for word, sentence in results.values() if word in ("failed", "error")]
+    broken = [
+        (number, sentence)
+        for number, (word, sentence) in results.items()
+        if word in ("failed", "error")
+    ]
     verdict = _with(verdict, laws={number: word for number, (word, _) in results.items()})
     if not broken or verdict.verdict in ("failed", "error"):
         return verdict
-    return _with(verdict, verdict="failed", sentence=broken[0])
+    number, sentence = broken[0]
+    return _with(verdict, verdict="failed", sentence=sentence, group=f"law {number}")
 
 
 def _law_results(

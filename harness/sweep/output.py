@@ -15,15 +15,15 @@ from harness.facts import ASPECTS
 from harness.stream.json_codec import Json
 
 from .files import Folder, open_file
+from .row import Row
 from .summary import Summary
-from .verdict import Verdict
 
 Format = Literal["parquet", "jsonl"]
 SUMMARY_KEY: Final = b"harness.summary"
 """The key in a Parquet file's metadata for the summary of its rows."""
 BLOCK: Final = 4096
 """The number of rows that are encoded at a time."""
-_decode: Final = msgspec.json.Decoder(Verdict).decode
+_decode: Final = msgspec.json.Decoder(Row).decode
 
 
 def default_format() -> Format:
@@ -31,7 +31,7 @@ def default_format() -> Format:
     return "parquet" if find_spec("pyarrow") else "jsonl"
 
 
-def write_part(name: str, rows: Iterable[Verdict], folder: Folder) -> Summary:
+def write_part(name: str, rows: Iterable[Row], folder: Folder) -> Summary:
     """Write the file of one part. Its suffix is its format. Returns the summary of its rows."""
     summary = Summary()
     counted = _counted(rows, summary)
@@ -40,18 +40,18 @@ def write_part(name: str, rows: Iterable[Verdict], folder: Folder) -> Summary:
     return summary
 
 
-def _counted(rows: Iterable[Verdict], summary: Summary) -> Iterator[Verdict]:
+def _counted(rows: Iterable[Row], summary: Summary) -> Iterator[Row]:
     for row in rows:
         summary.add(row)
         yield row
 
 
-def _lines(rows: Iterable[Verdict]) -> bytes:
+def _lines(rows: Iterable[Row]) -> bytes:
     encode = msgspec.json.Encoder().encode
     return b"".join(encode(row) + b"\n" for row in rows)
 
 
-def _parquet(rows: Iterator[Verdict], summary: Summary) -> bytes:
+def _parquet(rows: Iterator[Row], summary: Summary) -> bytes:
     from pyarrow import parquet  # the extra
 
     buffer = BytesIO()
@@ -78,15 +78,15 @@ def schema() -> Any:
         "digest": pa.string(),
         **dict.fromkeys(("variants", "worse", "better"), pa.list_(pa.string())),
     }
-    return pa.schema([(name, kinds.get(name, word)) for name in Verdict.__struct_fields__])
+    return pa.schema([(name, kinds.get(name, word)) for name in Row.__struct_fields__])
 
 
-def table_of(rows: Sequence[Verdict]) -> Any:
+def table_of(rows: Sequence[Row]) -> Any:
     """The rows as a table of Arrow."""
     import pyarrow as pa  # the extra
 
     columns: dict[str, Any] = {
-        name: [getattr(row, name) for row in rows] for name in Verdict.__struct_fields__
+        name: [getattr(row, name) for row in rows] for name in Row.__struct_fields__
     }
     columns["laws"] = [list(laws.items()) for laws in columns["laws"]]
     aspects = [
@@ -114,7 +114,7 @@ def read_summary(name: str, folder: Folder) -> Summary:
     return Summary.of(read_rows(name, folder))
 
 
-def read_rows(name: str, folder: Folder) -> Iterator[Verdict]:
+def read_rows(name: str, folder: Folder) -> Iterator[Row]:
     """The rows of a finished file."""
     with open_file(folder.at(name)) as file:
         if name.endswith(".parquet"):
@@ -126,8 +126,8 @@ def read_rows(name: str, folder: Folder) -> Iterator[Verdict]:
             yield from map(_decode, file)
 
 
-def _row(values: dict[str, Json]) -> Verdict:
+def _row(values: dict[str, Json]) -> Row:
     """The row with the values of a Parquet file. The file has a value for each aspect and list."""
     values["aspects"] = {name: word for name, word in values["aspects"].items() if word}
     values["laws"] = dict(values["laws"])
-    return msgspec.convert(values, Verdict)
+    return msgspec.convert(values, Row)

@@ -17,9 +17,9 @@ from .engines import Engine, WorkerLost
 from .files import UNFINISHED, Folder
 from .output import Format, read_summary, write_part
 from .parts import Part, batches, plan
+from .row import Row
 from .stream import Stream, SweepError
 from .summary import Summary
-from .verdict import Verdict
 
 MANIFEST: Final = "_sweep.json"
 """The file in an output folder with the settings of its sweep. Readers of Parquet folders ignore
@@ -126,7 +126,7 @@ def _relieve_collector() -> None:
     collect_seldom()
 
 
-def _rows(part: Part, settings: Settings) -> Iterator[Verdict]:
+def _rows(part: Part, settings: Settings) -> Iterator[Row]:
     try:
         for batch in batches(part):
             yield from judge_batch(batch, settings)

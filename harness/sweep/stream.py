@@ -21,7 +21,20 @@ class SweepError(ValueError):
 
 
 class RowError(ValueError):
-    """A row is not an exchange. The message has the reason."""
+    """A row is not an exchange. The message has the reason, and ``group`` the reason without its
+    values.
+    """
+
+    def __init__(self, message: str, group: str = "") -> None:
+        super().__init__(message)
+        self.group = group or message
+
+    @classmethod
+    def of(cls, name: str, value: object, expected: str) -> RowError:
+        """The error of a column with this value."""
+        return cls(
+            f"{name} is {_shown(value)}; expected {expected}", f"{name}; expected {expected}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +42,8 @@ class Stream:
     """One captured stream.
 
     ``source`` is the place from which `harness replay` can read the stream. If there is no
-    exchange, ``fault`` is the reason. ``skipped``: the reason is not an error.
+    exchange, ``fault`` is the reason. ``skipped``: the reason is not an error. ``group``: the
+    fault without its values.
     """
 
     id: str
@@ -37,6 +51,7 @@ class Stream:
     exchange: Exchange | None
     fault: str = ""
     skipped: bool = False
+    group: str = ""
 
 
 COLUMNS: Final = {
@@ -65,17 +80,17 @@ def stream_of_row(row: Mapping[str, Any], source: str) -> Stream:
             raise RowError("the row has no id")
         return Stream(known, source, _exchange(row))
     except RowError as error:
-        return Stream(known, source, None, str(error))
+        return Stream(known, source, None, str(error), group=error.group)
 
 
 def _exchange(row: Mapping[str, Any]) -> Exchange:
     body = _body(row)
     status, end = row.get("status"), row.get("end")
     if status is not None and (isinstance(status, bool) or not isinstance(status, int)):
-        raise RowError(f"status is {_shown(status)}; expected a whole number")
+        raise RowError.of("status", status, "a whole number")
     ends = get_args(End)
     if end is not None and end not in ends:
-        raise RowError(f"end is {_shown(end)}; expected one of {', '.join(ends)}")
+        raise RowError.of("end", end, f"one of {', '.join(ends)}")
     exchange = Exchange(
         _request(row.get("request")),
         200 if status is None else status,
@@ -87,7 +102,7 @@ def _exchange(row: Mapping[str, Any]) -> Exchange:
     if provider is None:
         return with_provider(exchange)
     if provider not in PROVIDERS:
-        raise RowError(f"provider is {_shown(provider)}; expected {', '.join(PROVIDERS)}")
+        raise RowError.of("provider", provider, f"{', '.join(PROVIDERS)}")
     if exchange.request is None:  # without a request, the row is an answer of a model
         return replace(exchange, provider=provider, generates=True, streamed=True)
     return replace(with_provider(exchange), provider=provider)
@@ -100,20 +115,20 @@ def _body(row: Mapping[str, Any]) -> bytes:
     if isinstance(body, bytes):
         return body
     if body is not None:
-        raise RowError(f"body is {_shown(body)}; expected bytes or text")
+        raise RowError.of("body", body, "bytes or text")
     if not isinstance(encoded, str):
         raise RowError("the row has no body")
     try:
         return base64.b64decode(encoded, validate=True)
     except binascii.Error as error:
-        raise RowError(f"body_base64 is not base64: {error}") from None
+        raise RowError(f"body_base64 is not base64: {error}", "body_base64 is not base64") from None
 
 
 def _reads(reads: Any, body: bytes) -> tuple[tuple[float | None, bytes], ...]:
     if reads is None:
         return ((None, body),) if body else ()
     if not isinstance(reads, list):
-        raise RowError(f"reads is {_shown(reads)}; expected a list")
+        raise RowError.of("reads", reads, "a list")
     times: list[float | None] = [None] * len(reads)
     sizes = reads
     if not {*map(type, reads)} <= {int} or min(reads, default=0) < 0:
@@ -121,9 +136,12 @@ def _reads(reads: Any, body: bytes) -> tuple[tuple[float | None, bytes], ...]:
         sizes = [read.get("bytes") if isinstance(read, dict) else read for read in reads]
         for read, at, size in zip(reads, times, sizes, strict=True):
             if type(size) is not int or size < 0 or not isinstance(at, float | int | None):
-                raise RowError(f"a read is {_shown(read)}; expected its size in bytes")
+                raise RowError.of("a read", read, "its size in bytes")
     if sum(sizes) != len(body):
-        raise RowError(f"the reads have {sum(sizes)} bytes, the body has {len(body)}")
+        raise RowError(
+            f"the reads have {sum(sizes)} bytes, the body has {len(body)}",
+            "the reads and the body have different numbers of bytes",
+        )
     places = pairwise(accumulate(sizes, initial=0))
     return tuple((at, body[a:b]) for at, (a, b) in zip(times, places, strict=True))
 
@@ -134,7 +152,7 @@ def _headers(headers: Any) -> dict[str, list[str]]:
     named: dict[str, list[str]] = {}
     for item in items:
         if not isinstance(item, tuple | list) or len(item) != 2:
-            raise RowError(f"a header is {_shown(item)}; expected a name and a value")
+            raise RowError.of("a header", item, "a name and a value")
         name, value = item
         if value is not None:
             values = value if isinstance(value, list) else [value]
@@ -147,12 +165,12 @@ def _request(request: Any) -> Request | None:
     if request is None:
         return None
     if not isinstance(request, dict) or not isinstance(request.get("url"), str):
-        raise RowError(f"request is {_shown(request)}; expected an object with a url")
+        raise RowError.of("request", request, "an object with a url")
     body = request.get("body")
     if isinstance(body, str):
         body = body.encode("utf-8", "surrogatepass")
     if body is not None and not isinstance(body, bytes):
-        raise RowError(f"the body of the request is {_shown(body)}; expected bytes or text")
+        raise RowError.of("the body of the request", body, "bytes or text")
     method, headers = request.get("method") or "POST", _headers(request.get("headers"))
     return Request(str(method), request["url"], headers, body or b"")
 
@@ -164,7 +182,7 @@ def _object(name: str, value: Any) -> Any:
     try:
         return decode_json(value.encode() if isinstance(value, str) else value)
     except ValueError as error:
-        raise RowError(f"{name} is not JSON: {error}") from None
+        raise RowError(f"{name} is not JSON: {error}", f"{name} is not JSON") from None
 
 
 def _shown(value: object) -> str:

@@ -8,9 +8,7 @@ from typing import Any, Final
 
 from msgspec import Struct, field
 
-from harness.judging.aspect_results import without_values
-
-from .verdict import Verdict
+from .row import Row
 
 EXAMPLES: Final = 3
 """The number of rows that are kept as examples of a reason. They are the first by id, in any order
@@ -26,10 +24,11 @@ class Example(Struct, frozen=True):
     id: str
     source: str
     sentence: str
+    group: str = ""
 
 
 class Reason(Struct):
-    """Red or failed rows with sentences that differ only in values and numbers."""
+    """Red or failed rows with the same group: their sentences differ only in values."""
 
     rows: int = 0
     examples: list[Example] = field(default_factory=list)
@@ -56,14 +55,14 @@ class Summary(Struct):
     other_reasons: int = 0
 
     @classmethod
-    def of(cls, verdicts: Iterable[Verdict]) -> Summary:
+    def of(cls, verdicts: Iterable[Row]) -> Summary:
         """The summary of rows."""
         summary = cls()
         for verdict in verdicts:
             summary.add(verdict)
         return summary
 
-    def add(self, verdict: Verdict) -> None:
+    def add(self, verdict: Row) -> None:
         """Count one row."""
         self.rows += 1
         self.red += verdict.red
@@ -75,7 +74,8 @@ class Summary(Struct):
         _merge(self.better, Counter(verdict.better))
         _merge(self.laws, {law: {word: 1} for law, word in verdict.laws.items()})
         if verdict.sentence:
-            example = Example(verdict.id, verdict.source, verdict.sentence)
+            group = verdict.group or verdict.sentence
+            example = Example(verdict.id, verdict.source, verdict.sentence, group)
             word = "variant" if verdict.variants else verdict.verdict
             self._add_reason(word, verdict.layer, Reason(1, [example]))
 
@@ -94,7 +94,7 @@ class Summary(Struct):
 
     def _add_reason(self, word: str, layer: str, reason: Reason) -> None:
         reasons = self.reasons.setdefault(word, {}).setdefault(layer, {})
-        key = without_values(reason.examples[0].sentence)
+        key = reason.examples[0].group
         known = reasons.get(key)
         if known is None:
             if len(reasons) >= MOST_REASONS:

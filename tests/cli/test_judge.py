@@ -16,7 +16,7 @@ import pytest
 
 from harness.cassettes import Cassette, Exchange, Origin, Request, dumps
 from harness.cli.main import main
-from harness.judging.aspect_results import decode_results
+from harness.judging.judge_results import decode_results
 from tests.cli.project import write
 
 URL = (

@@ -23,7 +23,7 @@ from harness.dialects.mind.program.adapter import adapt as adapt_program
 from harness.dialects.unified_llm.client.adapter import adapt as adapt_client
 from harness.judging.judge import Cell, judge, resolve_fixture, run_cell
 from harness.judging.laws import LAWS
-from harness.judging.results import CaseResult
+from harness.judging.results import Result
 from harness.pipeline.replay import replay
 from harness.project.project import Project, kind_of, yaml_files
 from harness.stream.session import Session
@@ -166,7 +166,7 @@ def detect(fault: Fault) -> Detection:
     )
 
 
-def is_red(result: CaseResult) -> bool:
+def is_red(result: Result) -> bool:
     """Whether the comparison fails. An adapter must not raise, since that would be a different
     fault.
     """

@@ -10,7 +10,7 @@ import pytest
 from harness.adapters import AdapterError, RunOptions
 from harness.adapters.adapter import Output
 from harness.facts import Raised, Transcript
-from harness.judging.aspect_results import AdapterResults, JudgeResults
+from harness.judging.judge_results import AdapterResults, JudgeResults
 from harness.judging.aspect_run import Item, judge_items, judge_second_turns
 from harness.report.aspect_pages import aspects_page
 from harness.report.aspect_text import results_text

@@ -23,7 +23,7 @@ from harness.judging.evidence import (
     with_evidence,
 )
 from harness.judging.judge import MAX_FINDING_TEXT, Cell, judge
-from harness.judging.results import MOST_READS, CaseResult, Evidence, Read
+from harness.judging.results import MOST_READS, Result, Evidence, Read
 from harness.project.project import Project, kind_of, yaml_files
 from harness.providers import with_provider
 from harness.specs import Case
@@ -48,7 +48,7 @@ def judged(
     exchange: Exchange = WHOLE,
     adapter: Adapter | None = None,
     **keys: Any,
-) -> CaseResult:
+) -> Result:
     def load(name: str) -> Cassette:
         if name != "x/y":
             raise CassetteError(f"no cassette {name}")
@@ -65,7 +65,7 @@ def judged(
     return with_evidence(judge(Cell(case, "a.yaml", column), load, adapter))
 
 
-def evidence(result: CaseResult) -> Evidence:
+def evidence(result: Result) -> Evidence:
     assert result.evidence is not None
     return result.evidence
 
@@ -270,4 +270,4 @@ def test_findings_are_kept_as_far_as_they_fit_and_counted_all() -> None:
 
 def test_evidence_is_plain_data() -> None:
     result = judged([])
-    assert msgspec.json.decode(msgspec.json.encode(result), type=CaseResult) == result
+    assert msgspec.json.decode(msgspec.json.encode(result), type=Result) == result

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from harness.adapters import EVENTS
 from harness.facts import Entry, Text, Transcript
-from harness.judging.aspect_results import (
-    AspectCell,
+from harness.judging.judge_results import (
+    Result,
     JudgeResults,
     Side,
     cell_of,
@@ -44,7 +44,7 @@ def test_losses_with_the_same_reason_but_other_values_are_one() -> None:
 def test_text_and_page_count_a_needless_error_once() -> None:
     raised = cell(text="raised", finish="raised", usage="lost", needless_error="raised")
     declared = cell(exchange=2, text="raised", needless_error="not_carried")
-    error = AspectCell("gemini-api/d", 1, "documented", error="it never asked")
+    error = Result("gemini-api/d", 1, "documented", error="it never asked")
     adapter = replace(OTHER, cells=(raised, declared, error))
     assert [loss.aspect for loss in losses_of([raised])] == ["usage", "needless_error"]
     assert [loss.aspect for loss in losses_of([declared])] == ["text"], "it is red"

@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from harness.judging.results import (
-    CaseResult,
+    Result,
     Evidence,
     ResultsError,
 )
@@ -25,7 +25,7 @@ from harness.report import (
 from tests.report.document_samples import HEADER, SEVERAL, STREAM, failing, result
 
 
-def by_key(results: list[CaseResult]) -> list[CaseResult]:
+def by_key(results: list[Result]) -> list[Result]:
     return sorted(results, key=lambda result: (result.case, result.adapter))
 
 

@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from harness.judging.results import (
-    CaseResult,
+    Result,
     Evidence,
     Read,
     ResultsError,
@@ -75,7 +75,7 @@ def test_runs_with_different_results_of_a_cell_do_not_merge() -> None:
         merge([Run(HEADER, [result()]), Run(HEADER, [result("failed")])])
 
 
-def varied(number: int, reads: int) -> list[CaseResult]:
+def varied(number: int, reads: int) -> list[Result]:
     """Like `failing`, but each stream has its own times, sizes, cuts, digest, request and
     beginning.
     """

@@ -14,7 +14,7 @@ from harness.judging.judge import judge
 from harness.judging.laws.judge import cells as law_cells
 from harness.judging.laws.judge import judge_law
 from harness.judging.results import (
-    CaseResult,
+    Result,
     Evidence,
     LayerView,
 )
@@ -31,7 +31,7 @@ from tests.support.report_samples import (
 
 
 @pytest.fixture(scope="module")
-def shipped() -> tuple[Header, list[CaseResult]]:
+def shipped() -> tuple[Header, list[Result]]:
     """The results of the shipped specs, as in a run."""
     root = Path(__file__).parents[2]
     project = Project([root / "specs"], root / "cassettes")
@@ -57,7 +57,7 @@ def html_size(files: Mapping[str, str]) -> int:
 
 @pytest.mark.slow
 def test_the_pages_of_the_shipped_cells_keep_to_the_budget(
-    shipped: tuple[Header, list[CaseResult]],
+    shipped: tuple[Header, list[Result]],
 ) -> None:
     header, results = shipped
     assert html_size(render(Run(header, results))) <= BUDGET * len(results)

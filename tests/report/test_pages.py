@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from harness.judging.results import (
     VERDICTS,
-    CaseResult,
+    Result,
     Finding,
 )
 from harness.report import Named
@@ -389,7 +389,7 @@ RECORDED = Origin("recorded", date="2026-11-20")
     ],
 )
 def test_origins_count_distinct_streams_that_were_compared(
-    results: list[CaseResult], sentence: str
+    results: list[Result], sentence: str
 ) -> None:
     assert describe_origins(results) == sentence
     assert sentence.replace("`", "") in Page(pages(*results)["index.html"]).text

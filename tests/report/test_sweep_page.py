@@ -7,7 +7,7 @@ from __future__ import annotations
 from harness.report.sweep_page import MOST_REASONS, page_values, sweep_page
 from harness.sweep.contract import Settings, Target
 from harness.sweep.summary import Summary
-from harness.sweep.verdict import Verdict
+from harness.sweep.row import Row
 
 SETTINGS = Settings(Target("shop:replay", "shop", "2.1"))
 

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from harness.judging.results import (
-    CaseResult,
+    Result,
 )
 from harness.report import Run, render, summary
 from harness.report.tally import headline
@@ -72,7 +72,7 @@ from tests.support.report_samples import (
         ),
     ],
 )
-def test_the_headline_of_a_run(results: list[CaseResult], sentences: list[str]) -> None:
+def test_the_headline_of_a_run(results: list[Result], sentences: list[str]) -> None:
     assert headline(results, PROVIDERS, DIALECTS) == sentences
 
 
@@ -89,7 +89,7 @@ def test_the_headline_of_a_run(results: list[CaseResult], sentences: list[str]) 
     ],
 )
 def test_headline_and_summary_begin_with_unreadable_specs(
-    results: list[CaseResult], unread: list[str], sentences: list[str]
+    results: list[Result], unread: list[str], sentences: list[str]
 ) -> None:
     assert headline(results, PROVIDERS, DIALECTS, unread) == sentences
     written = render(Run(replace(HEADER, unread=tuple(unread)), results))

@@ -21,7 +21,7 @@ from harness.cassettes import Cassette, Origin, dumps
 from harness.cassettes.redaction.mask import Mask
 from harness.cli.main import main
 from harness.judging.results import (
-    CaseResult,
+    Result,
     Evidence,
     Finding,
     LayerView,
@@ -59,25 +59,25 @@ def unmask(monkeypatch: pytest.MonkeyPatch) -> None:
 # Reports
 
 
-def with_evidence(**fields: object) -> CaseResult:
+def with_evidence(**fields: object) -> Result:
     base = result("failed")
     evidence = base.evidence or Evidence()
     return replace(base, evidence=replace(evidence, **fields))
 
 
-def with_stream(**fields: object) -> CaseResult:
+def with_stream(**fields: object) -> Result:
     return with_evidence(stream=Stream(200, 9, "a" * 32, **fields))  # type: ignore[arg-type]
 
 
-def finding(**fields: str) -> CaseResult:
+def finding(**fields: str) -> Result:
     return result("failed", findings=(Finding("[0].delta", "changed", **fields),), findings_total=1)
 
 
-def lines(*texts: str) -> CaseResult:
+def lines(*texts: str) -> Result:
     return with_evidence(layers=(LayerView("frames", texts, 0, len(texts), 0, True),))
 
 
-REPORTED: dict[str, Callable[[str], CaseResult]] = {
+REPORTED: dict[str, Callable[[str], Result]] = {
     "requirement": lambda text: result("failed", requirement=text),
     "reason": lambda text: result("error", reason=f"the adapter raised KeyError: {text}"),
     "link": lambda text: result("known-failing", reason="r", link=f"https://x/?q={text}"),

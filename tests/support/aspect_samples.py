@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from harness.judging.aspect_results import (
+from harness.judging.judge_results import (
     AdapterResults,
-    AspectCell,
+    Result,
     AspectEvidence,
     JudgeResults,
     Side,
@@ -18,10 +18,10 @@ def evidence(text: str = "frame 7") -> AspectEvidence:
     return AspectEvidence(Side(lines, 6, 9, 6), Side(lines, 0, 2), Side(()))
 
 
-def cell(cassette: str = "gemini-api/a", exchange: int = 1, **verdicts: str) -> AspectCell:
+def cell(cassette: str = "gemini-api/a", exchange: int = 1, **verdicts: str) -> Result:
     """A cell with these verdicts, and with evidence for the red ones."""
     red = [aspect for aspect, verdict in verdicts.items() if verdict in ("lost", "wrong", "raised")]
-    return AspectCell(
+    return Result(
         cassette,
         exchange,
         "documented",
@@ -31,7 +31,7 @@ def cell(cassette: str = "gemini-api/a", exchange: int = 1, **verdicts: str) -> 
     )
 
 
-VARIANT = AspectCell(
+VARIANT = Result(
     "gemini-api/b", 3, "variant", {"text": "lost"}, {"text": "gone"}, ("comments",)
 )
 SHOP = AdapterResults(
@@ -45,7 +45,7 @@ SHOP = AdapterResults(
         cell(text="kept", finish="wrong", usage="not_carried"),
         cell(exchange=2, text="kept", finish="wrong", ids="lost"),
         cell("gemini-api/c", text="kept", finish="kept", citations="not_asked"),
-        AspectCell("gemini-api/d", 1, "documented", error="it never asked"),
+        Result("gemini-api/d", 1, "documented", error="it never asked"),
         VARIANT,
     ),
     (cell("gemini-api/c", calls="lost", results="kept"),),
@@ -53,7 +53,7 @@ SHOP = AdapterResults(
 OTHER = AdapterResults("other", "other:replay", "unknown", cells=(cell(text="kept"),))
 RESULTS = JudgeResults((OTHER, SHOP), (Unjudged("x.yaml", "it is no recording"),))
 
-_HOSTILE_CELL = AspectCell(
+_HOSTILE_CELL = Result(
     HOSTILE,
     1,
     "documented",
@@ -71,7 +71,7 @@ HOSTILE_RESULTS = JudgeResults(
             HOSTILE,
             HOSTILE,
             (HOSTILE,),
-            (_HOSTILE_CELL, AspectCell(HOSTILE, 2, "variant", error=HOSTILE)),
+            (_HOSTILE_CELL, Result(HOSTILE, 2, "variant", error=HOSTILE)),
             (_HOSTILE_CELL,),
         ),
     ),

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from harness.judging.results import (
-    CaseResult,
+    Result,
     Evidence,
     Finding,
     LayerView,
@@ -45,7 +45,7 @@ WRITTEN = Origin("written", date="2026-11-22")
 
 def result(
     verdict: Verdict = "passed", case: str = "two-calls", adapter: str = "anthropic", **changes: Any
-) -> CaseResult:
+) -> Result:
     """A cell; ``changes`` replace any of its fields."""
     whole: dict[str, Any] = {
         "spec": "gemini-api/tool-calls.yaml",
@@ -65,7 +65,7 @@ def result(
         "command": f"pytest 'specs/gemini-api/tool-calls.yaml::{case}[{adapter or 'events'}]'",
         "wire": 'data: {"candidates": []}\n\n',
     }
-    return CaseResult(**(whole | changes))
+    return Result(**(whole | changes))
 
 
 MIXED = [
@@ -115,7 +115,7 @@ HOSTILE_EVIDENCE = Evidence(
 )
 
 
-def hostile(verdict: Verdict) -> CaseResult:
+def hostile(verdict: Verdict) -> Result:
     """A cell that tries to break out of every field."""
     return result(
         verdict,
@@ -156,7 +156,7 @@ def run_of(
     verdict: Verdict = "passed",
     columns: tuple[str, ...] = THREE,
     number: int = 2,
-) -> list[CaseResult]:
+) -> list[Result]:
     """Cells as in a run, each case with a stream of its own; cells that aren't passed have
     ``number`` findings.
     """

@@ -19,7 +19,7 @@ from harness.sweep.parts import Part
 from harness.sweep.run import MANIFEST, Sweep, plan_sweep, run_sweep
 from harness.sweep.stream import SweepError
 from harness.sweep.summary import Summary
-from harness.sweep.verdict import Verdict
+from harness.sweep.row import Row
 from tests.support.captured import (
     OWN,
     body,

@@ -6,7 +6,7 @@ import pytest
 
 from harness.sweep import summary as module
 from harness.sweep.summary import EXAMPLES, Summary
-from harness.sweep.verdict import Verdict
+from harness.sweep.row import Row
 
 
 def lost(number: int, sentence: str = "text lost: the wire has 3") -> Verdict:

@@ -10,13 +10,14 @@ import msgspec
 
 from harness.adapters import Adapter, AdapterError, Output, RunOptions
 from harness.cassettes import CassetteError
-from harness.facts import ASPECTS
+from harness.facts import ASPECTS, Finding, Place
 from harness.pipeline.replay import DEFAULT_PROVIDER
 from harness.specs.matching import compare, sides
 from harness.stream.exchange import Exchange, Origin
 
+from ..decide import Known, Terms, decide
 from ..facts_cells import known_failure, known_use
-from ..results import CaseResult, Finding
+from ..results import Result
 from . import LAWS, Law
 from .law import Breach
 from .loss import LOSS
@@ -62,7 +63,7 @@ class LawJudgement:
     exception for the recording itself.
     """
 
-    result: CaseResult
+    result: Result
     breaches: tuple[Breach, ...] = ()
     exception: BaseException | None = None
 
@@ -113,21 +114,27 @@ def judge_law(cell: LawCell) -> LawJudgement:
     failed = {judged[0], *(breach.aspect for breach in breaches)} if breaches else set()
     use = known_use(adapter, cell.cassette, judged, failed)
     blank = msgspec.structs.replace(blank, known=use)
-    breaches = [breach for breach, failure in zip(breaches, known, strict=True) if not failure]
-    if known and known[0] and not breaches:
-        reason, link = known[0].reason, known[0].link
-        return LawJudgement(
-            msgspec.structs.replace(blank, verdict="known-failing", reason=reason, link=link)
-        )
+    unknown = [breach for breach, failure in zip(breaches, known, strict=True) if not failure]
+    first = next((failure for failure in known if failure), None)
+    is_known = bool(first) and not unknown
+    findings = tuple(_finding(law, breach) for breach in unknown[:MAX_FINDINGS])
+    verdict, reason, link = decide(
+        [_finding(law, breach) for breach in breaches] or [Finding(f"law-{law.id}", "kept")],
+        Terms(
+            known=Known(first.reason, first.link, must_fail=False) if is_known and first else None
+        ),
+    )
     result = msgspec.structs.replace(
         blank,
-        verdict="failed" if breaches else "passed",
-        first_layer=blank.layer if breaches else "",
-        findings=tuple(_finding(law, breach) for breach in breaches[:MAX_FINDINGS]),
-        findings_total=len(breaches),
+        verdict=verdict,
+        reason=reason,
+        link=link,
+        first_layer=blank.layer if unknown else "",
+        findings=findings,
+        findings_total=len(unknown),
     )
-    raised = (breach.exception for breach in breaches if breach.exception)
-    return LawJudgement(result, tuple(breaches), next(raised, None))
+    raised = (breach.exception for breach in unknown if breach.exception)
+    return LawJudgement(result, tuple(unknown), next(raised, None))
 
 
 def _skipped(exchange: Exchange, adapter: Adapter) -> str:
@@ -137,19 +144,21 @@ def _skipped(exchange: Exchange, adapter: Adapter) -> str:
 
 
 def _finding(law: Law, breach: Breach) -> Finding:
-    """The first mismatch, with the sentence as its note. Without an expectation, the law and the
+    """The first mismatch, with the sentence as its remark. Without an expectation, the law and the
     sentence.
     """
+    subject = f"law-{law.id}"
     if breach.expected is not None and breach.got is not None:
         for mismatch in compare(breach.expected, breach.got)[:1]:
-            return Finding(mismatch.path, f"law {law.id}", *sides(mismatch), breach.sentence)
-    return Finding("", f"law {law.id}", law.sentence, breach.sentence)
+            place = Place(path=mismatch.path)
+            return Finding(subject, "wrong", "law", *sides(mismatch), place, breach.sentence)
+    return Finding(subject, "wrong", "law", law.sentence, remark=breach.sentence)
 
 
-def _blank_result(cell: LawCell) -> CaseResult:
+def _blank_result(cell: LawCell) -> Result:
     law, adapter = cell.law, cell.adapter
     events = adapter.layer == "events"
-    return CaseResult(
+    return Result(
         spec=f"laws/{law.name}",
         line=law.id,
         case=f"{cell.cassette}.{cell.number}",

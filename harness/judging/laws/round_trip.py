@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Final
 
 from harness.adapters import Adapter
-from harness.facts import RED
 from harness.pipeline.request import ask
 from harness.providers.oracle import SecondTurnAspect, judge_second_turn
 from harness.stream.events import INTERRUPTED
@@ -40,9 +39,9 @@ def return_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
         return [Breach(f"the answer can't be sent back: {error}", exchange)]
     findings = judge_second_turn(wire, request.body, exact=translator.sent_back)
     return [
-        Breach(f"{aspect.replace('_', ' ')} {finding.verdict}: {finding.note}", exchange)
+        Breach(finding.sentence, exchange)
         for aspect, finding in findings.items()
-        if aspect in ASKED and finding.verdict in RED
+        if aspect in ASKED and finding.red
     ]
 
 

@@ -14,17 +14,21 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Literal
 
+from msgspec.structs import replace as with_fields
+
 from harness.facts import (
-    AspectFinding,
     AspectVerdict,
     Facts,
+    Finding,
     NamedArguments,
+    Place,
+    call_value,
     plain_base64,
     take_call,
     text_and_calls,
 )
 from harness.stream.json_codec import Json
-from harness.stream.printable import excerpt, short_json
+from harness.stream.printable import short_json
 
 from .sent_back import Returned, gather_contents
 from .sent_contents import names_calls_by_id, sent_contents
@@ -58,8 +62,8 @@ def judge_second_turn(
     request: Json,
     given: Sequence[bool] = (),
     exact: Collection[str] | None = None,
-) -> dict[SecondTurnAspect, AspectFinding]:
-    """The verdict of each aspect of the request that follows an answer with these facts.
+) -> dict[SecondTurnAspect, Finding]:
+    """The finding of each aspect of the request that follows an answer with these facts.
 
     Everything before the first content of the model is left out. A request that names a stored
     interaction has only the results to send, because the server has the answer. ``given``: for each
@@ -74,17 +78,21 @@ def judge_second_turn(
         return _judge_stored(answer, request, given)
     contents = sent_contents(request)
     roles = [content.get("role") for content in contents]
+    first = 0
     if exact is None:
-        contents = contents[roles.index("model") :] if "model" in roles else []
-    returned = gather_contents(contents)
+        first = roles.index("model") if "model" in roles else len(contents)
+    returned = gather_contents(contents, first)
     returned.by_id = names_calls_by_id(request)
     if exact is None:
         answer, returned = _in_one_alphabet(answer, returned)
     neutral = PLACEHOLDERS if exact is None else frozenset[str]()
-    findings: dict[SecondTurnAspect, AspectFinding] = {}
+    findings: dict[SecondTurnAspect, Finding] = {}
 
-    def put(aspect: SecondTurnAspect, verdict: AspectVerdict, note: str = "") -> None:
-        findings[aspect] = AspectFinding(verdict, note)
+    def put(aspect: SecondTurnAspect, finding: Finding) -> None:
+        call = finding.place.call or 0
+        content = returned.contents[call - 1] if 0 < call <= len(returned.contents) else None
+        place = with_fields(finding.place, content=content)
+        findings[aspect] = with_fields(finding, subject=aspect, place=place)
 
     ordered = True
     if answer.blocks:  # the adapter sends each back as text or as a call, as it has read it
@@ -92,98 +100,105 @@ def judge_second_turn(
         ordered = len(calls) == len(answer.calls)
         answer = replace(answer, text=text, calls=calls)
     if answer.calls or returned.calls or (exact is not None and returned.results):
-        put("calls", *_calls(answer.calls, returned.calls, ordered))
+        put("calls", _calls(answer.calls, returned.calls, ordered))
     kept = "calls" in findings and findings["calls"].verdict == "kept"
     aligned = kept and ordered
     if aligned:
-        put("ids", *_ids(answer, returned, exact is not None))
+        put("ids", _ids(answer, returned, exact is not None))
     if kept and exact is not None and not returned.in_order:
-        put("results", "wrong", "a call comes after the first result")
+        put("results", _found("wrong", "call-after-result"))
     elif kept:
-        put("results", *_results(answer, returned, given if aligned else ()))
+        put("results", _results(answer, returned, given if aligned else ()))
     wired = [signature for _, signature in answer.marks]
     if any(wired) or (exact is not None and any(returned.signatures)):
-        put("signatures", *_signatures(wired, returned, aligned, neutral))
+        put("signatures", _signatures(wired, returned, aligned, neutral))
     others = [(kind, value) for kind, value in answer.signatures if kind != "call"]
     if others or returned.other_signatures:
         asked = [value for kind, value in others if exact is None or kind in exact]
-        put("other_signatures", *_other_signatures(answer, asked, returned, neutral))
+        put("other_signatures", _other_signatures(answer, asked, returned, neutral))
     server_tools = answer.opaque.get("server_tools", [])
     if server_tools:
         lost = [
             value for value in dict.fromkeys(server_tools) if value not in returned.server_tools
         ]
-        put("server_tools", "lost" if lost else "kept", f"lost: {lost[0]}" if lost else "")
+        put("server_tools", _found("lost", "tool-not-sent", lost[0]) if lost else KEPT)
     if answer.text:
         # a message of Chat Completions does not have the order of its text and calls
-        put("text", *_text(answer, returned, aligned and "messages" not in request))
+        put("text", _text(answer, returned, aligned and "messages" not in request))
     return findings
 
 
 def _judge_stored(
     answer: Facts, request: Json, given: Sequence[bool]
-) -> dict[SecondTurnAspect, AspectFinding]:
+) -> dict[SecondTurnAspect, Finding]:
     """The verdicts of a request whose answer is on the server: each call has its result."""
     returned = gather_contents(sent_contents(request))
     if not answer.calls:
         return {}
     if returned.calls:
-        note = f"the call {returned.calls[0][0]} is sent although the server has it"
-        return {"calls": AspectFinding("wrong", note)}
+        return {"calls": Finding("calls", "wrong", "stored-call-sent", None, returned.calls[0][0])}
     returned.calls, returned.ids = answer.calls, [call_id for call_id, _ in answer.marks]
     return {
-        "ids": AspectFinding(*_ids(answer, returned, exact=False)),
-        "results": AspectFinding(*_results(answer, returned, given)),
+        "ids": with_fields(_ids(answer, returned, exact=False), subject="ids"),
+        "results": with_fields(_results(answer, returned, given), subject="results"),
     }
 
 
-def _calls(
-    wire: list[NamedArguments], sent: list[NamedArguments], ordered: bool
-) -> tuple[AspectVerdict, str]:
+def _found(
+    verdict: AspectVerdict,
+    reason: str,
+    wire: Json = None,
+    adapter: Json = None,
+    call: int | None = None,
+) -> Finding:
+    """A finding of the aspect that is judged. ``call``: the number of a call, from 1."""
+    return Finding("", verdict, reason, wire, adapter, Place(call=call))
+
+
+KEPT = Finding("", "kept")
+
+
+def _calls(wire: list[NamedArguments], sent: list[NamedArguments], ordered: bool) -> Finding:
     rest = list(sent)
     missing = [call for call in wire if not take_call(rest, call)]
     if missing:
-        name, arguments = missing[0]
-        verdict: AspectVerdict = "wrong" if rest else "lost"
-        return verdict, f"the call {name}({short_json(arguments)}) is not sent back"
+        return _found("wrong" if rest else "lost", "call-not-sent", call_value(*missing[0]))
     if rest:
-        return "wrong", f"the call {rest[0][0]} is sent back more often than the answer has it"
-    if ordered and [name for name, _ in wire] != [name for name, _ in sent]:
-        return "wrong", f"the calls are sent back in another order: {[name for name, _ in sent]}"
-    return "kept", ""
+        return _found("wrong", "call-sent-twice", adapter=rest[0][0])
+    names, sent_names = ([name for name, _ in calls] for calls in (wire, sent))
+    if ordered and names != sent_names:
+        return _found("wrong", "calls-in-other-order", names, sent_names)
+    return KEPT
 
 
-def _ids(answer: Facts, returned: Returned, exact: bool) -> tuple[AspectVerdict, str]:
+def _ids(answer: Facts, returned: Returned, exact: bool) -> Finding:
     """An id of the wire must be sent back unchanged. Any other id must be the same at call and
     result.
     """
     for number, ((wired, _), sent) in enumerate(zip(answer.marks, returned.ids, strict=True), 1):
         if wired and not sent:
-            return "lost", f"the id {wired} of call {number} is not sent back"
+            return _found("lost", "id-not-sent", wired, call=number)
         if wired and sent != wired:
-            return "wrong", f"the id {wired} of call {number} is sent back as {sent}"
+            return _found("wrong", "id-changed", wired, sent, number)
         if exact and not wired and sent and not returned.by_id:
-            return "wrong", f"call {number} is sent back with the id {sent}, which it did not have"
+            return _found("wrong", "id-made", None, sent, number)
         if exact and not sent and returned.by_id:
-            return "wrong", f"call {number} has no id, by which its result must name it"
+            return _found("wrong", "no-id-for-result", call=number)
     for number, (sent, result) in enumerate(zip(returned.ids, returned.results, strict=False), 1):
         if result[1] != sent:
-            return "wrong", f"result {number} has the id {result[1]}, its call {sent}"
-    return "kept", ""
+            return _found("wrong", "result-id", sent, result[1], number)
+    return KEPT
 
 
-def _results(answer: Facts, returned: Returned, given: Sequence[bool]) -> tuple[AspectVerdict, str]:
+def _results(answer: Facts, returned: Returned, given: Sequence[bool]) -> Finding:
     names = [name for name, _ in returned.calls]
     answered = [name for name, _ in returned.results]
     if answered == names:
-        return _result_texts(answer, returned, given) if given else ("kept", "")
-    verdict: AspectVerdict = "lost" if len(answered) < len(names) else "wrong"
-    return verdict, f"the calls are {names}, the results are of {answered}"
+        return _result_texts(answer, returned, given) if given else KEPT
+    return _found("lost" if len(answered) < len(names) else "wrong", "results", names, answered)
 
 
-def _result_texts(
-    answer: Facts, returned: Returned, given: Sequence[bool]
-) -> tuple[AspectVerdict, str]:
+def _result_texts(answer: Facts, returned: Returned, given: Sequence[bool]) -> Finding:
     """Each result that was given must have its own text. Calls that an adapter can't tell apart
     share one.
     """
@@ -195,17 +210,18 @@ def _result_texts(
             continue
         there = _RESULT.search(output)
         if there is None:
-            return "lost", f"the text of result {number} is not sent back"
+            return _found("lost", "result-text-not-sent", result_text(number), output, number)
         if keys.count(key) == 1:
             if int(there[1]) <= last:
-                return "wrong", f"result {number} has the text of another call's: {there[0]}"
+                expected = result_text(number)
+                return _found("wrong", "result-text-of-another", expected, there[0], number)
             last = int(there[1])
-    return "kept", ""
+    return KEPT
 
 
 def _signatures(
     wired: list[str | None], returned: Returned, aligned: bool, neutral: frozenset[str]
-) -> tuple[AspectVerdict, str]:
+) -> Finding:
     """The signature of each call must be at that call, and nowhere else."""
     sent, times = returned.signatures, Counter(wired)
     everywhere = Counter([*sent, *returned.other_signatures])
@@ -213,57 +229,55 @@ def _signatures(
         if signature is None:
             continue
         if everywhere[signature] == 0:
-            note = f"the signature of call {number} is not sent back: {excerpt(signature, 40)}"
-            return "lost", note
+            return _found("lost", "signature-not-sent", signature, call=number)
         if aligned and sent[number - 1] != signature:
-            return "wrong", f"the signature of call {number} is at another part"
+            return _found("wrong", "signature-moved", signature, sent[number - 1], number)
         if everywhere[signature] > times[signature]:
-            return "wrong", f"the signature of call {number} is sent back more than once"
-    for number, (signature, own) in enumerate(zip(sent, wired, strict=False), 1):
-        if aligned and signature and not own and signature not in neutral:
-            return "wrong", f"call {number} is sent back with a signature that it did not have"
-    return "kept", ""
+            return _found("wrong", "signature-twice", signature, call=number)
+    for number, (made_up, own) in enumerate(zip(sent, wired, strict=False), 1):
+        if aligned and made_up and not own and made_up not in neutral:
+            return _found("wrong", "signature-made", None, made_up, number)
+    return KEPT
 
 
 def _other_signatures(
     answer: Facts, asked: list[str], returned: Returned, neutral: frozenset[str]
-) -> tuple[AspectVerdict, str]:
+) -> Finding:
     """The signatures of all other parts; those that are ``asked`` must be sent back."""
     wanted, sent = Counter(asked), Counter(returned.other_signatures)
     had = Counter(value for kind, value in answer.signatures if kind != "call")
     for signature, count in had.items():
         if sent[signature] < wanted[signature]:
-            return "lost", f"not sent back: {excerpt(signature, 40)}"
+            return _found("lost", "other-not-sent", signature)
         if sent[signature] > count:
-            return "wrong", f"sent back more than once: {excerpt(signature, 40)}"
+            return _found("wrong", "other-twice", signature)
     known = {value for _, value in answer.signatures} | neutral
     if made_up := [value for value in returned.other_signatures if value not in known]:
-        return "wrong", f"the answer does not have it: {excerpt(made_up[0], 40)}"
+        return _found("wrong", "other-made", None, made_up[0])
     at_calls = {*returned.signatures} - {signature for _, signature in answer.marks}
     for signature in had:
         if signature in at_calls:
-            return "wrong", f"sent back at a call: {excerpt(signature, 40)}"
+            return _found("wrong", "other-at-call", None, signature)
     places = zip(answer.signed_before, returned.signed_before, strict=False)
     for number, (before, sent_before) in enumerate(places, 1):
         there = [value for _, value in answer.signatures[:before] if value in wanted]
         here = [value for value in returned.other_signatures[:sent_before] if value in wanted]
         if there != here:
-            return "wrong", f"a signature is on the other side of call {number}"
-    return "kept", ""
+            moved = next(iter(Counter(there) - Counter(here) or Counter(here) - Counter(there)))
+            return _found("wrong", "signature-beyond-call", moved, call=number)
+    return KEPT
 
 
-def _text(answer: Facts, returned: Returned, aligned: bool) -> tuple[AspectVerdict, str]:
+def _text(answer: Facts, returned: Returned, aligned: bool) -> Finding:
     if returned.text != answer.text:
         if answer.text in returned.text:
-            return "wrong", "more text is sent back than the answer has"
+            return _found("wrong", "more-text", answer.text, returned.text)
         characters = iter(answer.text)
         part = all(character in characters for character in returned.text)
-        sent = short_json(returned.text)
-        note = f"the answer has the text {short_json(answer.text)}, sent back is {sent}"
-        return ("lost" if part else "wrong"), note
+        return _found("lost" if part else "wrong", "sent-text", answer.text, returned.text)
     if aligned and returned.places != answer.places:
-        return "wrong", "text is on the other side of a call"
-    return "kept", ""
+        return _found("wrong", "text-beyond-call")
+    return KEPT
 
 
 def _in_one_alphabet(answer: Facts, returned: Returned) -> tuple[Facts, Returned]:

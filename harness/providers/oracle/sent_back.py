@@ -19,7 +19,8 @@ class Returned:
     with a call is before those with results.
 
     ``other_signatures``: the signatures of all other parts; ``signed_before``: the number of them
-    before each call. ``by_id``: every call must have an id; a missing id is invented.
+    before each call. ``contents``: the index of the content of each call. ``by_id``: every call
+    must have an id; a missing id is invented.
     """
 
     text: str = ""
@@ -33,17 +34,21 @@ class Returned:
     signed_before: list[int] = field(default_factory=list)
     server_tools: list[str] = field(default_factory=list)
     in_order: bool = True
+    contents: list[int] = field(default_factory=list)
     by_id: bool = False
 
 
-def gather_contents(contents: list[Content]) -> Returned:
-    """The calls and results of some contents of a request."""
+def gather_contents(contents: list[Content], first: int = 0) -> Returned:
+    """The calls and results of the contents of a request, from the content with the index
+    ``first``.
+    """
     returned = Returned()
-    for content in contents:
+    for index, content in enumerate(contents[first:], first):
         before = len(returned.calls)
         for part in content.get("parts") or []:
             if isinstance(part, dict):
                 _read_part(returned, part, content.get("role"))
+        returned.contents += [index] * (len(returned.calls) - before)
         if returned.results and len(returned.calls) > before:
             returned.in_order = False
     return returned

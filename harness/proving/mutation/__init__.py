@@ -21,6 +21,7 @@ from harness.adapters import ADAPTERS, Adapter, AdapterError, Output, RunOptions
 from harness.cassettes import Cassette
 from harness.dialects import DIALECTS
 from harness.judging.aspects import compare_output, judge_output, read_raw_facts
+from harness.judging.decide import Terms
 from harness.judging.facts_cells import ALWAYS, concerns, verdict_of
 from harness.judging.judge import Cell, Fixture, resolve_fixture, run_cell
 from harness.pipeline.conversation import expected_requests
@@ -244,7 +245,7 @@ def _mutants_of_facts(
     except AdapterError:
         return
     judged = judge_output(exchange, chosen, output)
-    if verdict_of(judged, chosen, cell.aspects)["verdict"] != "passed" or judged.variants:
+    if verdict_of(judged, chosen, cell.aspects, Terms())["verdict"] != "passed" or judged.variants:
         return
     assert judged.transcript is not None  # the cell has a verdict
     proof.controls += 1

@@ -26,7 +26,7 @@ from harness.adapters.adapter import FUNCTION, PROGRAM, Effort
 from harness.cassettes import Cassette, Exchange, Origin, Request, dumps, loads
 from harness.judging.laws import LAWS
 from harness.judging.laws.judge import LawCell, judge_law, ready_made_case
-from harness.judging.results import CaseResult
+from harness.judging.results import Result
 from harness.pipeline.replay import replay
 from tests.support.law_outcomes import outcomes
 
@@ -67,7 +67,7 @@ def users(
     return adapter.with_options(RunOptions(provider="gemini-api"))
 
 
-def judged(number: int, adapter: Adapter, exchange: Exchange = EXCHANGE) -> CaseResult:
+def judged(number: int, adapter: Adapter, exchange: Exchange = EXCHANGE) -> Result:
     return judge_law(cell(number, adapter, exchange)).result
 
 

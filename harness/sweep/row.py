@@ -1,16 +1,16 @@
-"""A verdict as a row of a table: the columns of the output."""
+"""The result of one stream as a row of a table: the columns of the output."""
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Final
 
 from msgspec import Struct
 
-RowVerdict = Literal["passed", "failed", "error", "skipped"]
+from harness.judging.results import Verdict
 
 
-class Verdict(Struct, frozen=True, kw_only=True):
-    """The verdict of one stream and one adapter. `COLUMNS` describes the fields."""
+class Row(Struct, frozen=True, kw_only=True):
+    """The result of one stream and one adapter. `COLUMNS` describes the fields."""
 
     id: str
     source: str
@@ -20,10 +20,11 @@ class Verdict(Struct, frozen=True, kw_only=True):
     model: str | None = None
     status: int | None = None
     end: str | None = None
-    verdict: RowVerdict
+    verdict: Verdict
     aspects: dict[str, str] = {}
     laws: dict[str, str] = {}
     layer: str = ""
+    group: str = ""
     sentence: str = ""
     variants: tuple[str, ...] = ()
     digest: str = ""
@@ -54,11 +55,12 @@ COLUMNS: Final = {
     "status": "The HTTP status.",
     "end": "The end of the answer.",
     "verdict": "`passed`; `failed`: something is lost, wrong or raised; `error`: the row could not"
-    " be judged; `skipped`: nothing was compared.",
+    " be judged; `not-carried`: every fact is a declared loss; `not-run`: nothing was compared.",
     "aspects": "The verdict of each aspect that was judged.",
     "laws": "The verdict of each law that was checked, by its number.",
     "layer": "The lowest layer in which something is lost: `events` or `payloads` of our event"
     " models, `facts` of other adapters.",
+    "group": "The first reason without its values. Rows with the same group differ only in values.",
     "sentence": "The first reason as a sentence.",
     "variants": "The ways in which a failed answer differs from the documented wire. A row with"
     " a variant is never red.",

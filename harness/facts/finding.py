@@ -1,0 +1,282 @@
+"""A finding: one result of a comparison as data. Its sentence and its group are made from the table
+of reasons.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from string import Formatter
+from typing import Any, Final, Literal
+
+from msgspec import Struct
+
+from harness.stream.json_codec import Json
+from harness.stream.printable import excerpt, short_json, shorten
+
+AspectVerdict = Literal["kept", "lost", "wrong", "raised", "not_carried", "not_asked"]
+
+RED: Final[frozenset[AspectVerdict]] = frozenset({"lost", "wrong", "raised"})
+"""The verdicts that make a cell fail."""
+
+RUN: Final = "run"
+"""The subject of a finding about the run of an adapter as a whole."""
+MAX_ITEMS: Final = 3
+"""The number of calls of a list that a sentence shows."""
+MAX_SIGNATURE: Final = 40
+MAX_VALUE: Final = 80
+MAX_WORDS: Final = 250
+
+
+class Place(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """A place in an answer or in a request. Parts that do not apply are None or empty."""
+
+    call: int | None = None
+    """The number of a call in the answer, from 1."""
+    character: int | None = None
+    """The index of a character in the joined text."""
+    wire: str = ""
+    """A text of the wire from the place on. The evidence shows the frame with its beginning."""
+    adapter: str = ""
+    """The same for the text of the adapter."""
+    path: str = ""
+    """The path of a payload that breaks a law."""
+    content: int | None = None
+    """The index of a content, step or message in the request of the second turn."""
+    cuts: str = ""
+    """The cuts of the body that show the finding; "" for the recorded cuts."""
+
+
+class Finding(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """One result of a comparison."""
+
+    subject: str
+    """An aspect, a law (``law-3``), or the path of a payload. ``$`` is the whole value."""
+    verdict: AspectVerdict
+    reason: str = ""
+    """A name in `REASONS`; "" for a value that is kept without a remark."""
+    wire: Json = None
+    """The value of the wire, or the expected value of a spec or law."""
+    adapter: Json = None
+    """The value of the adapter."""
+    place: Place = Place()
+    remark: str = ""
+    """A sentence of the comparison that has no values of the two sides."""
+
+    @property
+    def red(self) -> bool:
+        """Whether the finding makes a cell fail."""
+        return self.verdict in RED
+
+    @property
+    def note(self) -> str:
+        """The reason as a sentence without the subject; "" if there is no reason."""
+        sentence = _SENTENCES.vformat(REASONS[self.reason].sentence, (), _fields(self))
+        return f"with --cuts {cuts}: {sentence}" if (cuts := self.place.cuts) else sentence
+
+    @property
+    def sentence(self) -> str:
+        """The subject, the verdict and the reason as a sentence."""
+        words = f"{self.subject} {self.verdict}".replace("_", " ")
+        return f"{words}: {note}" if (note := self.note) else words
+
+    @property
+    def group(self) -> tuple[str, ...]:
+        """Findings with the same group differ only in their values."""
+        fields = _fields(self)
+        named = (_SENTENCES.vformat(f"{{{name}}}", (), fields) for name in REASONS[self.reason].key)
+        return (self.subject, self.verdict, self.reason, self.place.cuts, *named)
+
+    def values(self) -> Iterator[str]:
+        """The texts and numbers of both sides, as text. The evidence shows the lines with them."""
+        yield from _leaves(self.wire)
+        yield from _leaves(self.adapter)
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """The sentence of a reason, and the fields of a finding that also decide its group."""
+
+    sentence: str
+    key: tuple[str, ...] = ()
+
+
+REASONS: Final[Mapping[str, Reason]] = {
+    "": Reason(""),
+    # of an exact comparison with a golden expectation, and of a law
+    "missing": Reason("{remark}"),
+    "extra": Reason("{remark}"),
+    "changed": Reason("{remark}"),
+    "moved": Reason("{remark}"),
+    "recut": Reason("{remark}"),
+    "law": Reason("{remark}"),
+    # of a cell that could not be judged
+    "unjudged": Reason("{adapter}", ("remark",)),
+    # why an aspect is not asked or not carried
+    "not-on-wire": Reason("the wire that the adapter asked does not have it"),
+    "skipped": Reason("{adapter}", ("adapter",)),
+    "asked-again": Reason("the adapter asked again after an answer that is to be continued"),
+    "declared": Reason("declared as {wire}", ("wire",)),
+    "in-session": Reason("the payloads of {wire} do not have it without their session", ("wire",)),
+    "nameless-call": Reason("the wire has a call without a name, which nobody can run"),
+    # text and thoughts
+    "text-from-start": Reason(
+        "at character 0 the wire has {place.wire:text}, the adapter {place.adapter:text}"
+    ),
+    "text": Reason(
+        "at character {place.character} the wire has {place.wire:text}, the adapter"
+        " {place.adapter:text}"
+    ),
+    # calls and ids
+    "call-twice": Reason("the call of {adapter[name]} is given twice"),
+    "arguments-in-pieces": Reason(
+        "the arguments of {wire[name]} are passed on in pieces, not joined"
+    ),
+    "calls-missing": Reason("{wire[missing]} of {wire[of]} calls lost: {wire[first]:call}"),
+    "calls-replaced": Reason(
+        "{wire[missing]} of {wire[of]} calls lost: {wire[first]:call}; a later call has its id, and"
+        " the last call with an id is used"
+    ),
+    "calls": Reason("the wire calls {wire:calls}, the adapter {adapter:calls}"),
+    "ids-missing": Reason("{wire[missing]} of {wire[of]} ids lost: {wire[first]}"),
+    "id-missing": Reason("the id {wire} of call {place.call} is nowhere"),
+    "id-of-another-call": Reason("call {place.call} has the id {adapter} of another call"),
+    "id": Reason("the id of call {place.call} is {adapter}; the wire's is {wire}"),
+    "repeated-id-missing": Reason("the id {wire}, which the wire repeats, is nowhere"),
+    # the end
+    "no-client-runs": Reason(
+        "the adapter gives a call and reports {adapter}, so no client runs the tool; expected"
+        " tool_use"
+    ),
+    "only-stop": Reason("the wire ends with {wire}; the adapter reports only {adapter}"),
+    "no-finish": Reason("the wire ends with {wire}; the adapter gives no reason"),
+    "finish": Reason("the wire ends with {wire}; the adapter reports {adapter}"),
+    "own-word": Reason("as the wire's own word"),
+    "error-for-finish": Reason("the adapter reports an error"),
+    "invented-end": Reason("the wire gives no reason to end; the adapter reports {adapter}"),
+    "silent-end": Reason("the answer is {wire} in the middle; the adapter does not report it"),
+    # counts
+    "counts-invented": Reason("the wire has no counts; the adapter reports {adapter:counts}"),
+    "counts": Reason("the wire has {wire:counts}; the adapter reports {adapter:counts}"),
+    "cached-count": Reason("the wire has {wire} cached tokens, which are nowhere"),
+    # errors and refusals
+    "block-not-named": Reason(
+        "the prompt is blocked ({wire}); the adapter reports {adapter:words}, which does not name"
+        " the block"
+    ),
+    "block": Reason("the prompt is blocked ({wire}); the adapter reports {adapter}"),
+    "no-error": Reason("the wire reports {wire:list}; the adapter reports no error"),
+    "no-error-but-end": Reason(
+        "the wire reports {wire:list}; the adapter reports no error and ends with {adapter}"
+    ),
+    "other-error": Reason("the wire reports {wire:list}; the adapter reports {adapter:words}"),
+    "other-error-class": Reason(
+        "the wire reports {wire:list}; the adapter reports {adapter:words}, an error of another"
+        " class"
+    ),
+    "retried": Reason("asked again {adapter}×"),
+    "needless": Reason("the adapter reports an error: {adapter[words]:words}", ("adapter[type]",)),
+    "needless-retried": Reason(
+        "asked again {adapter[again]}×, the adapter reports an error: {adapter[words]:words}",
+        ("adapter[type]",),
+    ),
+    # opaque values
+    "values-missing": Reason("{wire[missing]} of {wire[of]} values lost: {wire[first]:value}"),
+    "only-raw": Reason("only in raw data"),
+    # the second turn
+    "call-not-sent": Reason("the call {wire:call} is not sent back"),
+    "call-sent-twice": Reason("the call {adapter} is sent back more often than the answer has it"),
+    "calls-in-other-order": Reason("the calls are sent back in another order: {adapter}"),
+    "call-after-result": Reason("a call comes after the first result"),
+    "stored-call-sent": Reason("the call {adapter} is sent although the server has it"),
+    "id-not-sent": Reason("the id {wire} of call {place.call} is not sent back"),
+    "id-changed": Reason("the id {wire} of call {place.call} is sent back as {adapter}"),
+    "id-made": Reason(
+        "call {place.call} is sent back with the id {adapter}, which it did not have"
+    ),
+    "no-id-for-result": Reason("call {place.call} has no id, by which its result must name it"),
+    "result-id": Reason("result {place.call} has the id {adapter}, its call {wire}"),
+    "results": Reason("the calls are {wire}, the results are of {adapter}"),
+    "result-text-not-sent": Reason("the text of result {place.call} is not sent back"),
+    "result-text-of-another": Reason(
+        "result {place.call} has the text of another call's: {adapter}"
+    ),
+    "signature-not-sent": Reason(
+        "the signature of call {place.call} is not sent back: {wire:signature}"
+    ),
+    "signature-moved": Reason("the signature of call {place.call} is at another part"),
+    "signature-twice": Reason("the signature of call {place.call} is sent back more than once"),
+    "signature-made": Reason(
+        "call {place.call} is sent back with a signature that it did not have"
+    ),
+    "other-not-sent": Reason("not sent back: {wire:signature}"),
+    "other-twice": Reason("sent back more than once: {wire:signature}"),
+    "other-made": Reason("the answer does not have it: {adapter:signature}"),
+    "other-at-call": Reason("sent back at a call: {adapter:signature}"),
+    "signature-beyond-call": Reason("a signature is on the other side of call {place.call}"),
+    "tool-not-sent": Reason("lost: {wire:value}"),
+    "more-text": Reason("more text is sent back than the answer has"),
+    "sent-text": Reason("the answer has the text {wire:json}, sent back is {adapter:json}"),
+    "text-beyond-call": Reason("text is on the other side of a call"),
+}
+"""Every reason, by its name. A ``key`` names the values by which the same reason is divided into
+several groups.
+"""
+
+
+class _Sentences(Formatter):
+    """Fills the sentence of a reason. The format after a colon names the form of a value."""
+
+    def format_field(self, value: Any, form: str) -> str:
+        return _FORMS[form](value)
+
+
+def _call(call: Json) -> str:
+    return f"{call['name']}({short_json(call['arguments'])})"
+
+
+_FORMS: Final[Mapping[str, Callable[[Any], str]]] = {
+    "": str,
+    "json": short_json,
+    "text": lambda text: short_json(text[:MAX_VALUE]),
+    "value": lambda text: excerpt(text, MAX_VALUE),
+    "signature": lambda text: excerpt(text, MAX_SIGNATURE),
+    "words": lambda text: shorten(text, MAX_WORDS),
+    "list": lambda words: " ".join(words[:MAX_ITEMS]),
+    "call": _call,
+    "calls": lambda calls: ", ".join(map(_call, calls[:MAX_ITEMS])) or "none",
+    "counts": lambda counts: ", ".join(f"{name} {count}" for name, count in counts.items()),
+}
+_SENTENCES: Final = _Sentences()
+
+
+def _fields(finding: Finding) -> Mapping[str, Any]:
+    return {
+        "wire": finding.wire,
+        "adapter": finding.adapter,
+        "place": finding.place,
+        "remark": finding.remark,
+    }
+
+
+def error_finding(message: str, group: str = "") -> Finding:
+    """The finding of a run that gave nothing to judge. Errors of one ``group`` differ only in their
+    values.
+    """
+    return Finding(RUN, "raised", "unjudged", adapter=message, remark=group or message)
+
+
+def call_value(name: str, arguments: Json) -> Json:
+    """A call as a value of a finding."""
+    return {"name": name, "arguments": arguments}
+
+
+def _leaves(value: Json) -> Iterator[str]:
+    if isinstance(value, dict):
+        for item in value.values():
+            yield from _leaves(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _leaves(item)
+    elif value is not None and not isinstance(value, bool):
+        yield str(value)

@@ -1,0 +1,82 @@
+"""Decides the verdict of a cell from its findings. Nothing else turns findings into a verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from harness.facts import Finding
+
+from .results import Level, Verdict
+
+NOTHING_COMPARED: Final = "nothing was compared"
+UNREVIEWED: Final = (
+    "an expectation of this case was accepted from a run; review it, then delete `reviewed: no`"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A failure that is declared as known, with its reason and a link. ``expired``: the date on
+    which the mark ended, if that is over.
+    """
+
+    reason: str
+    link: str = ""
+    expired: str = ""
+    must_fail: bool = True
+    """A cell that passes has the verdict *fixed*."""
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """The declarations under which findings are judged."""
+
+    level: Level = "must"
+    known: Known | None = None
+    is_unreviewed: bool = False
+    variants: tuple[str, ...] = ()
+    """The ways in which the answer differs from the documented wire. Then nothing is red."""
+
+
+class Decision(NamedTuple):
+    """A verdict, its reason, and the link that belongs to the reason."""
+
+    verdict: Verdict
+    reason: str = ""
+    link: str = ""
+
+
+def decide(findings: Sequence[Finding], terms: Terms = Terms()) -> Decision:  # immutable
+    """The verdict of a cell with these findings. A cell without a finding that compared anything is
+    *not run*.
+    """
+    for finding in findings:
+        if finding.reason == "unjudged":
+            return Decision("error", finding.note)
+    red = [finding for finding in findings if finding.red]
+    if red and terms.variants:
+        lost = "; ".join(finding.sentence for finding in red)
+        variants = ", ".join(terms.variants)
+        reason = f"the answer is not the documented wire ({variants}): {lost}"
+        return Decision("not-run", reason)
+    known = terms.known
+    if known and not red and known.must_fail:
+        reason = f"this cell passes; remove its known_failing mark ({known.reason})"
+        return Decision("fixed", reason, known.link)
+    if red and known and known.expired:
+        reason = f"the known-failing mark expired on {known.expired}: {known.reason}"
+        return Decision("failed", reason, known.link)
+    if red and known:
+        return Decision("known-failing", known.reason, known.link)
+    if red:
+        return Decision("warning" if terms.level == "should" else "failed")
+    if terms.is_unreviewed:
+        return Decision("unreviewed", UNREVIEWED)
+    if any(finding.verdict == "kept" for finding in findings):
+        return Decision("passed")
+    declared = [str(finding.wire) for finding in findings if finding.verdict == "not_carried"]
+    if declared:
+        return Decision("not-carried", f"{', '.join(dict.fromkeys(declared))}, as declared")
+    return Decision("not-run", next((finding.note for finding in findings), NOTHING_COMPARED))

@@ -1,0 +1,178 @@
+"""The lines beside a red finding by facts: frames of the wire, native events or the request, and
+facts, each around the place of the finding.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, Literal
+
+from harness.facts import RUN, Entry, Finding, Text, Thought, Transcript, json_of_fact
+from harness.pipeline.replay import Normalized
+from harness.stream.exchange import Exchange
+from harness.stream.json_codec import Json
+from harness.stream.printable import printable
+
+from .results import LayerView
+
+SHOWN: Final = 5
+"""The maximum number of lines of an excerpt."""
+WIDTH: Final = 240
+"""The maximum number of characters of a line. A longer line is cut around the place in question."""
+MIN_BEGINNING: Final = 3
+"""The minimum number of characters at the beginning of a text that identify its line."""
+FIRST: Final = 12
+"""A line also has a value if it has its first characters."""
+
+Excerpts = dict[str, tuple[LayerView, ...]]
+
+
+def excerpts_of_answer(
+    findings: Iterable[Finding], exchange: Exchange, transcript: Transcript
+) -> Excerpts:
+    """For each red finding, the frames of the answer, the native events, and the facts."""
+    red = [finding for finding in findings if finding.red and finding.subject != RUN]
+    if not red:
+        return {}
+    wire, native = _wire_lines(exchange), native_lines(transcript)
+    facts = _fact_lines(transcript.entries)
+    return {
+        finding.subject: (
+            _around(finding, "frames", wire, finding.place.wire),
+            _around(finding, "native", native, finding.place.adapter),
+            _around(finding, "facts", facts, finding.place.adapter),
+        )
+        for finding in red
+    }
+
+
+def excerpts_of_request(findings: Iterable[Finding], exchange: Exchange, request: Json) -> Excerpts:
+    """For each red finding of the second turn, the frames of the answer, and the values of the
+    request that follows it.
+    """
+    red = [finding for finding in findings if finding.red and finding.subject != RUN]
+    if not red:
+        return {}
+    wire, sent = _wire_lines(exchange), _request_lines(request)
+    lines = [line for _, line in sent]
+    return {
+        finding.subject: (
+            _around(finding, "frames", wire),
+            _around(finding, "requests", lines, at=_of_content(sent, finding.place.content)),
+        )
+        for finding in red
+    }
+
+
+def _of_content(sent: Sequence[tuple[int | None, str]], content: int | None) -> int | None:
+    """The line of a content, step or message of a request."""
+    if content is None:
+        return None
+    return next((at for at, (number, _) in enumerate(sent) if number == content), None)
+
+
+def _wire_lines(exchange: Exchange) -> list[str]:
+    """The frames of an answer, one line each."""
+    return [
+        _line(frame.json) if frame.raw is None else printable(frame.raw)
+        for frame in Normalized(exchange, None, None).trace.frames
+    ]
+
+
+def _request_lines(request: Json) -> list[tuple[int | None, str]]:
+    """The values of a request, one line each. An object in a list has its own line. Lists of
+    objects are last, except the tools. A line of the conversation also has the number of its
+    content.
+    """
+    lines: list[tuple[int | None, str]] = []
+    items: list[tuple[int | None, str]] = []
+    for name, value in request.items() if isinstance(request, dict) else ():
+        if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
+            own = [
+                (None if name == "tools" else index, f"{name}[{index}] {_line(item)}")
+                for index, item in enumerate(value)
+            ]
+            (lines if name == "tools" else items).extend(own)
+        elif isinstance(value, dict) and any(isinstance(item, list) for item in value.values()):
+            items += [(number, f"{name}.{line}") for number, line in _request_lines(value)]
+        else:
+            lines.append((None, f"{name} {_line(value)}"))
+    return lines + items
+
+
+def native_lines(transcript: Transcript) -> list[str]:
+    """The native events, one line each, and the exception that ended the run."""
+    lines = [_line(entry.native) for entry in transcript.entries]
+    if raised := transcript.raised:
+        lines.append(printable(f"raised {raised.sentence}"))
+    return lines
+
+
+def _fact_lines(entries: Sequence[Entry]) -> list[str]:
+    """The facts of a transcript, one line each; consecutive pieces of text are joined."""
+    facts: list[Text | Thought | Json] = []
+    for fact in (fact for entry in entries for fact in entry.facts):
+        last = facts[-1] if facts else None
+        if isinstance(fact, Text | Thought) and type(last) is type(fact):
+            facts[-1] = type(fact)(last.text + fact.text)
+        else:
+            facts.append(fact)
+    return [_line(json_of_fact(fact)) for fact in facts]
+
+
+def _line(value: Json) -> str:
+    """JSON data in one printable line."""
+    return printable(json.dumps(value, ensure_ascii=False, default=repr))
+
+
+def _around(
+    finding: Finding,
+    layer: Literal["frames", "native", "facts", "requests"],
+    lines: Sequence[str],
+    text: str = "",
+    at: int | None = None,
+) -> LayerView:
+    """The lines around the line with the longest beginning of ``text``. Without such a line, the
+    lines around the line with most of the values of the finding, else around the line ``at``, or
+    the last lines.
+    """
+    values = _searched(finding)
+    spelled = json.dumps(text, ensure_ascii=False)[1:-1]
+    scores = [_shared(line, spelled) for line in lines]
+    if max(scores, default=0) < min(MIN_BEGINNING, len(spelled) or MIN_BEGINNING):
+        scores = [
+            sum(weight for value, weight in values.items() if value in line) for line in lines
+        ]
+    best = max(scores, default=0)
+    first = scores.index(best) if best else at
+    middle = len(lines) - 1 if first is None else first
+    start = max(0, min(middle - SHOWN // 2, len(lines) - SHOWN))
+    shown = tuple(_cut(line, values) for line in lines[start : start + SHOWN])
+    return LayerView(layer, shown, start, len(lines), first)
+
+
+def _searched(finding: Finding) -> Mapping[str, int]:
+    """The values of a finding in the spelling of JSON, with their lengths; the longest first."""
+    found: dict[str, int] = {}
+    for value in finding.values():
+        spelled = json.dumps(value, ensure_ascii=False)[1:-1]
+        for text in (spelled, spelled[:FIRST]):
+            if len(text) > 1:
+                found[text] = len(text)
+    return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
+
+
+def _shared(line: str, text: str) -> int:
+    """The length of the longest beginning of a text that a line contains."""
+    return next((size for size in range(len(text), 0, -1) if text[:size] in line), 0)
+
+
+def _cut(line: str, values: Iterable[str]) -> str:
+    """A line in about `WIDTH` characters, around the longest of these values."""
+    if len(line) <= WIDTH:
+        return line
+    place = next((line.index(value) for value in values if value in line), 0)
+    start = max(0, min(place - WIDTH // 3, len(line) - WIDTH))
+    head, tail = "… " if start else "", " …" if start + WIDTH < len(line) else ""
+    return f"{head}{line[start : start + WIDTH]}{tail} ({len(line):,} characters)"
