@@ -13,10 +13,10 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from harness.stream import events as ev
 from harness.stream.json_codec import Json
 
 from ..dialect import Payload
+from ..ending import EndKind
 
 LOSSES: Final[Mapping[str, str]] = {
     "candidates": "every candidate but the first",
@@ -42,18 +42,22 @@ LOSSES: Final[Mapping[str, str]] = {
     "refusal": "that a text is the model's refusal",
 }
 
-STOP_REASONS: Final[Mapping[ev.FinishClass, str | None]] = {
+STOP_REASONS: Final[Mapping[EndKind, str | None]] = {
+    "nothing": None,
+    "invalid_call": None,
+    "called": "tool_use",
+    "blocked": "refusal",
+    "unfinished": None,
     "stop": "end_turn",
     "length": "max_tokens",
     "content_filter": "refusal",
     "malformed": None,
     "continuation": "pause_turn",
-    "other": None,
+    "other": "end_turn",
+    "empty": None,
     "failed": None,
 }
-"""None: the message ends in an error. An answer of the class ``other`` that has content ends as
-``end_turn``.
-"""
+"""The stop reason of each end. None: the message ends in an error."""
 
 ERROR_TYPES: Final[Mapping[int | str | None, str]] = {
     400: "invalid_request_error",
