@@ -99,7 +99,7 @@ OF_SPELLING = 6
 
 RecordProperty = Callable[[str, object], None]
 CAUGHT = "faulty adapter"
-"""The property of a test that the summary of a run prints; see conftest.py."""
+"""The property of a test that a run lists in build/faulty-adapters.txt; see conftest.py."""
 
 
 def row(name: str, says: str, caught_by: str) -> str:
