@@ -15,7 +15,7 @@ PEER_SAMPLE := $(addprefix gemini-api/,text thoughts tool-calls parallel-calls s
 # Tests of one file share the values of its fixtures. The many small specs run last and keep both workers busy.
 WORKERS := -n 2 --dist loadfile --no-loadscope-reorder
 
-.PHONY: help report threads test test-browser test-install lint types imports fast unit laws specs check scan test-clients peers test-peers corpus fuzz bench lock clean
+.PHONY: help report threads test test-all test-browser test-install lint types imports unit slow laws specs check scan test-clients peers test-peers corpus fuzz bench lock clean
 
 help: ## print the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -26,7 +26,10 @@ report: $(REPORT) ## replay the shipped cassettes against the golden specs and w
 threads: $(READY) ## write docs/threads.md from docs/threads.yaml and the specs
 	$(BIN)/python -m tests.docs.threads
 
-test: lint types imports unit check scan ## lint, types, import contracts, unit tests, specs, harness check, harness scan
+test: $(READY) ## lint, types, import contracts, the fast tests, specs, harness check, harness scan
+	@$(BIN)/python -m tests.parts test unit lint imports types check scan
+
+test-all: slow ## the tests that make test leaves out
 
 lint: $(READY) ## style
 	$(BIN)/ruff check .
@@ -38,11 +41,11 @@ types: $(READY) ## strict types
 imports: $(READY) ## import contracts: which package may import which
 	$(BIN)/lint-imports
 
-fast: $(READY) ## the unit tests without the mark slow: each takes less than about 0.1 s, all together less than a minute
-	$(BIN)/python -m pytest tests -q $(WORKERS) -m "not slow"
+unit: $(READY) ## the fast tests and the specs
+	$(BIN)/python -m pytest -q $(WORKERS) --ignore tests/browser -m "not slow"
 
-unit: $(READY) ## unit tests and specs
-	$(BIN)/python -m pytest -q $(WORKERS) --ignore tests/browser
+slow: $(READY) ## the tests with the mark slow
+	$(BIN)/python -m pytest -q $(WORKERS) --ignore tests/browser -m slow
 
 laws: $(READY) ## the laws, for every exchange of the shipped cassettes
 	$(BIN)/python -m pytest cassettes --harness-laws -q -n 2

@@ -47,8 +47,6 @@ from tests.faulty.unified_llm import UNIFIED_LLM
 from tests.faulty.wire_requests import REQUEST_FAULTS
 from tests.support.adapters import events_of, payloads_of
 
-pytestmark = pytest.mark.slow
-
 ROOT = Path(__file__).parents[2]
 PROJECT = Project([ROOT / "specs"], ROOT / "cassettes")
 CASSETTE = cache(PROJECT.cassette)
