@@ -15,7 +15,10 @@ PEER_SAMPLE := $(addprefix gemini-api/,text thoughts tool-calls parallel-calls s
 # Tests of one file share the values of its fixtures. The many small specs run last and keep both workers busy.
 WORKERS := -n 2 --dist loadfile --no-loadscope-reorder
 
-.PHONY: help report threads test test-all test-browser test-install lint types imports unit slow laws specs check scan test-clients peers test-peers corpus fuzz bench lock clean
+# With COVERAGE=1, `make test` and `make test-all` also measure; `make coverage-total` prints the result.
+PYTEST := $(BIN)/python -m $(if $(COVERAGE),coverage run -m )pytest
+
+.PHONY: help report threads test test-all test-browser test-install coverage coverage-total lint types imports unit slow laws specs check scan test-clients peers test-peers corpus fuzz bench lock clean
 
 help: ## print the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -42,10 +45,19 @@ imports: $(READY) ## import contracts: which package may import which
 	$(BIN)/lint-imports
 
 unit: $(READY) ## the fast tests and the specs
-	$(BIN)/python -m pytest -q $(WORKERS) --ignore tests/browser -m "not slow"
+	$(PYTEST) -q $(WORKERS) --ignore tests/browser -m "not slow"
 
 slow: $(READY) ## the tests with the mark slow
-	$(BIN)/python -m pytest -q $(WORKERS) --ignore tests/browser -m slow
+	$(PYTEST) -q $(WORKERS) --ignore tests/browser -m slow
+
+coverage: $(READY) ## run all tests, and print the share of the lines and branches of the harness that they reach
+	rm -rf build/coverage
+	$(MAKE) COVERAGE=1 unit slow
+	$(MAKE) coverage-total
+
+coverage-total: $(READY)
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report --format=total
 
 laws: $(READY) ## the laws, for every exchange of the shipped cassettes
 	$(BIN)/python -m pytest cassettes --harness-laws -q -n 2
