@@ -107,7 +107,7 @@ bench: $(READY) ## compare the speed with the stored figures, vcrpy, google-gena
 	$(BIN)/python -m benchmarks
 
 lock: $(REPORT) ## renew the lock of the development environment
-	$(BIN)/uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --no-header -o requirements-dev.lock
+	$(BIN)/uv pip compile --quiet pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --no-header -o requirements-dev.lock
 
 clean: ## remove the files that make wrote
 	rm -rf $(VENV) reports/*.html reports/*.json reports/*.xml reports/summary.md reports/badges build dist
