@@ -1,14 +1,18 @@
-"""Loads modules at the start of a test run and prints a summary at its end."""
+"""Loads modules at the start of a test run; writes a list of faulty adapters at its end."""
 
 from __future__ import annotations
 
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
 settings.register_profile("no deadline", deadline=None)  # a test must not depend on time
 settings.load_profile("no deadline")
+
+ROOT = Path(__file__).parents[1]
+FAULTY = ROOT / "build" / "faulty-adapters.txt"
 
 # A run of pytest inside a test drops the modules that it was the first to import, and would
 # import these again each time.
@@ -28,7 +32,7 @@ def pytester(pytester: pytest.Pytester) -> pytest.Pytester:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print which case or law caught each faulty adapter; `test_faulty` reports them."""
+    """Write which case or law caught each faulty adapter; `test_faulty` reports them."""
     reports = [
         report
         for outcome in ("passed", "failed")
@@ -41,5 +45,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         if name == "faulty adapter"
     ]
     if texts:
-        terminalreporter.section("Faulty adapters, and what caught them")
-        terminalreporter.write("".join(f"{text}\n" for text in sorted(texts)))
+        FAULTY.parent.mkdir(exist_ok=True)
+        FAULTY.write_text("".join(f"{text}\n" for text in sorted(texts)), encoding="utf-8")
+        name = FAULTY.relative_to(ROOT).as_posix()
+        terminalreporter.write_line(f"{len(texts)} faulty adapters, and what caught them: {name}")

@@ -46,8 +46,6 @@ from tests.support.adapters import events_of, payloads_of
 from tests.support.facts_adapters import with_facts
 from tests.support.payload_shims import SHIMS, transcript_of_payloads
 
-pytestmark = pytest.mark.slow
-
 NO_FAULT: dict[str, int | None] = {
     # pieces of text
     "agent-events: empty_text_dropped": None,
