@@ -5,10 +5,14 @@ from __future__ import annotations
 from importlib import import_module
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-settings.register_profile("no deadline", deadline=None)  # a test must not depend on time
-settings.load_profile("no deadline")
+# No test depends on time or chance, or on an earlier run. `--hypothesis-profile random` searches with
+# new inputs in each run; pytest loads the profile that the option names after this file.
+_UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("same", _UNTIMED, derandomize=True, database=None)
+settings.register_profile("random", _UNTIMED, derandomize=False, print_blob=True, max_examples=1000)
+settings.load_profile("same")
 
 # A run of pytest inside a test drops the modules that it was the first to import, and would
 # import these again each time.
