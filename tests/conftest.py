@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+from collections.abc import Iterator
 from importlib import import_module
 
 import pytest
@@ -29,6 +31,16 @@ def pytester(pytester: pytest.Pytester) -> pytest.Pytester:
     """A pytester whose runs do not load a plugin that they do not need."""
     pytester.plugins.append(NO_HYPOTHESIS)
     return pytester
+
+
+@pytest.fixture
+def ctrl_c_reaches_programs() -> Iterator[None]:
+    """Programs that the test starts listen to SIGINT. A shell starts a command in the background
+    with SIGINT ignored, and all programs of this command inherit that.
+    """
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
