@@ -211,6 +211,11 @@ def output(number: int, content: Json) -> Callable[[Parts, Parts], object]:
     return lambda model, results: results[number]["functionResponse"].update(response=content)
 
 
+def text_signature_at_call(model: Parts, results: Parts) -> None:
+    """The signature of the text is at a call too, and only then is it more than a lost one."""
+    model[2]["thoughtSignature"] = OF_TEXT
+
+
 def call_of(part: dict[str, Any]) -> dict[str, Any]:
     call: dict[str, Any] = part["functionCall"]
     return call
@@ -503,16 +508,7 @@ EXAMPLES: dict[str, tuple[Callable[[], Iterable[Finding]], str]] = {
         lambda: sent(lambda model, results: model.append({"text": "", "thoughtSignature": MADE})),
         f"the answer does not have it: {MADE}",
     ),
-    "other-at-call": (
-        lambda: sent(
-            lambda model, results: (
-                model[2].update(thoughtSignature=OF_TEXT),
-                model.insert(0, {"text": "", "thoughtSignature": OF_TEXT}),
-                model[1].pop("thoughtSignature"),
-            )
-        ),
-        f"sent back at a call: {OF_TEXT}",
-    ),
+    "other-at-call": (lambda: sent(text_signature_at_call), f"sent back at a call: {OF_TEXT}"),
     "signature-beyond-call": (
         lambda: sent(
             lambda model, results: model.append(model.pop(0)),
