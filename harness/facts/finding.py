@@ -14,6 +14,26 @@ from msgspec import Struct
 from harness.stream.json_codec import Json
 from harness.stream.printable import excerpt, short_json, shorten
 
+Aspect = Literal[
+    "text",
+    "thoughts",
+    "calls",
+    "ids",
+    "signatures",
+    "finish",
+    "usage",
+    "blocked",
+    "error",
+    "unfinished",
+    "media",
+    "code",
+    "server_tools",
+    "grounding",
+    "citations",
+    "urls",
+    "finish_message",
+    "needless_error",
+]
 AspectVerdict = Literal["kept", "lost", "wrong", "raised", "not_carried", "not_asked"]
 
 RED: Final[frozenset[AspectVerdict]] = frozenset({"lost", "wrong", "raised"})
@@ -127,6 +147,10 @@ REASONS: Final[Mapping[str, Reason]] = {
         "at character {place.character} the wire has {place.wire:text}, the adapter"
         " {place.adapter:text}"
     ),
+    "damaged-text": Reason(
+        "the adapter passes on {adapter:text}, which is damaged; the wire also has {wire:text}"
+    ),
+    "stated-twice": Reason("the payloads state it as {wire:json} and as {adapter:json}"),
     # calls and ids
     "call-twice": Reason("the call of {adapter[name]} is given twice"),
     "arguments-in-pieces": Reason(

@@ -11,6 +11,7 @@ from msgspec import Struct
 from harness.stream.json_codec import Json
 
 from .fact import Fact
+from .finding import Aspect
 
 
 class Skipped(BaseException):
@@ -64,6 +65,9 @@ class Transcript:
     after the first. ``entries_of_first_request``: the number of entries before the second request;
     None if there was no second request. ``path``: the path of the first request; "" for an adapter
     that asks no server. ``notes``: sentences about unusual requests that the server accepted.
+
+    Only of payloads whose event model is known: ``signatures``, each with the kind of its part;
+    ``contradictions``: an aspect that the payloads state twice, and its two values.
     """
 
     entries: tuple[Entry, ...] = ()
@@ -73,6 +77,8 @@ class Transcript:
     entries_of_first_request: int | None = None
     path: str = ""
     notes: tuple[str, ...] = ()
+    signatures: tuple[tuple[str, str], ...] | None = None
+    contradictions: tuple[tuple[Aspect, Json, Json], ...] = ()
 
     @property
     def request_notes(self) -> tuple[str, ...]:
