@@ -25,6 +25,7 @@ from .error_class import error_classes
 from .fact import Call, Error, Fact, Finish, Text, Thought, Usage
 from .finding import Aspect, AspectVerdict, Finding, Place, call_value
 from .finish import FinishClass, ends_in_call, ends_without_call, finish_class
+from .known_model import judge_account
 from .native import NativeSearch, word_pattern
 from .transcript import Transcript
 
@@ -138,10 +139,7 @@ def judge_answer(
             for aspect in present_aspects(wire)
         }
     judge = _Judge(wire, _carried(wire, transcript), again, transcript.asked_again)
-    findings = judge.findings()
-    for aspect, first, second in transcript.contradictions:
-        findings[aspect] = Finding(aspect, "wrong", "stated-twice", first, second)
-    return findings
+    return judge.findings(transcript.account)
 
 
 def merged_facts(transcript: Transcript) -> list[Fact]:
@@ -282,8 +280,8 @@ class _Judge:
         )
         self._is_needless = carried.loud and not may_raise
 
-    def findings(self) -> dict[Aspect, Finding]:
-        """All findings, in the order of the aspects."""
+    def findings(self, account: Facts | None) -> dict[Aspect, Finding]:
+        """All findings, in the order of the aspects. ``account``: that of a known event model."""
         calls = self._calls()
         opaque = self._accounts[-1].opaque
         judged: dict[Aspect, Finding | None] = {
@@ -306,6 +304,12 @@ class _Judge:
             "finish_message": self._finish_message(),
             "needless_error": _found("raised", "") if self._is_needless else None,
         }
+        if account is not None:
+            traced = self._carried.loud or self._wire.interrupted or bool(account.unreadable)
+            for aspect, finding in judge_account(self._accounts, account, traced).items():
+                before = judged.get(aspect)
+                if before is None or not before.red:
+                    judged[aspect] = finding
         return {
             aspect: self._finding(aspect, finding) for aspect, finding in judged.items() if finding
         }
@@ -406,7 +410,8 @@ class _Judge:
         if missing and self._handed_on_in_pieces():
             return _found("lost", "arguments-in-pieces", call_value(*missing[0]))
         if missing and not extra:
-            lost = {"missing": len(missing), "of": len(expected[0])}
+            names = sorted({name for name, _ in missing})
+            lost = {"missing": len(missing), "of": len(expected[0]), "names": names}
             replaced = [(call.name, call.arguments) for call in carried.replaced]
             reason = "calls-replaced" if missing[0] in replaced else "calls-missing"
             return _found("lost", reason, lost | {"first": call_value(*missing[0])})

@@ -32,6 +32,8 @@ Aspect = Literal[
     "citations",
     "urls",
     "finish_message",
+    "results",
+    "fields",
     "needless_error",
 ]
 AspectVerdict = Literal["kept", "lost", "wrong", "raised", "not_carried", "not_asked"]
@@ -183,6 +185,18 @@ REASONS: Final[Mapping[str, Reason]] = {
     "counts-invented": Reason("the wire has no counts; the adapter reports {adapter:counts}"),
     "counts": Reason("the wire has {wire:counts}; the adapter reports {adapter:counts}"),
     "cached-count": Reason("the wire has {wire} cached tokens, which are nowhere"),
+    # of a known event model
+    "signed-part": Reason(
+        "a signature of {adapter[at]} that the wire has at {wire}: {adapter[is]:signature}"
+    ),
+    "invalid-call-missing": Reason(
+        "the call {wire}, whose arguments are not a JSON object, is neither shown nor reported"
+    ),
+    "invalid-call-made": Reason("the wire has the call {adapter} not, or with other arguments"),
+    "number-of-results": Reason("the wire has {wire} results, the adapter {adapter}"),
+    "result-state": Reason("a result failed on one side only"),
+    "result-text": Reason("a result has the text {wire:text}, the adapter's {adapter:json}"),
+    "fields-missing": Reason("lost: {wire:list}"),
     # errors and refusals
     "block-not-named": Reason(
         "the prompt is blocked ({wire}); the adapter reports {adapter:words}, which does not name"

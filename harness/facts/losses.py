@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from typing import Final, get_args
 
 from .aspects import WireAnswer
-from .finding import Aspect
+from .finding import Aspect, Finding
 from .finish import finish_class
 
 ASPECTS: Final[tuple[Aspect, ...]] = get_args(Aspect)
 UNJUDGED: Final = (
     *("candidates", "model", "response_id", "create_time", "trace_id", "credits"),
-    *("logprobs", "safety_ratings", "usage_details", "blocks", "refusal", "fields"),
+    *("logprobs", "safety_ratings", "usage_details", "blocks", "refusal"),
 )
 """Facts that no aspect judges. A dialect declares their loss for the cases that show it."""
 CONDITIONS: Final = (
@@ -42,8 +42,9 @@ class DeclaredLoss:
     where: str = ""
     meaning: str = field(default="", compare=False)
 
-    def covers(self, aspect: Aspect, answer: WireAnswer) -> bool:
-        """Whether the loss of this aspect of this answer is declared.
+    def covers(self, aspect: Aspect, answer: WireAnswer, finding: Finding) -> bool:
+        """Whether the loss of this aspect of this answer is declared. Where the ``finding`` has the
+        names of the lost calls, ``call:NAME`` covers no call of another name.
 
         ``finish`` also covers the word for a good end of an answer without a reason, except for an
         answer that was cut.
@@ -51,6 +52,10 @@ class DeclaredLoss:
         covered = {"*", aspect}
         if aspect == "unfinished" and not answer.interrupted:
             covered.add("finish")
+        if isinstance(finding.wire, dict) and self.where.startswith("call:"):
+            names = finding.wire.get("names")
+            if names is not None and names != [self.where.removeprefix("call:")]:
+                return False
         return self.aspect in covered and (not self.where or self.where in _fulfilled(answer))
 
     def __str__(self) -> str:

@@ -10,8 +10,8 @@ from msgspec import Struct
 
 from harness.stream.json_codec import Json
 
+from .account import Facts
 from .fact import Fact
-from .finding import Aspect
 
 
 class Skipped(BaseException):
@@ -66,8 +66,7 @@ class Transcript:
     None if there was no second request. ``path``: the path of the first request; "" for an adapter
     that asks no server. ``notes``: sentences about unusual requests that the server accepted.
 
-    Only of payloads whose event model is known: ``signatures``, each with the kind of its part;
-    ``contradictions``: an aspect that the payloads state twice, and its two values.
+    ``account``: the whole account of payloads whose event model is known, else None.
     """
 
     entries: tuple[Entry, ...] = ()
@@ -77,8 +76,7 @@ class Transcript:
     entries_of_first_request: int | None = None
     path: str = ""
     notes: tuple[str, ...] = ()
-    signatures: tuple[tuple[str, str], ...] | None = None
-    contradictions: tuple[tuple[Aspect, Json, Json], ...] = ()
+    account: Facts | None = None
 
     @property
     def request_notes(self) -> tuple[str, ...]:

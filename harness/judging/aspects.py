@@ -136,9 +136,9 @@ def compare_output(
     declared: dict[DeclaredLoss, bool] = {}
     for aspect, finding in findings.items():
         is_lost = finding.verdict == "lost"
-        losses = [loss for loss in adapter.losses if loss.covers(aspect, answer)]
+        losses = [loss for loss in adapter.losses if loss.covers(aspect, answer, finding)]
         declared |= {loss: is_lost or declared.get(loss, False) for loss in losses}
-        losses += [loss for loss in adapter.model_losses if loss.covers(aspect, answer)]
+        losses += [loss for loss in adapter.model_losses if loss.covers(aspect, answer, finding)]
         if losses and is_lost:
             findings[aspect] = Finding(aspect, "not_carried", "declared", str(losses[0]))
     red = [aspect for aspect, finding in findings.items() if finding.red]
@@ -231,11 +231,8 @@ def transcript_of(adapter: Adapter, output: Output) -> Transcript:
     if remembered:
         entries.append(Entry({"session": remembered}))
     last = output.items[-1] if output.items else None
-    return Transcript(
-        (*entries, Entry(last, tuple(facts_of_account(facts)))),
-        signatures=tuple(facts.signatures),
-        contradictions=tuple(facts.contradictions),
-    )
+    stated = Entry(last, tuple(facts_of_account(facts)))
+    return Transcript((*entries, stated), account=facts)
 
 
 def facts_of(adapter: Adapter, output: Output) -> Facts | str:

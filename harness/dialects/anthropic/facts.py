@@ -30,9 +30,9 @@ def read_facts(payloads: Iterable[Mapping[str, Json]], session: Session) -> Fact
             case "message_start":
                 _count(facts, payload["message"].get("usage"))
             case "content_block_start":
-                block = {**payload["content_block"], "json": "", "has_text": False}
+                block = {**payload["content_block"], "json": ""}
                 if block["type"] == "redacted_thinking":
-                    facts.add_signature("thought", block["data"])
+                    facts.add_signature("part", block["data"])
             case "content_block_delta":
                 _read_delta(facts, block, payload["delta"])
             case "content_block_stop":
@@ -59,9 +59,8 @@ def _read_delta(facts: Facts, block: dict[str, Json], delta: Mapping[str, Json])
             facts.add_text(delta["text"])
         case "thinking_delta":
             facts.add_thought(delta["thinking"])
-            block["has_text"] = True
         case "signature_delta":
-            facts.add_signature("thought" if block["has_text"] else "text", delta["signature"])
+            facts.add_signature("part", delta["signature"])
         case "input_json_delta":
             block["json"] += delta["partial_json"]
 

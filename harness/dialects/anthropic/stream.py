@@ -31,6 +31,7 @@ LOSSES: Final = losses_of_model(
         "citations": "citation metadata",
         "urls": "the pages that were fetched for the URL context",
         "finish_message": "the text beside a finish reason",
+        "fields": "fields and objects of the wire that no other name covers",
         "candidates": "every candidate but the first",
         "logprobs": "log probabilities",
         "safety_ratings": "safety ratings",

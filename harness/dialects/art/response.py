@@ -44,6 +44,7 @@ LOSSES: Final = losses_of_model(
         "citations": "citation metadata",
         "urls": "the pages that were fetched for the URL context",
         "finish_message": "the text beside a finish reason or a block reason",
+        "fields": "fields and objects of the wire that no other name covers",
         "candidates": "every candidate but the first",
         "logprobs": "log probabilities",
         "safety_ratings": "safety ratings",

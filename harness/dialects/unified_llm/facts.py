@@ -96,6 +96,7 @@ def _read_end(facts: Facts, payload: Mapping[str, Json]) -> None:
         expected = "error"
     if "error" not in payload and expected not in (None, finish.get("reason")):
         facts.contradictions.append(("finish", expected, finish.get("reason")))
+    facts.others |= {"modelVersion", "responseId"}  # the Response has names of its own for them
     if "response" in payload:
         _check_response(facts, payload["response"])
     error = payload.get("error")
