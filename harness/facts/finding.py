@@ -16,6 +16,28 @@ from msgspec.structs import force_setattr
 from harness.stream.json_codec import Json
 from harness.stream.printable import excerpt, short_json, shorten
 
+Aspect = Literal[
+    "text",
+    "thoughts",
+    "calls",
+    "ids",
+    "signatures",
+    "finish",
+    "usage",
+    "blocked",
+    "error",
+    "unfinished",
+    "media",
+    "code",
+    "server_tools",
+    "grounding",
+    "citations",
+    "urls",
+    "finish_message",
+    "results",
+    "fields",
+    "needless_error",
+]
 AspectVerdict = Literal["kept", "lost", "wrong", "raised", "not_carried", "not_asked"]
 
 RED: Final[frozenset[AspectVerdict]] = frozenset({"lost", "wrong", "raised"})
@@ -147,6 +169,10 @@ REASONS: Final[Mapping[str, Reason]] = {
         "at character {place.character} the wire has {place.wire:text}, the adapter"
         " {place.adapter:text}"
     ),
+    "damaged-text": Reason(
+        "the adapter passes on {adapter:text}, which is damaged; the wire also has {wire:text}"
+    ),
+    "stated-twice": Reason("the payloads state it as {wire:json} and as {adapter:json}"),
     # calls and ids
     "call-twice": Reason("the call of {adapter[name]} is given twice"),
     "arguments-in-pieces": Reason(
@@ -179,6 +205,18 @@ REASONS: Final[Mapping[str, Reason]] = {
     "counts-invented": Reason("the wire has no counts; the adapter reports {adapter:counts}"),
     "counts": Reason("the wire has {wire:counts}; the adapter reports {adapter:counts}"),
     "cached-count": Reason("the wire has {wire} cached tokens, which are nowhere"),
+    # of a known event model
+    "signed-part": Reason(
+        "a signature of {adapter[at]} that the wire has at {wire}: {adapter[is]:signature}"
+    ),
+    "invalid-call-missing": Reason(
+        "the call {wire}, whose arguments are not a JSON object, is neither shown nor reported"
+    ),
+    "invalid-call-made": Reason("the wire has the call {adapter} not, or with other arguments"),
+    "number-of-results": Reason("the wire has {wire} results, the adapter {adapter}"),
+    "result-state": Reason("a result failed on one side only"),
+    "result-text": Reason("a result has the text {wire:text}, the adapter's {adapter:json}"),
+    "fields-missing": Reason("lost: {wire:list}"),
     # errors and refusals
     "block-not-named": Reason(
         "the prompt is blocked ({wire}); the adapter reports {adapter:words}, which does not name"
