@@ -167,7 +167,7 @@ def judge(
     ``normalize`` is for cells that share their exchange; see `NormalizedOnce`.
     """
     case = cell.case
-    blank = _blank_result(cell)
+    blank = blank_result(cell)
     by_facts = cell.layer == "facts"
     expected = None if by_facts else case.expect[cell.key]
     not_run = expected is None and not by_facts
@@ -382,7 +382,8 @@ def layer_items(trace: Trace, layer: LowerLayer) -> list[Any]:
     return [msgspec.to_builtins(event) for event in trace.events]
 
 
-def _blank_result(cell: Cell) -> Result:
+def blank_result(cell: Cell) -> Result:
+    """The result of a cell before it is judged: only its names."""
     case = cell.case
     return Result(
         spec=cell.spec,

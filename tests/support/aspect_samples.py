@@ -31,9 +31,7 @@ def cell(cassette: str = "gemini-api/a", exchange: int = 1, **verdicts: str) -> 
     )
 
 
-VARIANT = Result(
-    "gemini-api/b", 3, "variant", {"text": "lost"}, {"text": "gone"}, ("comments",)
-)
+VARIANT = Result("gemini-api/b", 3, "variant", {"text": "lost"}, {"text": "gone"}, ("comments",))
 SHOP = AdapterResults(
     "shop",
     "serve: shims:shop",
