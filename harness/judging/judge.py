@@ -28,7 +28,7 @@ from harness.adapters import (
     RunOptions,
 )
 from harness.cassettes import Cassette, CassetteError, Exchange, Origin
-from harness.facts import Aspect, AspectVerdict, Finding, Transcript
+from harness.facts import Aspect, AspectVerdict, Finding, Raw, Transcript
 from harness.pipeline.conversation import converse, expected_requests, sent
 from harness.pipeline.replay import (
     DEFAULT_PROVIDER,
@@ -266,7 +266,10 @@ def _judge_facts(
     if cell.case.question:
         fields["answered"] = fields["aspects"]
     output = Output.of_transcript(judged.transcript) if judged.transcript else None
-    result = msgspec.structs.replace(blank, **fields)
+    raw = bool(judged.transcript) and any(
+        isinstance(fact, Raw) for fact in judged.transcript.facts()
+    )
+    result = msgspec.structs.replace(blank, **fields, raw=raw)
     return Judgement(cell, result, fixture, output, exception=judged.exception)
 
 

@@ -142,5 +142,5 @@ def _gap(report: pytest.TestReport) -> Gap:
         case (_, _, str(reason)) if report.skipped:
             return Gap(reason.removeprefix("Skipped: "), skipped=True)
     crash = getattr(report.longrepr, "reprcrash", None)
-    reason = (crash.message if crash else report.longreprtext).strip() or "no reason is known"
+    reason = (crash.message if crash else str(report.longrepr)).strip() or "no reason is known"
     return Gap(f"the item failed before the cell was judged: {reason.splitlines()[0]}")
