@@ -15,6 +15,8 @@ from harness.judging.results import Result, Verdict
 from harness.providers.oracle import SecondTurnAspect
 from harness.stream.printable import plural
 
+from .tally import read_for
+
 BLOCKS: Final = {
     "documented": "Documented wire",
     "variant": "Variants",
@@ -164,6 +166,12 @@ def count_words(cells: Sequence[Result]) -> str:
         if counts[verdict] and verdict != "passed"
     ]
     return ", ".join([number, *others])
+
+
+def describe_raw(adapters: Iterable[AdapterResults]) -> list[str]:
+    """A sentence for each adapter that returned messages of the wire as they are."""
+    numbers = {adapter.name: sum(cell.raw for cell in adapter.all_cells) for adapter in adapters}
+    return [read_for(name, number) for name, number in numbers.items() if number]
 
 
 def red_aspects(counts: Mapping[str, int]) -> int:
