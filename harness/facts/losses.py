@@ -7,16 +7,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, get_args
+from typing import Final
 
-from .aspects import WireAnswer
+from .aspects import ASPECTS, WireAnswer
 from .finding import Aspect, Finding
 from .finish import finish_class
 
-ASPECTS: Final[tuple[Aspect, ...]] = get_args(Aspect)
 UNJUDGED: Final = (
     *("candidates", "model", "response_id", "create_time", "trace_id", "credits"),
-    *("logprobs", "safety_ratings", "usage_details", "blocks", "refusal"),
+    *("safety_ratings", "usage_details", "blocks", "refusal"),
 )
 """Facts that no aspect judges. A dialect declares their loss for the cases that show it."""
 CONDITIONS: Final = (
