@@ -131,8 +131,9 @@ def judge_answer(
     """
     if transcript.skipped:
         return _before_a_skip(wire, transcript)
-    judge = _Judge(wire, _carried(wire, transcript), again, transcript.asked_again)
-    return judge.findings(transcript.account)
+    carried = _carried(wire, transcript)
+    judge = _Judge(wire, carried, again, transcript.asked_again, transcript.account)
+    return judge.findings()
 
 
 def _before_a_skip(wire: WireAnswer, transcript: Transcript) -> dict[Aspect, Finding]:
@@ -147,7 +148,7 @@ def _before_a_skip(wire: WireAnswer, transcript: Transcript) -> dict[Aspect, Fin
     if not any(transcript.facts()):
         return skipped
     carried = _carried(wire, transcript)
-    judged = _Judge(wire, carried, False, transcript.asked_again).findings(None)
+    judged = _Judge(wire, carried, False, transcript.asked_again, None).findings()
     about_the_end: tuple[Aspect, ...] = ("unfinished", "finish", "usage")
     given = {
         aspect: finding
@@ -253,10 +254,20 @@ def present_aspects(wire: WireAnswer) -> list[Aspect]:
 
 
 class _Judge:
-    """Judges one transcript. Each method returns the finding of one aspect, or None."""
+    """Judges one transcript. Each method returns the finding of one aspect, or None. ``account``:
+    that of payloads with a known event model.
+    """
 
-    def __init__(self, wire: WireAnswer, carried: _Carried, again: bool, asked_again: int) -> None:
+    def __init__(
+        self,
+        wire: WireAnswer,
+        carried: _Carried,
+        again: bool,
+        asked_again: int,
+        account: Facts | None,
+    ) -> None:
         self._wire = wire
+        self._account = account
         self._asked_again = asked_again
         self._carried = carried
         self._again = again
@@ -281,10 +292,10 @@ class _Judge:
         )
         self._is_needless = carried.loud and not may_raise
 
-    def findings(self, account: Facts | None) -> dict[Aspect, Finding]:
-        """All findings, in the order of the table. ``account``: that of a known event model."""
+    def findings(self) -> dict[Aspect, Finding]:
+        """All findings, in the order of the table."""
         known: Mapping[Aspect, Finding] = {}
-        if account is not None:
+        if (account := self._account) is not None:
             traced = self._carried.loud or self._wire.interrupted or bool(account.unreadable)
             known = judge_account(self._accounts, account, traced)
         findings: dict[Aspect, Finding] = {}
@@ -318,7 +329,7 @@ class _Judge:
         before_the_end = whole.until_the_end()
         accounts = [whole] if before_the_end is whole else [whole, before_the_end]
         if self._wire.readable is not None and self._carried.loud:
-            accounts.append(self._wire.readable)
+            accounts.append(self._wire.readable.until_the_end())
         return accounts
 
     def text(self) -> Finding | None:
@@ -382,14 +393,12 @@ class _Judge:
 
     def _call_of_block(self, calls: list[Call], name: str | None, arguments: Json) -> Call | None:
         """The call that an adapter made from a ``<tool_code>`` block, if any. A block without a
-        name is a call of a declared tool, or a call without a name.
+        name is a call of a declared tool; a known event model may have it without a name.
         """
         tools = self._wire.tools
         for call in calls:
-            if name or (tools and call.name):
-                known = call.name == name if name else call.name in tools
-            else:
-                known = True
+            known = call.name == name if name else call.name in tools if tools else bool(call.name)
+            known = known or (not name and not call.name and self._account is not None)
             if known and same_json(call.arguments, arguments):
                 return call
         return None
@@ -446,13 +455,17 @@ class _Judge:
             for piece in pieces
         )
 
+    def _ids_of(self, account: Facts) -> list[str | None]:
+        """The id of each call."""
+        ids = [call_id for call_id, _ in account.marks]
+        return ids[:-1] if self._is_call_cut(account) else ids
+
     def ids(self) -> Finding | None:
-        wired = [call_id for call_id, _ in self._wire.facts.marks]
-        if self._is_call_cut(self._wire.facts):
-            wired = wired[:-1]
+        calls = self._carried.calls
+        lists = [self._ids_of(account) for account in self._accounts]
+        wired = next((ids for ids in lists if len(ids) == len(calls)), lists[-1])
         if not any(wired):
             return None
-        calls = self._carried.calls
         calls_are_kept = self.calls is not None and self.calls.verdict == "kept"
         if calls_are_kept and len(calls) == len(wired):
             return self._aligned_ids(wired, [call.id for call in calls])

@@ -23,9 +23,9 @@ CONDITIONS: Final = (
     *("failed", "call", "call:NAME", "block", "damaged"),
 )
 """The answers that a loss can be limited to: a class of the reason; ``none``: without a reason;
-``failed``: an error, a refusal, a cut or no reason; ``call``: with a call; ``call:NAME``: with a
-call of this tool; ``block``: with ``<tool_code>`` in its text; ``damaged``: with text in damaged
-pieces beside the undamaged text.
+``failed``: an error, a refusal, a cut, a call that can't be read, or no reason; ``call``: with a
+call; ``call:NAME``: with a call of this tool; ``block``: with ``<tool_code>`` in its text;
+``damaged``: with text in damaged pieces beside the undamaged text.
 """
 
 _LOSS: Final = re.compile(r"(?P<aspect>\*|[a-z_]+)(?:\[(?P<where>[a-z]+|call:[^\s,;\[\]]+)\])?")
@@ -90,7 +90,7 @@ def _fulfilled(answer: WireAnswer) -> set[str]:
     """The conditions that an answer fulfils."""
     facts = answer.facts
     holds = {
-        "failed": facts.errors or answer.blocked or answer.faulty,
+        "failed": facts.errors or facts.invalid_calls or answer.blocked or answer.faulty,
         "call": facts.calls or facts.blocks,
         "block": facts.blocks,
         "damaged": facts.mended is not None,
