@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
+REPORT := $(VENV)/.report
 
 # Every process of the tests imports the package. Without bytecode, each process compiles it again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -14,18 +15,24 @@ PEER_SAMPLE := $(addprefix gemini-api/,text thoughts tool-calls parallel-calls s
 # Tests of one file share the values of its fixtures. The many small specs run last and keep both workers busy.
 WORKERS := -n 2 --dist loadfile --no-loadscope-reorder
 
-.PHONY: help report threads test test-browser test-install lint types imports fast unit laws specs check scan test-clients peers test-peers corpus fuzz bench lock clean
+# With COVERAGE=1, `make test` and `make test-all` also measure; `make coverage-total` prints the result.
+PYTEST := $(BIN)/python -m $(if $(COVERAGE),coverage run -m )pytest
+
+.PHONY: help report threads test test-all test-browser test-install coverage coverage-total lint types imports unit slow laws specs check scan test-clients peers test-peers corpus fuzz bench lock clean
 
 help: ## print the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
 
-report: $(READY) ## replay the shipped cassettes against the golden specs and write reports/index.html
+report: $(REPORT) ## replay the shipped cassettes against the golden specs and write reports/index.html
 	$(BIN)/python -m pytest specs -q --harness-report reports
 
 threads: $(READY) ## write docs/threads.md from docs/threads.yaml and the specs
 	$(BIN)/python -m tests.docs.threads
 
-test: lint types imports unit check scan ## lint, types, import contracts, unit tests, specs, harness check, harness scan
+test: $(READY) ## lint, types, import contracts, the fast tests, specs, harness check, harness scan
+	@$(BIN)/python -m tests.parts test unit lint imports types check scan
+
+test-all: slow ## the tests that make test leaves out
 
 lint: $(READY) ## style
 	$(BIN)/ruff check .
@@ -37,11 +44,20 @@ types: $(READY) ## strict types
 imports: $(READY) ## import contracts: which package may import which
 	$(BIN)/lint-imports
 
-fast: $(READY) ## the unit tests without the mark slow: each takes less than about 0.1 s, all together less than a minute
-	$(BIN)/python -m pytest tests -q $(WORKERS) -m "not slow"
+unit: $(READY) ## the fast tests and the specs
+	$(PYTEST) -q $(WORKERS) --ignore tests/browser -m "not slow"
 
-unit: $(READY) ## unit tests and specs
-	$(BIN)/python -m pytest -q $(WORKERS) --ignore tests/browser
+slow: $(READY) ## the tests with the mark slow
+	$(PYTEST) -q $(WORKERS) --ignore tests/browser -m slow
+
+coverage: $(READY) ## run all tests, and print the share of the lines and branches of the harness that they reach
+	rm -rf build/coverage
+	$(MAKE) COVERAGE=1 unit slow
+	$(MAKE) coverage-total
+
+coverage-total: $(READY)
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report --format=total
 
 laws: $(READY) ## the laws, for every exchange of the shipped cassettes
 	$(BIN)/python -m pytest cassettes --harness-laws -q -n 2
@@ -84,14 +100,15 @@ corpus: $(READY) ## replay folders of real recordings: make corpus CORPORA="DIR 
 test-browser: $(READY) ## the report in a real browser (needs chromium)
 	HARNESS_REQUIRE=browser $(BIN)/python -m pytest -q tests/browser
 
-fuzz: $(READY) ## run a million inputs on each reader of bytes; takes hours; keeps its findings in build/fuzz
+fuzz: $(READY) ## run the property tests with new random inputs, and a million inputs on each reader of bytes; takes hours; keeps its findings in build/fuzz
+	$(BIN)/python -m pytest tests -q $(WORKERS) --ignore tests/browser -m hypothesis --hypothesis-profile random
 	$(BIN)/python -m tests.fuzz
 
 bench: $(READY) ## compare the speed with the stored figures, vcrpy, google-genai and plain JSON parsing; writes reports/benchmark.json
 	$(BIN)/python -m benchmarks
 
-lock: ## renew the lock of the development environment (needs uv)
-	uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --no-header -o requirements-dev.lock
+lock: $(REPORT) ## renew the lock of the development environment
+	$(BIN)/uv pip compile --quiet pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --no-header -o requirements-dev.lock
 
 clean: ## remove the files that make wrote
 	rm -rf $(VENV) reports/*.html reports/*.json reports/*.xml reports/summary.md reports/badges build dist
@@ -100,10 +117,20 @@ tests/clients/node_modules/.ready: tests/clients/package-lock.json tests/clients
 	cd tests/clients && npm ci
 	@touch $@
 
-$(READY): requirements-dev.lock pyproject.toml
-	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else f"Python 3.11 or newer is needed, this is {sys.version.split()[0]}; set PYTHON=…")'
-	@echo "installing requirements-dev.lock into $(VENV); this happens once and takes a minute or two"
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --no-deps --require-hashes -r requirements-dev.lock
-	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
-	@touch $(READY)
+UV := $(BIN)/uv pip install --quiet --python $(BIN)/python
+
+# Only what `make report` needs. Each version comes from the lock, and each hash is checked.
+$(REPORT): requirements-dev.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else f"Python 3.11 or newer is needed, this is {sys.version.split()[0]}; set PYTHON=…")'
+	@echo "installing into $(VENV); this happens once"
+	@$(PYTHON) -m venv $(VENV)
+	@awk '/^[^ ]/ {uv = /^uv==/} uv' requirements-dev.lock >$(VENV)/uv.lock
+	@$(BIN)/python -m pip install --quiet --no-deps --require-hashes -r $(VENV)/uv.lock
+	@$(UV) --require-hashes -c requirements-dev.lock -r pyproject.toml --group report
+	@$(UV) --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(READY): $(REPORT)
+	@echo "installing the rest of requirements-dev.lock into $(VENV); this happens once"
+	@$(UV) --no-deps --require-hashes -r requirements-dev.lock
+	@touch $@

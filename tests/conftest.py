@@ -1,14 +1,24 @@
-"""Loads modules at the start of a test run and prints a summary at its end."""
+"""Loads modules at the start of a test run; writes a list of faulty adapters at its end."""
 
 from __future__ import annotations
 
+import signal
+from collections.abc import Iterator
 from importlib import import_module
+from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-settings.register_profile("no deadline", deadline=None)  # a test must not depend on time
-settings.load_profile("no deadline")
+# No test depends on time or chance, or on an earlier run. `--hypothesis-profile random` searches with
+# new inputs in each run; pytest loads the profile that the option names after this file.
+_UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("same", _UNTIMED, derandomize=True, database=None)
+settings.register_profile("random", _UNTIMED, derandomize=False, print_blob=True, max_examples=1000)
+settings.load_profile("same")
+
+ROOT = Path(__file__).parents[1]
+FAULTY = ROOT / "build" / "faulty-adapters.txt"
 
 # A run of pytest inside a test drops the modules that it was the first to import, and would
 # import these again each time.
@@ -27,8 +37,18 @@ def pytester(pytester: pytest.Pytester) -> pytest.Pytester:
     return pytester
 
 
+@pytest.fixture
+def ctrl_c_reaches_programs() -> Iterator[None]:
+    """Programs that the test starts listen to SIGINT. A shell starts a command in the background
+    with SIGINT ignored, and all programs of this command inherit that.
+    """
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print which case or law caught each faulty adapter; `test_faulty` reports them."""
+    """Write which case or law caught each faulty adapter; `test_faulty` reports them."""
     reports = [
         report
         for outcome in ("passed", "failed")
@@ -41,5 +61,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         if name == "faulty adapter"
     ]
     if texts:
-        terminalreporter.section("Faulty adapters, and what caught them")
-        terminalreporter.write("".join(f"{text}\n" for text in sorted(texts)))
+        FAULTY.parent.mkdir(exist_ok=True)
+        FAULTY.write_text("".join(f"{text}\n" for text in sorted(texts)), encoding="utf-8")
+        name = FAULTY.relative_to(ROOT).as_posix()
+        terminalreporter.write_line(f"{len(texts)} faulty adapters, and what caught them: {name}")

@@ -52,6 +52,7 @@ def test_a_number_is_one_exchange(capsys: pytest.CaptureFixture[str]) -> None:
     assert with_provider(imported) == load(FILE).exchanges[1]
 
 
+@pytest.mark.slow
 def test_sweep_and_scan_take_names_of_whole_cassettes(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

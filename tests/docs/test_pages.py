@@ -19,6 +19,7 @@ from tests.conftest import NO_HYPOTHESIS
 
 ROOT = Path(__file__).parents[2]
 INDEX = ROOT / "docs" / "README.md"
+CONTRIBUTING = ROOT / "CONTRIBUTING.md"
 PAGES = [ROOT / "README.md", *sorted({*(ROOT / "docs").glob("*.md")} - {INDEX})]
 GUIDES = [page for page in PAGES if "<!-- line: " in page.read_text(encoding="utf-8")]
 """Pages that change the package: `test_guides` follows them in a copy of it."""
@@ -162,16 +163,16 @@ def test_the_commands_of_the_workflow_run(tmp_path: Path) -> None:
 
 def test_the_index_lists_every_page() -> None:
     listed = set(_LINK.findall(INDEX.read_text(encoding="utf-8")))
-    assert listed == {"../README.md", *(page.name for page in PAGES[1:])}
+    assert listed == {"../README.md", "../CONTRIBUTING.md", *(page.name for page in PAGES[1:])}
 
 
-@pytest.mark.parametrize("page", [INDEX, *PAGES], ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [INDEX, CONTRIBUTING, *PAGES], ids=lambda page: page.name)
 def test_links_lead_somewhere(page: Path) -> None:
     for target in _LINK.findall(page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
-@pytest.mark.parametrize("page", [INDEX, *PAGES], ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [INDEX, CONTRIBUTING, *PAGES], ids=lambda page: page.name)
 def test_files_of_the_package_are_there(page: Path) -> None:
     for name in _FILE.findall(page.read_text(encoding="utf-8")):
         assert (ROOT / name).exists() or "NAME" in name, f"{page.name} names {name}"

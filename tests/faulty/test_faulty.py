@@ -47,8 +47,6 @@ from tests.faulty.unified_llm import UNIFIED_LLM
 from tests.faulty.wire_requests import REQUEST_FAULTS
 from tests.support.adapters import events_of, payloads_of
 
-pytestmark = pytest.mark.slow
-
 ROOT = Path(__file__).parents[2]
 PROJECT = Project([ROOT / "specs"], ROOT / "cassettes")
 CASSETTE = cache(PROJECT.cassette)
@@ -99,7 +97,7 @@ OF_SPELLING = 6
 
 RecordProperty = Callable[[str, object], None]
 CAUGHT = "faulty adapter"
-"""The property of a test that the summary of a run prints; see conftest.py."""
+"""The property of a test that a run lists in build/faulty-adapters.txt; see conftest.py."""
 
 
 def row(name: str, says: str, caught_by: str) -> str:

@@ -22,6 +22,7 @@ from harness import Exchange
 from harness.adapters import ADAPTERS, Adapter, AdapterError, Output, RunOptions
 from harness.adapters.adapter import FACTS, Effort
 from harness.facts import (
+    RUN,
     Call,
     Entry,
     Error,
@@ -45,8 +46,6 @@ from tests.faulty.test_faulty import FAULTS, cells, differing_cells, recorded
 from tests.support.adapters import events_of, payloads_of
 from tests.support.facts_adapters import with_facts
 from tests.support.payload_shims import SHIMS, transcript_of_payloads
-
-pytestmark = pytest.mark.slow
 
 NO_FAULT: dict[str, int | None] = {
     # pieces of text
@@ -250,9 +249,9 @@ def red_aspects_of_second_turn(rebuild: Rebuild, fault: Fault, cell: Cell) -> se
     converse, options = adapter.second_request, options_of(cell)
     adapter = replace(adapter, second_request=lambda exchange, _: converse(exchange, options))
     return {
-        aspect
+        "error" if finding.subject == RUN else finding.subject
         for judged in judge_second_turns(items_with_second_turn([item], adapter), [adapter])
-        for aspect in (*judged.red, *(["error"] if judged.error else []))
+        for finding in judged.red_findings
     }
 
 

@@ -15,6 +15,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+from harness.facts import losses_of_model
 from harness.stream import events as ev
 from harness.stream.json_codec import decode_object
 from harness.stream.json_path import Assembly
@@ -22,22 +23,53 @@ from harness.stream.session import Session, Tool
 from harness.stream.tool_code import infer_name
 
 from ..dialect import Payload
-from ..understanding import Understanding, describe_break, describe_failure
+from ..ending import Ending, EndKind, describe_break, every_kind
 
 AGENT_TYPE: Final = "google-gemini"
 LIST_TOOL: Final = "write_todos"
 STATUSES: Final = frozenset({"pending", "in_progress", "completed", "cancelled"})
 
-LOSSES: Final[Mapping[str, str]] = {
-    "everything-else": "all but text, calls, results, errors, the end",
-    "todo-items": (
-        "to-do items without a text or with a status that the event model does not have, such as"
-        " blocked"
-    ),
-}
+LOSSES: Final = losses_of_model(
+    {
+        "text[block]": "a call of the to-do list tool that the model wrote as text",
+        "text[damaged]": "undamaged text beside damaged pieces",
+        "calls[call:write_todos]": (
+            "calls of the to-do list tool: a list is shown, without items that have no text or a"
+            " status that the event model does not have, such as blocked"
+        ),
+        "calls[failed]": "whether the last call of an answer that failed is whole",
+        "ids[call:write_todos]": "the id of such a call without a list",
+        "finish[length]": "that the answer reached a limit: the turn is done",
+        "finish[filter]": "that the answer was filtered: the turn is done",
+        "finish[other]": "other reasons: the turn is done",
+        "thoughts": "thoughts",
+        "signatures": "thought signatures",
+        "usage": "token counts",
+        "media": "images, sounds and files",
+        "code": "code that the server runs, and its output",
+        "server_tools": "calls of tools that the server runs, and their results",
+        "grounding": "grounding metadata",
+        "citations": "citation metadata",
+        "urls": "the pages that were fetched for the URL context",
+        "finish_message": "the text beside a finish reason or a block reason",
+        "candidates": "every candidate but the first",
+        "model": "the model that answered",
+        "response_id": "the id of the response",
+        "create_time": "the time of the response",
+        "trace_id": "the trace id of Code Assist",
+        "credits": "credits consumed and left",
+        "logprobs": "log probabilities",
+        "safety_ratings": "safety ratings",
+        "usage_details": "token counts by kind of content and of service",
+        "blocks": "the boundaries of steps, blocks and items, with their indexes and ids",
+        "fields": "fields and objects of the wire that no other name covers",
+    }
+)
 
-NOT_DONE: Final[frozenset[ev.FinishClass]] = frozenset({"failed", "continuation"})
-"""The classes of finish reasons after which a turn is not done."""
+BAD_ENDS: Final[frozenset[EndKind]] = frozenset({"nothing", "invalid_call", "malformed"})
+"""The ends with an error before the end of the turn."""
+DONE: Final[frozenset[EndKind]] = frozenset({"stop", "length", "content_filter", "other", "empty"})
+"""The ends after which a turn is done."""
 
 _LABELS: Final = ("session.started", "text", "tool.started", "tool.completed", "error", "todo_list")
 _ANY: Final = {**dict.fromkeys(_LABELS, "open"), "turn.completed": "over"}
@@ -66,35 +98,26 @@ class AgentEventsTranslator:
     def _begin_turn(self) -> None:
         self.failed = False
         self.called = False
-        self.finished: ev.Finish | None = None
-        self.understanding = Understanding()
+        self.ending = Ending()
 
     def feed(self, event: ev.Event) -> list[Payload]:
         if getattr(event, "candidate", 0) > 0:
             return []
         kind = type(event)
-        if kind in self.understanding.watched:
-            self.understanding.note(event)
-        reaction = _REACTIONS.get(kind)
-        return reaction(self, event) if reaction else []
+        if kind in self.ending.watched:
+            self.ending.note(event)
+        return _REACTIONS[kind](self, event)
 
     def close(self) -> list[Payload]:
-        payloads = [*self._open_call(), *self._failure()]
-        done = (
-            not self.failed and self.finished is not None and self.finished.reason not in NOT_DONE
-        )
+        payloads, kind = self._open_call(), self.ending.kind()
+        if kind == "malformed" and self.called:
+            kind = "stop"  # a whole call ends the turn, whatever the reason
+        if kind in BAD_ENDS:
+            finish = self.ending.finish if kind == "malformed" else None
+            payloads += self._fail(self.ending.message(), finish.raw if finish else None)
+        done = not self.failed and kind in DONE
         self._begin_turn()
         return [*payloads, self.make("turn.completed", finishReason="done" if done else "error")]
-
-    def _failure(self) -> list[Payload]:
-        """The error of an answer in which nothing was understood, or whose call was malformed."""
-        if not self.understanding.understood:
-            return self._fail(self.understanding.nothing(), None)
-        if self.understanding.invalid:
-            return self._fail(self.understanding.invalid, None)
-        if self.finished and self.finished.reason == "malformed" and not self.called:
-            return self._fail(describe_failure(self.finished), self.finished.raw)
-        return []
 
     def make(self, kind: str, **fields: Any) -> Payload:
         """An AgentEvent with its base fields; a field that is None is left out."""
@@ -242,31 +265,50 @@ class AgentEventsTranslator:
             ]
         return []
 
-    def _finish(self, event: ev.Finish) -> list[Payload]:
-        self.finished = event
+    def _lost(self, event: ev.Event) -> list[Payload]:
+        """Emit nothing: a declared loss, or an event that `Ending` has seen."""
         return []
 
 
 _REACTIONS: Final[
     Mapping[type[ev.Event], Callable[[AgentEventsTranslator, Any], list[Payload]]]
-] = {
-    ev.Start: AgentEventsTranslator._start,
-    ev.Text: AgentEventsTranslator._text,
-    ev.CallStart: AgentEventsTranslator._call_start,
-    ev.CallPiece: AgentEventsTranslator._call_piece,
-    ev.CallText: AgentEventsTranslator._call_text,
-    ev.CallEnd: AgentEventsTranslator._call_end,
-    ev.CallInvalid: AgentEventsTranslator._call_invalid,
-    ev.NamelessCall: AgentEventsTranslator._nameless_call,
-    ev.ToolResult: AgentEventsTranslator._tool_result,
-    ev.Error: AgentEventsTranslator._error,
-    ev.Incomplete: AgentEventsTranslator._incomplete,
-    ev.Blocked: AgentEventsTranslator._blocked,
-    ev.Notice: AgentEventsTranslator._notice,
-    ev.Unknown: AgentEventsTranslator._unknown,
-    ev.Finish: AgentEventsTranslator._finish,
-}
-"""All other kinds are declared losses."""
+] = every_kind(
+    "agent-events",
+    {
+        ev.Start: AgentEventsTranslator._start,
+        ev.Text: AgentEventsTranslator._text,
+        ev.CallStart: AgentEventsTranslator._call_start,
+        ev.CallPiece: AgentEventsTranslator._call_piece,
+        ev.CallText: AgentEventsTranslator._call_text,
+        ev.CallEnd: AgentEventsTranslator._call_end,
+        ev.CallInvalid: AgentEventsTranslator._call_invalid,
+        ev.NamelessCall: AgentEventsTranslator._nameless_call,
+        ev.ToolResult: AgentEventsTranslator._tool_result,
+        ev.Error: AgentEventsTranslator._error,
+        ev.Incomplete: AgentEventsTranslator._incomplete,
+        ev.Blocked: AgentEventsTranslator._blocked,
+        ev.Notice: AgentEventsTranslator._notice,
+        ev.Unknown: AgentEventsTranslator._unknown,
+        **dict.fromkeys(
+            (
+                ev.Reasoning,
+                ev.Media,
+                ev.Code,
+                ev.CodeResult,
+                ev.ServerCall,
+                ev.ServerResult,
+                ev.BlockStart,
+                ev.BlockEnd,
+                ev.Metadata,
+                ev.Annotation,
+                ev.Usage,
+                ev.Finish,
+                ev.Mark,
+            ),
+            AgentEventsTranslator._lost,
+        ),
+    },
+)
 
 
 def _todo_item(todo: Any) -> Payload | None:

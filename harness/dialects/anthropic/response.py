@@ -27,8 +27,8 @@ from harness.stream.session import Session, Tool
 from harness.stream.tool_code import infer_name
 
 from ..dialect import Payload
+from ..ending import Ending, describe_break, every_kind
 from ..running_usage import RunningUsage
-from ..understanding import Understanding, describe_break, describe_failure
 from .stream import ERROR_TYPES, STOP_REASONS, MessageWriter
 
 _METADATA_LOSSES: Final = frozenset({"id", "created", "trace_id", "credits"})
@@ -72,9 +72,7 @@ class Translator:
         self._usage = RunningUsage()
         self._held: _Held | None = None
         self._calls = 0
-        self._finish: ev.Finish | None = None
-        self._refused = False  # the prompt is blocked; finish reasons are ignored
-        self._understanding = Understanding()
+        self._ending = Ending()
 
     def feed(self, event: ev.Event) -> list[Payload]:
         """The payloads that this event completes, perhaps none."""
@@ -94,44 +92,21 @@ class Translator:
             delta = {"type": "text_delta", "text": event.text}
             return [{"type": "content_block_delta", "index": message.index, "delta": delta}]
         kind = type(event)
-        if kind in self._understanding.watched:
-            self._understanding.note(event)
+        if kind in self._ending.watched:
+            self._ending.note(event)
         self._reactions[kind](self, event)
         return message.take() if message.out else []
 
     def close(self) -> list[Payload]:
         """The end of the message, or an error if it did not end well; nothing after an error."""
         if self._reactions is not OVER:
-            reason = self._stop_reason()
+            called = bool(self._calls or self._held)
+            reason = STOP_REASONS[self._ending.kind(called=called)]
             if reason is None:
-                self._fail("api_error", self._failure())
+                self._fail("api_error", self._ending.message())
             else:
                 self._stop(reason)
         return self._message.take()
-
-    def _stop_reason(self) -> str | None:
-        """The stop reason; None if the answer did not end well."""
-        if self._understanding.invalid:
-            return None
-        if self._calls or self._held:
-            return "tool_use"
-        if self._refused:
-            return "refusal"
-        if self._finish is None:
-            return None
-        if self._finish.reason == "other" and self._understanding.content:
-            return "end_turn"
-        return STOP_REASONS[self._finish.reason]
-
-    def _failure(self) -> str:
-        """Why the answer did not end well."""
-        if not self._understanding.understood:
-            return self._understanding.nothing()
-        if self._understanding.invalid:
-            return self._understanding.invalid
-        if self._finish is None:
-            return "the answer gave no finish reason"
-        return describe_failure(self._finish)
 
     def _stop(self, reason: str) -> None:
         if not self._message.begun:
@@ -323,13 +298,6 @@ class Translator:
             usage["input_tokens"] -= counts.get("cached", 0) + counts.get("cache_write", 0)
         return usage
 
-    def _blocked(self, event: ev.Blocked) -> None:
-        self._refused = True
-
-    def _finished(self, event: ev.Finish) -> None:
-        if event.candidate <= 0:
-            self._finish = event
-
     # The end by an error
 
     def _error(self, event: ev.Error) -> None:
@@ -352,12 +320,14 @@ class Translator:
         self._reactions = OVER
 
     def _ignore(self, event: ev.Event) -> None:
-        """Emit nothing: nothing follows an error, and a mark has no content."""
+        """Emit nothing: nothing follows an error, a mark has no content, and `Ending` has seen the
+        event.
+        """
 
 
 _Reactions = Mapping[type[ev.Event], Callable[[Translator, Any], None]]
 
-OPENED: Final[_Reactions] = {
+_OPENED: Final[_Reactions] = {
     ev.Text: Translator._text,
     ev.Reasoning: Translator._reasoning,
     ev.CallStart: Translator._call_start,
@@ -380,12 +350,11 @@ OPENED: Final[_Reactions] = {
     ev.Usage: Translator._count,
     ev.Notice: Translator._notice,
     ev.Unknown: Translator._unknown,
-    ev.Blocked: Translator._blocked,
-    ev.Finish: Translator._finished,
+    **dict.fromkeys((ev.Blocked, ev.Finish, ev.Mark), Translator._ignore),
     ev.Error: Translator._error,
     ev.Incomplete: Translator._incomplete,
-    ev.Mark: Translator._ignore,
 }
+OPENED: Final = every_kind("anthropic", _OPENED)
 COUNTED: Final[_Reactions] = {
     **dict.fromkeys(OPENED, Translator._first_thing),
     ev.Metadata: Translator._early_metadata,

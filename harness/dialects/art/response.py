@@ -17,37 +17,43 @@ field for it. If the model changes in the middle of an answer, an UNKNOWN report
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
 
+from harness.facts import losses_of_model
 from harness.stream import events as ev
 from harness.stream.generation import TranslationError
 from harness.stream.session import Session, Tool
 from harness.stream.tool_code import infer_name
 
 from ..dialect import Payload
-from ..understanding import Understanding
+from ..ending import Ending, EndKind, every_kind
 
-LOSSES: Final[Mapping[str, str]] = {
-    "candidates": "every candidate but the first",
-    "tool-calls": "calls of tools that the application runs",
-    "signatures": "thought signatures",
-    "media": "images, sounds and files",
-    "code-execution": "code that the server runs, and its output",
-    "grounding": "grounding metadata",
-    "citations": "citation metadata",
-    "url-context": "the pages that were fetched for the URL context",
-    "logprobs": "log probabilities",
-    "safety-ratings": "safety ratings",
-    "finish-message": "the text beside a finish reason or a block reason",
-    "response-id": "the id of the response",
-    "model": "the model that answered, unless it changes in the middle of the answer",
-    "blocked-usage": "token counts of a blocked prompt, and of an answer that failed",
-    "blocks": "the boundaries of steps, blocks and items, with their indexes and ids",
-    "refusal": "that a text is the model's refusal",
-}
+LOSSES: Final = losses_of_model(
+    {
+        "text[block]": "calls that the model wrote as text",
+        "calls": "calls of tools that the application runs",
+        "ids": "ids of calls",
+        "signatures": "thought signatures",
+        "usage[failed]": "token counts of a blocked prompt, and of an answer that failed",
+        "media": "images, sounds and files",
+        "code": "code that the server runs, and its output",
+        "grounding": "grounding metadata",
+        "citations": "citation metadata",
+        "urls": "the pages that were fetched for the URL context",
+        "finish_message": "the text beside a finish reason or a block reason",
+        "fields": "fields and objects of the wire that no other name covers",
+        "candidates": "every candidate but the first",
+        "logprobs": "log probabilities",
+        "safety_ratings": "safety ratings",
+        "response_id": "the id of the response",
+        "model": "the model that answered, unless it changes in the middle of the answer",
+        "blocks": "the boundaries of steps, blocks and items, with their indexes and ids",
+        "refusal": "that a text is the model's refusal",
+    }
+)
 _METADATA_LOSSES: Final = frozenset({"id"})
 _ANNOTATION_LOSSES: Final = frozenset(
     {"citations", "grounding", "url_context", "logprobs", "safety_ratings"}
@@ -66,6 +72,14 @@ COUNTS: Final[Mapping[str, str]] = {
 }
 """A count of `events.Usage` → its field of METADATA."""
 
+BAD_ENDS: Final[Mapping[EndKind, str]] = {
+    "invalid_call": "",
+    "nothing": "Invalid response structure from Gemini SDK: ",
+}
+"""The ends that are an error, with the beginning of its message. All others are METADATA, which has
+the finish reason in the wire's own word.
+"""
+
 ORDER: Final[Mapping[str, Mapping[str, str]]] = {
     "fresh": {"TOKEN": "fresh", "UNKNOWN": "fresh", "METADATA": "closing", "ERROR": "closing"},
     "closing": {"END": "ended"},
@@ -81,7 +95,7 @@ class Translator:
         self._session = session
         self._out: list[Payload] = []
         self._over = False
-        self._understanding = Understanding()
+        self._ending = Ending()
         self._held: dict[str, str] = {}  # token type without its context → text, of a unary answer
         self._model: str | None = None
         self._metadata: Payload = {}
@@ -92,74 +106,75 @@ class Translator:
     def feed(self, event: ev.Event) -> list[Payload]:
         """The StreamEvents that this event completes, perhaps none."""
         if not self._over and getattr(event, "candidate", 0) <= 0:
-            self._understanding.note(event)
-            self._react(event)
+            self._ending.note(event)
+            _REACTIONS[type(event)](self, event)
         return self._take()
 
     def close(self) -> list[Payload]:
-        """METADATA and END, or an error if nothing was understood; nothing after an error."""
+        """METADATA and END, or an error if the answer was not understood; nothing after an
+        error.
+        """
         if not self._over:
-            if self._understanding.invalid:
-                self._fail("Error", self._understanding.invalid)
-            elif self._understanding.understood:
+            kind = self._ending.kind()
+            if kind in BAD_ENDS:
+                self._fail("Error", BAD_ENDS[kind] + self._ending.message())
+            else:
                 self._write_held()
                 self._write("METADATA", self._metadata_so_far())
                 self._end()
-            else:
-                self._fail(
-                    "Error",
-                    "Invalid response structure from Gemini SDK: " + self._understanding.nothing(),
-                )
         return self._take()
 
-    def _react(self, event: ev.Event) -> None:
-        match event:
-            case ev.Text(text=text) if not event.role:
-                self._token("LLM_RESPONSE", text)
-            case ev.Reasoning(text=text):
-                self._token("LLM_THINKING", text)
-            case ev.NamelessCall(payload=payload, raw=raw):
-                if infer_name(payload, self._tools) is None:
-                    self._token("LLM_RESPONSE", raw)
-            case ev.Usage():
-                self._count(event)
-            case ev.Finish(raw=raw):
-                self._metadata["stopReason"] = raw
-            case ev.Blocked(reason=reason):
-                self._fail("Error", f"Gemini API call blocked: {reason}")
-            case ev.Error(message=message):
-                code = event.status if event.code is None else event.code
-                self._fail("ApiError", message, {} if code is None else {"code": code})
-            case ev.Incomplete():
-                self._fail("StreamError", _describe_end(event))
-            case _:
-                self._react_aside(event)
+    def _text(self, event: ev.Text) -> None:
+        if event.role:  # not the answer
+            self._write("UNKNOWN", msgspec.to_builtins(event))
+        else:
+            self._token("LLM_RESPONSE", event.text)
 
-    def _react_aside(self, event: ev.Event) -> None:
-        """Translate an event that is neither a token, nor a field of METADATA, nor an end."""
-        match event:
-            case ev.Start(model=str(model)):
-                if self._model and model != self._model:
-                    self._write("UNKNOWN", {"model": model})
-                self._model = model
-            case ev.Metadata(name="model", raw=raw):
-                if self._model not in raw.values():
-                    self._write("UNKNOWN", raw)
-            case ev.Metadata(name=name, raw=raw):
-                if name not in _METADATA_LOSSES:
-                    self._write("UNKNOWN", raw)
-            case ev.Annotation(name=name, raw=raw):
-                if name not in _ANNOTATION_LOSSES:
-                    self._write("UNKNOWN", raw)
-            case (
-                ev.Unknown(raw=raw)
-                | ev.Notice(raw=raw)
-                | ev.ServerCall(raw=raw)
-                | ev.ServerResult(raw=raw)
-            ):
-                self._write("UNKNOWN", raw)
-            case ev.ToolResult() | ev.Text():  # a text that is not the answer
-                self._write("UNKNOWN", msgspec.to_builtins(event))
+    def _reasoning(self, event: ev.Reasoning) -> None:
+        self._token("LLM_THINKING", event.text)
+
+    def _nameless_call(self, event: ev.NamelessCall) -> None:
+        if infer_name(event.payload, self._tools) is None:
+            self._token("LLM_RESPONSE", event.raw)
+
+    def _finish(self, event: ev.Finish) -> None:
+        self._metadata["stopReason"] = event.raw
+
+    def _blocked(self, event: ev.Blocked) -> None:
+        self._fail("Error", f"Gemini API call blocked: {event.reason}")
+
+    def _error(self, event: ev.Error) -> None:
+        code = event.status if event.code is None else event.code
+        self._fail("ApiError", event.message, {} if code is None else {"code": code})
+
+    def _incomplete(self, event: ev.Incomplete) -> None:
+        self._fail("StreamError", _describe_end(event))
+
+    def _start(self, event: ev.Start) -> None:
+        if event.model is not None:
+            if self._model and event.model != self._model:
+                self._write("UNKNOWN", {"model": event.model})
+            self._model = event.model
+
+    def _metadata_event(self, event: ev.Metadata) -> None:
+        if event.name == "model":
+            if self._model not in event.raw.values():
+                self._write("UNKNOWN", event.raw)
+        elif event.name not in _METADATA_LOSSES:
+            self._write("UNKNOWN", event.raw)
+
+    def _annotation(self, event: ev.Annotation) -> None:
+        if event.name not in _ANNOTATION_LOSSES:
+            self._write("UNKNOWN", event.raw)
+
+    def _raw(self, event: ev.Unknown | ev.Notice | ev.ServerCall | ev.ServerResult) -> None:
+        self._write("UNKNOWN", event.raw)
+
+    def _tool_result(self, event: ev.ToolResult) -> None:
+        self._write("UNKNOWN", msgspec.to_builtins(event))
+
+    def _lost(self, event: ev.Event) -> None:
+        """Emit nothing: a declared loss."""
 
     def _token(self, kind: str, text: str) -> None:
         if not text:
@@ -224,6 +239,45 @@ class Translator:
         out = self._out
         self._out = []
         return out
+
+
+_REACTIONS: Final[Mapping[type[ev.Event], Callable[[Translator, Any], None]]] = every_kind(
+    "art",
+    {
+        ev.Text: Translator._text,
+        ev.Reasoning: Translator._reasoning,
+        ev.NamelessCall: Translator._nameless_call,
+        ev.Usage: Translator._count,
+        ev.Finish: Translator._finish,
+        ev.Blocked: Translator._blocked,
+        ev.Error: Translator._error,
+        ev.Incomplete: Translator._incomplete,
+        ev.Start: Translator._start,
+        ev.Metadata: Translator._metadata_event,
+        ev.Annotation: Translator._annotation,
+        ev.Unknown: Translator._raw,
+        ev.Notice: Translator._raw,
+        ev.ServerCall: Translator._raw,
+        ev.ServerResult: Translator._raw,
+        ev.ToolResult: Translator._tool_result,
+        **dict.fromkeys(
+            (
+                ev.CallStart,
+                ev.CallPiece,
+                ev.CallText,
+                ev.CallEnd,
+                ev.CallInvalid,
+                ev.Media,
+                ev.Code,
+                ev.CodeResult,
+                ev.BlockStart,
+                ev.BlockEnd,
+                ev.Mark,
+            ),
+            Translator._lost,
+        ),
+    },
+)
 
 
 def _describe_end(event: ev.Incomplete) -> str:

@@ -17,21 +17,47 @@ have no ids, so calls go into the session with their ids and signatures.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any, Final
 
+from harness.facts import losses_of_model
 from harness.stream import events as ev
 from harness.stream.session import Session, Tool
 from harness.stream.tool_code import infer_name
 
 from ..dialect import Payload
-from ..understanding import Understanding, describe_failure
+from ..ending import Ending, EndKind, every_kind
 
-LOSSES: Final[Mapping[str, str]] = {
-    "everything-else": "all but text, calls, results, errors, the end"
-}
+LOSSES: Final = losses_of_model(
+    {
+        "text[damaged]": "undamaged text beside damaged pieces",
+        "ids": "ids of calls",
+        "finish": "the reason of the end: there is a result, or nothing after a call",
+        "thoughts": "thoughts",
+        "signatures": "thought signatures",
+        "usage": "token counts",
+        "media": "images, sounds and files",
+        "code": "code that the server runs, and its output",
+        "server_tools": "calls of tools that the server runs, and their results",
+        "grounding": "grounding metadata",
+        "citations": "citation metadata",
+        "urls": "the pages that were fetched for the URL context",
+        "finish_message": "the text beside a finish reason or a block reason",
+        "candidates": "every candidate but the first",
+        "model": "the model that answered",
+        "response_id": "the id of the response",
+        "create_time": "the time of the response",
+        "trace_id": "the trace id of Code Assist",
+        "credits": "credits consumed and left",
+        "logprobs": "log probabilities",
+        "safety_ratings": "safety ratings",
+        "usage_details": "token counts by kind of content and of service",
+        "blocks": "the boundaries of steps, blocks and items, with their indexes and ids",
+        "fields": "fields and objects of the wire that no other name covers",
+    }
+)
 
 RATE_LIMITED: Final = frozenset(
     {429, "RESOURCE_EXHAUSTED", "rate_limit_exceeded", "too_many_requests", "quota_exceeded"}
@@ -39,6 +65,11 @@ RATE_LIMITED: Final = frozenset(
 """The statuses of ``RATE_LIMIT_EXCEEDED``. The words are used for an error in a stream without a
 number.
 """
+
+BAD_ENDS: Final[frozenset[EndKind]] = frozenset({"invalid_call", "nothing", "malformed"})
+"""The ends that are an error."""
+UNFINISHED: Final[frozenset[EndKind]] = frozenset({"unfinished", "continuation"})
+"""The ends of a result that is incomplete."""
 
 ORDER: Final[Mapping[str, Mapping[str, str]]] = {
     "fresh": {
@@ -76,52 +107,14 @@ class Translator:
         self._waiting: dict[str, Payload] = {}  # the calls without a result, by id
         self._wire_ids: dict[str, str | None] = {}  # our id → the id on the wire
         self._noticed = ""  # the last message of a notice
-        self._finish: ev.Finish | None = None
-        self._understanding = Understanding()
+        self._ending = Ending()
 
     def feed(self, event: ev.Event) -> list[Payload]:
         """The records that this event completes, perhaps none."""
         if self._over or getattr(event, "candidate", 0) > 0:
             return []
-        self._understanding.note(event)
-        match event:
-            case ev.Text(text=text) if not event.role:  # text of any other role is not the answer
-                return self._assistant(text)
-            case ev.CallStart():
-                self._started = event
-            case ev.CallEnd(arguments=arguments) if self._started:
-                start, self._started = self._started, None
-                return self._tool_code(start.id, start.name, arguments, start.signature)
-            case ev.CallInvalid():
-                self._started = None
-            case ev.NamelessCall(payload=payload):
-                name = infer_name(payload, self._tools)
-                return (
-                    self._assistant(event.raw)
-                    if name is None
-                    else self._tool_code(None, name, payload, event.signature)
-                )
-            case ev.ToolResult():
-                return self._tool_result(event)
-            case ev.Notice(message=message):
-                self._noticed = message
-            case ev.Finish(reason="failed"):
-                return self._error(self._noticed or describe_failure(event))
-            case ev.Finish():
-                self._finish = event
-            case ev.Error(message=message):
-                status = event.status if event.code is None else event.code
-                return self._error(
-                    message, "RATE_LIMIT_EXCEEDED" if status in RATE_LIMITED else "AGENT_ERROR"
-                )
-            case ev.Blocked(reason=reason, message=message):
-                return self._error(
-                    f"the prompt was blocked: {reason}" + (f" ({message})" if message else "")
-                )
-            case ev.Incomplete(end=end, rest=rest):
-                inside = f", {len(rest)} characters into a message" if rest else ""
-                return self._error(f"the stream ended before it was complete ({end}){inside}")
-        return []
+        self._ending.note(event)
+        return _REACTIONS[type(event)](self, event)
 
     def close(self) -> list[Payload]:
         """The result, unless a call waits, or an error; nothing after an error. If an answer has a
@@ -129,19 +122,63 @@ class Translator:
         """
         if self._over:
             return []
-        if self._understanding.invalid:
-            return self._error(self._understanding.invalid)
-        if self._waiting:
+        kind = self._ending.kind(called=bool(self._waiting))
+        if kind == "called":
             return []
-        finish = self._finish
-        if not self._understanding.understood:
-            return self._error(self._understanding.nothing())
-        if finish and finish.reason == "malformed":
-            return self._error(describe_failure(finish))
+        if kind in BAD_ENDS:
+            return self._error(self._ending.message())
         self._over = True
-        goes_on = finish is None or finish.reason == "continuation"
-        incomplete = {"incomplete": True} if goes_on else {}
+        incomplete = {"incomplete": True} if kind in UNFINISHED else {}
         return [self._record("result", result="".join(self._texts), **incomplete)]
+
+    def _text(self, event: ev.Text) -> list[Payload]:
+        return [] if event.role else self._assistant(event.text)  # other roles are not the answer
+
+    def _call_start(self, event: ev.CallStart) -> list[Payload]:
+        self._started = event
+        return []
+
+    def _call_end(self, event: ev.CallEnd) -> list[Payload]:
+        start, self._started = self._started, None
+        if start is None:
+            return []
+        return self._tool_code(start.id, start.name, event.arguments, start.signature)
+
+    def _call_invalid(self, event: ev.CallInvalid) -> list[Payload]:
+        self._started = None
+        return []
+
+    def _nameless_call(self, event: ev.NamelessCall) -> list[Payload]:
+        name = infer_name(event.payload, self._tools)
+        if name is None:
+            return self._assistant(event.raw)
+        return self._tool_code(None, name, event.payload, event.signature)
+
+    def _notice(self, event: ev.Notice) -> list[Payload]:
+        self._noticed = event.message
+        return []
+
+    def _finish(self, event: ev.Finish) -> list[Payload]:
+        if event.reason == "failed":
+            return self._error(self._noticed or self._ending.message())
+        return []
+
+    def _wire_error(self, event: ev.Error) -> list[Payload]:
+        status = event.status if event.code is None else event.code
+        code = "RATE_LIMIT_EXCEEDED" if status in RATE_LIMITED else "AGENT_ERROR"
+        return self._error(event.message, code)
+
+    def _blocked(self, event: ev.Blocked) -> list[Payload]:
+        message = f" ({event.message})" if event.message else ""
+        return self._error(f"the prompt was blocked: {event.reason}{message}")
+
+    def _incomplete(self, event: ev.Incomplete) -> list[Payload]:
+        inside = f", {len(event.rest)} characters into a message" if event.rest else ""
+        return self._error(f"the stream ended before it was complete ({event.end}){inside}")
+
+    def _lost(self, event: ev.Event) -> list[Payload]:
+        """Emit nothing: a declared loss."""
+        return []
 
     def _assistant(self, text: str) -> list[Payload]:
         if not text:
@@ -181,6 +218,45 @@ class Translator:
 
     def _record(self, kind: str, **fields: Any) -> Payload:
         return {"type": kind, **fields, "timestamp": timestamp(self._session.at_ms)}
+
+
+_REACTIONS: Final[Mapping[type[ev.Event], Callable[[Translator, Any], list[Payload]]]] = every_kind(
+    "mind",
+    {
+        ev.Text: Translator._text,
+        ev.CallStart: Translator._call_start,
+        ev.CallEnd: Translator._call_end,
+        ev.CallInvalid: Translator._call_invalid,
+        ev.NamelessCall: Translator._nameless_call,
+        ev.ToolResult: Translator._tool_result,
+        ev.Notice: Translator._notice,
+        ev.Finish: Translator._finish,
+        ev.Error: Translator._wire_error,
+        ev.Blocked: Translator._blocked,
+        ev.Incomplete: Translator._incomplete,
+        **dict.fromkeys(
+            (
+                ev.Reasoning,
+                ev.CallPiece,
+                ev.CallText,
+                ev.Media,
+                ev.Code,
+                ev.CodeResult,
+                ev.ServerCall,
+                ev.ServerResult,
+                ev.BlockStart,
+                ev.BlockEnd,
+                ev.Start,
+                ev.Metadata,
+                ev.Annotation,
+                ev.Usage,
+                ev.Unknown,
+                ev.Mark,
+            ),
+            Translator._lost,
+        ),
+    },
+)
 
 
 def _result_of(event: ev.ToolResult) -> Payload:

@@ -10,6 +10,8 @@ from typing import Any, Final
 
 from harness.stream import events as ev
 
+from ..ending import EndKind
+
 COUNTS: Final = (
     ("input", "input_tokens"),
     ("output", "output_tokens"),
@@ -20,13 +22,19 @@ COUNTS: Final = (
 )
 """A count of `events.Usage`, and its field of Usage."""
 
-FINISH_REASONS: Final[dict[ev.FinishClass, str]] = {
+FINISH_REASONS: Final[dict[EndKind, str]] = {
+    "nothing": "error",
+    "invalid_call": "error",
+    "called": "tool_calls",
+    "blocked": "content_filter",
+    "unfinished": "other",
     "stop": "stop",
     "length": "length",
     "content_filter": "content_filter",
     "malformed": "error",
     "continuation": "other",
     "other": "other",
+    "empty": "other",
     "failed": "error",
 }
 

@@ -20,8 +20,8 @@ from harness.stream.session import Session, Tool
 from harness.stream.tool_code import infer_name
 
 from ..dialect import Payload
+from ..ending import Ending, every_kind
 from ..running_usage import RunningUsage
-from ..understanding import Understanding
 from .blocks import NO_BLOCK, NO_MARKS, Block, OpenCall, media_part, provider_event
 from .protocol import COUNTS, FINISH_REASONS, error_of, incomplete_error, stream_error
 
@@ -42,9 +42,7 @@ class UnifiedLlmTranslator:
         self.called = False
         self.other_calls: set[int] = set()
         self.usage = RunningUsage()
-        self.finish: dict[str, Any] | None = None
-        self.blocked = False  # the prompt is blocked; later reasons are ignored
-        self.understanding = Understanding()
+        self.ending = Ending()
 
     def feed(self, event: ev.Event) -> list[Payload]:
         if type(event) is ev.Usage:
@@ -65,8 +63,8 @@ class UnifiedLlmTranslator:
         kind = type(event)
         if self.state == "over":
             return []
-        if kind in self.understanding.watched:
-            self.understanding.note(event)
+        if kind in self.ending.watched:
+            self.ending.note(event)
         if kind in _SCOPED and (
             event.call in self.other_calls  # type: ignore[attr-defined]  # all kinds of this set have it
             if kind in _OF_A_CALL
@@ -78,8 +76,8 @@ class UnifiedLlmTranslator:
     def close(self) -> list[Payload]:
         if self.state == "over":
             return []
-        if not self.understanding.understood:
-            return self._fail(stream_error(self.understanding.nothing()))
+        if not self.ending.understood:
+            return self._fail(stream_error(self.ending.message()))
         payloads = [*self._open(), *self._close_block()]
         self.state = "over"
         finish: Payload = {"type": "FINISH", "finish_reason": self._finish_reason()}
@@ -196,6 +194,10 @@ class UnifiedLlmTranslator:
         self.content.append({"kind": "provider", "raw": event.raw})
         return payloads
 
+    def _usage(self, event: ev.Usage) -> list[Payload]:
+        self.usage.add(event)
+        return []
+
     def _boundary(self, event: ev.BlockStart | ev.BlockEnd) -> list[Payload]:
         """Pieces of two blocks of the wire never share a block."""
         return [*self._open(), *self._close_block(), provider_event(event.raw)]
@@ -270,16 +272,7 @@ class UnifiedLlmTranslator:
 
     # ---------------------------------------------------------------- ends
 
-    def _finish(self, event: ev.Finish) -> list[Payload]:
-        if not self.blocked:
-            message = {} if event.message is None else {"message": event.message}
-            self.finish = {"reason": FINISH_REASONS[event.reason], "raw": event.raw, **message}
-        return [*self._open(), *self._close_block()]
-
-    def _blocked(self, event: ev.Blocked) -> list[Payload]:
-        self.finish, self.blocked = {"reason": "content_filter", "raw": event.reason}, True
-        if event.message is not None:
-            self.finish["message"] = event.message
+    def _end(self, event: ev.Finish | ev.Blocked) -> list[Payload]:
         return [*self._open(), *self._close_block()]
 
     def _error(self, event: ev.Error) -> list[Payload]:
@@ -296,7 +289,7 @@ class UnifiedLlmTranslator:
         if self.call is not None and (self.call.signature or not self.call.streamed):
             payloads.append(self.call.broken_off())
         failed: Payload = {"type": "ERROR", "error": error}
-        if self.finish is not None:
+        if self.ending.finish or self.ending.blocked:
             failed["finish_reason"] = self._finish_reason()
         usage = self._total_usage()
         if usage:
@@ -305,10 +298,18 @@ class UnifiedLlmTranslator:
         return [*payloads, failed]
 
     def _finish_reason(self) -> dict[str, Any]:
-        finish = self.finish or {"reason": "other"}
-        if self.understanding.invalid:
-            return {"message": self.understanding.invalid, **finish, "reason": "error"}
-        return {**finish, "reason": "tool_calls"} if self.called else finish
+        """A block reason replaces the finish reason. The message of an invalid call is used if the
+        wire has none.
+        """
+        ending, finish = self.ending, {}
+        if ending.blocked:
+            finish = {"raw": ending.blocked.reason, "message": ending.blocked.message}
+        elif ending.finish:
+            finish = {"raw": ending.finish.raw, "message": ending.finish.message}
+        if ending.invalid and finish.get("message") is None:
+            finish["message"] = ending.invalid
+        given = {name: text for name, text in finish.items() if text is not None}
+        return {"reason": FINISH_REASONS[ending.kind(called=self.called)], **given}
 
     def _total_usage(self) -> dict[str, Any]:
         counts, raw = self.usage.counts, self.usage.raw
@@ -329,34 +330,38 @@ class UnifiedLlmTranslator:
 
 _Reactions = Mapping[type[ev.Event], Callable[[UnifiedLlmTranslator, Any], list[Payload]]]
 
-_HANDLERS: Final[_Reactions] = {
-    ev.Text: UnifiedLlmTranslator._text,
-    ev.Reasoning: UnifiedLlmTranslator._reasoning,
-    ev.Start: UnifiedLlmTranslator._start,
-    ev.CallStart: UnifiedLlmTranslator._call_start,
-    ev.CallPiece: UnifiedLlmTranslator._call_piece,
-    ev.CallText: UnifiedLlmTranslator._call_text,
-    ev.CallEnd: UnifiedLlmTranslator._call_end,
-    ev.CallInvalid: UnifiedLlmTranslator._call_invalid,
-    ev.NamelessCall: UnifiedLlmTranslator._nameless_call,
-    ev.Finish: UnifiedLlmTranslator._finish,
-    ev.Blocked: UnifiedLlmTranslator._blocked,
-    ev.Error: UnifiedLlmTranslator._error,
-    ev.Incomplete: UnifiedLlmTranslator._incomplete,
-    ev.Media: UnifiedLlmTranslator._part,
-    ev.Code: UnifiedLlmTranslator._part,
-    ev.CodeResult: UnifiedLlmTranslator._part,
-    ev.ServerCall: UnifiedLlmTranslator._part,
-    ev.ServerResult: UnifiedLlmTranslator._part,
-    ev.ToolResult: UnifiedLlmTranslator._tool_result,
-    ev.Annotation: UnifiedLlmTranslator._aside,
-    ev.Metadata: UnifiedLlmTranslator._metadata,
-    ev.Notice: UnifiedLlmTranslator._aside,
-    ev.Unknown: UnifiedLlmTranslator._unknown,
-    ev.BlockStart: UnifiedLlmTranslator._boundary,
-    ev.BlockEnd: UnifiedLlmTranslator._boundary,
-    ev.Mark: UnifiedLlmTranslator._mark,
-}
+_HANDLERS: Final[_Reactions] = every_kind(
+    "unified-llm",
+    {
+        ev.Usage: UnifiedLlmTranslator._usage,
+        ev.Text: UnifiedLlmTranslator._text,
+        ev.Reasoning: UnifiedLlmTranslator._reasoning,
+        ev.Start: UnifiedLlmTranslator._start,
+        ev.CallStart: UnifiedLlmTranslator._call_start,
+        ev.CallPiece: UnifiedLlmTranslator._call_piece,
+        ev.CallText: UnifiedLlmTranslator._call_text,
+        ev.CallEnd: UnifiedLlmTranslator._call_end,
+        ev.CallInvalid: UnifiedLlmTranslator._call_invalid,
+        ev.NamelessCall: UnifiedLlmTranslator._nameless_call,
+        ev.Finish: UnifiedLlmTranslator._end,
+        ev.Blocked: UnifiedLlmTranslator._end,
+        ev.Error: UnifiedLlmTranslator._error,
+        ev.Incomplete: UnifiedLlmTranslator._incomplete,
+        ev.Media: UnifiedLlmTranslator._part,
+        ev.Code: UnifiedLlmTranslator._part,
+        ev.CodeResult: UnifiedLlmTranslator._part,
+        ev.ServerCall: UnifiedLlmTranslator._part,
+        ev.ServerResult: UnifiedLlmTranslator._part,
+        ev.ToolResult: UnifiedLlmTranslator._tool_result,
+        ev.Annotation: UnifiedLlmTranslator._aside,
+        ev.Metadata: UnifiedLlmTranslator._metadata,
+        ev.Notice: UnifiedLlmTranslator._aside,
+        ev.Unknown: UnifiedLlmTranslator._unknown,
+        ev.BlockStart: UnifiedLlmTranslator._boundary,
+        ev.BlockEnd: UnifiedLlmTranslator._boundary,
+        ev.Mark: UnifiedLlmTranslator._mark,
+    },
+)
 _OF_A_CALL: Final = frozenset({ev.CallPiece, ev.CallText, ev.CallEnd, ev.CallInvalid})
 _SCOPED: Final = _OF_A_CALL | {kind for kind in _HANDLERS if "candidate" in kind.__struct_fields__}
 _REFUSAL: Final = {"refusal": True}
