@@ -151,7 +151,7 @@ def _before_a_skip(wire: WireAnswer, transcript: Transcript) -> dict[Aspect, Fin
     if not any(transcript.facts()):
         return skipped
     carried = _carried(wire, transcript)
-    judged = _Judge(wire, carried, False, transcript.asked_again).findings()
+    judged = _Judge(wire, carried, False, transcript.asked_again).findings(transcript.account)
     about_the_end: tuple[Aspect, ...] = ("unfinished", "finish", "usage")
     given = {
         aspect: finding
