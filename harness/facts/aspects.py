@@ -148,7 +148,8 @@ def _before_a_skip(wire: WireAnswer, transcript: Transcript) -> dict[Aspect, Fin
     if not any(transcript.facts()):
         return skipped
     carried = _carried(wire, transcript)
-    judged = _Judge(wire, carried, False, transcript.asked_again, None).findings()
+    judge = _Judge(wire, carried, False, transcript.asked_again, transcript.account)
+    judged = judge.findings()
     about_the_end: tuple[Aspect, ...] = ("unfinished", "finish", "usage")
     given = {
         aspect: finding

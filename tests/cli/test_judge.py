@@ -305,7 +305,8 @@ def test_a_run_that_is_killed_keeps_its_cells(answers: Path) -> None:
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     results = decode_results(Path("o.json").read_bytes(), "o.json")
-    assert [cell.exchange for cell in results.adapters[0].cells] == [1]
+    cells = [(cell.exchange, cell.missing) for cell in results.adapters[0].cells]
+    assert cells == [(1, False), (2, True)]
 
 
 def test_an_unknown_event_model_states_no_facts(
