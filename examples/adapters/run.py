@@ -31,8 +31,8 @@ from typing import IO, Final, NamedTuple, get_args
 from findings import main as write_findings
 
 from harness.adapters.environment import CERTIFICATE
-from harness.judging.judge_results import decode_results
 from harness.judging.aspect_run import Cuts
+from harness.judging.judge_results import decode_results
 
 HERE: Final = Path(__file__).resolve().parent
 ROOT: Final = HERE.parent.parent

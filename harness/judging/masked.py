@@ -5,7 +5,8 @@ Results keep their form. Names that other parts refer to, and words of closed li
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, Final, Literal, TypeVar, get_origin
 
@@ -13,11 +14,18 @@ from msgspec import Struct
 from msgspec.structs import fields, replace
 
 from harness.cassettes.redaction.mask import Mask
+from harness.facts import Finding, Place
+from harness.stream.json_codec import Json
 
 NAMES: Final = frozenset(
     {"adapter", "aspects", "digest", "features", "lost_features", "name", "of", "provider"}
 )
 """The fields with names that other parts of a document refer to."""
+NAMES_OF: Final[Mapping[type[Struct], frozenset[str]]] = {
+    Finding: frozenset({"reason"}),
+    Place: frozenset(),
+}
+"""The same for types in which ``adapter`` is not a name, but text of the adapter."""
 
 AnyStruct = TypeVar("AnyStruct", bound=Struct)
 
@@ -39,6 +47,15 @@ def _replace(value: Any, change: Callable[[str], str]) -> Any:
             return type(value)(_replace(item, change) for item in value)
         case dict():
             return {key: _replace(item, change) for key, item in value.items()}
+        case Finding():
+            texts = {
+                name: _replace_json(item, change)
+                if isinstance(item, dict | list)
+                else _replace(item, change)
+                for name in _free_fields(Finding)
+                if (item := getattr(value, name))
+            }
+            return replace(value, **texts)
         case Struct():
             changed = {
                 name: _replace(item, change)
@@ -50,11 +67,25 @@ def _replace(value: Any, change: Callable[[str], str]) -> Any:
             return value
 
 
+def _replace_json(value: Json, change: Callable[[str], str]) -> Json:
+    """JSON data that is changed as text, because the name of a member tells that its value is a
+    secret. Text that is no JSON any more stays text.
+    """
+    text = json.dumps(value, ensure_ascii=False)
+    changed = change(text)
+    if changed == text:
+        return value
+    try:
+        return json.loads(changed)
+    except ValueError:
+        return changed
+
+
 @cache
 def _free_fields(kind: type[Struct]) -> tuple[str, ...]:
     """The fields that may contain any text, directly or in a part."""
     return tuple(
         field.name
         for field in fields(kind)
-        if field.name not in NAMES and get_origin(field.type) is not Literal
+        if field.name not in NAMES_OF.get(kind, NAMES) and get_origin(field.type) is not Literal
     )

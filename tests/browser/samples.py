@@ -6,9 +6,9 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from harness.facts import Finding
 from harness.judging.results import (
     Evidence,
-    Finding,
     LayerView,
     Read,
     Sent,
@@ -43,7 +43,7 @@ LOST = replace(
     result(
         "failed",
         "lost",
-        findings=(Finding("[1].delta", "changed", '"bee"', '"be"', "one letter"),),
+        findings=(Finding("[1].delta", "wrong", "changed", '"bee"', '"be"', remark="one letter"),),
         findings_total=9,
         first_layer="events",
     ),

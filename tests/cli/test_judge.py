@@ -137,8 +137,11 @@ def test_the_losses_of_other_cuts_are_shown(answers: Path, jobs: str) -> None:
     assert main([*command, "--jobs", jobs, "--cuts", "whole", "pieces"]) == 1
     [cell] = judged("cells.json")[0]["cells"]
     assert cell["aspects"]["text"] == "lost"
-    assert cell["notes"]["text"].startswith("with --cuts pieces: ")
-    assert cell["evidence"]["text"]["wire"]
+    (lost,) = cell["findings"]
+    assert (lost["subject"], lost["verdict"], lost["place"]["cuts"]) == ("text", "lost", "pieces")
+    frames, native, facts = cell["evidence"]["excerpts"]["text"]
+    assert [view["layer"] for view in (frames, native, facts)] == ["frames", "native", "facts"]
+    assert frames["lines"]
     assert judged("cells.json")[0]["folder"] == Path.cwd().name
 
 

@@ -22,6 +22,7 @@ from harness import Exchange
 from harness.adapters import ADAPTERS, Adapter, AdapterError, Output, RunOptions
 from harness.adapters.adapter import FACTS, Effort
 from harness.facts import (
+    RUN,
     Call,
     Entry,
     Error,
@@ -248,9 +249,9 @@ def red_aspects_of_second_turn(rebuild: Rebuild, fault: Fault, cell: Cell) -> se
     converse, options = adapter.second_request, options_of(cell)
     adapter = replace(adapter, second_request=lambda exchange, _: converse(exchange, options))
     return {
-        aspect
+        "error" if finding.subject == RUN else finding.subject
         for judged in judge_second_turns([item], [adapter])
-        for aspect in (*judged.red, *(["error"] if judged.error else []))
+        for finding in judged.red_findings
     }
 
 

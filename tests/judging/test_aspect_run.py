@@ -10,8 +10,8 @@ import pytest
 from harness.adapters import AdapterError, RunOptions
 from harness.adapters.adapter import Output
 from harness.facts import Raised, Transcript
-from harness.judging.judge_results import AdapterResults, JudgeResults
 from harness.judging.aspect_run import Item, judge_items, judge_second_turns
+from harness.judging.judge_results import AdapterResults, JudgeResults
 from harness.report.aspect_pages import aspects_page
 from harness.report.aspect_text import results_text
 from harness.stream.exchange import Exchange
@@ -72,7 +72,8 @@ def test_an_error_of_the_first_turn_is_no_error_of_the_second() -> None:
         facts_adapter(), run=fail, second_request=lambda answer, options: "it has no second turn"
     )
     [cell] = judge_second_turns([Item("calls", 1, exchange(STREAMED))], [adapter])
-    assert (cell.error, cell.aspects) == ("", {"calls": "not_asked"})
+    assert (cell.verdict, cell.reason) == ("not-run", "the first turn is an error")
+    assert cell.aspects == {"calls": "not_asked"}
 
 
 @pytest.mark.parametrize(
@@ -87,8 +88,9 @@ def test_an_adapter_that_sends_no_second_request_is_an_error(
     adapter = facts_adapter(lambda transcript: replace(transcript, raised=raised))
     adapter = replace(adapter, second_request=sends_none)
     [cell] = judge_second_turns([Item("calls", 1, exchange(CALL % b'"name": "f", '))], [adapter])
-    assert cell.error == error, "an error of the first turn is none of the second"
-    assert cell.verdict == ("error" if error else "skipped")
+    shown = cell.reason if cell.verdict == "error" else ""
+    assert shown == error, "an error of the first turn is none of the second"
+    assert cell.verdict == ("error" if error else "not-run")
 
 
 @pytest.mark.parametrize(
@@ -132,8 +134,9 @@ def test_a_cell_has_a_note_about_the_requests_of_its_adapter() -> None:
 
     item = Item("calls", 1, exchange(CALL % b'"name": "f", '))
     [cell] = judge_items([item], [facts_adapter(asks_again)], {})
-    assert cell.notes["requests"] == "asked again 2×; alt sse"
-    assert cell.sentence("needless_error") == (
+    assert cell.requests == "asked again 2×; alt sse"
+    sentences = {finding.subject: finding.sentence for finding in cell.findings}
+    assert sentences["needless_error"] == (
         "needless error raised: asked again 2×, the adapter reports an error: 409 HTTPError:"
         " Conflict"
     )
@@ -141,4 +144,4 @@ def test_a_cell_has_a_note_about_the_requests_of_its_adapter() -> None:
     assert "  requests: asked again 2×; alt sse\n" in results_text(results)
     assert "Requests: asked again 2×; alt sse." in aspects_page(JudgeResults((results,)))
     [quiet] = judge_items([item], [facts_adapter()], {})
-    assert "requests" not in quiet.notes
+    assert quiet.requests == ""

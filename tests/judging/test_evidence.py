@@ -23,7 +23,7 @@ from harness.judging.evidence import (
     with_evidence,
 )
 from harness.judging.judge import MAX_FINDING_TEXT, Cell, judge
-from harness.judging.results import MOST_READS, Result, Evidence, Read
+from harness.judging.results import MOST_READS, Evidence, Read, Result
 from harness.project.project import Project, kind_of, yaml_files
 from harness.providers import with_provider
 from harness.specs import Case
@@ -263,7 +263,7 @@ def test_findings_are_kept_as_far_as_they_fit_and_counted_all() -> None:
     result = judged(wrong, exchange=exchange)
     assert (len(result.findings), result.findings_total) == (6, 12)
     assert (
-        sum(len(finding.expected or "") + len(finding.got or "") for finding in result.findings)
+        sum(len(str(finding.wire)) + len(str(finding.adapter)) for finding in result.findings)
         <= MAX_FINDING_TEXT
     )
 

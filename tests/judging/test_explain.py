@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from harness.facts import Finding, Place
 from harness.judging.explain import explain
-from harness.judging.results import Finding
 from tests.support.report_samples import result
 
 
 def test_control_characters_of_terminals_are_escaped() -> None:
     text = "nothing of it \x1b"
-    finding = Finding("[0].delta", "changed", text, text, text)
+    finding = Finding("[0].delta", "wrong", "changed", text, text, remark=text)
     lines = explain(
         result(verdict="failed", reason=text, findings=(finding,), findings_total=1),
         "specs/parallel.yaml:7",
@@ -28,16 +28,21 @@ def test_control_characters_of_terminals_are_escaped() -> None:
     ("finding", "reason", "gist"),
     [
         (
-            Finding("[3].delta", "changed", '" of course,"', '" course,"'),
+            Finding("[3].delta", "wrong", "changed", '" of course,"', '" course,"'),
             "",
             '[3].delta expected " of course,", got " course,"',
         ),
         (
-            Finding("[4]", "missing", '{"index":1}', None, "one block is lost"),
+            Finding("[4]", "lost", "missing", '{"index":1}', remark="one block is lost"),
             "",
             '[4] expected {"index":1}',
         ),
-        (Finding("", "law 2", note="it calls"), "", "it calls"),
+        (Finding("law-2", "wrong", "law", remark="it calls"), "", "it calls"),
+        (
+            Finding("text", "lost", "text", place=Place(character=3, wire="a", adapter="b")),
+            "",
+            'text lost: at character 3 the wire has "a", the adapter "b"',
+        ),
         (
             None,
             "the adapter raised KeyError at mine.py:3: 'x'",

@@ -70,7 +70,9 @@ def test_a_faithful_adapter_passes() -> None:
 def test_a_loss_of_the_features_aspect_fails() -> None:
     result = result_of(facts_adapter(with_native(without_signatures)))
     assert (result.verdict, result.first_layer) == ("failed", "facts")
-    assert [(finding.path, finding.kind) for finding in result.findings] == [("signatures", "lost")]
+    assert [(finding.subject, finding.verdict) for finding in result.findings] == [
+        ("signatures", "lost")
+    ]
 
 
 def test_a_failed_aspect_counts_against_its_features() -> None:
@@ -107,7 +109,7 @@ def test_a_needless_error_fails_every_case() -> None:
 
     result = result_of(facts_adapter(change), aspects=("calls",))
     assert result.lost_features is None
-    assert [finding.path for finding in result.findings] == ["needless_error"]
+    assert [finding.subject for finding in result.findings] == ["needless_error"]
 
 
 def test_a_declared_loss_is_not_carried() -> None:
@@ -197,7 +199,9 @@ def test_a_declaration_for_an_unknown_adapter_is_an_error() -> None:
 
 def test_an_error_that_is_swallowed_fails_a_case_about_errors() -> None:
     result = result_of(facts_adapter(dropped(Error)), "gemini-api/stream-errors", ("error",))
-    assert [(finding.path, finding.kind) for finding in result.findings] == [("error", "lost")]
+    assert [(finding.subject, finding.verdict) for finding in result.findings] == [
+        ("error", "lost")
+    ]
 
 
 def test_the_evidence_of_a_passed_cell_has_the_facts_with_their_ids() -> None:

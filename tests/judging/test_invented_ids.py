@@ -14,6 +14,7 @@ from harness.judging.invented_ids import compare_with_ids
 from harness.judging.judge import Cell, judge
 from harness.specs import Case
 from harness.stream.exchange import Cassette, Exchange, Origin
+from harness.stream.json_codec import Json
 
 CALLS = (
     b'data: {"candidates": [{"content": {"parts": [{"functionCall": {"name": "f","args": {}}},'
@@ -40,14 +41,14 @@ def spelled(changes: dict[str, str]) -> Adapter:
     return user_adapter("mine", "anthropic", run)
 
 
-def verdict(changes: dict[str, str], expected: Any = None) -> tuple[str, list[str | None]]:
+def verdict(changes: dict[str, str], expected: Any = None) -> tuple[str, list[Json]]:
     expected = expected or payloads(EXCHANGE)
     case = Case(case="c", requirement="r", features=("text.streaming",), source="https://x.y", cassette="x",
                 provider="gemini-api", expect={"anthropic": expected})  # fmt: skip
     cell = Cell(case, "s.yaml", "mine", "anthropic")
     cassette = Cassette((EXCHANGE,), Origin("written"))
     result = judge(cell, lambda name: cassette, spelled(changes), today=date(2026, 1, 1)).result
-    return result.verdict, [finding.got for finding in result.findings]
+    return result.verdict, [finding.adapter for finding in result.findings]
 
 
 def test_our_dialect_marks_the_ids_that_it_invented() -> None:

@@ -6,12 +6,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from harness.facts import Finding
 from harness.judging.results import (
-    Result,
     Evidence,
-    Finding,
     LayerView,
     Read,
+    Result,
     Sent,
     Stream,
     Verdict,
@@ -69,7 +69,7 @@ SEVERAL = [
         "failed",
         "two",
         regression_of=("vercel/ai#10660", "a-b/c.d#7"),
-        findings=(Finding("[0]", "changed", "1", "2"),),
+        findings=(Finding("[0]", "wrong", "changed", "1", "2"),),
         findings_total=1,
         evidence=Evidence(STREAM, "c" * 32),
     ),
@@ -88,7 +88,8 @@ def failing(number: int, *, lines: int = 11, wide: int = 1000) -> list[Result]:
         for name in ("frames", "events", "payloads")
     )
     findings = tuple(
-        Finding(f"[{n}].delta.partial_json", "changed", "x" * wide, "y" * wide) for n in range(4)
+        Finding(f"[{n}].delta.partial_json", "wrong", "changed", "x" * wide, "y" * wide)
+        for n in range(4)
     )
     url = "https://generativelanguage.googleapis.com/v1beta/models/gemini-3-pro-preview:streamGenerateContent?alt=sse"
     sent = Sent("POST", url, "b" * 800, 9000)

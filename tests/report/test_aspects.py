@@ -1,4 +1,4 @@
-"""The results of ``harness judge``: counts, text, page, comparison, and the lines of evidence."""
+"""The results of ``harness judge``: counts, text, page and comparison."""
 
 from __future__ import annotations
 
@@ -8,28 +8,26 @@ from itertools import pairwise
 import pytest
 from msgspec.structs import replace
 
-from harness.adapters import EVENTS
-from harness.facts import Entry, Text, Transcript
-from harness.judging.judge_results import (
-    Result,
-    JudgeResults,
-    Side,
-    cell_of,
-    decode_results,
-    request_lines,
-    side_of,
-    words_of,
-)
-from harness.judging.aspects import ExchangeJudgement, judge_transcript, wire_answer
+from harness.facts import Finding, Place
+from harness.judging.judge_results import JudgeResults, decode_results
 from harness.judging.results import encode_item
 from harness.report import ReportError
 from harness.report.aspect_compare import compare_results, comparison_text
 from harness.report.aspect_counts import command_of, errors_of, losses_of
 from harness.report.aspect_pages import aspects_page, merge_results
 from harness.report.aspect_text import results_text
-from harness.stream.exchange import Exchange
 from tests.report.page_reader import Page
-from tests.support.aspect_samples import HOSTILE_RESULTS, OTHER, RESULTS, SHOP, VARIANT, cell
+from tests.support.aspect_samples import (
+    HOSTILE_RESULTS,
+    OTHER,
+    RESULTS,
+    SHOP,
+    VARIANT,
+    cell,
+    error,
+    red,
+    with_findings,
+)
 from tests.support.report_samples import HOSTILE
 
 
@@ -44,8 +42,7 @@ def test_losses_with_the_same_reason_but_other_values_are_one() -> None:
 def test_text_and_page_count_a_needless_error_once() -> None:
     raised = cell(text="raised", finish="raised", usage="lost", needless_error="raised")
     declared = cell(exchange=2, text="raised", needless_error="not_carried")
-    error = Result("gemini-api/d", 1, "documented", error="it never asked")
-    adapter = replace(OTHER, cells=(raised, declared, error))
+    adapter = replace(OTHER, cells=(raised, declared, error("it never asked")))
     assert [loss.aspect for loss in losses_of([raised])] == ["usage", "needless_error"]
     assert [loss.aspect for loss in losses_of([declared])] == ["text"], "it is red"
     assert "4 findings, documented wire:" in results_text(adapter)
@@ -80,73 +77,47 @@ def test_losses_of_streamed_and_of_unary_answers_are_separate() -> None:
     assert "Cassette gemini-api/a, exchange 1." in page.text
 
 
-@pytest.mark.parametrize(
-    "notes",
-    [
-        (
-            "the wire reports 503 UNAVAILABLE Overloaded.; the adapter reports no error",
-            "the wire reports 404 <html>\n; the adapter reports no error",
-        ),
-        (
-            "the prompt is blocked (SAFETY); the adapter reports None",
-            "the prompt is blocked (OTHER); the adapter reports None",
-        ),
-        ('1 of 1 calls lost: f({"a": 1})', "2 of 3 calls lost: g({})"),
-        ("1 of 1 values lost: Ab+/=", "2 of 2 values lost: clip\n; b … (90 characters)"),
-        ("with --cuts pieces: 1 of 1 ids lost: x7", "with --cuts pieces: 1 of 1 ids lost: k"),
-        ("the id x7 of call 1 is nowhere", "the id call_b of call 2 is nowhere"),
-        ("the id of call 1 is a; the wire's is b", "the id of call 2 is c; the wire's is d"),
-        ("the id a of call 1 is sent back as b", "the id c of call 2 is sent back as d"),
-        ("result 1 has the id a, its call b", "result 2 has the id c, its call None"),
-        ('the call f({"a": 1}) is not sent back', "the call g({}) is not sent back"),
-        (
-            "the signature of call 1 is not sent back: Aa",
-            "the signature of call 2 is not sent back: b",
-        ),
-        ("not sent back: Ab", "not sent back: Cd"),
-        ("lost: ab", "lost: cd"),
-        ('the wire has "the id a", the adapter ""', 'the wire has "b", the adapter "the call"'),
-        (
-            "the calls are ['f'], the results are of []",
-            "the calls are ['g', 'f'], the results are of ['f']",
-        ),
-    ],
-)
-def test_losses_that_differ_in_values_without_quotes_are_one(notes: tuple[str, str]) -> None:
-    cells = tuple(
-        replace(cell(exchange=number, error="lost"), notes={"error": note})
-        for number, note in enumerate(notes, 1)
-    )
+def test_losses_that_differ_only_in_values_are_one() -> None:
+    cells = [
+        with_findings(
+            cell(exchange=number), Finding("error", "lost", "no-error", wire=[str(number), words])
+        )
+        for number, words in enumerate(("503 Overloaded.; the adapter", "404 <html>\n"), 1)
+    ]
     (loss,) = losses_of(cells)
-    assert loss.sentence == f"error lost in 2 cells: {notes[0]}"
+    assert loss.sentence == (
+        "error lost in 2 cells: the wire reports 1 503 Overloaded.; the adapter; the adapter"
+        " reports no error"
+    )
+    assert [finding.wire for finding in loss.findings] == [
+        ["1", "503 Overloaded.; the adapter"],
+        ["2", "404 <html>\n"],
+    ]
 
 
 @pytest.mark.parametrize(
-    "notes",
+    "findings",
     [
         (
-            "the wire reports a; the adapter reports no error",
-            "the wire reports a; the adapter reports no error and ends with STOP",
+            Finding("error", "lost", "no-error", wire=["a"]),
+            Finding("error", "lost", "no-error-but-end", wire=["a"], adapter="STOP"),
         ),
         (
-            "the wire ends with A; the adapter reports stop",
-            "the wire ends with B; the adapter reports x",
+            Finding("error", "lost", "no-error", wire=["a"]),
+            Finding("error", "lost", "no-error", wire=["a"], place=Place(cuts="pieces")),
         ),
         (
-            "1 of 1 calls lost: f({})",
-            "1 of 1 calls lost: f({}); a later call has its id, and the last call with an id is used",
+            Finding("error", "lost", "no-error", wire=["a"]),
+            Finding("error", "wrong", "no-error", wire=["a"]),
         ),
-        ("the id a of call 1 is not sent back", "the id a of call 1 is sent back as b"),
-        ("1 of 1 values lost: a", "with --cuts pieces: 1 of 1 values lost: a"),
         (
-            'at character 0 the wire has "a", the adapter ""',
-            'at character 15 the wire has "b", the adapter ""',
+            Finding("error", "raised", "needless", adapter={"words": "a", "type": "KeyError"}),
+            Finding("error", "raised", "needless", adapter={"words": "a", "type": "IndexError"}),
         ),
     ],
 )
-def test_losses_with_different_reasons_are_not_one(notes: tuple[str, str]) -> None:
-    cells = [replace(cell(error="lost"), notes={"error": note}) for note in notes]
-    assert len(losses_of(cells)) == 2
+def test_losses_with_different_reasons_are_not_one(findings: tuple[Finding, Finding]) -> None:
+    assert len(losses_of([with_findings(cell(), finding) for finding in findings])) == 2
 
 
 def test_variants_are_never_red_and_errors_are() -> None:
@@ -164,17 +135,17 @@ def test_the_text_has_each_block_and_each_finding() -> None:
     assert "Variants: 0 of 1 cell passed, 1 failed\n" in text
     assert "Second turn: 0 of 1 cell passed, 1 failed\n" in text
     assert "- error: it never asked\n  cassette gemini-api/d, exchange 1\n" in text
-    assert '- finish wrong in 2 cells: of "1" nothing is left\n' in text
+    assert "- finish wrong in 2 cells: the wire ends with 1; the adapter gives no reason\n" in text
     assert "  also in gemini-api/a:2\n  wire    frame 7\n  native  another\n" in text
     assert "declared loss media: no cell shows it" in text
     assert "lost: gone" not in text, "a loss in a variant is counted only"
     page_only = "- 1 finding in 1 cell: shown on the page that --report DIR writes\n"
     assert f"1 finding, variants:\n\n{page_only}" in text
-    assert "nothing is left" not in results_text(SHOP, with_losses=False)
+    assert "gives no reason" not in results_text(SHOP, with_losses=False)
 
 
 def test_the_text_has_the_errors_of_variants() -> None:
-    broken = replace(VARIANT, exchange=4, aspects={}, error="it hung")
+    broken = error("it hung", "gemini-api/b", 4, block="variant")
     text = results_text(replace(SHOP, cells=(*SHOP.cells, broken)))
     assert (
         "2 findings, variants:\n\n- error: it hung\n  cassette gemini-api/b, exchange 4\n" in text
@@ -186,8 +157,8 @@ def test_the_text_has_the_errors_of_variants() -> None:
 
 
 def test_an_error_keeps_the_line_ends_of_stderr() -> None:
-    error = "node ended with status 1:\nError: no model\n  at shim.mjs:3"
-    adapter = replace(SHOP, cells=(replace(SHOP.cells[3], error=error),))
+    message = "node ended with status 1:\nError: no model\n  at shim.mjs:3"
+    adapter = replace(SHOP, cells=(error(message),))
     shown = (
         "- error: node ended with status 1:\n    Error: no model\n      at shim.mjs:3\n  cassette"
     )
@@ -195,38 +166,28 @@ def test_an_error_keeps_the_line_ends_of_stderr() -> None:
 
 
 def test_errors_with_different_event_numbers_are_one_finding() -> None:
-    errors = ("event 3 of f: fact 1: no fact", "event 12 of f: fact 1: no fact", "event 3: other")
-    cells = tuple(
-        replace(SHOP.cells[3], exchange=number, error=error)
-        for number, error in enumerate(errors, 1)
-    )
-    assert [[cell.exchange for cell in alike] for alike in errors_of(cells).values()] == [
-        [1, 2],
-        [3],
+    errors = {"event 3 of f: fact 1": "f", "event 12 of f: fact 1": "f", "event 3: other": ""}
+    cells = [
+        error(message, exchange=number, group=group)
+        for number, (message, group) in enumerate(errors.items(), 1)
     ]
+    assert [[cell.exchange for cell in alike] for alike in errors_of(cells)] == [[1, 2], [3]]
 
 
-def test_errors_with_different_values_of_a_fact_are_one_finding() -> None:
-    places = ("shop.py:3: Finish.raw", "shop.py:3: Finish.raw", "shop.py:9: Finish.raw")
-    values = ("int 3", 'list [";"]', "int 3")
-    cells = tuple(
-        replace(SHOP.cells[3], exchange=number, error=f"{place} is {value}; expected a string")
-        for number, (place, value) in enumerate(zip(places, values, strict=True), 1)
-    )
-    by_error = errors_of(cells)
-    assert {error: len(alike) for error, alike in by_error.items()} == {
-        "shop.py:3: Finish.raw is int 3; expected a string": 2,
-        "shop.py:9: Finish.raw is int 3; expected a string": 1,
-    }
+def test_an_error_with_other_cuts_is_another_finding() -> None:
+    cells = [error("it hung", cuts=cuts) for cuts in ("", "pieces")]
+    assert len(errors_of(cells)) == 2
 
 
 def test_a_second_turn_that_was_not_asked_is_not_shown() -> None:
-    cell = replace(SHOP.cells[3], error="", aspects={"results": "not_asked"})
-    assert "Second turn" not in results_text(replace(SHOP, second_turn=(cell,)))
+    unasked = cell(results="not_asked")
+    assert "Second turn" not in results_text(replace(SHOP, second_turn=(unasked,)))
 
 
 def test_the_second_turn_of_a_variant_is_counted_apart() -> None:
-    adapter = replace(OTHER, second_turn=(VARIANT, replace(VARIANT, exchange=4, error="it hung")))
+    adapter = replace(
+        OTHER, second_turn=(VARIANT, error("it hung", "gemini-api/b", 4, block="variant"))
+    )
     assert not adapter.red
     text = results_text(adapter)
     assert "Second turn of variants: 0 of 2 cells passed, 1 failed, 1 error\n" in text
@@ -247,13 +208,16 @@ def test_a_command_names_the_adapter_as_the_user_did() -> None:
 
 
 def test_a_command_has_the_cuts_that_show_the_finding() -> None:
-    note = "with --cuts pieces: nothing is left"
-    red = replace(SHOP.cells[1], notes={"finish": note, "ids": "with --cuts, none"})
+    finish = replace(red("finish", "wrong", "nothing is left"), place=Place(cuts="pieces"))
+    ids = red("ids", "lost", "with --cuts, none")
+    both = with_findings(SHOP.cells[1], finish, ids)
     command = "harness judge 'shop = serve: shims:shop' --cassettes gemini-api/a:2"
-    assert command_of(SHOP, red, "finish") == f"{command} --cuts pieces"
-    assert command_of(SHOP, red, "ids") == command
-    assert command_of(SHOP, red) == command
-    assert command_of(SHOP, replace(red, error=note)) == f"{command} --cuts pieces"
+    assert command_of(SHOP, both, finish) == f"{command} --cuts pieces"
+    assert command_of(SHOP, both, ids) == command
+    assert command_of(SHOP, both) == f"{command} --cuts pieces", "the first finding"
+    assert command_of(SHOP, with_findings(both, ids, finish)) == command
+    failed = error("it hung", "gemini-api/a", 2, cuts="pieces")
+    assert command_of(SHOP, failed) == f"{command} --cuts pieces"
 
 
 def test_a_count_on_the_page_leads_to_its_cells_with_evidence() -> None:
@@ -263,7 +227,7 @@ def test_a_count_on_the_page_leads_to_its_cells_with_evidence() -> None:
     for words in (
         "shop 1.2.3 · 2026-11-22",
         "1 of 4 cells passed 2 failed 1 error 3 findings",
-        'wrong in 2 cells: of "1" nothing is left',
+        "wrong in 2 cells: the wire ends with 1; the adapter gives no reason",
         "Cassette gemini-api/a, exchange 2.",
         "Wire frame 7 another 2 of 9 Native events frame 7 another Facts nothing",
         "harness judge 'shop = serve: shims:shop' --cassettes gemini-api/a:2",
@@ -359,50 +323,7 @@ def test_a_baseline_without_any_of_the_cells_is_refused() -> None:
         compare_results(*documents)
 
 
-def test_a_request_has_a_line_for_each_content() -> None:
-    request = {"contents": [{"role": "user"}, {"role": "model"}], "tools": [{}], "model": "x"}
-    lines = [
-        "tools[0] {}",
-        'model "x"',
-        'contents[0] {"role": "user"}',
-        'contents[1] {"role": "model"}',
-    ]
-    assert request_lines(request) == lines
-    assert request_lines({"request": request}) == [f"request.{line}" for line in lines]
-
-
-def test_evidence_shows_the_lines_around_the_named_value() -> None:
-    lines = [f"line {number}" for number in range(20)]
-    lines[11] = f'{"x" * 400} "finish": "MAX_TOKENS" {"y" * 400}'
-    words = words_of("the wire ends with MAX_TOKENS; the adapter reports stop")
-    side = side_of(lines, words)
-    assert (side.start, side.total, side.first) == (9, 20, 11)
-    assert "MAX_TOKENS" in side.lines[2]
-    assert side.lines[2].startswith("… x")
-    assert side.lines[2].endswith("y … (824 characters)")
-    assert side_of(["a", "b"], words) == Side(("a", "b"), 0, 2)
-
-
 def test_the_page_names_the_folder_of_the_commands() -> None:
     page = aspects_page(JudgeResults((replace(SHOP, folder="examples/shop"),)))
     assert "Run the commands in the folder <code>examples/shop</code>." in page
     assert "Run the commands in" not in aspects_page(RESULTS)
-
-
-def test_the_evidence_begins_at_the_first_piece_that_is_lost() -> None:
-    pieces = ["Of", " course,", " but also Jupiter, Uranus and Neptune.", ""]
-    body = "".join(
-        f'data: {{"candidates": [{{"content": {{"parts": [{{"text": "{piece}"}}]}}}}]}}\n\n'
-        for piece in pieces
-    )
-    exchange = Exchange(None, 200, {}, ((None, body.encode()),), provider="gemini-api")
-    kept = (pieces[0], *pieces[2:])
-    transcript = Transcript(tuple(Entry({"text": piece}, (Text(piece),)) for piece in kept))
-    judged = ExchangeJudgement(
-        "gemini-api/a",
-        1,
-        judge_transcript(wire_answer(exchange, EVENTS, transcript), transcript),
-        transcript=transcript,
-    )
-    evidence = cell_of(judged, exchange).evidence["text"]
-    assert (evidence.wire.first, evidence.native.first) == (1, 1)

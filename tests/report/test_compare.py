@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from harness.facts import Finding
 from harness.judging.results import (
     Evidence,
-    Finding,
     Read,
     Verdict,
 )
@@ -62,7 +62,7 @@ def test_a_case_that_only_moved_is_no_change() -> None:
     [
         {"evidence": Evidence(STREAM, "c" * 32)},
         {"evidence": Evidence(replace(STREAM, digest="f" * 32), "b" * 32)},
-        {"findings": (Finding("[1]"),), "findings_total": 1},
+        {"findings": (Finding("[1]", "wrong", "changed"),), "findings_total": 1},
         {"end": "cut"},
     ],
 )

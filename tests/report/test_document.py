@@ -11,8 +11,8 @@ import pytest
 from msgspec.structs import replace
 
 from harness.judging.results import (
-    Result,
     Evidence,
+    Result,
     ResultsError,
 )
 from harness.report import (

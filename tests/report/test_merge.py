@@ -10,9 +10,9 @@ import pytest
 from msgspec.structs import replace
 
 from harness.judging.results import (
-    Result,
     Evidence,
     Read,
+    Result,
     ResultsError,
     Sent,
     Stream,

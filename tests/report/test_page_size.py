@@ -14,9 +14,9 @@ from harness.judging.judge import judge
 from harness.judging.laws.judge import cells as law_cells
 from harness.judging.laws.judge import judge_law
 from harness.judging.results import (
-    Result,
     Evidence,
     LayerView,
+    Result,
 )
 from harness.project.project import Project, kind_of, yaml_files
 from harness.report import Header, Run, render

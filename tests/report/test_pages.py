@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from harness.facts import Finding
 from harness.judging.results import (
     VERDICTS,
     Result,
-    Finding,
 )
 from harness.report import Named
 from harness.report.tally import describe_origins
@@ -69,7 +69,9 @@ def test_a_cell_shows_its_evidence() -> None:
     failed = result(
         "failed",
         first_layer="events",
-        findings=(Finding("events[3].path", "differs", '"$.a"', '""', "cut differently"),),
+        findings=(
+            Finding("events[3].path", "wrong", "changed", '"$.a"', '""', remark="cut differently"),
+        ),
         findings_total=12,
         exchange=2,
         end="cut",
@@ -88,7 +90,7 @@ def test_a_cell_shows_its_evidence() -> None:
         "imported cut 2026-02-11 · cut",
         "· cut: closed before its declared end",
         "anthropic failed first in the events",
-        'First difference: events[3].path differs cut differently 1 of 12 findings expected "$.a" got ""',
+        'First difference: events[3].path changed cut differently 1 of 12 findings expected "$.a" got ""',
         "pytest 'specs/gemini-api/tool-calls.yaml::two-calls[anthropic]'",
     ):
         assert words in text
@@ -105,7 +107,7 @@ def test_a_cell_shows_its_evidence() -> None:
 
 
 def test_a_lost_aspect_has_a_sentence_and_no_sides() -> None:
-    lost = Finding("signatures", "lost", note="1 of 1 values lost: abc")
+    lost = Finding("signatures", "lost", "values-missing", {"missing": 1, "of": 1, "first": "abc"})
     failed = result("failed", layer="facts", findings=(lost,), findings_total=1)
     text = Page(pages(failed)["gemini-api.html"]).text
     assert "First difference: signatures lost 1 of 1 values lost: abc pytest" in text

@@ -7,11 +7,11 @@ from typing import get_args
 
 import pytest
 
+from harness.facts import Finding, Place
 from harness.judging.results import (
     MOST_READS,
     VERDICTS,
     Evidence,
-    Finding,
     Read,
     ResultsError,
     Stream,
@@ -29,7 +29,14 @@ from tests.support.report_samples import (
 def test_results_are_read_back_unchanged_from_their_json() -> None:
     whole = [
         result(
-            "failed", findings=(Finding("payloads[0]", "missing", '"a"', None),), findings_total=3
+            "failed",
+            findings=(
+                Finding("payloads[0]", "lost", "missing", '"a"'),
+                Finding(
+                    "text", "wrong", "counts", {"a": [1, None]}, 1.5, Place(character=3, cuts="x")
+                ),
+            ),
+            findings_total=3,
         ),
         result(origin=None),
     ]
@@ -55,7 +62,7 @@ def test_a_lone_surrogate_is_written_as_text() -> None:
     [
         (b"", "the document is incomplete"),
         (b"\xff", "the document is not JSON from byte 0 on"),
-        (b"[{}]", "[0].spec is missing; required keys are "),
+        (b"[{}]", "[0].verdict is missing; required keys are "),
         (
             encode([result()]).replace(b'"passed"', b'"green"'),
             "[0].verdict must be 'failed', 'error', ",

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 from harness.report.sweep_page import MOST_REASONS, page_values, sweep_page
 from harness.sweep.contract import Settings, Target
-from harness.sweep.summary import Summary
 from harness.sweep.row import Row
+from harness.sweep.summary import Summary
 
 SETTINGS = Settings(Target("shop:replay", "shop", "2.1"))
 
 
-def row(number: int, **fields: object) -> Verdict:
+def row(number: int, **fields: object) -> Row:
     blank = {
         "id": f"s{number}",
         "source": f"day.parquet:{number}",
@@ -22,10 +22,10 @@ def row(number: int, **fields: object) -> Verdict:
         "verdict": "passed",
         "aspects": {"text": "kept", "media": "not_carried"},
     }
-    return Verdict(**blank | fields)  # type: ignore[arg-type]
+    return Row(**blank | fields)  # type: ignore[arg-type]
 
 
-def lost(number: int, sentence: str = "text lost: it is <b>gone</b>") -> Verdict:
+def lost(number: int, sentence: str = "text lost: it is <b>gone</b>") -> Row:
     return row(number, verdict="failed", aspects={"text": "lost"}, sentence=sentence, layer="facts")
 
 

@@ -20,11 +20,11 @@ from harness.adapters.masked_output import MaskedOutput
 from harness.cassettes import Cassette, Origin, dumps
 from harness.cassettes.redaction.mask import Mask
 from harness.cli.main import main
+from harness.facts import Finding
 from harness.judging.results import (
-    Result,
     Evidence,
-    Finding,
     LayerView,
+    Result,
     Sent,
     Stream,
 )
@@ -69,8 +69,9 @@ def with_stream(**fields: object) -> Result:
     return with_evidence(stream=Stream(200, 9, "a" * 32, **fields))  # type: ignore[arg-type]
 
 
-def finding(**fields: str) -> Result:
-    return result("failed", findings=(Finding("[0].delta", "changed", **fields),), findings_total=1)
+def finding(wire: str = "", adapter: str = "", remark: str = "", path: str = "[0]") -> Result:
+    changed = Finding(path, "wrong", "changed", wire, adapter, remark=remark)
+    return result("failed", findings=(changed,), findings_total=1)
 
 
 def lines(*texts: str) -> Result:
@@ -91,10 +92,10 @@ REPORTED: dict[str, Callable[[str], Result]] = {
         "failed", wire=f"{text.partition(' there')[0][:-3]} … (2,000 characters)"
     ),
     "note of the origin": lambda text: result("failed", origin=Origin("written", note=text)),
-    "finding, expected": lambda text: finding(expected=text),
-    "finding, got": lambda text: finding(got=json.dumps({"delta": text})),
-    "finding, note": lambda text: finding(note=text),
-    "finding, path": lambda text: result("failed", findings=(Finding(f"[0].{text}", "changed"),)),
+    "finding, expected": lambda text: finding(text),
+    "finding, got": lambda text: finding(adapter=json.dumps({"delta": text})),
+    "finding, note": lambda text: finding(remark=text),
+    "finding, path": lambda text: finding(path=f"[0].{text}"),
     "frames": lambda text: lines("@0 {}", f"@12 {part(text=text)}"),
     "pieces in frames": lambda text: lines(*pieces("text", text).split("\r\n\r\n")),
     "payloads": lambda text: lines(

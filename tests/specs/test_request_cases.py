@@ -243,7 +243,7 @@ def judged(
     adapter = replace(ADAPTERS["mind"], request=half)
     result = judge(Cell(case, "a.yaml", column), lambda name: CASSETTE, adapter).result
     assert result.layer == "requests"
-    return result.verdict, [finding.path for finding in result.findings] or [result.reason]
+    return result.verdict, [finding.subject for finding in result.findings] or [result.reason]
 
 
 def test_a_request_is_compared_by_its_meaning_for_the_api() -> None:

@@ -2,37 +2,88 @@
 
 from __future__ import annotations
 
-from harness.judging.judge_results import (
-    AdapterResults,
-    Result,
-    AspectEvidence,
-    JudgeResults,
-    Side,
-    Unjudged,
-)
+from msgspec.structs import replace
+
+from harness.facts import AspectVerdict, Finding, Place, error_finding
+from harness.judging.judge_results import AdapterResults, JudgeResults, Unjudged
+from harness.judging.results import Block, Evidence, LayerView, Result
 from tests.support.report_samples import HOSTILE
 
+RED = ("lost", "wrong", "raised")
 
-def evidence(text: str = "frame 7") -> AspectEvidence:
+
+def excerpt(text: str = "frame 7") -> tuple[LayerView, ...]:
     lines = (text, "another")
-    return AspectEvidence(Side(lines, 6, 9, 6), Side(lines, 0, 2), Side(()))
+    return (
+        LayerView("frames", lines, 6, 9, 6),
+        LayerView("native", lines, 0, 2),
+        LayerView("facts", (), 0, 0),
+    )
 
 
-def cell(cassette: str = "gemini-api/a", exchange: int = 1, **verdicts: str) -> Result:
-    """A cell with these verdicts, and with evidence for the red ones."""
-    red = [aspect for aspect, verdict in verdicts.items() if verdict in ("lost", "wrong", "raised")]
+def red(aspect: str, verdict: AspectVerdict, note: str) -> Finding:
+    """A red finding with this sentence as its remark."""
+    return Finding(aspect, verdict, "law", remark=note)
+
+
+def cell(cassette: str = "gemini-api/a", exchange: int = 1, **verdicts: AspectVerdict) -> Result:
+    """A cell with these verdicts, and with evidence for the red ones. A red finding has the number
+    of the exchange as a value.
+    """
+    findings = tuple(
+        Finding(aspect, verdict, "no-finish", wire=str(exchange))
+        for aspect, verdict in verdicts.items()
+        if verdict in RED
+    )
+    asked = {*verdicts.values()} - {"not_carried", "not_asked"}
     return Result(
-        cassette,
-        exchange,
-        "documented",
-        verdicts,
-        dict.fromkeys(red, f'of "{exchange}" nothing is left'),
-        evidence={aspect: evidence() for aspect in red},
+        "failed" if findings else "passed" if asked else "not-run",
+        cassette=cassette,
+        exchange=exchange,
+        block="documented",
+        aspects=verdicts,
+        findings=findings,
+        evidence=Evidence(excerpts={finding.subject: excerpt() for finding in findings})
+        if findings
+        else None,
+    )
+
+
+def with_findings(result: Result, *findings: Finding) -> Result:
+    """The failed cell with these findings instead of its own."""
+    verdicts = {finding.subject: finding.verdict for finding in findings}
+    return replace(result, verdict="failed", aspects=verdicts, findings=findings)
+
+
+def error(
+    message: str,
+    cassette: str = "gemini-api/d",
+    exchange: int = 1,
+    *,
+    group: str = "",
+    block: Block = "documented",
+    cuts: str = "",
+) -> Result:
+    """A cell that could not be judged."""
+    finding = replace(error_finding(message, group), place=Place(cuts=cuts))
+    return Result(
+        "error",
+        cassette=cassette,
+        exchange=exchange,
+        block=block,
+        reason=message,
+        findings=(finding,),
     )
 
 
 VARIANT = Result(
-    "gemini-api/b", 3, "variant", {"text": "lost"}, {"text": "gone"}, ("comments",)
+    "failed",
+    cassette="gemini-api/b",
+    exchange=3,
+    block="variant",
+    aspects={"text": "lost"},
+    findings=(red("text", "lost", "gone"),),
+    variants=("comments",),
 )
 SHOP = AdapterResults(
     "shop",
@@ -45,7 +96,7 @@ SHOP = AdapterResults(
         cell(text="kept", finish="wrong", usage="not_carried"),
         cell(exchange=2, text="kept", finish="wrong", ids="lost"),
         cell("gemini-api/c", text="kept", finish="kept", citations="not_asked"),
-        Result("gemini-api/d", 1, "documented", error="it never asked"),
+        error("it never asked"),
         VARIANT,
     ),
     (cell("gemini-api/c", calls="lost", results="kept"),),
@@ -54,13 +105,27 @@ OTHER = AdapterResults("other", "other:replay", "unknown", cells=(cell(text="kep
 RESULTS = JudgeResults((OTHER, SHOP), (Unjudged("x.yaml", "it is no recording"),))
 
 _HOSTILE_CELL = Result(
-    HOSTILE,
-    1,
-    "documented",
-    {HOSTILE: "lost", "text": "wrong"},
-    {HOSTILE: HOSTILE, "text": HOSTILE},
-    (HOSTILE,),
-    evidence={"text": evidence(HOSTILE), HOSTILE: evidence(HOSTILE)},
+    "failed",
+    cassette=HOSTILE,
+    exchange=1,
+    block="documented",
+    reason=HOSTILE,
+    aspects={HOSTILE: "lost", "text": "wrong"},
+    findings=(
+        red(HOSTILE, "lost", HOSTILE),
+        Finding(
+            "text",
+            "wrong",
+            "text",
+            HOSTILE,
+            HOSTILE,
+            Place(3, 4, HOSTILE, HOSTILE, HOSTILE, 5, HOSTILE),
+            HOSTILE,
+        ),
+    ),
+    variants=(HOSTILE,),
+    requests=HOSTILE,
+    evidence=Evidence(excerpts={"text": excerpt(HOSTILE), HOSTILE: excerpt(HOSTILE)}),
 )
 HOSTILE_RESULTS = JudgeResults(
     (
@@ -71,7 +136,7 @@ HOSTILE_RESULTS = JudgeResults(
             HOSTILE,
             HOSTILE,
             (HOSTILE,),
-            (_HOSTILE_CELL, Result(HOSTILE, 2, "variant", error=HOSTILE)),
+            (_HOSTILE_CELL, error(HOSTILE, HOSTILE, 2, block="variant", cuts=HOSTILE)),
             (_HOSTILE_CELL,),
         ),
     ),

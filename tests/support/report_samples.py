@@ -8,12 +8,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from harness.facts import Finding, Place
 from harness.judging.results import (
-    Result,
     Evidence,
-    Finding,
     LayerView,
     Read,
+    Result,
     Sent,
     Stream,
     Verdict,
@@ -73,7 +73,9 @@ MIXED = [
     result(
         "failed",
         "lost",
-        findings=(Finding("payloads[4]", "missing", '{"index":1}', None, "index −1 from here"),),
+        findings=(
+            Finding("payloads[4]", "lost", "missing", '{"index":1}', remark="index −1 from here"),
+        ),
         findings_total=9,
     ),
     result("error", "broken", reason="the adapter raised KeyError"),
@@ -115,6 +117,9 @@ HOSTILE_EVIDENCE = Evidence(
 )
 
 
+HOSTILE_PLACE = Place(3, 4, HOSTILE, HOSTILE, HOSTILE, 5, HOSTILE)
+
+
 def hostile(verdict: Verdict) -> Result:
     """A cell that tries to break out of every field."""
     return result(
@@ -127,8 +132,12 @@ def hostile(verdict: Verdict) -> Result:
         link=f"https://x/{HOSTILE}",
         cassette=HOSTILE,
         origin=Origin("imported", *[HOSTILE] * 7),
-        findings=(Finding(*[HOSTILE] * 5), Finding(HOSTILE, got=HOSTILE)),
-        findings_total=2,
+        findings=(
+            Finding(HOSTILE, "wrong", "changed", HOSTILE, HOSTILE, HOSTILE_PLACE, HOSTILE),
+            Finding(HOSTILE, "wrong", "law", HOSTILE, HOSTILE, HOSTILE_PLACE, HOSTILE),
+            Finding(HOSTILE, "lost", "extra", adapter=HOSTILE),
+        ),
+        findings_total=3,
         evidence=HOSTILE_EVIDENCE,
         command=HOSTILE,
         wire=HOSTILE,
@@ -179,7 +188,8 @@ def run_of(
         ()
         if verdict == "passed"
         else tuple(
-            Finding(f"[{n}].delta", "changed", "x" * 1000, "y" * 1000) for n in range(number)
+            Finding(f"[{n}].delta", "wrong", "changed", "x" * 1000, "y" * 1000)
+            for n in range(number)
         )
     )
     return [

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from harness.sweep.contract import Settings, judge_batch
+from harness.sweep.row import COLUMNS, Row
 from harness.sweep.stream import Stream, stream_of_row
-from harness.sweep.verdict import COLUMNS, Verdict
 from tests.support.captured import OWN, body, row, write_shim
 
 
@@ -18,7 +18,7 @@ def streams(*rows: dict[str, Any]) -> list[Stream]:
     return [stream_of_row(values, f"day:{n}") for n, values in enumerate(rows, 1)]
 
 
-def verdict_of(settings: Settings, **columns: Any) -> Verdict:
+def verdict_of(settings: Settings, **columns: Any) -> Row:
     (verdict,) = judge_batch(streams(row("s", **columns)), settings)
     return verdict
 
@@ -94,7 +94,7 @@ def test_an_exchange_without_an_answer_of_a_model_is_skipped() -> None:
     verdict = verdict_of(
         OWN, body="<p>Hello</p>", request={"url": "https://x.example/", "method": "GET"}
     )
-    assert (verdict.verdict, verdict.red) == ("skipped", False)
+    assert (verdict.verdict, verdict.red) == ("not-run", False)
     assert verdict.sentence == "the exchange has no answer of a model"
 
 
@@ -168,5 +168,5 @@ def test_ids_sources_and_errors_show_no_secret(
 
 
 def test_every_column_of_a_row_is_described() -> None:
-    assert list(COLUMNS) == list(Verdict.__struct_fields__)
+    assert list(COLUMNS) == list(Row.__struct_fields__)
     assert list(COLUMNS)[:4] == ["id", "source", "adapter", "version"]

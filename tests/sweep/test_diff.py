@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from harness.judging.results import Verdict
 from harness.sweep.diff import SweepDifferences, compare_sweeps
 from harness.sweep.files import Folder
 from harness.sweep.output import Format, write_part
+from harness.sweep.row import Row
 from harness.sweep.stream import SweepError
-from harness.sweep.verdict import RowVerdict, Verdict
 from tests.support.captured import need_scale
 
 
@@ -22,10 +23,10 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def verdict(
-    name: str, word: RowVerdict = "passed", *, model: str = "m", digest: str = "", **aspects: str
-) -> Verdict:
+    name: str, word: Verdict = "passed", *, model: str = "m", digest: str = "", **aspects: str
+) -> Row:
     sentence = f"{word}: {name}" if word != "passed" else ""
-    return Verdict(
+    return Row(
         id=name,
         source=f"day:{name}",
         adapter="x",
@@ -40,7 +41,7 @@ def verdict(
 
 
 def compared(
-    before: Sequence[Verdict], after: Sequence[Verdict], output: Format = "parquet"
+    before: Sequence[Row], after: Sequence[Row], output: Format = "parquet"
 ) -> SweepDifferences:
     for folder, rows in (("a", before), ("b", after)):
         half = len(rows) // 2
@@ -71,7 +72,7 @@ def test_each_lost_aspect_is_a_group_with_examples(output: Format) -> None:
 
 
 def test_an_aspect_that_is_no_longer_compared_is_lost() -> None:
-    diff = compared([verdict("s", text="kept")], [verdict("s", "skipped", finish="kept")])
+    diff = compared([verdict("s", text="kept")], [verdict("s", "not-run", finish="kept")])
     assert [(loss.aspect, loss.verdict) for loss in diff.losses] == [("text", "not compared")]
 
 

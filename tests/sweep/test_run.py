@@ -16,10 +16,10 @@ from harness.sweep.engines import RunPart, WorkerLost, engine_named, local_engin
 from harness.sweep.files import Folder
 from harness.sweep.output import Format, read_rows, read_summary
 from harness.sweep.parts import Part
+from harness.sweep.row import Row
 from harness.sweep.run import MANIFEST, Sweep, plan_sweep, run_sweep
 from harness.sweep.stream import SweepError
 from harness.sweep.summary import Summary
-from harness.sweep.row import Row
 from tests.support.captured import (
     OWN,
     body,
@@ -46,7 +46,7 @@ def planned(settings: Settings = OWN, output: Format = "jsonl", source: str = "d
     return plan_sweep([source], settings, OUT, output)
 
 
-def rows_of(sweep: Sweep) -> list[Verdict]:
+def rows_of(sweep: Sweep) -> list[Row]:
     names = [name for name in OUT.names() if name.endswith(sweep.format)]
     return sorted((row for name in names for row in read_rows(name, OUT)), key=lambda row: row.id)
 

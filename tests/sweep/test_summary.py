@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from harness.sweep import summary as module
-from harness.sweep.summary import EXAMPLES, Summary
 from harness.sweep.row import Row
+from harness.sweep.summary import EXAMPLES, Summary
 
 
-def lost(number: int, sentence: str = "text lost: the wire has 3") -> Verdict:
-    return Verdict(
+def lost(number: int, sentence: str = "text lost: the wire has 3", group: str = "") -> Row:
+    return Row(
         id=f"s{number}",
         source=f"day:{number}",
         adapter="a",
@@ -20,6 +20,7 @@ def lost(number: int, sentence: str = "text lost: the wire has 3") -> Verdict:
         aspects={"text": "lost", "finish": "kept"},
         layer="facts",
         sentence=sentence,
+        group=group,
         laws={"5": "passed"},
         worse=("text",),
         better=("usage",),
@@ -27,7 +28,7 @@ def lost(number: int, sentence: str = "text lost: the wire has 3") -> Verdict:
 
 
 def test_every_count_of_a_row() -> None:
-    variant = Verdict(
+    variant = Row(
         id="v",
         source="day:9",
         adapter="a",
@@ -46,14 +47,25 @@ def test_every_count_of_a_row() -> None:
 
 
 def test_reasons_that_differ_only_in_values_are_one() -> None:
-    rows = [lost(number, f'text lost: the wire has "{number}"') for number in range(9)]
+    rows = [lost(number, f'text lost: the wire has "{number}"', "text") for number in range(9)]
     (reason,) = Summary.of(rows).reasons["failed"]["facts"].values()
     assert reason.rows == 9
     assert [example.source for example in reason.examples] == [f"day:{n}" for n in range(EXAMPLES)]
 
 
+def test_reasons_with_the_same_sentence_and_other_groups_are_several() -> None:
+    rows = [lost(number, "text lost", f"text {number % 2}") for number in range(4)]
+    reasons = Summary.of(rows).reasons["failed"]["facts"]
+    assert {group: reason.rows for group, reason in reasons.items()} == {"text 0": 2, "text 1": 2}
+
+
+def test_a_row_without_a_group_is_grouped_by_its_sentence() -> None:
+    rows = [lost(number, f"text {number % 2}") for number in range(4)]
+    assert list(Summary.of(rows).reasons["failed"]["facts"]) == ["text 0", "text 1"]
+
+
 def test_merged_summaries_are_the_summary_of_all_rows() -> None:
-    rows = [lost(number, f"text lost: {'ab'[number % 2]}") for number in range(8)]
+    rows = [lost(number, f"text lost: {number}", "ab"[number % 2]) for number in range(8)]
     merged = Summary()
     for start in (0, 3, 6):
         merged.merge(Summary.of(rows[start : start + 3]))

@@ -1,0 +1,140 @@
+"""The lines beside a red finding are those around its place, or those with its values."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from harness.adapters import EVENTS
+from harness.facts import (
+    Call,
+    Entry,
+    Facts,
+    Finding,
+    Place,
+    Raised,
+    Text,
+    Transcript,
+    call_value,
+    error_finding,
+)
+from harness.judging.aspects import judge_transcript, wire_answer
+from harness.judging.excerpts import SHOWN, WIDTH, excerpts_of_answer, excerpts_of_request
+from harness.judging.results import LayerView
+from harness.providers.oracle import judge_second_turn
+from harness.stream.exchange import Exchange
+from harness.stream.json_codec import Json
+
+
+def answer(*frames: Json) -> Exchange:
+    body = "".join(f"data: {json.dumps(frame)}\n\n" for frame in frames)
+    return Exchange(None, 200, {}, ((None, body.encode()),), provider="gemini-api", generates=True)
+
+
+def wire_view(finding: Finding, *frames: Json) -> LayerView:
+    excerpts = excerpts_of_answer([finding], answer(*frames), Transcript())
+    return excerpts[finding.subject][0]
+
+
+def test_the_lines_around_the_value_of_a_finding_are_shown() -> None:
+    frames: list[Json] = [{"line": number} for number in range(20)]
+    frames[11] = {"x": "x" * 400, "finish": "MAX_TOKENS", "y": "y" * 400}
+    finding = Finding("finish", "wrong", "finish", "MAX_TOKENS", "stop")
+    view = wire_view(finding, *frames)
+    assert (view.layer, view.start, view.total, view.first) == ("frames", 9, 20, 11)
+    assert len(view.lines) == SHOWN
+    assert "MAX_TOKENS" in view.lines[2]
+    assert view.lines[2].startswith("… x")
+    assert view.lines[2].endswith("y … (842 characters)")
+    assert len(view.lines[2]) < WIDTH + 40
+
+
+def test_without_a_line_that_has_a_value_the_last_lines_are_shown() -> None:
+    finding = Finding("finish", "lost", "no-finish", "MAX_TOKENS")
+    view = wire_view(finding, *({"line": number} for number in range(9)))
+    assert (view.start, view.first) == (9 - SHOWN, None)
+    assert view.lines[-1] == '{"line": 8}'
+
+
+def test_a_value_with_characters_that_json_escapes_is_found() -> None:
+    finding = Finding("calls", "lost", "calls-missing", {"first": call_value('a"b\\c\n', {})})
+    frames = ({"name": "other"}, {"name": 'a"b\\c\n'}, {"name": "last"})
+    assert wire_view(finding, *frames).first == 1
+
+
+@pytest.mark.parametrize("name", ["wire", "adapter", "the", "12 calls lost: x", "{adapter}", "0"])
+def test_a_value_that_is_a_word_of_our_sentences_is_found(name: str) -> None:
+    finding = Finding("calls", "wrong", "calls", [call_value(name, {"key": "value"})], [])
+    frames = ({"text": "a call"}, {"name": name, "args": {"key": "value"}}, {"text": "end"})
+    assert wire_view(finding, *frames).first == 1
+
+
+def test_the_excerpt_begins_at_the_first_piece_that_is_lost() -> None:
+    pieces = ["Of", " course,", " but also Jupiter, Uranus and Neptune.", ""]
+    exchange = answer(
+        *({"candidates": [{"content": {"parts": [{"text": piece}]}}]} for piece in pieces)
+    )
+    kept = (pieces[0], *pieces[2:])
+    transcript = Transcript(tuple(Entry({"text": piece}, (Text(piece),)) for piece in kept))
+    judged = judge_transcript(wire_answer(exchange, EVENTS, transcript), transcript)
+    views = excerpts_of_answer(judged.values(), exchange, transcript)["text"]
+    assert [view.layer for view in views] == ["frames", "native", "facts"]
+    assert [view.first for view in views] == [1, 1, 0]
+
+
+def test_only_red_findings_of_aspects_have_an_excerpt() -> None:
+    kept = Finding("text", "kept")
+    declared = Finding("ids", "not_carried", "declared", "ids")
+    findings = [kept, declared, error_finding("it hung")]
+    assert excerpts_of_answer(findings, answer({}), Transcript()) == {}
+    assert excerpts_of_request(findings, answer({}), {"contents": []}) == {}
+
+
+def test_a_request_has_a_line_for_each_content() -> None:
+    request = {"contents": [{"role": "user"}, {"role": "model"}], "tools": [{}], "model": "x"}
+    lines = (
+        "tools[0] {}",
+        'model "x"',
+        'contents[0] {"role": "user"}',
+        'contents[1] {"role": "model"}',
+    )
+    lost = Finding("text", "lost", "sent-text", "not there", "")
+    for sent, shown in (
+        (request, lines),
+        ({"request": request}, tuple(f"request.{line}" for line in lines)),
+    ):
+        wire, requests = excerpts_of_request([lost], answer({}), sent)["text"]
+        assert (wire.layer, requests.layer, requests.lines) == ("frames", "requests", shown)
+
+
+def test_the_marked_line_of_a_request_is_the_content_of_the_call() -> None:
+    """The value of the finding is in no line, so only the number of the content has the place."""
+    call = {"functionCall": {"name": "f", "args": {}}}
+    parts = [call, call]
+    request = {
+        "contents": [
+            {"role": "user", "parts": [{"text": "go"}]},
+            {"role": "model", "parts": parts[:1]},
+            {"role": "model", "parts": parts[1:]},
+        ],
+        "tools": [{}, {}],
+    }
+    facts = Facts(calls=[("f", {}), ("f", {})], marks=[(None, None), (None, "U0lH")])
+    finding = judge_second_turn(facts, request)["signatures"]
+    assert (finding.reason, finding.place) == ("signature-not-sent", Place(call=2, content=2))
+    _, requests = excerpts_of_request([finding], answer({}), request)["signatures"]
+    assert requests.first == 4
+    assert requests.lines[4 - requests.start].startswith("contents[2] ")
+
+
+def test_the_exception_of_a_run_is_a_line_of_the_native_events() -> None:
+    raised = Raised("KeyError", "'args'", None)
+    transcript = Transcript((Entry({"n": 1}, (Call(None, "weather", {}),)),), raised=raised)
+    lost = Finding("calls", "lost", "calls-missing", {"first": call_value("weather", {})})
+    _, native, facts = excerpts_of_answer([lost], answer({}), transcript)["calls"]
+    assert native.lines == ('{"n": 1}', "raised KeyError: 'args'")
+    assert (facts.lines, facts.first) == (
+        ('{"call": {"id": null, "name": "weather", "arguments": {}}}',),
+        0,
+    )
