@@ -35,6 +35,7 @@ Verdict = Literal[
 Level = Literal["must", "should"]
 Layer = Literal["payloads", "events", "frames", "requests", "facts"]
 Block = Literal["documented", "variant"]
+Turn = Literal["first", "second"]
 FirstLayer = Literal["", "bytes", "frames", "events", "payloads", "requests", "facts"]
 Inside = Literal["", "message", "character"]
 
@@ -249,6 +250,8 @@ class Result(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
     """"" for a case and a law."""
     variants: tuple[str, ...] = ()
     """The ways in which the answer differs from the documented wire."""
+    turn: Turn = "first"
+    """The second turn is the request that the adapter sends after the answer."""
     unary: bool = False
     """The answer is not streamed."""
     requests: str = ""

@@ -8,12 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol, get_args
 
-from harness.facts import ASPECTS, RED, RUN, Finding
+from harness.facts import ASPECTS, RED, Finding
 from harness.judging.judge_results import AdapterResults
-from harness.judging.results import VERDICTS as CELL_VERDICTS
-from harness.judging.results import Result, Verdict
+from harness.judging.results import Result
 from harness.providers.oracle import SecondTurnAspect
-from harness.stream.printable import plural
 
 BLOCKS: Final = {
     "documented": "Documented wire",
@@ -96,6 +94,13 @@ class Square:
         return f"{self.kept:,} of {self.compared:,}"
 
 
+def block_of(cell: Result) -> str:
+    """The block of a cell."""
+    if cell.turn == "second":
+        return "second_turn_of_variants" if cell.block == "variant" else "second_turn"
+    return cell.block or "documented"
+
+
 class WithAspects(Protocol):
     """A cell of any kind with verdicts of aspects."""
 
@@ -115,16 +120,18 @@ def by_aspect(cells: Iterable[WithAspects]) -> dict[str, Counter[str]]:
 
 def losses_of(cells: Iterable[Result]) -> list[Loss]:
     """The losses, wrong values and exceptions, by aspect; the most frequent reason first. A
-    needless error is one loss, not one for each aspect that is missing because of it.
+    needless error is one loss, not one for each aspect that is missing because of it. A loss that
+    several cases show on the same answer counts once.
     """
     losses: dict[tuple[object, ...], Loss] = {}
+    seen: set[tuple[object, ...]] = set()
     for cell in cells:
         for finding in cell.red_findings:
-            if finding.subject != RUN and not is_of_error(cell, finding.subject):
-                loss = losses.setdefault(
-                    (*finding.group, cell.unary), Loss(finding.subject, finding.verdict)
-                )
-                loss.add(cell, finding)
+            key = (*finding.group, cell.unary)
+            shown = (*key, cell.place) in seen
+            if finding.subject in cell.aspects and not (shown or is_of_error(cell, finding.subject)):
+                seen.add((*key, cell.place))
+                losses.setdefault(key, Loss(finding.subject, finding.verdict)).add(cell, finding)
     red_cells = (cell for loss in losses.values() for cell in loss.cells)
     order = {aspect: number for number, aspect in enumerate(by_aspect(red_cells))}
     return sorted(
@@ -135,7 +142,7 @@ def losses_of(cells: Iterable[Result]) -> list[Loss]:
 
 def is_of_error(cell: Result, aspect: str) -> bool:
     """Whether an aspect is missing because of the cell's needless error, which is a loss itself."""
-    raised = cell.aspects[aspect] == cell.aspects.get(NEEDLESS_ERROR) == "raised"
+    raised = cell.aspects.get(aspect) == cell.aspects.get(NEEDLESS_ERROR) == "raised"
     return raised and aspect != NEEDLESS_ERROR
 
 
@@ -154,18 +161,6 @@ def errors_of(cells: Iterable[Result]) -> list[list[Result]]:
     return list(errors.values())
 
 
-def count_words(cells: Sequence[Result]) -> str:
-    """``300 of 340 cells passed, 38 failed, 2 errors``."""
-    counts: Counter[Verdict] = Counter(cell.verdict for cell in cells)
-    number = f"{counts['passed']:,} of {plural(len(cells), 'cell')} passed"
-    others = [
-        words.counted(counts[verdict])
-        for verdict, words in CELL_VERDICTS.items()
-        if counts[verdict] and verdict != "passed"
-    ]
-    return ", ".join([number, *others])
-
-
 def red_aspects(counts: Mapping[str, int]) -> int:
     """The number of red verdicts."""
     return sum(counts.get(verdict, 0) for verdict in RED)
@@ -182,8 +177,12 @@ def command_of(adapter: AdapterResults, cell: Result, finding: Finding | None = 
     """A shell line that judges the adapter on this exchange alone, with the cuts that show the
     finding; without one, the first finding of the cell.
     """
-    argument = shlex.quote(adapter.argument or adapter.target)
+    return judge_command(adapter.argument or adapter.target, cell, finding)
+
+
+def judge_command(argument: str, cell: Result, finding: Finding | None = None) -> str:
+    """The same for the adapter of an argument on the command line."""
     shown = finding or next(iter(cell.red_findings), None)
     cuts = shown.place.cuts if shown else ""
     options = f" --cuts {cuts}" if cuts else ""
-    return f"harness judge {argument} --cassettes {shlex.quote(cell.place)}{options}"
+    return f"harness judge {shlex.quote(argument)} --cassettes {shlex.quote(cell.place)}{options}"
