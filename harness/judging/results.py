@@ -344,7 +344,7 @@ def _spell_surrogates(value: Any) -> Any:
         case str():
             return value.encode("utf-8", "backslashreplace").decode()
         case dict():
-            return {key: _spell_surrogates(item) for key, item in value.items()}
+            return {_spell_surrogates(key): _spell_surrogates(item) for key, item in value.items()}
         case list() | tuple():
             return [_spell_surrogates(item) for item in value]
         case _:

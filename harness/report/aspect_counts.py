@@ -78,20 +78,15 @@ class Square:
 
     red: int
     compared: int
-    other: int
+    not_carried: int
+    not_asked: int
     anchor: str
 
     @property
-    def kept(self) -> int:
-        """The number of cells in which the aspect is kept."""
-        return self.compared - self.red
-
-    @property
-    def words(self) -> str:
-        """The counts in words."""
-        if not self.compared:
-            return "not carried or not asked"
-        return f"{self.kept:,} of {self.compared:,}"
+    def other(self) -> str:
+        """The numbers of the other cells in words."""
+        numbers = {"not carried": self.not_carried, "not asked": self.not_asked}
+        return ", ".join(f"{number:,} {word}" for word, number in numbers.items() if number)
 
 
 def block_of(cell: Result) -> str:
@@ -128,8 +123,9 @@ def losses_of(cells: Iterable[Result]) -> list[Loss]:
     for cell in cells:
         for finding in cell.red_findings:
             key = (*finding.group, cell.unary)
-            shown = (*key, cell.place) in seen
-            if finding.subject in cell.aspects and not (shown or is_of_error(cell, finding.subject)):
+            if (*key, cell.place) in seen or finding.subject not in cell.aspects:
+                continue
+            if not is_of_error(cell, finding.subject):
                 seen.add((*key, cell.place))
                 losses.setdefault(key, Loss(finding.subject, finding.verdict)).add(cell, finding)
     red_cells = (cell for loss in losses.values() for cell in loss.cells)
@@ -169,8 +165,8 @@ def red_aspects(counts: Mapping[str, int]) -> int:
 def square(counts: Mapping[str, int], anchor: str = "") -> Square:
     """The square of these counts of verdicts."""
     red = red_aspects(counts)
-    compared = counts.get("kept", 0) + red
-    return Square(red, compared, sum(counts.values()) - compared, anchor if red else "")
+    not_carried, not_asked = counts.get("not_carried", 0), counts.get("not_asked", 0)
+    return Square(red, counts.get("kept", 0) + red, not_carried, not_asked, anchor if red else "")
 
 
 def command_of(adapter: AdapterResults, cell: Result, finding: Finding | None = None) -> str:

@@ -96,9 +96,7 @@ def _losses(adapter: AdapterResults, block: str) -> list[str]:
         if first.requests:
             lines.append(f"  requests: {first.requests}")
         views = first.evidence.excerpts.get(loss.aspect, ()) if first.evidence else ()
-        lines += [
-            f"  {_title(view):<8}{_line(view)}" for view in views if view.layer in LAYERS
-        ]
+        lines += [f"  {_title(view):<8}{_line(view)}" for view in views if view.layer in LAYERS]
         lines.append(f"  run: {command_of(adapter, first, loss.findings[0])}")
     return lines
 

@@ -133,7 +133,7 @@ def count_words(results: Sequence[Result]) -> str:
     return words_of_counts(Counter(result.verdict for result in results), "cell")
 
 
-def words_of_counts(counts: Mapping[Verdict, int], noun: str) -> str:
+def words_of_counts(counts: Mapping[str, int], noun: str) -> str:
     """The numbers of cells, or of other things that ``noun`` names, with each verdict."""
     number = f"{counts.get('passed', 0):,} of {plural(sum(counts.values()), noun)} passed"
     others = [

@@ -7,18 +7,19 @@ from pathlib import Path
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from harness.report.aspect_pages import aspects_page
+from harness.report import render_index
+from harness.report.judge_run import run_of
 from tests.browser.browsing import Reader
 from tests.support.aspect_samples import HOSTILE_RESULTS, RESULTS
 
-COUNT = "#shop.1.2.3.documented.finish"
+COUNT = "#shop.documented.finish"
 RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
 
 
 @pytest.fixture
 def page_file(tmp_path: Path) -> Path:
     file = tmp_path / "index.html"
-    file.write_text(aspects_page(RESULTS), encoding="utf-8")
+    file.write_text(render_index(run_of(RESULTS)), encoding="utf-8")
     return file
 
 
@@ -54,6 +55,6 @@ def test_axe_finds_no_violation_on_any_width(
 
 def test_hostile_texts_run_nothing(reader: Reader, tmp_path: Path) -> None:
     file = tmp_path / "index.html"
-    file.write_text(aspects_page(HOSTILE_RESULTS), encoding="utf-8")
+    file.write_text(render_index(run_of(HOSTILE_RESULTS)), encoding="utf-8")
     visit = reader.open(file)
     assert (visit.asked, visit.messages) == ([file.as_uri()], [])
