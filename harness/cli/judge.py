@@ -11,10 +11,11 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Final, Self, get_args
+from typing import BinaryIO, Final, Self, get_args
 
 from msgspec.structs import replace as with_fields
 
@@ -28,15 +29,19 @@ from harness.judging.aspect_run import (
     Cuts,
     Item,
     LossUse,
+    items_with_second_turn,
     judge_items,
     judge_second_turns,
     unused_losses,
 )
 from harness.judging.judge_results import (
     AdapterResults,
+    JudgePlan,
     JudgeResults,
+    PlannedAdapter,
     Unjudged,
     decode_results,
+    encode_results,
 )
 from harness.judging.masked import masked
 from harness.judging.results import Result, encode_item
@@ -57,12 +62,15 @@ from .named_adapter import Losses, open_adapter
 from .output import INTERRUPTED, note
 
 RED: Final = 1
+NOTHING: Final = 2
+"""The exit status if nothing was compared."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
-        "Exit status 0 if everything is kept or declared, 1 if something is lost, wrong or raised,"
-        " 2 for bad usage or if there is nothing to judge."
+        "Exit status 0 if everything is kept or declared, 1 if something is lost, wrong or raised"
+        " or a planned cell was not judged, 2 for bad usage, if there is nothing to judge, or if"
+        " nothing was compared."
     )
     parser.add_argument(
         "targets",
@@ -167,32 +175,56 @@ def _judge(parsed: argparse.Namespace) -> int:
                 f"{len(repeated)} adapters have the name {repeated[0]}; use one name for each:"
                 " 'NAME = TARGET'"
             )
-        file = stack.enter_context(ResultsFile(parsed.json, skipped))
+        plans = [
+            _plan(argument, adapters, items)
+            for argument, adapters in zip(parsed.targets, named, strict=True)
+        ]
+        planned = JudgePlan(tuple(plan.planned for plan in plans))
+        file = stack.enter_context(ResultsFile(parsed.json, planned, skipped))
         try:
-            for argument, adapters in zip(parsed.targets, named, strict=True):
-                results.append(_judge_one(argument, adapters, items, file, parsed.cuts))
+            for plan, adapters in zip(plans, named, strict=True):
+                results.append(_judge_one(plan, adapters, file, parsed.cuts))
         except KeyboardInterrupt:
-            kept = f"; {parsed.json} has the cells so far" if parsed.json else ""
-            note(f"interrupted{kept}")
+            kept = f"; {parsed.json} has them" if parsed.json else ""
+            total = sum(len(plan.items) + len(plan.answered) for plan in plans)
+            note(f"interrupted: {file.cells:,} of {plural(total, 'cell')} were judged{kept}")
             return INTERRUPTED
     return _conclude(JudgeResults(tuple(results), tuple(skipped)), baseline, parsed)
 
 
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """The cells of one adapter: the exchanges of the first turn, and those with a second turn."""
+
+    planned: PlannedAdapter
+    items: Sequence[Item]
+    answered: Sequence[Item]
+
+
+def _plan(argument: str, adapters: Sequence[Adapter], items: Sequence[Item]) -> _Plan:
+    first = adapters[0]
+    target = argument if argument in ADAPTERS else read_argument(argument, adapters_of()).target
+    answered = items_with_second_turn(items, first)
+    cells, second_turn = (tuple(item.place for item in group) for group in (items, answered))
+    planned = PlannedAdapter(first.name, target, argument, cells, second_turn)
+    return _Plan(masked(planned, mask()), items, answered)
+
+
 def _judge_one(
-    argument: str,
+    plan: _Plan,
     adapters: Sequence[Adapter],
-    items: Sequence[Item],
     file: ResultsFile,
     cuts: Sequence[Cuts],
 ) -> AdapterResults:
     from tqdm import tqdm  # slow to import
 
-    first = adapters[0]
+    first, planned, items = adapters[0], plan.planned, plan.items
     use: LossUse = {}
     day = datetime.now(UTC).date().isoformat()
     secrets = mask()
-    target = argument if argument in ADAPTERS else read_argument(argument, adapters_of()).target
-    unmasked = AdapterResults(first.name, target, first.version(), argument, day, folder=_folder())
+    unmasked = AdapterResults(
+        planned.name, planned.target, first.version(), planned.argument, day, folder=_folder()
+    )
     blank = masked(unmasked, secrets)
     file.begin(blank)
     bar = partial(tqdm, unit=" exchanges", file=sys.stderr, leave=False, disable=None)
@@ -202,7 +234,8 @@ def _judge_one(
         file.add(cell)
         cells.append(cell)
     file.begin_second_turn()
-    for judged in bar(judge_second_turns(items, adapters), desc=f"{first.name}, second turn"):
+    second_turns = judge_second_turns(plan.answered, adapters)
+    for judged in bar(second_turns, desc=f"{first.name}, second turn", total=len(plan.answered)):
         cell = masked(judged, secrets)
         file.add(cell)
         second_turn.append(cell)
@@ -257,9 +290,22 @@ def _conclude(
         print(comparison_text(comparison))
     if parsed.report:
         _write_report(results, parsed.report)
-    if comparisons is not None:
-        return RED if any(comparison.worse for comparison in comparisons) else 0
-    return RED if any(adapter.red for adapter in results.adapters) else 0
+    if comparisons is None:
+        return _status(results, is_red=results.red)
+    return _status(results, is_red=any(comparison.worse for comparison in comparisons))
+
+
+def _status(results: JudgeResults, *, is_red: bool) -> int:
+    """The exit status. A run that compared nothing is like a run without input."""
+    if is_red:
+        return RED
+    if not results.compared:
+        note(
+            "nothing was compared: no adapter gave a fact that could be judged; the results have"
+            " the reason for each cell"
+        )
+        return NOTHING
+    return 0
 
 
 def _merge(documents: Sequence[Path], parsed: argparse.Namespace) -> int:
@@ -271,12 +317,14 @@ def _merge(documents: Sequence[Path], parsed: argparse.Namespace) -> int:
         )
     results = merge_results([read_document(path) for path in documents])
     _write_report(results, parsed.report)
-    return RED if any(adapter.red for adapter in results.adapters) else 0
+    if results.partial:
+        print(results.partial)
+    return _status(results, is_red=results.red)
 
 
 def _write_report(results: JudgeResults, target: Path) -> None:
     shown = masked(results, mask())
-    files = {INDEX: render_index(run_of(shown)), JSON: encode_item(shown).decode()}
+    files = {INDEX: render_index(run_of(shown)), JSON: encode_results(shown).decode()}
     write_files(files, target)
     note(f"{plural(len(results.adapters), 'adapter')}: {target / INDEX}")
 
@@ -355,12 +403,15 @@ def _reason(error: Exception, file: Path) -> str:
 
 
 class ResultsFile:
-    """The JSON file of a run. It is a complete document after every cell. So a killed run
-    leaves the results so far.
+    """The JSON file of a run. It begins with the plan, and is a complete document after every cell.
+    So a killed run leaves the results so far, and the cells that it did not judge are known.
     """
 
-    def __init__(self, path: Path | None, skipped: Sequence[Unjudged]) -> None:
-        self._file = path and path.open("wb", buffering=0)
+    def __init__(self, path: Path | None, plan: JudgePlan, skipped: Sequence[Unjudged]) -> None:
+        self.cells = 0
+        self._plan = plan
+        self._path = path
+        self._file: BinaryIO | None = None
         left_out = b",".join(map(encode_item, skipped))
         self._end = b'],"skipped":[' + left_out + b"]}\n"
         self._closing = b""
@@ -368,7 +419,13 @@ class ResultsFile:
         self._comma = b""
 
     def __enter__(self) -> Self:
-        self._write(b'{"adapters":[')
+        head = b'{"plan":' + encode_item(self._plan) + b',\n"adapters":['
+        if self._path:
+            part = self._path.with_name(f"{self._path.name}.part")
+            part.write_bytes(head + self._end)
+            part.replace(self._path)  # so that no reader sees an empty file
+            self._file = self._path.open("r+b", buffering=0)
+            self._at = len(head)
         return self
 
     def __exit__(self, *raised: object) -> None:
@@ -383,6 +440,7 @@ class ResultsFile:
 
     def add(self, cell: Result) -> None:
         """Write one cell."""
+        self.cells += 1
         comma, self._comma = self._comma, b",\n"
         self._write(comma + encode_item(cell))
 

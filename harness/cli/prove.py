@@ -20,6 +20,10 @@ UNPROVEN: Final = 1
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = (
+        "Exit status 1 if an operator survives, a case fails without a mutation, or nothing was"
+        " mutated. An operator that fits no case is only counted."
+    )
     add_folders(parser)
     parser.add_argument(
         "--dialect",

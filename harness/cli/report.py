@@ -22,14 +22,20 @@ from harness.report import (
 from harness.report.compare import KINDS
 from harness.report.files import read_run, write_report
 from harness.report.header import choose_day
-from harness.report.tally import column
+from harness.report.tally import NOTHING_COMPARED, column, tally, unread_specs
 from harness.stream.printable import plural, printable
 
 BROKEN: Final = 1
-"""The exit status if the later run is worse than the earlier one."""
+"""The exit status if the later run is worse than the earlier one, or if a run is not whole."""
+NOT_GREEN: Final = 1
+"""The exit status if a report is not green."""
 
 
 def add_report(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = (
+        "Exit status 0 if the report is green; 1 if a verdict is red, if a planned cell was not"
+        " judged, if a spec could not be read, or if nothing was compared; 2 for bad usage."
+    )
     parser.add_argument(
         "results",
         type=Path,
@@ -59,7 +65,10 @@ def add_report(parser: argparse.ArgumentParser) -> None:
 
 
 def add_compare(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = "Exit status 1 if a cell is broken, new and red, or gone."
+    parser.epilog = (
+        "Exit status 1 if a cell is broken, new and red, or gone, or if one of the runs did not"
+        " judge all its cells."
+    )
     parser.add_argument("base", type=Path, metavar="BASE", help="results.json of the earlier run")
     parser.add_argument("head", type=Path, metavar="HEAD", help="results.json of the later run")
     parser.add_argument(
@@ -80,13 +89,23 @@ def _report(parsed: argparse.Namespace) -> int:
     day = choose_day(parsed.date, os.environ.get("SOURCE_DATE_EPOCH", ""))
     run = merge([*map(read_run, parsed.results), Run(Header(day=day))])
     write_report(run, read_run(parsed.baseline) if parsed.baseline else None, parsed.output)
+    whole = tally(run.results)
+    if not run.plan.is_whole:
+        print(run.plan.sentence)
+    if run.header.unread:
+        print(f"{plural(len(unread_specs(run.header.unread)), 'spec')} could not be read")
+    if not whole.compared:
+        print(NOTHING_COMPARED.removesuffix("."))
+    red = f", {whole.red:,} red" if whole.red else ""
     cells = plural(len(run.results), "cell")
-    print(f"{cells}: {printable(str(parsed.output / 'index.html'))}")
-    return 0
+    print(f"{cells}{red}: {printable(str(parsed.output / 'index.html'))}")
+    return 0 if whole.is_green and not run.header.unread else NOT_GREEN
 
 
 def _compare(parsed: argparse.Namespace) -> int:
-    changes = compare_runs(read_run(parsed.base), read_run(parsed.head))
+    named_runs = [(path, read_run(path)) for path in (parsed.base, parsed.head)]
+    (_, base), (_, head) = named_runs
+    changes = compare_runs(base, head)
     for change in changes:
         cell = change.cell
         line = (
@@ -95,5 +114,8 @@ def _compare(parsed: argparse.Namespace) -> int:
         print(printable(line))
     counts = count_kinds(changes).items()
     print(", ".join(f"{number} {KINDS[kind].word}" for kind, number in counts))
+    partial = [(path, run) for path, run in named_runs if not run.plan.is_whole]
+    for path, run in partial:
+        print(printable(f"{path}: {run.plan.sentence}"))
     gone = any(change.kind == "gone" for change in changes) and not parsed.allow_gone
-    return BROKEN if gone or any(change.red for change in changes) else 0
+    return BROKEN if gone or partial or any(change.red for change in changes) else 0

@@ -153,12 +153,32 @@ def judge_answer(
     ends before the second request.
     """
     if transcript.skipped:
-        return {
-            aspect: Finding(aspect, "not_asked", "skipped", adapter=transcript.skipped)
-            for aspect in present_aspects(wire)
-        }
+        return _before_a_skip(wire, transcript)
     judge = _Judge(wire, _carried(wire, transcript), again, transcript.asked_again)
     return judge.findings()
+
+
+def _before_a_skip(wire: WireAnswer, transcript: Transcript) -> dict[Aspect, Finding]:
+    """The findings of a run that the adapter skipped. The facts that it gave before the skip are
+    judged: an aspect is wrong or kept. An aspect that it did not give, or only in part, is not
+    asked.
+    """
+    skipped: dict[Aspect, Finding] = {
+        aspect: Finding(aspect, "not_asked", "skipped", adapter=transcript.skipped)
+        for aspect in present_aspects(wire)
+    }
+    if not any(transcript.facts()):
+        return skipped
+    carried = _carried(wire, transcript)
+    judged = _Judge(wire, carried, False, transcript.asked_again).findings()
+    about_the_end: tuple[Aspect, ...] = ("unfinished", "finish", "usage")
+    given = {
+        aspect: finding
+        for aspect, finding in judged.items()
+        if finding.verdict in ("kept", "wrong", "raised")
+        and (aspect not in about_the_end or carried.finish or carried.usage)
+    }
+    return skipped | given
 
 
 def merged_facts(transcript: Transcript) -> list[Fact]:

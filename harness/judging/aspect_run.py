@@ -19,6 +19,7 @@ from harness.facts import (
     Facts,
     Finding,
     Place,
+    Raw,
     Transcript,
     WireAnswer,
     error_finding,
@@ -43,6 +44,11 @@ class Item:
     cassette: str
     number: int
     exchange: Exchange
+
+    @property
+    def place(self) -> str:
+        """The cassette and exchange, in the form for ``--cassettes``."""
+        return f"{self.cassette}:{self.number}"
 
     @property
     def options(self) -> RunOptions:
@@ -110,6 +116,7 @@ def _result(judgement: ExchangeJudgement, exchange: Exchange) -> Result:
         variants=judgement.variants,
         unary=exchange.streamed is False,
         requests="; ".join(transcript.request_notes),
+        raw=any(isinstance(fact, Raw) for fact in transcript.facts()),
     )
     excerpts = excerpts_of_answer(findings, exchange, transcript)
     return _with_findings(blank, findings, excerpts)
@@ -181,11 +188,16 @@ def _worse(cell: Result, other: Result, cut: Cuts) -> Result:
     )
 
 
+def items_with_second_turn(items: Sequence[Item], adapter: Adapter) -> list[Item]:
+    """The whole answers, if the adapter has a second turn."""
+    if adapter.second_request is None:
+        return []
+    return [item for item in items if _goes_on(item, adapter)]
+
+
 def judge_second_turns(items: Sequence[Item], adapters: Sequence[Adapter]) -> Iterator[Result]:
-    """Judge the request that follows each whole answer, if the adapter has a second turn."""
-    if adapters[0].second_request is not None:
-        answered = [item for item in items if _goes_on(item, adapters[0])]
-        yield from _spread(answered, adapters, _judge_second_turn)
+    """Judge the request that follows each answer. `items_with_second_turn` has the items."""
+    return _spread(items, adapters, _judge_second_turn)
 
 
 def _goes_on(item: Item, adapter: Adapter) -> bool:

@@ -28,7 +28,7 @@ from harness.adapters import (
     RunOptions,
 )
 from harness.cassettes import Cassette, CassetteError, Exchange, Origin
-from harness.facts import Aspect, AspectVerdict, Finding, Transcript
+from harness.facts import Aspect, AspectVerdict, Finding, Raw, Transcript
 from harness.pipeline.conversation import converse, expected_requests, sent
 from harness.pipeline.replay import (
     DEFAULT_PROVIDER,
@@ -167,7 +167,7 @@ def judge(
     ``normalize`` is for cells that share their exchange; see `NormalizedOnce`.
     """
     case = cell.case
-    blank = _blank_result(cell)
+    blank = blank_result(cell)
     by_facts = cell.layer == "facts"
     expected = None if by_facts else case.expect[cell.key]
     not_run = expected is None and not by_facts
@@ -266,7 +266,10 @@ def _judge_facts(
     if cell.case.question:
         fields["answered"] = fields["aspects"]
     output = Output.of_transcript(judged.transcript) if judged.transcript else None
-    result = msgspec.structs.replace(blank, **fields)
+    raw = bool(judged.transcript) and any(
+        isinstance(fact, Raw) for fact in judged.transcript.facts()
+    )
+    result = msgspec.structs.replace(blank, **fields, raw=raw)
     return Judgement(cell, result, fixture, output, exception=judged.exception)
 
 
@@ -382,7 +385,8 @@ def layer_items(trace: Trace, layer: LowerLayer) -> list[Any]:
     return [msgspec.to_builtins(event) for event in trace.events]
 
 
-def _blank_result(cell: Cell) -> Result:
+def blank_result(cell: Cell) -> Result:
+    """The result of a cell before it is judged: only its names."""
     case = cell.case
     return Result(
         spec=cell.spec,

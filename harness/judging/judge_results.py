@@ -1,15 +1,26 @@
 """The results of ``harness judge`` as plain data: a `Result` for each adapter and exchange.
 
-A report can be made from this document later, on another machine.
+A report can be made from this document later, on another machine. Its first member is the plan of
+the run, so a run that was killed can be read, and shows which cells it did not judge.
 """
 
 from __future__ import annotations
 
-from typing import get_args
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+from typing import Final, get_args
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from .results import Block, Result, decode_as
+from harness.stream.printable import plural
+
+from .results import Block, Result, ResultsError, decode_as, encode_item, unjudged
+
+UNKNOWN: Final = "unknown"
+"""The version of an adapter that was not asked for it."""
+ENDED: Final = "the run ended before this cell was judged"
+EXPECTED: Final = "expected the JSON file that `harness judge --json` writes"
 
 
 class AdapterResults(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -45,13 +56,18 @@ class AdapterResults(Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
         }
 
     @property
+    def all_cells(self) -> tuple[Result, ...]:
+        """The cells of both turns."""
+        return (*self.cells, *self.second_turn)
+
+    @property
     def red(self) -> bool:
-        """Whether the adapter is red: an aspect on the documented wire or in its second turn is
-        red, or no cell shows a declared loss.
+        """Whether the adapter is red: a planned cell was not judged, an aspect on the documented
+        wire or in its second turn is red, or no cell shows a declared loss.
         """
-        cells = (*self.cells, *self.second_turn)
         return bool(self.unused_losses) or any(
-            cell.verdict in ("failed", "error") and cell.block == "documented" for cell in cells
+            cell.missing or (cell.verdict in ("failed", "error") and cell.block == "documented")
+            for cell in self.all_cells
         )
 
 
@@ -62,14 +78,114 @@ class Unjudged(Struct, frozen=True, forbid_unknown_fields=True):
     reason: str
 
 
-class JudgeResults(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """The JSON document of ``harness judge``."""
+class PlannedAdapter(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """The cells of one adapter that the run selected, each as ``CASSETTE:EXCHANGE``."""
+
+    name: str
+    target: str
+    argument: str = ""
+    cells: tuple[str, ...] = ()
+    second_turn: tuple[str, ...] = ()
+
+
+class JudgePlan(Struct, frozen=True, forbid_unknown_fields=True):
+    """The cells of a run of ``harness judge``, by adapter, known before the first one is judged."""
+
+    adapters: tuple[PlannedAdapter, ...]
+
+
+class JudgeResults(Struct, frozen=True, forbid_unknown_fields=True):
+    """The results of a run of ``harness judge``, with a result for every planned cell."""
 
     adapters: tuple[AdapterResults, ...]
     skipped: tuple[Unjudged, ...] = ()
 
+    @property
+    def cells(self) -> list[Result]:
+        """The cells of all adapters."""
+        return [cell for adapter in self.adapters for cell in adapter.all_cells]
+
+    @property
+    def partial(self) -> str:
+        """``4 of 9 cells were judged``, or "" if all were."""
+        cells = self.cells
+        judged = sum(cell.judged for cell in cells)
+        return (
+            ""
+            if judged == len(cells)
+            else f"{judged:,} of {plural(len(cells), 'cell')} were judged"
+        )
+
+    @property
+    def compared(self) -> bool:
+        """Whether a fact of some cell was compared."""
+        return any(cell.compared for cell in self.cells)
+
+    @property
+    def red(self) -> bool:
+        """Whether an adapter is red."""
+        return any(adapter.red for adapter in self.adapters)
+
+
+class JudgeDocument(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """The JSON document of ``harness judge``. ``adapters`` are those of the plan, in its order; the
+    run may have ended before the last ones, and before the last cells of one.
+    """
+
+    plan: JudgePlan
+    adapters: tuple[AdapterResults, ...]
+    skipped: tuple[Unjudged, ...] = ()
+
+
+def encode_results(results: JudgeResults) -> bytes:
+    """The document of results."""
+    planned = (
+        PlannedAdapter(
+            adapter.name,
+            adapter.target,
+            adapter.argument,
+            tuple(cell.place for cell in adapter.cells),
+            tuple(cell.place for cell in adapter.second_turn),
+        )
+        for adapter in results.adapters
+    )
+    plan = JudgePlan(tuple(planned))
+    return encode_item(JudgeDocument(plan, results.adapters, results.skipped))
+
 
 def decode_results(data: bytes, name: str) -> JudgeResults:
-    """Read a document. Raises `ResultsError` with a message that begins with ``name``."""
-    expected = "expected the JSON file that `harness judge --json` writes"
-    return decode_as(JudgeResults, data, name, expected)
+    """Read a document. A planned cell without a result becomes an error. Raises `ResultsError` with
+    a message that begins with ``name``.
+    """
+    document = decode_as(JudgeDocument, data, name, EXPECTED)
+    adapters = []
+    for planned, given in zip_longest(document.plan.adapters, document.adapters):
+        if planned is None or (
+            given and (given.name, given.target) != (planned.name, planned.target)
+        ):
+            raise ResultsError(
+                f"{name}: the plan does not have the adapter {given.name}; {EXPECTED}"
+            )
+        adapter = given or AdapterResults(planned.name, planned.target, UNKNOWN, planned.argument)
+        adapters.append(
+            replace(
+                adapter,
+                cells=(*adapter.cells, *_missing(planned.cells, adapter.cells, name)),
+                second_turn=(
+                    *adapter.second_turn,
+                    *_missing(planned.second_turn, adapter.second_turn, name),
+                ),
+            )
+        )
+    return JudgeResults(tuple(adapters), document.skipped)
+
+
+def _missing(planned: Sequence[str], cells: Sequence[Result], name: str) -> Iterator[Result]:
+    """The planned cells without a result. Cells are judged in the order of the plan."""
+    for place, cell in zip_longest(planned, cells):
+        if cell is None:
+            cassette, _, number = place.rpartition(":")
+            blank = Result("error", cassette=cassette, exchange=int(number), block="documented")
+            yield unjudged(blank, ENDED)
+        elif cell.place != place:
+            raise ResultsError(f"{name}: the plan does not have the cell {cell.place}; {EXPECTED}")

@@ -13,9 +13,10 @@ from typing import Annotated, Any, Final, Literal, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from harness.cassettes.validation import msgspec_fault
-from harness.facts import AspectVerdict, Finding
+from harness.facts import AspectVerdict, Finding, error_finding
 from harness.stream.events import End
 from harness.stream.exchange import Origin
 
@@ -256,6 +257,10 @@ class Result(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
     """The answer is not streamed."""
     requests: str = ""
     """The server's remarks about the requests of the adapter."""
+    missing: bool = False
+    """The run ended before this cell was judged. Its verdict is *error*, with the reason."""
+    raw: bool = False
+    """The adapter returned messages of the wire, so the harness read their facts for it."""
 
     @property
     def red_findings(self) -> list[Finding]:
@@ -268,9 +273,26 @@ class Result(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
         return bool({*self.aspects.values()} - {"not_carried", "not_asked"})
 
     @property
+    def judged(self) -> bool:
+        """Whether the run reached this cell."""
+        return not self.missing
+
+    @property
     def place(self) -> str:
         """The cassette and exchange, in the form for ``--cassettes``."""
         return f"{self.cassette}:{self.exchange}"
+
+
+def unjudged(blank: Result, reason: str) -> Result:
+    """The result of a planned cell that the run did not reach, from a result with its names."""
+    return replace(
+        blank,
+        verdict="error",
+        reason=reason,
+        findings=(error_finding(reason),),
+        findings_total=1,
+        missing=True,
+    )
 
 
 def brief(result: Result) -> Result:
@@ -290,6 +312,7 @@ def brief(result: Result) -> Result:
         lost_features=result.lost_features,
         declared=result.declared,
         known=result.known,
+        raw=result.raw,
     )
 
 

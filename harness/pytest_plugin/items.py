@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -76,14 +77,11 @@ class ResultItem(pytest.Item):
         """A shell line that runs only this item, from the folder where pytest was started: ``pytest
         'specs/x.yaml::case[column]'``.
         """
-        return shlex.join(
-            ["pytest", *pytest_options(self.path.parent, self.config), *options, self.named()]
-        )
+        return command_of(self.path, self.name, self.config, *options)
 
     def named(self) -> str:
         """The id of the item, relative to the folder where pytest was started."""
-        path = relative_path(self.path, self.config.invocation_params.dir)
-        return f"{path.as_posix()}::{self.name}" if path else self.nodeid
+        return named(self.path, self.name, self.config)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         if isinstance(excinfo.value, HarnessFailure | HarnessWarning):
@@ -96,3 +94,16 @@ class ResultItem(pytest.Item):
             chain = super().repr_failure(pytest.ExceptionInfo.from_exception(cause), style)
             return f"{shown}\n\n{printable_lines(str(chain))}"
         return super().repr_failure(excinfo, style)
+
+
+def named(path: Path, name: str, config: pytest.Config) -> str:
+    """The id of an item of a file, relative to the folder where pytest was started."""
+    return f"{(relative_path(path, config.invocation_params.dir) or path).as_posix()}::{name}"
+
+
+def command_of(path: Path, name: str, config: pytest.Config, *options: str) -> str:
+    """A shell line that runs only one item, from the folder where pytest was started: ``pytest
+    'specs/x.yaml::case[column]'``.
+    """
+    settings = pytest_options(path.parent, config)
+    return shlex.join(["pytest", *settings, *options, named(path, name, config)])

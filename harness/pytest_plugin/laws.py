@@ -40,24 +40,30 @@ class CassetteFile(pytest.File):
     """A cassette. Its items are the laws, for each exchange and adapter."""
 
     def collect(self) -> Iterator[pytest.Item]:
-        project = project_of(self.config)
-        providers, dialects = (
-            self.config.getoption("--harness-provider"),
-            self.config.getoption("--harness-dialect"),
-        )
-        place = below(self.path, [cassette_folder(self.config)]) or self.path
-        name = place.with_suffix("").as_posix()
         try:
-            cassette = load(self.path)
+            selected = cells_of_cassette(self.path, self.config)
         except CassetteError as error:
             raise self.CollectError(str(error)) from None
-        for cell in cells(name, cassette.exchanges, project.law_adapters(), cassette.origin):
-            if (not dialects or cell.column in dialects) and (
-                not providers or cell.exchange.provider in providers
-            ):
-                yield LawItem.from_parent(
-                    self, name=cell.name, nodeid=f"{self.nodeid}::{cell.name}", cell=cell
-                )
+        for cell in selected:
+            yield LawItem.from_parent(
+                self, name=cell.name, nodeid=f"{self.nodeid}::{cell.name}", cell=cell
+            )
+
+
+def cells_of_cassette(path: Path, config: pytest.Config) -> list[LawCell]:
+    """The selected cells of a cassette. Raises `CassetteError`."""
+    providers = config.getoption("--harness-provider")
+    dialects = config.getoption("--harness-dialect")
+    place = below(path, [cassette_folder(config)]) or path
+    cassette = load(path)
+    adapters = project_of(config).law_adapters()
+    name = place.with_suffix("").as_posix()
+    return [
+        cell
+        for cell in cells(name, cassette.exchanges, adapters, cassette.origin)
+        if (not dialects or cell.column in dialects)
+        and (not providers or cell.exchange.provider in providers)
+    ]
 
 
 class LawItem(ResultItem):

@@ -1,17 +1,19 @@
-"""The outcomes of items, and the transfer of their results from a worker to the controller.
+"""The outcomes of items, the transfer of their results from a worker to the controller, and the
+plan of the run: the ids of all selected cells, known before the first one runs.
 
 Each result is attached to its test report, so a report has the same bytes with and without workers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final, NamedTuple
 
 import pytest
 
 from .failures import HarnessFailure
 
+ENDED: Final = "the run ended before this cell was judged"
 RESULT: Final = "harness_result"
 """The attribute of a test report that carries the encoded result to the controller."""
 
@@ -39,6 +41,15 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     return report
 
 
+class Gap(NamedTuple):
+    """Why a planned cell has no result. ``skipped``: its item was skipped on purpose, so the cell
+    is not an error.
+    """
+
+    reason: str
+    skipped: bool = False
+
+
 class _Collector:
     """Collects results from test reports on the controller. `summary` writes the report."""
 
@@ -47,11 +58,39 @@ class _Collector:
         self.encoded: dict[str, str] = {}  # by the id of the item, because an item may run again
         self.unread: list[str] = []
         self.unshown: list[str] = []
+        self.plan: dict[str, None] = {}  # the ids of the selected items that can be cells
+        self.gaps: dict[str, Gap] = {}  # by the id of the item
+        self.stopped = ENDED
+        self.unreached: list[str] = []  # the results of the cells that have a gap
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        if not self.config.option.collectonly:
+            self._add_to_plan(item.nodeid for item in session.items if hasattr(item, "cell"))
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
+        """Learn the ids that a worker of pytest-xdist collected. All workers collect the same."""
+        self._add_to_plan(
+            nodeid for nodeid in ids if nodeid.partition("::")[0].endswith((".yaml", ".yml"))
+        )
+
+    def _add_to_plan(self, ids: Iterable[str]) -> None:
+        self.plan |= dict.fromkeys(ids)
+
+    def pytest_keyboard_interrupt(self) -> None:
+        self.stopped = "the run was interrupted before this cell was judged"
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         encoded = getattr(report, RESULT, None)
         if encoded is not None:
             self.encoded[report.nodeid] = encoded
+        elif report.nodeid in self.plan and not report.passed:
+            self.gaps.setdefault(report.nodeid, _gap(report))
+
+    def _gap_of(self, nodeid: str, session: pytest.Session) -> Gap:
+        stop = session.shouldfail or session.shouldstop
+        stopped = f"{ENDED}: {stop}" if isinstance(stop, str) else self.stopped
+        return self.gaps.get(nodeid, Gap(stopped))
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.failed and report.nodeid.endswith((".yaml", ".yml")):
@@ -60,7 +99,18 @@ class _Collector:
             self.unread += [line for line in lines if line not in self.unread]
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Fail a whole run if no cell shows a declared loss or a known failure."""
+        """Note the cells that the run did not reach. Fail a whole run if no cell shows a declared
+        loss or a known failure.
+        """
+        ids = [nodeid for nodeid in self.plan if nodeid not in self.encoded]
+        gaps = {nodeid: self._gap_of(nodeid, session) for nodeid in ids}
+        if gaps:
+            from .plan import unreached
+
+            self.unreached = unreached(self.config, gaps)
+        is_whole_run = all(gap.skipped for gap in gaps.values())
+        if self.unreached and not is_whole_run and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
         declared = ("harness_losses", "harness_known_failing")
         if self.encoded and any(self.config.getini(name) for name in declared):
             from .summary import is_whole, unshown
@@ -74,12 +124,23 @@ class _Collector:
         self, terminalreporter: pytest.TerminalReporter, exitstatus: int
     ) -> None:
         wanted = self.config.getoption("--harness-report")
-        if self.encoded or self.unread or wanted:
+        if self.encoded or self.unreached or self.unread or wanted:
             from .summary import write_summary
 
-            write_summary(terminalreporter, self.encoded.values(), self.unread, self.unshown)
+            encoded = [*self.encoded.values(), *self.unreached]
+            write_summary(terminalreporter, encoded, self.unread, self.unshown)
         selected = self.config.getini("harness_specs") or self.config.getoption("--harness-dialect")
         if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and selected:
             from .summary import explain_nothing
 
             explain_nothing(terminalreporter)
+
+
+def _gap(report: pytest.TestReport) -> Gap:
+    """Why an item has no result: the reason of its skip, or the message of its failure."""
+    match report.longrepr:
+        case (_, _, str(reason)) if report.skipped:
+            return Gap(reason.removeprefix("Skipped: "), skipped=True)
+    crash = getattr(report.longrepr, "reprcrash", None)
+    reason = (crash.message if crash else str(report.longrepr)).strip() or "no reason is known"
+    return Gap(f"the item failed before the cell was judged: {reason.splitlines()[0]}")

@@ -52,30 +52,37 @@ class SpecFile(pytest.File):
     def collect(self) -> Iterator[pytest.Item]:
         project = project_of(self.config)
         try:
-            cells = project.cells(self.path)
+            cells = cells_of_spec(self.path, self.config)
         except SpecError as error:
             raise self.CollectError(str(error)) from None
-        cells = [cell for cell in cells if self._selected(project, cell)]
-        names = [cell.name for cell in cells]
-        if not (masks := mask()).is_clean(names):
-            names = masks.texts(names)
         hooks = QuietHooks(self)
-        for cell, name in zip(cells, names, strict=True):
+        for name, cell in cells:
             # The whole id is given, because pytest 9 would make it from the name. Then --lf would
             # not find the item.
             nodeid = f"{self.nodeid}::{name}"
             quiet = hooks if project.adapter(cell.column) is None else None
             yield CellItem.from_parent(self, name=name, nodeid=nodeid, cell=cell, quiet=quiet)
 
-    def _selected(self, project: Project, cell: Cell) -> bool:
-        providers = self.config.getoption("--harness-provider")
-        dialects = self.config.getoption("--harness-dialect")
-        if dialects and cell.column not in dialects:
-            return False
-        return not providers or _provider_of(project, cell) in providers
+
+def cells_of_spec(path: Path, config: pytest.Config) -> list[tuple[str, Cell]]:
+    """The selected cells of a spec, each with the name of its item. Raises `SpecError`."""
+    project = project_of(config)
+    providers = config.getoption("--harness-provider")
+    dialects = config.getoption("--harness-dialect")
+    cells = [
+        cell
+        for cell in project.cells(path)
+        if (not dialects or cell.column in dialects)
+        and (not providers or provider_of(project, cell) in providers)
+    ]
+    names = [cell.name for cell in cells]
+    if not (masks := mask()).is_clean(names):
+        names = masks.texts(names)
+    return list(zip(names, cells, strict=True))
 
 
-def _provider_of(project: Project, cell: Cell) -> str | None:
+def provider_of(project: Project, cell: Cell) -> str | None:
+    """The provider of a cell; None if its cassette can't be read."""
     try:
         return resolve_fixture(cell.case, project.cassette).provider
     except (CassetteError, ReplayError):

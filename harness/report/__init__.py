@@ -55,7 +55,7 @@ def render(run: Run, baseline: Run | None = None) -> dict[str, str]:
         RESULTS: document.decode(),
         "junit.xml": junit(cells, names.providers),
         "summary.md": markdown(cells, names, changes, run.header),
-        **badges(cells, names.providers, names.columns),
+        **badges(cells, names.providers, names.columns, run.header.unread),
     }
 
 

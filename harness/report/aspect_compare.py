@@ -1,8 +1,10 @@
 """Compares two runs of ``harness judge``: finds the aspects that got worse and those that got
 better.
 
-Only red verdicts count: an aspect got worse if it is lost, wrong or raised now, and was not before.
-Variants of the wire are left out, because nothing in them is red.
+An aspect got worse if it is lost, wrong or raised now, and was not before. It also got worse if it
+was kept before, and is not asked now or has no verdict. It got better if it was red before and is
+kept, declared or absent now; an aspect that is only not asked any more did not get better. Variants
+of the wire are left out, because nothing in them is red.
 """
 
 from __future__ import annotations
@@ -19,13 +21,15 @@ from harness.stream.printable import plural, printable
 from .aspect_counts import command_of
 from .layout import ReportError
 
+_ABSENT: Final = "absent"
+"""The verdict of an aspect that a cell does not have."""
 _ERROR: Final = "error"
 """The verdict of a cell that could not be judged, also used as the name of an aspect."""
 
 
 @dataclass(frozen=True, slots=True)
 class AspectChange:
-    """An aspect of a cell whose verdict became red, or was red before."""
+    """An aspect of a cell that got worse or better."""
 
     cell: Result
     aspect: str
@@ -103,7 +107,7 @@ def comparison_text(comparison: Comparison) -> str:
 
 
 def _compare(base: AdapterResults, head: AdapterResults) -> Comparison:
-    before, after = _cells(base), _cells(head)
+    before, after = _cells(base, is_base=True), _cells(head)
     if before.keys().isdisjoint(after):
         raise ReportError(
             f"the baseline has none of the cells of {head.name} that were judged now: it has"
@@ -119,8 +123,8 @@ def _compare(base: AdapterResults, head: AdapterResults) -> Comparison:
     return Comparison(
         base,
         head,
-        [change for change in changes if _is_red(change.after)],
-        [change for change in changes if not _is_red(change.after)],
+        [change for change in changes if _is_worse(change.before, change.after)],
+        [change for change in changes if not _is_worse(change.before, change.after)],
         len(after.keys() - before.keys()),
         len(before.keys() - after.keys()),
     )
@@ -130,14 +134,22 @@ def _example(cells: Mapping[tuple[str, str, int], Result]) -> str:
     return next((cell.place for cell in cells.values()), "nothing")
 
 
-def _cells(adapter: AdapterResults) -> Mapping[tuple[str, str, int], Result]:
+def _cells(
+    adapter: AdapterResults, *, is_base: bool = False
+) -> Mapping[tuple[str, str, int], Result]:
+    """The cells by their places, without the cells that the run of the baseline did not reach."""
     turns = (("first", adapter.cells), ("second", adapter.second_turn))
-    return {(turn, cell.cassette, cell.exchange): cell for turn, cells in turns for cell in cells}
+    return {
+        (turn, cell.cassette, cell.exchange): cell
+        for turn, cells in turns
+        for cell in cells
+        if cell.judged or not is_base
+    }
 
 
 def _changes(before: Result, after: Result) -> Iterator[AspectChange]:
-    """The aspects that are red in one of two cells. If one of the cells could not be judged, only
-    the errors are compared.
+    """The aspects that got worse or better. If one of the cells could not be judged, only the
+    errors are compared.
     """
     verdicts = [_ERROR if cell.verdict == _ERROR else "judged" for cell in (before, after)]
     if _ERROR in verdicts:
@@ -145,9 +157,15 @@ def _changes(before: Result, after: Result) -> Iterator[AspectChange]:
             yield AspectChange(after, _ERROR, *verdicts)
         return
     for aspect in dict.fromkeys((*before.aspects, *after.aspects)):
-        old, new = (cell.aspects.get(aspect, "absent") for cell in (before, after))
-        if _is_red(old) != _is_red(new):
+        old, new = (cell.aspects.get(aspect, _ABSENT) for cell in (before, after))
+        if _is_worse(old, new) or (_is_red(old) and not _is_red(new) and new != "not_asked"):
             yield AspectChange(after, aspect, old, new)
+
+
+def _is_worse(before: str, after: str) -> bool:
+    if _is_red(after):
+        return not _is_red(before)
+    return before == "kept" and after in ("not_asked", _ABSENT)
 
 
 def _is_red(verdict: str) -> bool:

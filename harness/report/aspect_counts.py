@@ -13,6 +13,8 @@ from harness.judging.judge_results import AdapterResults
 from harness.judging.results import Result
 from harness.providers.oracle import SecondTurnAspect
 
+from .tally import read_for
+
 BLOCKS: Final = {
     "documented": "Documented wire",
     "variant": "Variants",
@@ -155,6 +157,12 @@ def errors_of(cells: Iterable[Result]) -> list[list[Result]]:
             group = cell.findings[0].group if cell.findings else (cell.reason,)
             errors.setdefault(group, []).append(cell)
     return list(errors.values())
+
+
+def describe_raw(adapters: Iterable[AdapterResults]) -> list[str]:
+    """A sentence for each adapter that returned messages of the wire as they are."""
+    numbers = {adapter.name: sum(cell.raw for cell in adapter.all_cells) for adapter in adapters}
+    return [read_for(name, number) for name, number in numbers.items() if number]
 
 
 def red_aspects(counts: Mapping[str, int]) -> int:

@@ -14,6 +14,7 @@ from .aspect_counts import (
     VERDICTS,
     by_aspect,
     command_of,
+    describe_raw,
     errors_of,
     losses_of,
     number_of_findings,
@@ -35,7 +36,7 @@ def results_text(adapter: AdapterResults, *, with_losses: bool = True) -> str:
     """The matrices of an adapter, then each loss with its evidence and a command. The losses in
     variants are only counted.
     """
-    lines = [title_of(adapter)]
+    lines = [title_of(adapter), *describe_raw([adapter])]
     for block, cells in adapter.sections.items():
         asked = any(cell.compared or cell.verdict == "error" for cell in cells)
         if asked or (cells and "second_turn" not in block):

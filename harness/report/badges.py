@@ -1,7 +1,8 @@
 """Badges: small SVG images for a README, for the run, each provider, and each adapter of one.
 
-A badge has its verdict in words and with a symbol, not only as a colour. It loads nothing. The
-width of its text is calculated, not measured.
+A badge is green only if every planned cell of the run was judged, every spec was read, and
+something was compared. A badge has its verdict in words and with a symbol, not only as a colour. It
+loads nothing. The width of its text is calculated, not measured.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from harness.judging.results import VERDICTS
 from harness.stream.printable import excerpt, plural, printable_lines
 
 from .layout import Cell
-from .tally import Tally, by_pair, tally
+from .tally import Tally, by_pair, tally, unread_specs
 from .text import slug
 
 FOLDER: Final = "badges"
@@ -32,20 +33,27 @@ _COLOURS: Final = {
 
 
 def badges(
-    cells: Sequence[Cell], providers: Mapping[str, str], columns: Mapping[str, str]
+    cells: Sequence[Cell],
+    providers: Mapping[str, str],
+    columns: Mapping[str, str],
+    unread: Sequence[str] = (),
 ) -> dict[str, str]:
-    """File names below ``badges/`` → SVG."""
+    """File names below ``badges/`` → SVG. ``unread``: errors of specs that could not be read."""
     results = [cell.result for cell in cells]
-    images = {"badges/all.svg": _badge("Gemini compatibility", tally(results))}
+    whole = tally(results)
+    partial = whole.progress if whole.missing else ""
+    if not partial and unread:
+        partial = f"{plural(len(unread_specs(unread)), 'spec')} not read"
+    images = {"badges/all.svg": _badge("Gemini compatibility", whole, partial)}
     pages = _file_names({name: name or "unknown-provider" for name in providers}, "all")
     files = _file_names({name: slug(name) for name in columns})
     for name, title in providers.items():
         images[f"badges/{pages[name]}.svg"] = _badge(
-            title, tally([result for result in results if result.provider == name])
+            title, tally([result for result in results if result.provider == name]), partial
         )
     for (provider, column), cells_of_pair in sorted(by_pair(results).items()):
         images[f"badges/{pages[provider]}.{files[column]}.svg"] = _badge(
-            f"{providers[provider]} → {columns[column]}", tally(cells_of_pair)
+            f"{providers[provider]} → {columns[column]}", tally(cells_of_pair), partial
         )
     return images
 
@@ -69,8 +77,8 @@ def _file_names(wishes: Mapping[str, str], *reserved: str) -> dict[str, str]:
     return names
 
 
-def _badge(label: str, counted: Tally) -> str:
-    kind, words = _verdict(counted)
+def _badge(label: str, counted: Tally, partial: str) -> str:
+    kind, words = _verdict(counted, partial)
     label = printable_lines(excerpt(label, 60))
     left, right = round(len(label) * _WIDTH) + 14, round(len(words) * _WIDTH) + 14
     name = html.escape(f"{label}: {words}")
@@ -88,16 +96,20 @@ def _badge(label: str, counted: Tally) -> str:
     )
 
 
-def _verdict(counted: Tally) -> tuple[str, str]:
-    """The name of the colour and the words: the red verdicts, else the number of features."""
+def _verdict(counted: Tally, partial: str) -> tuple[str, str]:
+    """The name of the colour and the words: the red verdicts, else the number of features.
+    ``partial``: why the run is not whole, or "".
+    """
     red = {verdict: number for verdict, number in counted.counts.items() if VERDICTS[verdict].red}
-    if not any(VERDICTS[verdict].compared for verdict in counted.counts):
+    if not counted.compared:
         return ("red" if red else "nothing"), (
             "✕ nothing compared" if red else "○ nothing compared"
         )
     if red:
         words = ", ".join(VERDICTS[verdict].counted(number) for verdict, number in red.items())
         return "red", f"✕ {words} of {plural(counted.cells, 'cell')}"
+    if partial:
+        return "nothing", f"○ {partial}"
     if counted.counts.get("known-failing") or counted.counts.get("warning"):
         return "announced", f"◐ {counted.passing_features}"
     return "green", f"✓ {counted.passing_features}"

@@ -1,5 +1,7 @@
 """Compares two runs cell by cell: broken, fixed, new, gone, or the same verdict for other evidence.
 
+A cell that a run did not reach is an error in that run.
+
 A cell is identified by its spec, case and adapter, not by its provider or line, which may change.
 Each verdict has a step, from failing to passing. A cell that moves up is fixed; a cell that moves
 down is broken, even if the failure is marked as known.

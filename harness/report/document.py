@@ -1,4 +1,7 @@
-"""The results of a run as one JSON document: header, cases, streams, results and footer.
+"""The results of a run as one JSON document: plan, header, cases, streams, results and footer.
+
+The plan counts the cells that the run selected before the first one ran, and those that it judged.
+A cell that it did not judge is among the results as an error with ``missing``.
 
 A run is a header (the names of everything in the results) and the results. Many results share a
 case or a stream: the document has each case and each stream once, and a result has their indexes.
@@ -7,6 +10,7 @@ The footer counts the entries, so that an incomplete document is detected.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence, Sized
 from dataclasses import dataclass, field
@@ -36,6 +40,7 @@ from harness.judging.results import (
 )
 from harness.stream.events import End
 from harness.stream.exchange import Origin
+from harness.stream.printable import plural
 
 RESULTS: Final = "results.json"
 """The file name of the document in a report's folder."""
@@ -88,12 +93,39 @@ class Header(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
     skipped: tuple[Unjudged, ...] = ()
 
 
+class Plan(Struct, frozen=True, forbid_unknown_fields=True):
+    """The cells that a run selected before the first one ran, and how many of them it judged."""
+
+    cells: Count
+    judged: Count
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every cell was judged."""
+        return self.judged == self.cells
+
+    @property
+    def sentence(self) -> str:
+        """``4 of 9 cells were judged``."""
+        return f"{self.judged:,} of {plural(self.cells, 'cell')} were judged"
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A header and the results under it."""
+    """A header and the results under it. There is a result for every cell of the plan."""
 
     header: Header
     results: Sequence[Result] = field(default_factory=list)
+
+    @property
+    def plan(self) -> Plan:
+        """The number of cells, and of those that were judged."""
+        return plan_of(self.results)
+
+
+def plan_of(results: Sequence[Result]) -> Plan:
+    """The plan of a run with these results."""
+    return Plan(len(results), sum(result.judged for result in results))
 
 
 class CaseEntry(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -158,6 +190,8 @@ class ResultEntry(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields
     turn: Turn = "first"
     unary: bool = False
     requests: str = ""
+    missing: bool = False
+    raw: bool = False
     excerpts: dict[str, tuple[LayerView, ...]] = {}
 
 
@@ -173,6 +207,7 @@ class Footer(Struct, frozen=True, forbid_unknown_fields=True):
 class Document(Struct, frozen=True, forbid_unknown_fields=True):
     """The JSON document: ``results`` have indexes into ``cases`` and ``streams``, from 0."""
 
+    plan: Plan
     header: Header
     cases: tuple[CaseEntry, ...]
     streams: tuple[StreamEntry, ...]
@@ -205,6 +240,7 @@ def pack(run: Run) -> bytes:
     rows = [_row(result, cases[_case(result)], streams[_stream(result)]) for result in ordered]
     lists: dict[str, Iterable[Struct]] = {"cases": cases, "streams": streams, "results": rows}
     parts = [
+        b'"plan":' + encode_item(run.plan),
         b'"header":' + encode_item(run.header),
         *(
             f'"{name}":[\n'.encode() + b",\n".join(map(encode_item, entries)) + b"\n]"
@@ -219,7 +255,7 @@ def unpack(data: bytes, name: str = "results") -> Run:
     """Read a document that `pack` wrote. Raises `ResultsError`, whose message begins with
     ``name``.
     """
-    if data.startswith(b'{"adapters"'):
+    if _OF_JUDGE.match(data):
         raise ResultsError(
             f"{name}: these are results of harness judge; `harness judge FILE… --report DIR` writes"
             " a page of them"
@@ -230,6 +266,11 @@ def unpack(data: bytes, name: str = "results") -> Run:
     if footer != document.footer:
         raise ResultsError(
             f"{name}: the footer does not match the results ({document.footer}, found {footer});"
+            f" {way_out}"
+        )
+    if document.plan != (plan := _plan(document.results)):
+        raise ResultsError(
+            f"{name}: the plan does not match the results ({document.plan}, found {plan});"
             f" {way_out}"
         )
     try:
@@ -248,6 +289,10 @@ def _footer(cases: Sized, streams: Sized, rows: Sequence[ResultEntry]) -> Footer
     verdicts = Counter(row.verdict for row in rows)
     counts = {verdict: verdicts[verdict] for verdict in sorted(verdicts)}
     return Footer(len(cases), len(streams), len(rows), counts)
+
+
+def _plan(rows: Sequence[ResultEntry]) -> Plan:
+    return Plan(len(rows), sum(not row.missing for row in rows))
 
 
 def _case(result: Result) -> CaseEntry:
@@ -321,6 +366,9 @@ _OF_CELL: Final = (
     "unary",
     "requests",
     "block",
+    "missing",
+    "raw",
 )
 _OF_EVIDENCE: Final = ("digest", "layers", "small_case", "excerpts")
+_OF_JUDGE: Final = re.compile(rb'\{"plan":\{"adapters"|\{"adapters"')
 _ANY: Final = "[ADAPTER]'"

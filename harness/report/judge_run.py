@@ -20,17 +20,44 @@ JSON: Final = "judge.json"
 
 
 def merge_results(documents: Sequence[JudgeResults]) -> JudgeResults:
-    """All adapters of several documents, in the order of their names. If two have the same name,
-    target and version, the later one is used.
+    """All adapters of several documents, in the order of their names. Adapters with the same name,
+    target and version become one, which has the cells of both. Of two results of one cell the later
+    one is used, unless its run did not reach the cell.
     """
     adapters: dict[tuple[str, str, str], AdapterResults] = {}
     skipped: dict[Unjudged, None] = {}
     for document in documents:
         for adapter in document.adapters:
-            adapters[adapter.name, adapter.target, adapter.version] = adapter
+            key = (adapter.name, adapter.target, adapter.version)
+            before = adapters.get(key)
+            adapters[key] = adapter if before is None else _merged(before, adapter)
         skipped |= dict.fromkeys(document.skipped)
     ordered = sorted(adapters.values(), key=lambda adapter: (adapter.name, adapter.version))
     return JudgeResults(tuple(ordered), tuple(skipped))
+
+
+def _merged(before: AdapterResults, after: AdapterResults) -> AdapterResults:
+    merged = replace(
+        after,
+        cells=_merged_cells(before.cells, after.cells),
+        second_turn=_merged_cells(before.second_turn, after.second_turn),
+    )
+    shown = {
+        finding.wire
+        for cell in merged.cells
+        for finding in cell.findings
+        if finding.reason == "declared"
+    }
+    unused = dict.fromkeys((*before.unused_losses, *after.unused_losses))
+    return replace(merged, unused_losses=tuple(loss for loss in unused if loss not in shown))
+
+
+def _merged_cells(before: Sequence[Result], after: Sequence[Result]) -> tuple[Result, ...]:
+    cells = {cell.place: cell for cell in before}
+    for cell in after:
+        if cell.judged or cell.place not in cells:
+            cells[cell.place] = cell
+    return tuple(cells.values())
 
 
 def run_of(document: JudgeResults) -> Run:

@@ -1,11 +1,12 @@
 """Merges several runs into one. The order of the runs does not matter. A repeated run
-has no effect.
+has no effect. The plan of the merged run has every cell of the plans. A cell that one run did not
+reach has its result from another run.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -26,9 +27,11 @@ def merge(runs: Iterable[Run]) -> Run:
         encoded = [encode_item(result) for result in run.results]
         counts |= Counter(encoded)
         results |= zip(encoded, run.results, strict=True)
+    for content in _superseded(results):
+        del results[content], counts[content]
     cells: dict[tuple[str, ...], Result] = {}
     for result in results.values():
-        key = (result.spec, result.case, result.layer, result.adapter, result.command)
+        key = _cell(result)
         other = cells.setdefault(key, result)
         if other is not result:
             verdicts = " and ".join(sorted({other.verdict, result.verdict}))
@@ -38,6 +41,24 @@ def merge(runs: Iterable[Run]) -> Run:
                 " make a report of each run, or compare them with `harness compare`"
             )
     return Run(_merge_headers(headers), [results[content] for content in counts.elements()])
+
+
+def _cell(result: Result) -> tuple[str, ...]:
+    return (result.spec, result.case, result.layer, result.adapter, result.command)
+
+
+def _superseded(results: Mapping[bytes, Result]) -> list[bytes]:
+    """The cells that a run did not reach and another run judged. If no run judged a cell, only one
+    of its reasons is kept.
+    """
+    judged = {_cell(result) for result in results.values() if result.judged}
+    missing = sorted(content for content, result in results.items() if result.missing)
+    superseded = []
+    for content in missing:
+        if (cell := _cell(results[content])) in judged:
+            superseded.append(content)
+        judged.add(cell)
+    return superseded
 
 
 def _merge_headers(headers: Sequence[Header]) -> Header:

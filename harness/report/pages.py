@@ -11,7 +11,7 @@ from harness.stream.printable import plural
 
 from .aspect_counts import block_of, number_of_findings
 from .compare import KINDS, Change, Kind, KindWords
-from .document import RESULTS, Header, Named
+from .document import RESULTS, Header, Named, plan_of
 from .findings import FactsCells, cells_by_facts, finding_groups, tables
 from .fingerprint import Fingerprint, fingerprint
 from .layout import Cell, group_title, page_name
@@ -19,12 +19,14 @@ from .questions import questions
 from .sections import Section, feature_anchor, sections_of, sources_of
 from .tally import (
     IN_PART,
+    NOTHING_COMPARED,
     Tally,
     by_feature,
     by_pair,
     column,
     count_words,
     describe_origins,
+    describe_raw,
     headline,
     in_part,
     streams,
@@ -125,7 +127,7 @@ def index_page(cells: Sequence[Cell], header: Header, names: Names) -> dict[str,
         **NOTHING,
         "title": title,
         "heading": title,
-        "sentences": [_judged_sentence(header, by_facts)],
+        "sentences": _judged_sentences(cells, header, by_facts),
         "noun": "cell",
         "tables": tables(by_facts),
         "groups": finding_groups(by_facts),
@@ -190,8 +192,18 @@ def _matrix(cells: Sequence[Cell], names: Names) -> dict[str, Any]:
     return {"columns": columns, "rows": rows if with_case or len(rows) > 1 else ()}
 
 
+def _judged_sentences(
+    cells: Sequence[Cell], header: Header, groups: Sequence[FactsCells]
+) -> list[str]:
+    """The headline of a run of ``harness judge``. What keeps it from being green comes first."""
+    results = [cell.result for cell in cells]
+    plan = plan_of(results)
+    first = [] if plan.is_whole else [f"{plan.sentence}."]
+    first += [] if any(result.compared for result in results) else [NOTHING_COMPARED]
+    return [*first, _judged_sentence(header, groups), *describe_raw(results)]
+
+
 def _judged_sentence(header: Header, groups: Sequence[FactsCells]) -> str:
-    """The headline of a run of ``harness judge``."""
     if len(header.judged) != 1:
         adapters = plural(len(header.judged), "adapter")
         return f"{adapters}. A red number in a table leads to its findings."

@@ -22,6 +22,7 @@ ORIGINS: Final[dict[OriginKind | None, str]] = {
 IN_PART: Final = "in part"
 """The word for a feature that is carried in some cells only; it is never used for a cell."""
 _PLACE: Final = re.compile(r":\d+: ")
+NOTHING_COMPARED: Final = "Nothing was compared."
 RECORD_HINT: Final = "`harness record` records streams from a live provider."
 
 
@@ -30,13 +31,29 @@ class Tally:
     """Counts of some cells: ``counts`` by verdict, passed first, then in the order of urgency.
 
     ``worst`` is the worst verdict of each feature; ``partly`` is the number of features that are
-    carried in part (see `in_part`).
+    carried in part (see `in_part`). ``missing``: the number of cells that the run did not reach.
     """
 
     cells: int
     counts: dict[Verdict, int]
     worst: dict[str, Verdict]
     partly: int
+    missing: int = 0
+
+    @property
+    def compared(self) -> bool:
+        """Whether a comparison ran in some cell."""
+        return any(VERDICTS[verdict].compared for verdict in self.counts)
+
+    @property
+    def is_green(self) -> bool:
+        """Whether every cell ran, something was compared, and nothing is red."""
+        return self.compared and not self.red and not self.missing
+
+    @property
+    def progress(self) -> str:
+        """``2 of 9 cells ran``."""
+        return f"{self.cells - self.missing:,} of {plural(self.cells, 'cell')} ran"
 
     @property
     def features(self) -> int:
@@ -125,6 +142,7 @@ def tally(results: Sequence[Result]) -> Tally:
         counts,
         {feature: worst(verdicts) for feature, verdicts in features.items()},
         partly,
+        sum(result.missing for result in results),
     )
 
 
@@ -205,13 +223,32 @@ def headline(
     columns: Mapping[str, str],
     unread: Sequence[str] = (),
 ) -> list[str]:
-    """A few sentences about a run: the specs that could not be read (``unread`` are their errors),
-    the result, and the most urgent pair of provider and column.
+    """A few sentences about a run: the number of cells that ran, if some did not; the specs that
+    could not be read (``unread`` are their errors), the result, the most urgent pair of provider
+    and column, and the adapters for which the harness read the wire.
     """
+    first = _not_green(tally(results)) if results else []
+    rest = _headline(results, providers, columns, unread)
+    return [*first, *rest, *describe_raw(results)]
+
+
+def _not_green(whole: Tally) -> list[str]:
+    """The sentences about a run that is not green although nothing may be red: a run that did not
+    reach all cells, or did not compare anything.
+    """
+    sentences = [f"{whole.progress}."] if whole.missing else []
+    return sentences if whole.compared else [*sentences, NOTHING_COMPARED]
+
+
+def _headline(
+    results: Sequence[Result],
+    providers: Mapping[str, str],
+    columns: Mapping[str, str],
+    unread: Sequence[str],
+) -> list[str]:
     if unread:
-        specs = {_PLACE.split(problem, maxsplit=1)[0] for problem in unread}
-        number = f"{len(specs):,} specs" if len(specs) > 1 else "1 spec"
-        rest = headline(results, providers, columns) if results else ["Nothing ran."]
+        number = plural(len(unread_specs(unread)), "spec")
+        rest = _headline(results, providers, columns, ()) if results else ["Nothing ran."]
         return [f"{number} could not be read.", *rest]
     if not results:
         return ["Nothing ran: no case was selected."]
@@ -238,6 +275,11 @@ def headline(
     return [counts, "Nothing is red.", f"The lowest share of passed features: {sentence(least)}"]
 
 
+def unread_specs(unread: Iterable[str]) -> set[str]:
+    """The paths of the specs with these errors."""
+    return {_PLACE.split(problem, maxsplit=1)[0] for problem in unread}
+
+
 def describe_origins(results: Sequence[Result]) -> str:
     """Sentences about the origins of the streams that were compared: ``All 46 streams are written
     by hand. …``.
@@ -261,21 +303,39 @@ def describe_origins(results: Sequence[Result]) -> str:
     return sentence if from_providers else f"{sentence} {RECORD_HINT}"
 
 
-def summary(results: Sequence[Result], unread: Sequence[str] = ()) -> str:
-    """The lines printed at the end of a run: one per provider and column, then the whole run and
-    the origins of its streams. ASCII, except for names. ``unread``: errors of specs that could not
-    be read.
+def describe_raw(results: Iterable[Result]) -> list[str]:
+    """A sentence for each adapter that returned messages of the wire as they are. The comparison of
+    such a cell says little about the adapter.
     """
+    numbers = Counter(result.adapter for result in results if result.raw)
+    return [read_for(name, number) for name, number in sorted(numbers.items())]
+
+
+def read_for(adapter: str, number: int) -> str:
+    """The sentence about the cells in which an adapter returned messages of the wire."""
+    return f"{adapter}: the harness read the wire for it in {plural(number, 'cell')}."
+
+
+def summary(results: Sequence[Result], unread: Sequence[str] = ()) -> str:
+    """The lines printed at the end of a run: first the number of cells that ran, if it is not the
+    number of all, and whether nothing was compared. Then one line per provider and column, the
+    adapters for which the harness read the wire, the whole run, and the origins of its streams.
+    ASCII, except for names. ``unread``: errors of specs that could not be read.
+    """
+    whole = tally(results)
     pairs = {
         printable_lines(f"{provider or 'unknown provider'} / {name}"): tally(cells)
         for (provider, name), cells in sorted(by_pair(results).items())
     }
     width = max(map(len, pairs), default=0)
-    lines = [f"{pair:<{width}}  {counted.words()}" for pair, counted in pairs.items()]
+    lines = _not_green(whole) if results else []
+    lines += [f"{pair:<{width}}  {counted.words()}" for pair, counted in pairs.items()]
+    lines += map(printable_lines, describe_raw(results))
     cells = plural(len(results), "cell")
     reason = "the specs could not be read" if unread else "no case was selected"
-    lines.append(f"{cells}: {tally(results).words()}" if results else f"Nothing ran: {reason}.")
-    lines.append(describe_origins(results))
+    lines.append(f"{cells}: {whole.words()}" if results else f"Nothing ran: {reason}.")
+    if whole.compared or not results:
+        lines.append(describe_origins(results))
     return "\n".join(lines) + "\n"
 
 

@@ -11,14 +11,20 @@ import re
 from collections.abc import Callable, Collection, ItemsView, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
+from itertools import chain
 from typing import Any, Final
 
 from harness.cassettes.validation import Fault, Path, bare, listed, place, show, unknown
 
 from .matching import check_expectation
 from .matching.operators import OPERATORS, operator_of
+from .matching.validate import VACUOUS, accepts_everything
 from .models import LAYERS
 
+VACUOUS_REQUEST: Final = (
+    "the expectation accepts every answer; expect a part of the request, such as {request:"
+    " {$contains: {model: …}}}, or leave the value empty until there is an expectation"
+)
 RECORDED: Final = "recorded"
 """The expectation of a conversation that must send the recorded requests."""
 
@@ -146,7 +152,7 @@ def _expect(value: Any, case: _Case, known: Known) -> Iterator[Fault]:
         if expected is None:  # empty: nothing is expected yet
             continue
         if isinstance(case.get("prompt"), dict):
-            faults = _request_faults(cell, expected)
+            faults = chain(_request_faults(cell, expected), _vacuous_request(cell, expected))
         elif case.get("turns"):
             faults = _conversation_faults(cell, expected, case["turns"])
         else:
@@ -165,6 +171,8 @@ def _stream_faults(cell: str, expected: Any) -> Iterator[Fault]:
     elif isinstance(expected, list) or operator in OPERATORS:
         for path, message in check_expectation(expected):
             yield path, f"{place(('expect', cell, *path[:-1]))}: {message}"
+        if accepts_everything(expected):
+            yield (operator,), f"{place(('expect', cell))}: {VACUOUS}"
     else:
         yield (), f"expect.{bare(cell)} must be a list, an operator, or empty, not {show(expected)}"
 
@@ -172,12 +180,16 @@ def _stream_faults(cell: str, expected: Any) -> Iterator[Fault]:
 def _conversation_faults(cell: str, expected: Any, turns: Any) -> Iterator[Fault]:
     if expected == RECORDED or operator_of(expected):
         yield from check_expectation(expected)
+        if accepts_everything(expected):
+            yield (), f"{place(('expect', cell))}: {VACUOUS_REQUEST}"
     elif isinstance(expected, list):
         if isinstance(turns, list) and len(turns) != len(expected):
             count = f"expect.{bare(cell)} has {len(expected)} requests for {len(turns)} turns"
             yield (), f"{count}; write one for each turn"
         for index, item in enumerate(expected):
             yield from _request_faults(cell, item, (index,))
+        if expected and all(map(_accepts_every_request, expected)):
+            yield (), f"{place(('expect', cell))}: {VACUOUS_REQUEST}"
     else:
         yield (
             (),
@@ -199,6 +211,19 @@ def _request_faults(cell: str, expected: Any, path: tuple[int, ...] = ()) -> Ite
         f"{where} must be {{request: …}}, {{request: …, warnings: […]}} or {{error: …}},"
         f" not {given}",
     )
+
+
+def _vacuous_request(cell: str, expected: Any) -> Iterator[Fault]:
+    if _accepts_every_request(expected):
+        yield (), f"{place(('expect', cell))}: {VACUOUS_REQUEST}"
+
+
+def _accepts_every_request(expected: Any) -> bool:
+    """Whether the expectation of one request accepts every request."""
+    if operator_of(expected):
+        return accepts_everything(expected)
+    has_request = isinstance(expected, dict) and expected.keys() == {"request"}
+    return has_request and accepts_everything(expected["request"])
 
 
 def _not_carried(value: Any, case: _Case, known: Known) -> Iterator[Fault]:

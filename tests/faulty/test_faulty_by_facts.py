@@ -34,7 +34,7 @@ from harness.facts import (
     ends_in_call,
     finish_class,
 )
-from harness.judging.aspect_run import Item, judge_second_turns
+from harness.judging.aspect_run import Item, items_with_second_turn, judge_second_turns
 from harness.judging.aspects import judge_output, provider_of, transcript_of
 from harness.judging.judge import Cell
 from harness.judging.laws import LAWS
@@ -250,7 +250,7 @@ def red_aspects_of_second_turn(rebuild: Rebuild, fault: Fault, cell: Cell) -> se
     adapter = replace(adapter, second_request=lambda exchange, _: converse(exchange, options))
     return {
         "error" if finding.subject == RUN else finding.subject
-        for judged in judge_second_turns([item], [adapter])
+        for judged in judge_second_turns(items_with_second_turn([item], adapter), [adapter])
         for finding in judged.red_findings
     }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import re
 import subprocess
 import sys
@@ -23,6 +24,7 @@ from harness.proving.mutation import (
     ENOUGH,
     OPERATORS,
     MutationOperator,
+    OperatorResult,
     Proof,
     prove,
 )
@@ -89,6 +91,7 @@ def shipped() -> Proof:
 @pytest.mark.slow
 def test_the_shipped_specs_notice_every_operator(shipped: Proof) -> None:
     assert shipped.faults == []
+    assert shipped.gaps == []
     assert shipped.controls > 1000
 
 
@@ -140,7 +143,8 @@ def project(folder: Path, *expectations: str) -> Path:
     return folder
 
 
-BLIND = "{$any: array}"
+BLIND = "{$contains: [{$contains: {type: {$any: true}}}]}"
+EXACT = json.dumps(replay(EXCHANGES[0], dialect="mind"))
 SEEING = "[{$any: true}, {$any: true}, {$contains: {type: tool_code, name: f, args: {a: 1, b: 2}}}]"
 
 
@@ -236,15 +240,35 @@ def test_kills_are_counted_and_unapplied_operators_summarized(
     assert status == 1
     named = re.findall(r"^- mind: (.*): never applied$", out, re.MULTILINE)
     assert "error-lost" in named
-    assert summed_up == f"! {len(named)}"
+    assert summed_up == f"{len(named)}"
 
 
-def test_an_operator_that_applies_to_too_few_cases_fails(
+def test_a_project_with_one_case_is_proven_if_no_operator_survives(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    status, out = run(project(tmp_path, SEEING), capsys)
+    status, out = run(project(tmp_path, EXACT), capsys)
+    assert status == 0
+    assert re.search(r"^call-lost +1/1$", out, re.MULTILINE)
+    assert re.search(r"^\d+ operators never applied: no case contains", out, re.MULTILINE)
+    assert "every operator that applied is killed" in out
+    assert "!" not in out
+
+
+def test_a_project_with_one_case_fails_if_an_operator_survives(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, out = run(project(tmp_path, BLIND), capsys)
     assert status == 1
-    assert "! mind: call-lost: applied to 1 of the 3 cases that it needs" in out
+    assert "! mind: call-lost: survives" in out
+
+
+def test_our_own_specs_need_several_cases_for_each_operator() -> None:
+    operator = ALL[0]
+    few, enough = (OperatorResult("mind", operator, ["a"] * n, ["a"] * n) for n in (2, 3))
+    assert Proof([few]).gaps == [
+        f"mind: {operator.name}: applied to 2 of the 3 cases that it needs"
+    ]
+    assert Proof([enough]).gaps == []
 
 
 def test_a_case_that_fails_without_a_mutation_proves_nothing(
@@ -254,7 +278,7 @@ def test_a_case_that_fails_without_a_mutation_proves_nothing(
     assert status == 1
     assert "! 0.yaml: c-0[mind]: fails without a mutation" in out
     known = sum(operator.change_for(DIALECTS["mind"]) is not None for operator in ALL)
-    assert f"! {known} operators never applied: " in out
+    assert f"{known} operators never applied: " in out
     assert "\nnothing is proven: no case passes without a mutation; write a case" in out
 
 

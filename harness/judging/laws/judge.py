@@ -94,7 +94,7 @@ def cells(
 def judge_law(cell: LawCell) -> LawJudgement:
     """Judge one cell."""
     law, exchange, adapter = cell.law, cell.exchange, cell.adapter
-    blank = _blank_result(cell)
+    blank = blank_law_result(cell)
     reason = law.unasked(exchange, adapter)
     if reason:
         return LawJudgement(msgspec.structs.replace(blank, verdict="not-run", reason=reason))
@@ -155,7 +155,8 @@ def _finding(law: Law, breach: Breach) -> Finding:
     return Finding(subject, "wrong", "law", law.sentence, remark=breach.sentence)
 
 
-def _blank_result(cell: LawCell) -> Result:
+def blank_law_result(cell: LawCell) -> Result:
+    """The result of a cell before it is judged: only its names."""
     law, adapter = cell.law, cell.adapter
     events = adapter.layer == "events"
     return Result(

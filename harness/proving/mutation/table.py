@@ -75,13 +75,13 @@ def _rows(
 
 def _never_applied(number: int) -> list[str]:
     """One line for all operators that were never applied. A small project has cases for few
-    operators, and one line for each of the others would hide the rest.
+    operators. It is not a fault of the project, and one line for each would hide the rest.
     """
     if not number:
         return []
     return [
-        f"! {number} operator{'' if number == 1 else 's'} never applied: no case contains"
-        " what they change (--survivors names them)"
+        f"{plural(number, 'operator')} never applied: no case contains what they change"
+        " (--survivors names them)"
     ]
 
 
@@ -104,5 +104,5 @@ def _conclusion(proof: Proof) -> str:
     return (
         f"{whole}; {plural(faults, 'problem')}: the lines that begin with !"
         if faults
-        else f"{whole}; every operator is killed"
+        else f"{whole}; every operator that applied is killed"
     )

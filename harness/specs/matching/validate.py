@@ -19,6 +19,10 @@ OUT_OF_PLACE: Final = (
     "$absent is only allowed as the value of a key, and means that the key must not exist;"
     " leave the item out instead"
 )
+VACUOUS: Final = (
+    "the expectation accepts every answer; expect a part of the answer, such as {$contains: [{type:"
+    " …}]}, or leave the value empty until there is an expectation"
+)
 DATA: Final = "; write data with such a key below $literal"
 
 _LIKE_AN_OPERATOR: Final = re.compile(r"\$[A-Za-z]{1,40}")
@@ -60,6 +64,33 @@ def check_expectation(expected: Json) -> list[tuple[Path, str]]:
             ]
         waiting.extend(reversed(list(_inside(path, value, operator))))
     return faults
+
+
+def accepts_everything(expected: Json) -> bool:
+    """Whether an expectation accepts every answer, or every answer with enough items. An answer is
+    a list of mappings, or one mapping, which is a request.
+    """
+    match expected:
+        case {"$any": True | "array" | "object", **rest} | {"$same": _, **rest}:
+            return not rest
+        case {"$contains": [*items], **rest}:
+            names = [item["$same"] for item in items if operator_of(item) == "$same"]
+            return not rest and all(map(_is_any, items)) and len({*names}) == len(names)
+        case {"$contains": inner, **rest}:
+            return not rest and inner == {}
+    return False
+
+
+def _is_any(item: Json) -> bool:
+    """Whether an expectation accepts every item of an answer, which is a mapping. A name of
+    ``$same`` is assumed to occur once.
+    """
+    match item:
+        case {"$any": True | "object", **rest} | {"$same": _, **rest}:
+            return not rest
+        case {"$contains": inner, **rest}:
+            return not rest and inner == {}
+    return False
 
 
 def _inside(path: Path, value: Json, operator: str | None) -> Iterator[tuple[Path, Json, bool]]:
