@@ -58,3 +58,24 @@ def test_hostile_texts_run_nothing(reader: Reader, tmp_path: Path) -> None:
     file.write_text(render_index(run_of(HOSTILE_RESULTS)), encoding="utf-8")
     visit = reader.open(file)
     assert (visit.asked, visit.messages) == ([file.as_uri()], [])
+
+
+@pytest.mark.parametrize("width", [1280, 375])
+def test_no_column_is_cut(reader: Reader, page_file: Path, specs: Path, width: int) -> None:
+    for file in (page_file, specs / "index.html", specs / "gemini-api.html"):
+        page = reader.open(file, width=width).page
+        cut = page.locator(".scroll:visible").evaluate_all(
+            "all => all.filter(node => node.scrollWidth > node.clientWidth + 1).map(node => node.ariaLabel)"
+        )
+        assert cut == [], file.name
+
+
+def test_only_the_documented_wire_is_drawn_in_red(reader: Reader, page_file: Path) -> None:
+    page = reader.open(page_file).page
+    colour = "all => all.map(node => getComputedStyle(node).backgroundColor)"
+    red = page.locator("section[aria-labelledby=documented] i.failed").evaluate_all(colour)
+    section = "section[aria-labelledby=variant], section[aria-labelledby^='shop.variant']"
+    marks = page.locator(section).locator("i").evaluate_all(colour)
+    assert red
+    assert marks
+    assert not set(red) & set(marks)
