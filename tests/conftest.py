@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import signal
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-settings.register_profile("no deadline", deadline=None)  # a test must not depend on time
-settings.load_profile("no deadline")
+# No test depends on time or chance, or on an earlier run. `--hypothesis-profile random` searches with
+# new inputs in each run; pytest loads the profile that the option names after this file.
+_UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("same", _UNTIMED, derandomize=True, database=None)
+settings.register_profile("random", _UNTIMED, derandomize=False, print_blob=True, max_examples=1000)
+settings.load_profile("same")
 
 ROOT = Path(__file__).parents[1]
 FAULTY = ROOT / "build" / "faulty-adapters.txt"
@@ -29,6 +35,16 @@ def pytester(pytester: pytest.Pytester) -> pytest.Pytester:
     """A pytester whose runs do not load a plugin that they do not need."""
     pytester.plugins.append(NO_HYPOTHESIS)
     return pytester
+
+
+@pytest.fixture
+def ctrl_c_reaches_programs() -> Iterator[None]:
+    """Programs that the test starts listen to SIGINT. A shell starts a command in the background
+    with SIGINT ignored, and all programs of this command inherit that.
+    """
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -19,7 +19,10 @@ from typing import Any, Final
 
 import yaml
 
-from harness.judging.judge_results import AdapterResults, Result, decode_results
+from harness.facts import RUN
+from harness.facts import Finding as Red
+from harness.judging.judge_results import AdapterResults, decode_results
+from harness.judging.results import Result
 from harness.report.aspect_counts import command_of
 
 HERE: Final = Path(__file__).resolve().parent
@@ -59,30 +62,43 @@ list them. Therefore the pairs are compared here.
 
 @dataclass
 class Finding:
-    """One kind of red. ``cells``, ``aspects``: patterns; ``says``: a pattern in the sentence.
+    """One kind of red. ``cells``, ``aspects``: patterns; ``reasons``: words of the harness's table;
+    ``gives``: texts of which a value of the adapter contains one. Without them, any reason and any
+    value fits.
 
-    ``second_turn``: the finding is about the request after the answer.
+    ``cuts``: only other cuts than the recorded ones show it. ``second_turn``: the finding is about
+    the request after the answer.
     """
 
     adapters: list[str]
     symptom: str
     cells: list[str] = field(default_factory=lambda: ["*"])
     aspects: list[str] = field(default_factory=lambda: ["*"])
-    says: str = ""
+    reasons: list[str] = field(default_factory=list)
+    gives: list[str] = field(default_factory=list)
+    cuts: bool = False
     second_turn: bool = False
     thread: str = ""
-    shown: list[tuple[AdapterResults, Result, str]] = field(default_factory=list)
+    shown: list[tuple[AdapterResults, Result, Red]] = field(default_factory=list)
 
-    def fits(self, adapter: str, cell: Result, aspect: str, second_turn: bool) -> bool:
+    def fits(self, adapter: str, cell: Result, red: Red, second_turn: bool) -> bool:
         """Whether the finding explains a red aspect of a cell."""
-        place = f"{cell.cassette}:{cell.exchange}"
+        given = [*Red(red.subject, red.verdict, adapter=red.adapter).values(), red.place.adapter]
         return (
             self.second_turn == second_turn
             and any(fnmatchcase(adapter, pattern) for pattern in self.adapters)
-            and any(fnmatchcase(place, f"*{pattern}") for pattern in self.cells)
-            and any(fnmatchcase(aspect, pattern) for pattern in self.aspects)
-            and re.search(self.says, cell.notes.get(aspect, ""), re.DOTALL) is not None
+            and any(fnmatchcase(cell.place, f"*{pattern}") for pattern in self.cells)
+            and any(fnmatchcase(red.subject, pattern) for pattern in self.aspects)
+            and (not self.reasons or red.reason in self.reasons)
+            and (not self.gives or any(text in value for text in self.gives for value in given))
+            and (bool(red.place.cuts) or not self.cuts)
         )
+
+
+def read_findings() -> list[Any]:
+    """The documents of ``findings.yaml``; the first as a list of `Finding`."""
+    listed, *others = yaml.safe_load_all((HERE / "findings.yaml").read_text(encoding="utf-8"))
+    return [[Finding(**entry) for entry in listed], *others]
 
 
 def main(paths: Sequence[str]) -> int:
@@ -92,25 +108,20 @@ def main(paths: Sequence[str]) -> int:
         for path in paths
         for adapter in decode_results(Path(path).read_bytes(), path).adapters
     ]
-    listed, threads, accepted, known, prototype = yaml.safe_load_all(
-        (HERE / "findings.yaml").read_text(encoding="utf-8")
-    )
-    findings = [Finding(**entry) for entry in listed]
+    findings, threads, accepted, known, prototype = read_findings()
     unexplained = []
-    for adapter, cell, aspect, second_turn in reds(adapters):
-        fitting = (
-            entry for entry in findings if entry.fits(adapter.name, cell, aspect, second_turn)
-        )
+    for adapter, cell, red, second_turn in reds(adapters):
+        fitting = (entry for entry in findings if entry.fits(adapter.name, cell, red, second_turn))
         if finding := next(fitting, None):
-            finding.shown.append((adapter, cell, aspect))
+            finding.shown.append((adapter, cell, red))
         else:
             turn = " second turn" if second_turn else ""
-            unexplained.append(f"{adapter.name} {cell.name}{turn} {cell.sentence(aspect)}")
+            unexplained.append(f"{adapter.name} {cell.place}{turn} {red.sentence}")
     unexplained += [
-        f"{adapter.name} {cell.name} error: {cell.error}"
+        f"{adapter.name} {cell.place} error: {cell.reason}"
         for adapter in adapters
         for cell in (*adapter.cells, *adapter.second_turn)
-        if cell.error
+        if cell.verdict == "error"
     ]
     names = {adapter.name for adapter in adapters}
     unseen = [
@@ -148,8 +159,8 @@ def prototype_rows(
     is red now, and the reason for the others.
     """
     red = {
-        (adapter.name, aspect)
-        for adapter, _, aspect, second_turn in reds(adapters)
+        (adapter.name, red.subject)
+        for adapter, _, red, second_turn in reds(adapters)
         if not second_turn
     }
     found = {}
@@ -162,13 +173,14 @@ def prototype_rows(
 
 def reds(
     adapters: Sequence[AdapterResults],
-) -> Iterator[tuple[AdapterResults, Result, str, bool]]:
+) -> Iterator[tuple[AdapterResults, Result, Red, bool]]:
     """The red aspects of the documented wire, and whether each is of the second turn."""
     for adapter in adapters:
         for second_turn, cells in ((False, adapter.cells), (True, adapter.second_turn)):
             for cell in cells:
-                for aspect in cell.red if cell.block == "documented" else ():
-                    yield adapter, cell, aspect, second_turn
+                for red in cell.red_findings if cell.block == "documented" else ():
+                    if red.subject != RUN:
+                        yield adapter, cell, red, second_turn
 
 
 def page_of(adapters: Sequence[AdapterResults], findings: Sequence[Finding]) -> list[str]:
@@ -181,7 +193,7 @@ def page_of(adapters: Sequence[AdapterResults], findings: Sequence[Finding]) -> 
         ]
         shown = sorted((item for item in shown if item[1]), key=lambda item: -len(item[1]))
         asked, asked_again = (
-            sum(cell.verdict != "skipped" for cell in cells)
+            sum(cell.compared or cell.verdict == "error" for cell in cells)
             for cells in (adapter.cells, adapter.second_turn)
         )
         parts.append(
@@ -190,14 +202,14 @@ def page_of(adapters: Sequence[AdapterResults], findings: Sequence[Finding]) -> 
             f" {asked_again} second requests; {len(shown)} findings.\n"
         )
         for finding, entries in shown:
-            _, cell, aspect = entries[0]
-            cells = dict.fromkeys(entry[1].name for entry in entries)
+            _, cell, red = entries[0]
+            cells = dict.fromkeys(entry[1].place for entry in entries)
             others = f" and {len(cells) - 1} more" if len(cells) > 1 else ""
-            sentence = PATH.sub("…/", cell.sentence(aspect))[:300]
+            sentence = PATH.sub("…/", red.sentence)[:300]
             parts.append(
-                f"**{finding.symptom}** {cell.name}{others}. Thread: {finding.thread or '—'}\n\n"
+                f"**{finding.symptom}** {cell.place}{others}. Thread: {finding.thread or '—'}\n\n"
                 f"    {' '.join(sentence.split())}\n"
-                f"    {command_of(adapter, cell, aspect)}\n"
+                f"    {command_of(adapter, cell, red)}\n"
             )
     return parts
 

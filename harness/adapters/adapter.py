@@ -148,18 +148,17 @@ class Adapter:
 
     ``name`` is the column of its cells. The expectations of the event model ``model`` apply to it.
     ``run(exchange, options)`` may raise any exception. ``facts(output)`` reads the facts of an
-    answer. ``differences(wire, carried, interrupted)`` gives a sentence for each fact that is
-    invented, or lost and not declared. Both are None if the meaning of the native events is
-    unknown. ``losses``: the aspects that the event model has no place for. ``known_failing``: the
-    known failures. ``grammar`` and ``request`` are None if the adapter has none. ``reference``, for
-    a user's adapter: our own adapter of the same event model. ``of_normalized(normalized,
-    options)``, for our own adapters: ``run`` for an exchange that is already normalized, so that
-    several adapters can share it. ``version()`` gives the version of the library or program under
-    test. It may start the program. ``second_request(exchange, options)`` gives the body of the
-    request that the adapter sends after the answer, with the results of its calls, or the reason
-    why there is no request. It raises `AdapterError`. ``close()`` ends the threads and processes of
-    the adapter. A later run starts new ones. ``prepare()`` starts in advance the processes that the
-    first run needs.
+    answer; None if the meaning of the native events is unknown. ``losses``: the aspects that the
+    project declares as lost. ``model_losses``: those that the event model has no place for.
+    ``known_failing``: the known failures. ``grammar`` and ``request`` are None if the adapter has
+    none. ``reference``, for a user's adapter: our own adapter of the same event model.
+    ``of_normalized(normalized, options)``, for our own adapters: ``run`` for an exchange that is
+    already normalized, so that several adapters can share it. ``version()`` gives the version of
+    the library or program under test. It may start the program. ``second_request(exchange,
+    options)`` gives the body of the request that the adapter sends after the answer, with the
+    results of its calls, or the reason why there is no request. It raises `AdapterError`.
+    ``close()`` ends the threads and processes of the adapter. A later run starts new ones.
+    ``prepare()`` starts in advance the processes that the first run needs.
     """
 
     name: str
@@ -167,11 +166,11 @@ class Adapter:
     run: Callable[[Exchange, RunOptions], Output]
     layer: Layer = "payloads"
     facts: Callable[[Output], Facts] | None = None
-    differences: Callable[[Facts, Facts, bool], list[str]] | None = None
     grammar: Grammar | None = None
     request: RequestTranslator | None = None
     reference: Adapter | None = None
     losses: tuple[DeclaredLoss, ...] = ()
+    model_losses: tuple[DeclaredLoss, ...] = ()
     known_failing: tuple[KnownFailure, ...] = ()
     effort: Effort = BRIEF
     options: RunOptions = field(default_factory=RunOptions)

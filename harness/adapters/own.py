@@ -11,7 +11,6 @@ from typing import Final
 from msgspec import to_builtins
 
 from harness.dialects import DIALECTS, Dialect
-from harness.facts import event_differences
 from harness.pipeline.replay import Normalized, plain_frame
 from harness.providers.oracle import gather_events, read_raw
 from harness.stream.events import ORDER
@@ -71,7 +70,7 @@ def _with_model(adapter: Adapter, dialect: Dialect) -> Adapter:
     return replace(
         adapter,
         facts=lambda output: read_raw(dialect.facts(output.items, output.session)),
-        differences=dialect.differences,
+        model_losses=dialect.losses,
         grammar=Grammar(dialect.order, dialect.label, dialect.final),
     )
 
@@ -93,7 +92,6 @@ EVENTS: Final = Adapter(
     of_normalized=_events,
     layer="events",
     facts=lambda output: gather_events(output.items),
-    differences=event_differences,
     grammar=Grammar(ORDER, lambda event: str(event["kind"]), frozenset(ORDER)),
     effort=THOROUGH,
 )

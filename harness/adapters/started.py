@@ -24,6 +24,10 @@ ROUNDS: Final = 10
 were forked during the last one.
 """
 
+LOADING_S: Final = 10.0
+"""The maximum seconds in which a process loads its program."""
+PROCESSES: Final = Path("/proc")
+
 _PID_SIZE: Final = 8
 _START: Final = time.monotonic_ns()
 _watched: Final[set[int]] = set()
@@ -111,10 +115,30 @@ def _listed(path: Path) -> Iterator[int]:
 
 
 def _marked(mark: bytes) -> Iterator[int]:
-    for environ in Path("/proc").glob("[0-9]*/environ"):
+    for process in PROCESSES.glob("[0-9]*"):
         with suppress(OSError):
-            if mark in environ.read_bytes().split(b"\0"):
-                yield int(environ.parent.name)
+            if mark in _environment(process).split(b"\0"):
+                yield int(process.name)
+
+
+def _environment(process: Path) -> bytes:
+    """The environment of a process. While the process loads another program, it reads as empty."""
+    until = time.monotonic() + LOADING_S
+    while not (environment := (process / "environ").read_bytes()):
+        if _has_none(process) or time.monotonic() > until:
+            break
+        time.sleep(0.001)
+    return environment
+
+
+def _has_none(process: Path) -> bool:
+    """Whether an environment is empty and stays so. ``execve`` replaces the memory of a process
+    first, and sets the place of its environment last. A kernel thread and a process that has ended
+    have no memory.
+    """
+    fields = (process / "stat").read_bytes().rpartition(b")")[2].split()
+    memory, start, end = fields[20], fields[47], fields[48]  # 23, 50, 51 in proc_pid_stat(5)
+    return memory == b"0" or start == end != b"0"
 
 
 class Forks:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Protocol
 
-from harness.facts import Facts
+from harness.facts import DeclaredLoss, Facts
 from harness.stream.events import Event
 from harness.stream.generation import GenerateRequest, ToolOutcome
 from harness.stream.session import Session, Tool
@@ -215,15 +215,13 @@ class Dialect:
     """One event model.
 
     ``translator(tools, session)`` makes the translator of one stream. ``losses`` are the declared
-    losses: a name for use in specs → its meaning. ``order`` is the grammar of the stream, a table
+    losses, each with its meaning. ``order`` is the grammar of the stream, a table
     state → label → next state, from ``fresh``; ``label`` names a payload for it; ``final`` are the
     states in which a whole stream may end. ``request`` is None if the event model has no requests.
-    ``facts(payloads, session)`` reads the neutral account of an answer. ``differences(wire,
-    carried, interrupted)`` compares two such accounts: it gives a sentence for each fact of the
-    wire that is lost and not declared, and for each that is invented. ``mutations`` has the places
-    that the mutation operators change. ``client`` is the client or program of the dialect that is
-    judged while it runs, or None. ``api`` is the HTTP API that a proxy offers to its clients, or
-    None.
+    ``facts(payloads, session)`` reads the neutral account of an answer. ``mutations`` has the
+    places that the mutation operators change. ``client`` is the client or program of the dialect
+    that is judged while it runs, or None. ``api`` is the HTTP API that a proxy offers to its
+    clients, or None.
 
     Every field must be given; otherwise a `TypeError` names the dialect and the missing fields.
     """
@@ -233,8 +231,7 @@ class Dialect:
     translator: Callable[[Sequence[Tool], Session], Translator]
     request: RequestTranslator | None
     facts: Callable[[Sequence[Payload], Session], Facts]
-    differences: Callable[[Facts, Facts, bool], list[str]]
-    losses: Mapping[str, str]
+    losses: tuple[DeclaredLoss, ...]
     order: Mapping[str, Mapping[str, str]]
     label: Callable[[Payload], str]
     final: frozenset[str]

@@ -1,33 +1,10 @@
-"""The public vocabulary of facts: the neutral account of an answer, and the differences between two
-accounts.
+"""The public vocabulary of facts: the neutral account of an answer, and its comparison with the
+facts that an adapter states.
 """
 
 from .account import Facts, StreamedArguments, arguments_of
-from .aspects import (
-    Aspect,
-    WireAnswer,
-    judge_answer,
-    merged_facts,
-)
-from .differences import (
-    NamedArguments,
-    call_findings,
-    compare_answers,
-    error_findings,
-    event_differences,
-    field_findings,
-    message_findings,
-    part_findings,
-    result_findings,
-    signature_findings,
-    take_call,
-    text_and_calls,
-    text_findings,
-    text_without_calls,
-    unreadable_findings,
-    usage_findings,
-    value_findings,
-)
+from .aspects import WireAnswer, judge_answer, merged_facts
+from .calls import NamedArguments, take_call
 from .fact import (
     Call,
     Error,
@@ -42,9 +19,19 @@ from .fact import (
     fact_of_json,
     json_of_fact,
 )
-from .finding import REASONS, RED, RUN, AspectVerdict, Finding, Place, call_value, error_finding
+from .finding import (
+    REASONS,
+    RED,
+    RUN,
+    Aspect,
+    AspectVerdict,
+    Finding,
+    Place,
+    call_value,
+    error_finding,
+)
 from .finish import CONTINUATION, FinishClass, ends_in_call, finish_class, is_malformed
-from .losses import ASPECTS, CONDITIONS, DeclaredLoss, read_losses
+from .losses import ASPECTS, CONDITIONS, UNJUDGED, DeclaredLoss, losses_of_model, read_losses
 from .native import plain_base64
 from .statements import account_of_facts, facts_of_account
 from .transcript import Entry, Raised, Skipped, Transcript, skip
@@ -56,6 +43,7 @@ __all__ = [
     "REASONS",
     "RED",
     "RUN",
+    "UNJUDGED",
     "Aspect",
     "AspectVerdict",
     "Call",
@@ -81,34 +69,20 @@ __all__ = [
     "WireAnswer",
     "account_of_facts",
     "arguments_of",
-    "call_findings",
     "call_value",
     "check_fact",
-    "compare_answers",
     "ends_in_call",
     "error_finding",
-    "error_findings",
-    "event_differences",
     "fact_of_json",
     "facts_of_account",
-    "field_findings",
     "finish_class",
     "is_malformed",
     "json_of_fact",
     "judge_answer",
+    "losses_of_model",
     "merged_facts",
-    "message_findings",
-    "part_findings",
     "plain_base64",
     "read_losses",
-    "result_findings",
-    "signature_findings",
     "skip",
     "take_call",
-    "text_and_calls",
-    "text_findings",
-    "text_without_calls",
-    "unreadable_findings",
-    "usage_findings",
-    "value_findings",
 ]

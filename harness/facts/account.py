@@ -16,6 +16,7 @@ from itertools import pairwise
 
 from harness.stream.json_codec import Json
 
+from .finding import Aspect
 from .finish import is_malformed
 
 WIDEST_ARRAY = 10_000
@@ -52,8 +53,8 @@ class Facts:
     blocks of the text: (raw text, name or None, arguments). ``results``: the results of tools that
     the provider ran: (whether it failed, its text or None). ``notices``: the texts of warnings,
     which do not end the answer. ``others``: the names of fields that no other fact covers.
-    ``unreadable``: the pieces that are not JSON. ``contradictions``: one sentence for each fact
-    that payloads state twice, with different values.
+    ``unreadable``: the pieces that are not JSON. ``contradictions``: each aspect that payloads
+    state twice, and its two values.
 
     ``opaque``: values of the wire that event models only pass on, by aspect: ``media`` (data or
     URI), ``code`` (code and output), ``server_tools`` (ids, and strings of arguments and results),
@@ -85,7 +86,7 @@ class Facts:
     blocks: list[tuple[str, str | None, dict[str, Json]]] = field(default_factory=list)
     others: set[str] = field(default_factory=set)
     unreadable: list[str] = field(default_factory=list)
-    contradictions: list[str] = field(default_factory=list)
+    contradictions: list[tuple[Aspect, Json, Json]] = field(default_factory=list)
     results: list[tuple[bool, str | None]] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
     marks: list[tuple[str | None, str | None]] = field(default_factory=list)

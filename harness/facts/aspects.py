@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Final, Literal
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace as with_fields
@@ -20,34 +20,15 @@ from msgspec.structs import replace as with_fields
 from harness.stream.json_codec import Json, same_json
 
 from .account import Facts, arguments_of
-from .differences import first_difference, take_call
+from .calls import NamedArguments, take_call
 from .error_class import error_classes
 from .fact import Call, Error, Fact, Finish, Text, Thought, Usage
-from .finding import AspectVerdict, Finding, Place, call_value
+from .finding import Aspect, AspectVerdict, Finding, Place, call_value
 from .finish import FinishClass, ends_in_call, ends_without_call, finish_class
+from .known_model import judge_account
 from .native import NativeSearch, word_pattern
 from .transcript import Transcript
 
-Aspect = Literal[
-    "text",
-    "thoughts",
-    "calls",
-    "ids",
-    "signatures",
-    "finish",
-    "usage",
-    "blocked",
-    "error",
-    "unfinished",
-    "media",
-    "code",
-    "server_tools",
-    "grounding",
-    "citations",
-    "urls",
-    "finish_message",
-    "needless_error",
-]
 _FOUND_ONCE: Final[tuple[Aspect, ...]] = (
     *("code", "server_tools", "grounding", "citations", "urls"),
 )
@@ -155,7 +136,7 @@ def judge_answer(
     if transcript.skipped:
         return _before_a_skip(wire, transcript)
     judge = _Judge(wire, _carried(wire, transcript), again, transcript.asked_again)
-    return judge.findings()
+    return judge.findings(transcript.account)
 
 
 def _before_a_skip(wire: WireAnswer, transcript: Transcript) -> dict[Aspect, Finding]:
@@ -170,7 +151,7 @@ def _before_a_skip(wire: WireAnswer, transcript: Transcript) -> dict[Aspect, Fin
     if not any(transcript.facts()):
         return skipped
     carried = _carried(wire, transcript)
-    judged = _Judge(wire, carried, False, transcript.asked_again).findings()
+    judged = _Judge(wire, carried, False, transcript.asked_again).findings(transcript.account)
     about_the_end: tuple[Aspect, ...] = ("unfinished", "finish", "usage")
     given = {
         aspect: finding
@@ -314,12 +295,13 @@ class _Judge:
             or not facts.understood
             or self._names_reason
             or facts.notices
-            or (wire.program and self._wire_class == "other")
+            or facts.invalid_calls
+            or (wire.program and not facts.ended_well)
         )
         self._is_needless = carried.loud and not may_raise
 
-    def findings(self) -> dict[Aspect, Finding]:
-        """All findings, in the order of the aspects."""
+    def findings(self, account: Facts | None) -> dict[Aspect, Finding]:
+        """All findings, in the order of the aspects. ``account``: that of a known event model."""
         calls = self._calls()
         opaque = self._accounts[-1].opaque
         judged: dict[Aspect, Finding | None] = {
@@ -342,6 +324,12 @@ class _Judge:
             "finish_message": self._finish_message(),
             "needless_error": _found("raised", "") if self._is_needless else None,
         }
+        if account is not None:
+            traced = self._carried.loud or self._wire.interrupted or bool(account.unreadable)
+            for aspect, finding in judge_account(self._accounts, account, traced).items():
+                before = judged.get(aspect)
+                if before is None or not before.red:
+                    judged[aspect] = finding
         return {
             aspect: self._finding(aspect, finding) for aspect, finding in judged.items() if finding
         }
@@ -375,8 +363,12 @@ class _Judge:
         texts = [account.text for account in self._accounts]
         mended = self._wire.facts.mended
         if mended is not None:
-            beside_the_pieces = self._carried.search.count(mended)[0] > 0
-            texts = [*texts, mended] if beside_the_pieces else [mended, *texts[1:]]
+            if self._carried.search.count(mended)[0] == 0 and self._carried.text == texts[0]:
+                return _found("lost", "damaged-text", mended, texts[0])
+            texts.append(mended)
+        if self._wire.program:  # an end that can't be read may be passed on as text
+            rest = [text + piece for text in texts for piece in self._wire.facts.unreadable[-1:]]
+            texts += rest
         for account in self._accounts:
             if account.blocks:
                 text = account.text
@@ -408,11 +400,14 @@ class _Judge:
 
     def _call_of_block(self, calls: list[Call], name: str | None, arguments: Json) -> Call | None:
         """The call that an adapter made from a ``<tool_code>`` block, if any. A block without a
-        name is a call of a declared tool.
+        name is a call of a declared tool, or a call without a name.
         """
         tools = self._wire.tools
         for call in calls:
-            known = call.name == name if name else call.name in tools if tools else bool(call.name)
+            if name or (tools and call.name):
+                known = call.name == name if name else call.name in tools
+            else:
+                known = True
             if known and same_json(call.arguments, arguments):
                 return call
         return None
@@ -435,19 +430,24 @@ class _Judge:
         if missing and self._handed_on_in_pieces():
             return _found("lost", "arguments-in-pieces", call_value(*missing[0]))
         if missing and not extra:
-            lost = {"missing": len(missing), "of": len(expected[0])}
+            names = sorted({name for name, _ in missing})
+            lost = {"missing": len(missing), "of": len(expected[0]), "names": names}
             replaced = [(call.name, call.arguments) for call in carried.replaced]
             reason = "calls-replaced" if missing[0] in replaced else "calls-missing"
             return _found("lost", reason, lost | {"first": call_value(*missing[0])})
         wired, given = ([call_value(*call) for call in calls] for calls in (expected[0], mine))
         return _found("wrong", "calls", wired, given)
 
-    def _expected_calls(self) -> list[list[tuple[str, Json]]]:
+    def _is_call_cut(self, account: Facts) -> bool:
+        """Whether the last call of an account never ended, so that it is no call."""
+        return account.open_call and bool(self._wire.interrupted or self._wire.facts.errors)
+
+    def _expected_calls(self) -> list[list[NamedArguments]]:
         """The lists of calls of which the adapter must carry one."""
         lists = []
         for account in self._accounts:
             calls = list(account.calls)
-            if account.open_call and (self._wire.interrupted or self._wire.facts.errors):
+            if self._is_call_cut(account):
                 calls = calls[:-1]  # it never ended, so it must not be run
             lists.append(calls)
             if account.blocks:
@@ -464,6 +464,8 @@ class _Judge:
 
     def _ids(self, calls_are_kept: bool) -> Finding | None:
         wired = [call_id for call_id, _ in self._wire.facts.marks]
+        if self._is_call_cut(self._wire.facts):
+            wired = wired[:-1]
         if not any(wired):
             return None
         calls = self._carried.calls
@@ -537,7 +539,8 @@ class _Judge:
             return None
         if self._again:
             return _found("not_asked", "asked-again")
-        if carried.loud and (wire.interrupted or wire.facts.unreadable or self._names_reason):
+        faulty = wire.interrupted or wire.facts.unreadable or wire.facts.invalid_calls
+        if carried.loud and (faulty or self._names_reason):
             return _found("kept", "error-for-finish")
         return self._finish_finding(reason, expected, finish_class(carried.finish))
 
@@ -546,6 +549,7 @@ class _Judge:
     ) -> Finding:
         wire, carried = self._wire, self._carried
         whole_call = bool(wire.facts.calls) and not wire.facts.open_call
+        is_good_end = got == "stop" and (whole_call or not ends_in_call(carried.finish))
         if carried.calls and not wire.program and ends_without_call(carried.finish):
             return _found("wrong", "no-client-runs", reason, carried.finish)
         if got == expected:
@@ -553,7 +557,7 @@ class _Judge:
         if whole_call and got == "stop":
             if expected == "stop" or carried.search.has_word(reason):
                 return KEPT
-            return _found("wrong", "only-stop", reason, carried.finish)
+            return _found("lost", "only-stop", reason, carried.finish)
         if expected == "other" and got not in (None, "stop"):
             return KEPT
         if got is None and carried.search.has_leaf(reason):
@@ -562,7 +566,7 @@ class _Judge:
             return _found("kept", "own-word")
         if got is None:
             return _found("lost", "no-finish", reason)
-        return _found("wrong", "finish", reason, carried.finish)
+        return _found("lost" if is_good_end else "wrong", "finish", reason, carried.finish)
 
     def _usage(self) -> Finding | None:
         wire, got = self._wire, self._carried.usage
@@ -658,11 +662,15 @@ class _Judge:
         if wire.ended or wire.blocked or wire.facts.errors:
             return None
         kind = finish_class(carried.finish)
-        whole_call = bool(wire.facts.calls) and not wire.facts.open_call
-        if carried.loud or (whole_call and ends_in_call(carried.finish)):
+        has_call = (wire.facts.calls and not self._is_call_cut(wire.facts)) or (
+            carried.calls and wire.facts.blocks
+        )
+        if carried.loud or (has_call and ends_in_call(carried.finish)):
             return KEPT
         if kind in ("stop", "length", "filter"):
-            return _found("wrong", "invented-end", adapter=carried.finish)
+            is_word = kind == "stop" and not (wire.interrupted or ends_in_call(carried.finish))
+            verdict: AspectVerdict = "lost" if is_word else "wrong"
+            return _found(verdict, "invented-end", adapter=carried.finish)
         if wire.interrupted and kind is None:
             return _found("lost", "silent-end", wire.end)
         return KEPT
@@ -692,14 +700,18 @@ def _call_value(call: Call) -> Json:
     return call_value(call.name, call.arguments)
 
 
+def first_difference(wire: str, carried: str) -> int:
+    """The index of the first character that differs."""
+    pairs = enumerate(zip(wire, carried, strict=False))
+    return next((at for at, pair in pairs if pair[0] != pair[1]), min(len(wire), len(carried)))
+
+
 def _is_subsequence(part: str, whole: str) -> bool:
     characters = iter(whole)
     return all(character in characters for character in part)
 
 
-def _equal_calls(
-    wanted: list[tuple[str, Json]], mine: list[tuple[str, Json]], ordered: bool
-) -> bool:
+def _equal_calls(wanted: list[NamedArguments], mine: list[NamedArguments], ordered: bool) -> bool:
     if len(wanted) != len(mine):
         return False
     if ordered:

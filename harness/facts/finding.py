@@ -4,16 +4,40 @@ of reasons.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from string import Formatter
 from typing import Any, Final, Literal
 
 from msgspec import Struct
+from msgspec.structs import force_setattr
 
 from harness.stream.json_codec import Json
 from harness.stream.printable import excerpt, short_json, shorten
 
+Aspect = Literal[
+    "text",
+    "thoughts",
+    "calls",
+    "ids",
+    "signatures",
+    "finish",
+    "usage",
+    "blocked",
+    "error",
+    "unfinished",
+    "media",
+    "code",
+    "server_tools",
+    "grounding",
+    "citations",
+    "urls",
+    "finish_message",
+    "results",
+    "fields",
+    "needless_error",
+]
 AspectVerdict = Literal["kept", "lost", "wrong", "raised", "not_carried", "not_asked"]
 
 RED: Final[frozenset[AspectVerdict]] = frozenset({"lost", "wrong", "raised"})
@@ -26,6 +50,16 @@ MAX_ITEMS: Final = 3
 MAX_SIGNATURE: Final = 40
 MAX_VALUE: Final = 80
 MAX_WORDS: Final = 250
+MAX_SIDE: Final = 2000
+"""About the number of characters of a side. A larger value is shortened, because findings are
+written into results.
+"""
+MIN_PART: Final = 40
+"""A part of a shortened value with less room than this is text."""
+SIZE_OF_MARK: Final = 32
+"""The maximum size of the mark of a shortened text, which has its length."""
+SIZE_OF_PART: Final = 8
+"""The size of a number, and of the brackets and commas of a part, in characters."""
 
 
 class Place(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -62,6 +96,14 @@ class Finding(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tru
     place: Place = Place()
     remark: str = ""
     """A sentence of the comparison that has no values of the two sides."""
+
+    def __post_init__(self) -> None:
+        if self.reason not in REASONS:
+            raise ValueError(f"unknown reason {self.reason!r}")
+        for name in ("wire", "adapter", "remark"):
+            value = getattr(self, name)
+            if value is not None and (shortened := _shortened(value, MAX_SIDE)) is not value:
+                force_setattr(self, name, shortened)
 
     @property
     def red(self) -> bool:
@@ -127,6 +169,10 @@ REASONS: Final[Mapping[str, Reason]] = {
         "at character {place.character} the wire has {place.wire:text}, the adapter"
         " {place.adapter:text}"
     ),
+    "damaged-text": Reason(
+        "the adapter passes on {adapter:text}, which is damaged; the wire also has {wire:text}"
+    ),
+    "stated-twice": Reason("the payloads state it as {wire:json} and as {adapter:json}"),
     # calls and ids
     "call-twice": Reason("the call of {adapter[name]} is given twice"),
     "arguments-in-pieces": Reason(
@@ -159,6 +205,18 @@ REASONS: Final[Mapping[str, Reason]] = {
     "counts-invented": Reason("the wire has no counts; the adapter reports {adapter:counts}"),
     "counts": Reason("the wire has {wire:counts}; the adapter reports {adapter:counts}"),
     "cached-count": Reason("the wire has {wire} cached tokens, which are nowhere"),
+    # of a known event model
+    "signed-part": Reason(
+        "a signature of {adapter[at]} that the wire has at {wire}: {adapter[is]:signature}"
+    ),
+    "invalid-call-missing": Reason(
+        "the call {wire}, whose arguments are not a JSON object, is neither shown nor reported"
+    ),
+    "invalid-call-made": Reason("the wire has the call {adapter} not, or with other arguments"),
+    "number-of-results": Reason("the wire has {wire} results, the adapter {adapter}"),
+    "result-state": Reason("a result failed on one side only"),
+    "result-text": Reason("a result has the text {wire:text}, the adapter's {adapter:json}"),
+    "fields-missing": Reason("lost: {wire:list}"),
     # errors and refusals
     "block-not-named": Reason(
         "the prompt is blocked ({wire}); the adapter reports {adapter:words}, which does not name"
@@ -227,8 +285,18 @@ several groups.
 class _Sentences(Formatter):
     """Fills the sentence of a reason. The format after a colon names the form of a value."""
 
+    def get_field(self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        try:
+            return super().get_field(name, args, kwargs)
+        except (AttributeError, IndexError, KeyError, TypeError):  # masked, or made by hand
+            return None, name
+
     def format_field(self, value: Any, form: str) -> str:
-        return _FORMS[form](value)
+        try:
+            shown: object = _FORMS[form](value)
+        except (AttributeError, KeyError, TypeError):  # the same
+            shown = None
+        return shown if isinstance(shown, str) else short_json(value)
 
 
 def _call(call: Json) -> str:
@@ -269,6 +337,51 @@ def error_finding(message: str, group: str = "") -> Finding:
 def call_value(name: str, arguments: Json) -> Json:
     """A call as a value of a finding."""
     return {"name": name, "arguments": arguments}
+
+
+def _shortened(value: Json, room: int) -> Json:
+    """A value of about ``room`` characters: the same value, or one with shortened texts and fewer
+    items. A part without room becomes text. A shortened value is not shortened again.
+    """
+    if _fits(value, room):
+        return value
+    if isinstance(value, str) and room > MIN_PART + SIZE_OF_MARK:
+        shown = room - SIZE_OF_MARK
+        return excerpt(value, shown - shown // 4, shown // 4)
+    if room < MIN_PART or not isinstance(value, dict | list):
+        try:
+            return short_json(value, room)
+        except RecursionError:
+            return "…"
+    number = min(len(value), max(room // (3 * MIN_PART), 1))
+    share = room // number - SIZE_OF_PART
+    if isinstance(value, list):
+        return [_shortened(item, share) for item in value[:number]]
+    named = [(shorten(str(key), share // 2), item) for key, item in islice(value.items(), number)]
+    return {name: _shortened(item, share - len(name)) for name, item in named}
+
+
+def _fits(value: Json, room: int) -> bool:
+    """Whether a value has about ``room`` characters or fewer. Does not recurse, because the value
+    may be deep.
+    """
+    open_values = [value]
+    while open_values and room >= 0:
+        item = open_values.pop()
+        match item:
+            case str():
+                room -= len(item)
+            case dict():
+                room -= SIZE_OF_PART * len(item) + sum(map(len, item))
+                open_values += item.values()
+            case list():
+                room -= SIZE_OF_PART * len(item)
+                open_values += item
+            case int():
+                room -= max(SIZE_OF_PART, item.bit_length() // 3)
+            case _:
+                room -= SIZE_OF_PART
+    return room >= 0
 
 
 def _leaves(value: Json) -> Iterator[str]:

@@ -1,35 +1,62 @@
-"""Declared losses: aspects for which an event model has no place."""
+"""Declared losses: facts for which an event model has no place. Dialects, projects and cases
+declare them in the same words: ``aspect`` or ``aspect[condition]``.
+"""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Final, get_args
 
-from .aspects import Aspect, WireAnswer
+from .aspects import WireAnswer
+from .finding import Aspect, Finding
 from .finish import finish_class
 
 ASPECTS: Final[tuple[Aspect, ...]] = get_args(Aspect)
-CONDITIONS: Final = ("stop", "length", "filter", "other", "failed", "call")
-"""The answers that a loss can be limited to: a class of the reason, ``failed`` (error, refusal, cut
-or no reason), ``call`` (with a call).
+UNJUDGED: Final = (
+    *("candidates", "model", "response_id", "create_time", "trace_id", "credits"),
+    *("logprobs", "safety_ratings", "usage_details", "blocks", "refusal"),
+)
+"""Facts that no aspect judges. A dialect declares their loss for the cases that show it."""
+CONDITIONS: Final = (
+    *("stop", "length", "filter", "other", "none"),
+    *("failed", "call", "call:NAME", "block", "damaged"),
+)
+"""The answers that a loss can be limited to: a class of the reason; ``none``: without a reason;
+``failed``: an error, a refusal, a cut or no reason; ``call``: with a call; ``call:NAME``: with a
+call of this tool; ``block``: with ``<tool_code>`` in its text; ``damaged``: with text in damaged
+pieces beside the undamaged text.
 """
 
-_LOSS: Final = re.compile(r"(?P<aspect>\*|[a-z_]+)(?:\[(?P<where>[a-z]+)\])?")
+_LOSS: Final = re.compile(r"(?P<aspect>\*|[a-z_]+)(?:\[(?P<where>[a-z]+|call:[^\s,;\[\]]+)\])?")
 
 
 @dataclass(frozen=True, slots=True)
 class DeclaredLoss:
     """An aspect that is not carried; ``aspect`` ``*`` is every aspect. ``where``: only in answers
-    that fulfil this condition; "" is every answer.
+    that fulfil this condition; "" is every answer. ``meaning`` describes the loss in a report.
     """
 
     aspect: str
     where: str = ""
+    meaning: str = field(default="", compare=False)
 
-    def covers(self, aspect: Aspect, answer: WireAnswer) -> bool:
-        """Whether the loss of this aspect of this answer is declared."""
-        return self.aspect in ("*", aspect) and (not self.where or self.where in _fulfilled(answer))
+    def covers(self, aspect: Aspect, answer: WireAnswer, finding: Finding) -> bool:
+        """Whether the loss of this aspect of this answer is declared. Where the ``finding`` has the
+        names of the lost calls, ``call:NAME`` covers no call of another name.
+
+        ``finish`` also covers the word for a good end of an answer without a reason, except for an
+        answer that was cut.
+        """
+        covered = {"*", aspect}
+        if aspect == "unfinished" and not answer.interrupted:
+            covered.add("finish")
+        if isinstance(finding.wire, dict) and self.where.startswith("call:"):
+            names = finding.wire.get("names")
+            if names is not None and names != [self.where.removeprefix("call:")]:
+                return False
+        return self.aspect in covered and (not self.where or self.where in _fulfilled(answer))
 
     def __str__(self) -> str:
         return self.aspect + (f"[{self.where}]" if self.where else "")
@@ -37,27 +64,41 @@ class DeclaredLoss:
 
 def read_losses(text: str) -> tuple[DeclaredLoss, ...]:
     """The losses of a text such as ``media, code, finish[call]``. Raises ValueError."""
-    losses = []
-    for item in filter(None, (part.strip() for part in text.split(","))):
-        match = _LOSS.fullmatch(item)
-        if (
-            not match
-            or match["aspect"] not in ("*", *ASPECTS)
-            or (match["where"] is not None and match["where"] not in CONDITIONS)
-        ):
-            raise ValueError(
-                f"{item!r} is not a declared loss; expected * or one of {', '.join(ASPECTS)},"
-                f" perhaps with a condition in brackets: {', '.join(CONDITIONS)}"
-            )
-        losses.append(DeclaredLoss(match["aspect"], match["where"] or ""))
-    return tuple(losses)
+    items = filter(None, (part.strip() for part in text.split(",")))
+    return tuple(_read(item, ("*", *ASPECTS)) for item in items)
+
+
+def losses_of_model(losses: Mapping[str, str]) -> tuple[DeclaredLoss, ...]:
+    """The losses of an event model, each with its meaning. They may also name facts that no aspect
+    judges. Raises ValueError.
+    """
+    return tuple(_read(item, (*ASPECTS, *UNJUDGED), meaning) for item, meaning in losses.items())
+
+
+def _read(item: str, aspects: tuple[str, ...], meaning: str = "") -> DeclaredLoss:
+    match = _LOSS.fullmatch(item)
+    where = (match["where"] or "") if match else ""
+    is_known = where in ("", *CONDITIONS) or where.startswith("call:")
+    if not match or match["aspect"] not in aspects or not is_known:
+        raise ValueError(
+            f"{item!r} is not a declared loss; expected one of {', '.join(aspects)}, perhaps with a"
+            f" condition in brackets: {', '.join(CONDITIONS)}"
+        )
+    return DeclaredLoss(match["aspect"], where, meaning)
 
 
 def _fulfilled(answer: WireAnswer) -> set[str]:
     """The conditions that an answer fulfils."""
-    conditions: set[str] = {finish_class(answer.reason) or ""}
-    if answer.facts.errors or answer.blocked or answer.faulty:
-        conditions.add("failed")
-    if answer.facts.calls or answer.facts.blocks:
-        conditions.add("call")
-    return conditions
+    facts = answer.facts
+    holds = {
+        "failed": facts.errors or answer.blocked or answer.faulty,
+        "call": facts.calls or facts.blocks,
+        "block": facts.blocks,
+        "damaged": facts.mended is not None,
+    }
+    names = {name for name, _ in facts.calls} | {name for _, name, _ in facts.blocks if name}
+    return {
+        finish_class(answer.reason) or "none",
+        *(name for name, fulfilled in holds.items() if fulfilled),
+        *(f"call:{name}" for name in names),
+    }

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from harness.stream.json_codec import Json
 
+from .account import Facts
 from .fact import Fact
 
 
@@ -64,6 +65,8 @@ class Transcript:
     after the first. ``entries_of_first_request``: the number of entries before the second request;
     None if there was no second request. ``path``: the path of the first request; "" for an adapter
     that asks no server. ``notes``: sentences about unusual requests that the server accepted.
+
+    ``account``: the whole account of payloads whose event model is known, else None.
     """
 
     entries: tuple[Entry, ...] = ()
@@ -73,6 +76,7 @@ class Transcript:
     entries_of_first_request: int | None = None
     path: str = ""
     notes: tuple[str, ...] = ()
+    account: Facts | None = None
 
     @property
     def request_notes(self) -> tuple[str, ...]:

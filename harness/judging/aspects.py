@@ -123,10 +123,9 @@ def compare_output(
     """Judge the output of an adapter without the variants of the wire. ``answer`` has the facts of
     the wire, if the caller has already read them.
 
-    A loss is declared if the adapter declares it. It is also declared if the comparison function of
-    its event model has no finding, because that function knows the declared losses of the model. A
-    user's adapter has no session. So the facts that our own payloads do not have without their
-    session are not required.
+    A declaration excuses only an aspect that is lost: nothing wrong, invented or repeated, and no
+    exception. A user's adapter has no session. So the facts that our own payloads do not have
+    without their session are not required.
     """
     try:
         transcript = transcript_of(adapter, output)
@@ -136,18 +135,14 @@ def compare_output(
     findings = judge_transcript(answer, transcript)
     declared: dict[DeclaredLoss, bool] = {}
     for aspect, finding in findings.items():
-        losses = [loss for loss in adapter.losses if loss.covers(aspect, answer)]
-        shown = finding.red
-        declared |= {loss: shown or declared.get(loss, False) for loss in losses}
-        if losses and shown:
+        is_lost = finding.verdict == "lost"
+        losses = [loss for loss in adapter.losses if loss.covers(aspect, answer, finding)]
+        declared |= {loss: is_lost or declared.get(loss, False) for loss in losses}
+        losses += [loss for loss in adapter.model_losses if loss.covers(aspect, answer, finding)]
+        if losses and is_lost:
             findings[aspect] = Finding(aspect, "not_carried", "declared", str(losses[0]))
     red = [aspect for aspect, finding in findings.items() if finding.red]
-    if red and not differences(exchange, wire_facts(exchange, adapter), adapter, output):
-        for aspect in red:
-            findings[aspect] = Finding(
-                aspect, "not_carried", "declared", f"{aspect} of {adapter.model}"
-            )
-    elif red and adapter.reference:
+    if red and adapter.reference:
         own = Output(adapter.reference.items(exchange), Session())
         lacking = compare_output(exchange, adapter.reference, own).red
         for aspect in red:
@@ -156,14 +151,6 @@ def compare_output(
     return ExchangeJudgement(
         cassette, number, aspects=findings, transcript=transcript, losses=declared
     )
-
-
-def differences(exchange: Exchange, wire: Facts, adapter: Adapter, output: Output) -> list[str]:
-    """A sentence for each fact that an output loses or invents, without the declared losses."""
-    carried = facts_of(adapter, output)
-    if adapter.differences is None or isinstance(carried, str):
-        return [str(carried)]
-    return adapter.differences(wire, carried, broke_off(exchange))
 
 
 def provider_of(exchange: Exchange, adapter: Adapter) -> Provider:
@@ -221,12 +208,6 @@ def wire_answer(exchange: Exchange, adapter: Adapter, transcript: Transcript) ->
     )
 
 
-def broke_off(exchange: Exchange) -> bool:
-    """Whether an answer ended early, in the network or inside its compressed body."""
-    coding = exchange.header("content-encoding")
-    return exchange.end in INTERRUPTED or bool(unpack_before_fault(exchange.body, coding)[1])
-
-
 def variants_of_wire(exchange: Exchange) -> list[str]:
     """The ways in which an answer differs from the documented wire."""
     provider = PROVIDERS[choose_provider(exchange, None)]
@@ -250,7 +231,8 @@ def transcript_of(adapter: Adapter, output: Output) -> Transcript:
     if remembered:
         entries.append(Entry({"session": remembered}))
     last = output.items[-1] if output.items else None
-    return Transcript((*entries, Entry(last, tuple(facts_of_account(facts)))))
+    stated = Entry(last, tuple(facts_of_account(facts)))
+    return Transcript((*entries, stated), account=facts)
 
 
 def facts_of(adapter: Adapter, output: Output) -> Facts | str:

@@ -266,9 +266,8 @@ def _judge_facts(
     if cell.case.question:
         fields["answered"] = fields["aspects"]
     output = Output.of_transcript(judged.transcript) if judged.transcript else None
-    raw = bool(judged.transcript) and any(
-        isinstance(fact, Raw) for fact in judged.transcript.facts()
-    )
+    facts = judged.transcript.facts() if judged.transcript else ()
+    raw = any(isinstance(fact, Raw) for fact in facts)
     result = msgspec.structs.replace(blank, **fields, raw=raw)
     return Judgement(cell, result, fixture, output, exception=judged.exception)
 

@@ -182,7 +182,7 @@ class Project:
         """The features of a case that its declared losses concern. A loss that no feature names
         concerns all features.
         """
-        losses = case.not_carried.get(key, ())
+        losses = {loss.partition("[")[0] for loss in case.not_carried.get(key, ())}
         if not losses:
             return None
         concerned = {feature.id: feature.losses for feature in self.features}
@@ -190,7 +190,7 @@ class Project:
         if not named.issuperset(losses):
             return None
         return tuple(
-            feature for feature in case.features if not set(losses).isdisjoint(concerned[feature])
+            feature for feature in case.features if not losses.isdisjoint(concerned[feature])
         )
 
     def cases(self, path: Path, today: date | None = None) -> list[Case]:
@@ -203,7 +203,7 @@ class Project:
             dialects=DIALECTS,
             providers=PROVIDERS,
             features={feature.id for feature in self.features},
-            losses={name: dialect.losses for name, dialect in DIALECTS.items()},
+            losses={name: [*map(str, dialect.losses)] for name, dialect in DIALECTS.items()},
             today=today,
             adapters={named.name: named.dialect for named in self.adapters.values()},
             kept=self.kept,

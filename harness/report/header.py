@@ -38,9 +38,9 @@ def make_header(
         name: name for name in sorted({result.adapter for result in results} - {"", *DIALECTS})
     }
     losses = sorted(
-        (order, name, loss, meaning)
+        (order, name, str(loss), loss.meaning)
         for name, dialect in DIALECTS.items()
-        for order, (loss, meaning) in enumerate(dialect.losses.items())
+        for order, loss in enumerate(dialect.losses)
     )
     return Header(
         tools=(package_version(),),

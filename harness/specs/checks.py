@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable, Collection, ItemsView, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
-from itertools import chain
 from typing import Any, Final
 
 from harness.cassettes.validation import Fault, Path, bare, listed, place, show, unknown
@@ -152,7 +151,7 @@ def _expect(value: Any, case: _Case, known: Known) -> Iterator[Fault]:
         if expected is None:  # empty: nothing is expected yet
             continue
         if isinstance(case.get("prompt"), dict):
-            faults = chain(_request_faults(cell, expected), _vacuous_request(cell, expected))
+            faults = _request_case_faults(cell, expected)
         elif case.get("turns"):
             faults = _conversation_faults(cell, expected, case["turns"])
         else:
@@ -213,7 +212,8 @@ def _request_faults(cell: str, expected: Any, path: tuple[int, ...] = ()) -> Ite
     )
 
 
-def _vacuous_request(cell: str, expected: Any) -> Iterator[Fault]:
+def _request_case_faults(cell: str, expected: Any) -> Iterator[Fault]:
+    yield from _request_faults(cell, expected)
     if _accepts_every_request(expected):
         yield (), f"{place(('expect', cell))}: {VACUOUS_REQUEST}"
 

@@ -227,8 +227,8 @@ class Case(_Closed):
     not_carried: dict[str, Names] = Field(
         default={},
         description=(
-            "For a dialect, the declared losses that the case is about: when the expectation holds,"
-            " the verdict is 'not carried'."
+            "For a dialect, the declared losses that the case is about, such as media or"
+            " finish[call]: when the expectation holds, the verdict is 'not carried'."
         ),
     )
     known_failing: dict[str, KnownFailing] = Field(
@@ -301,8 +301,8 @@ class Feature(_Closed):
     losses: Annotated[tuple[str, ...], Field(strict=False)] = Field(
         (),
         description=(
-            "The declared losses that concern the feature. A feature whose case has another loss"
-            " is carried."
+            "The aspects of declared losses that concern the feature. A feature whose case has"
+            " another loss is carried."
         ),
     )
 

@@ -137,8 +137,12 @@ def test_the_losses_of_other_cuts_are_shown(answers: Path, jobs: str) -> None:
     assert main([*command, "--jobs", jobs, "--cuts", "whole", "pieces"]) == 1
     [cell] = judged("cells.json")[0]["cells"]
     assert cell["aspects"]["text"] == "lost"
-    (lost,) = cell["findings"]
-    assert (lost["subject"], lost["verdict"], lost["place"]["cuts"]) == ("text", "lost", "pieces")
+    (lost,) = [finding for finding in cell["findings"] if finding["subject"] == "text"]
+    assert (lost["verdict"], lost["reason"], lost["place"]["cuts"]) == (
+        "lost",
+        "text-from-start",
+        "pieces",
+    )
     frames, native, facts = cell["evidence"]["excerpts"]["text"]
     assert [view["layer"] for view in (frames, native, facts)] == ["frames", "native", "facts"]
     assert frames["lines"]
@@ -301,7 +305,8 @@ def test_a_run_that_is_killed_keeps_its_cells(answers: Path) -> None:
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     results = decode_results(Path("o.json").read_bytes(), "o.json")
-    assert [cell.exchange for cell in results.adapters[0].cells] == [1]
+    cells = [(cell.exchange, cell.missing) for cell in results.adapters[0].cells]
+    assert cells == [(1, False), (2, True)]
 
 
 def test_an_unknown_event_model_states_no_facts(

@@ -11,11 +11,13 @@ import pytest
 from msgspec.structs import replace
 
 from harness.cli.main import main
+from harness.judging.results import VERDICTS
 from harness.report import Named, Run, pack, render, schema
 from harness.report.files import write_files
 from tests.support.report_samples import HEADER, MIXED, result
 
 RUN = Run(HEADER, MIXED)
+RED = sum(VERDICTS[cell.verdict].red for cell in MIXED)
 
 
 def write(path: Path, run: Run) -> str:
@@ -31,16 +33,16 @@ def files(folder: Path) -> dict[str, str]:
 def test_report_renders_results_later_as_the_run_itself_did(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["report", write(tmp_path / "r.json", RUN), "-o", str(tmp_path / "out")]) == 0
+    assert main(["report", write(tmp_path / "r.json", RUN), "-o", str(tmp_path / "out")]) == 1
     assert files(tmp_path / "out") == render(RUN)
-    assert capsys.readouterr().out == f"12 cells: {tmp_path / 'out' / 'index.html'}\n"
+    assert capsys.readouterr().out == f"12 cells, {RED} red: {tmp_path / 'out' / 'index.html'}\n"
 
 
 def test_the_folder_of_a_report_can_be_given_for_its_results(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     results = write(tmp_path / "1.json", RUN)
-    assert main(["report", results, "-o", str(tmp_path / "a")]) == 0
+    assert main(["report", results, "-o", str(tmp_path / "a")]) == 1
     assert main(["compare", str(tmp_path / "a"), results]) == 0
     assert capsys.readouterr().out.endswith(
         "0 broken, 0 fixed, 0 new, 0 gone, 0 changed evidence\n"
@@ -57,7 +59,7 @@ def test_report_merges_shards_in_any_order(tmp_path: Path) -> None:
         ("b", [two, first]),
         ("c", [str(tmp_path / "a" / "results.json"), two]),
     ):
-        assert main(["report", *shards, "-o", str(tmp_path / name)]) == 0
+        assert main(["report", *shards, "-o", str(tmp_path / name)]) == 1
         assert files(tmp_path / name) == render(RUN)
 
 
@@ -79,12 +81,12 @@ def test_report_shows_changes_and_ages_on_request(
                 "2026-12-02",
             ]
         )
-        == 0
+        == 1
     )
     assert "1 broken" in files(tmp_path / "out")["index.html"]
     assert "(10 days old)" in files(tmp_path / "out")["gemini-api.html"]
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1796083200")  # 2026-12-01
-    assert main(["report", head, "-o", str(tmp_path / "epoch")]) == 0
+    assert main(["report", head, "-o", str(tmp_path / "epoch")]) == 1
     assert "(9 days old)" in files(tmp_path / "epoch")["gemini-api.html"]
 
 
@@ -236,12 +238,12 @@ def fill(folder: Path) -> None:
 def test_a_report_deletes_only_files_of_an_earlier_report(tmp_path: Path) -> None:
     out = tmp_path / "out"
     fill(out)
-    assert main(["report", write(tmp_path / "r.json", RUN), "-o", str(out)]) == 0
+    assert main(["report", write(tmp_path / "r.json", RUN), "-o", str(out)]) == 1
     assert {
         name: text for name, text in files(out).items() if name not in (*OWN, "badges/a-link.svg")
     } == render(RUN)
     assert {*OWN, "badges/a-link.svg"} <= set(files(out))
-    assert main(["report", write(tmp_path / "e.json", EARLIER), "-o", str(out)]) == 0
+    assert main(["report", write(tmp_path / "e.json", EARLIER), "-o", str(out)]) == 1
     assert render(EARLIER).items() <= files(out).items()
 
 

@@ -141,6 +141,14 @@ SAID_EXACTLY: dict[str, tuple[Any, dict[str, Any]]] = {
         {"type": "string", "enum": ["a", 1, None]},
         {"type": "STRING", "enum": ["a"]},
     ),
+    "enum of one of two types": (
+        {"type": ["string", "boolean"], "enum": ["a"]},
+        {"type": "STRING", "enum": ["a"]},
+    ),
+    "a keyword of another type": (
+        {"type": ["string", "integer"], "items": {}},
+        {"anyOf": [{"type": "STRING"}, {"type": "INTEGER"}]},
+    ),
     "enum of numbers without gaps": (
         {"type": "integer", "enum": [3, 1, 2]},
         {"type": "INTEGER", "minimum": 1, "maximum": 3},
@@ -355,6 +363,30 @@ LEFT_OUT: dict[str, tuple[Any, dict[str, Any], list[str]]] = {
         {"type": "STRING"},
         ["P: 'enum' is left out; no value is allowed by it"],
     ),
+    "empty enum of items": (
+        {"enum": [], "items": {}},
+        {"type": "ARRAY", "items": {}},
+        ["P: 'enum' is left out; no value is allowed by it"],
+    ),
+    "enum that the types forbid": (
+        {"type": ["string", "integer"], "enum": [[]]},
+        {"anyOf": [{"type": "STRING"}, {"type": "INTEGER"}]},
+        ["P: 'enum' is left out; no value is allowed by it"],
+    ),
+    "two types beside a choice": (
+        {
+            "type": ["array", "string"],
+            "enum": ["a", []],
+            "items": {},
+            "anyOf": [{"minLength": 1}, {"minItems": 1}],
+        },
+        {"anyOf": [{"minLength": 1}, {"minItems": 1}]},
+        [
+            "P: 'type' is left out beside a choice; Gemini's Schema has one type",
+            "P: 'enum' is left out beside a choice; Gemini's Schema has one type",
+            "P: 'items' is left out beside a choice of several types",
+        ],
+    ),
     "open limit of a number": (
         {"type": "number", "exclusiveMinimum": 0},
         {"type": "NUMBER"},
@@ -543,9 +575,58 @@ def test_any_input_becomes_a_schema_of_geminis_keywords(schema: Any) -> None:
         ]
 
 
+TYPES = st.sampled_from(["string", "null", "integer", "number", "object", "array", "file"])
+VALUES = LEAVES | st.sampled_from(["a", "b", 1, [], {}])
+
+
+def schemas_of(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    """Schemas of one level whose keywords have values of the right types."""
+    keywords: dict[str, st.SearchStrategy[Any]] = {
+        "type": TYPES | st.lists(TYPES, max_size=3),
+        "enum": st.lists(VALUES, max_size=3),
+        "const": VALUES,
+        "items": inner,
+        "properties": st.dictionaries(st.sampled_from(["a", "b"]), inner, max_size=2),
+        **dict.fromkeys(("anyOf", "oneOf", "allOf", "prefixItems"), st.lists(inner, max_size=3)),
+        **dict.fromkeys(("minimum", "exclusiveMaximum", "minLength"), st.integers(-2, 3)),
+        "nullable": st.booleans(),
+        "$ref": st.sampled_from(["#", "#/items", "#/properties/a", "#/anyOf/0"]),
+    }
+    names = st.lists(st.sampled_from(sorted(keywords)), max_size=4, unique=True)
+    return names.flatmap(
+        lambda drawn: st.fixed_dictionaries({name: keywords[name] for name in drawn})
+    )
+
+
+SCHEMAS = st.recursive(
+    st.booleans() | TYPES.map(lambda name: {"type": name}), schemas_of, max_leaves=8
+)
+
+READ_TWICE: dict[str, Any] = {
+    "no allowed value, and items": {"enum": [], "items": {}},
+    "no allowed value, and properties": {"enum": [], "properties": {"a": {}}},
+    "no allowed value, and items by position": {"enum": [], "prefixItems": [{}]},
+    "two types, and the items of a third": {"type": ["string", "integer"], "items": {}},
+    "values of two types, and items": {"enum": [1, "a"], "items": {}},
+    "two types beside a choice": {"type": ["array", "string"], "items": {}, "anyOf": [{}, {}]},
+    "two types, and a value of one": {"type": ["string", "boolean"], "enum": [False]},
+    "two types, and a value of neither": {"type": ["string", "integer"], "enum": [[]]},
+    "null in a choice of one": {"anyOf": [{}, {"anyOf": [{"type": "null"}]}]},
+    "null in a join": {"anyOf": [{}, {"allOf": [{"type": "null"}]}]},
+    "null in a join at a position": {"prefixItems": [{}, {"allOf": [{"type": "null"}]}]},
+    "two values that are null": {"anyOf": [{"type": "string"}, {"enum": [None, None]}]},
+}
+
+
+@pytest.mark.parametrize("name", READ_TWICE)
+def test_converting_a_converted_schema_changes_nothing(name: str) -> None:
+    written, _ = to_gemini_schema(READ_TWICE[name], place="P")
+    assert to_gemini_schema(written, place="P") == (written, [])
+
+
 @pytest.mark.slow
-@settings(max_examples=100)
-@given(ANYTHING)
+@settings(max_examples=200)
+@given(ANYTHING | SCHEMAS)
 def test_converting_twice_changes_nothing(schema: Any) -> None:
     written, _ = to_gemini_schema(schema, place="P")
     again, _ = to_gemini_schema(written, place="P")

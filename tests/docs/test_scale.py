@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from harness.sweep import diff, stream, verdict
+from harness.sweep import diff, row, stream
 
 PAGE = (Path(__file__).parents[2] / "docs" / "scale.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
     ("title", "columns"),
-    [("## Input", stream.COLUMNS), ("## Output", verdict.COLUMNS)],
+    [("## Input", stream.COLUMNS), ("## Output", row.COLUMNS)],
     ids=["input", "output"],
 )
 def test_every_column_is_in_its_table(title: str, columns: dict[str, str]) -> None:

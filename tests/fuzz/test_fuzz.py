@@ -133,6 +133,7 @@ def test_the_kept_corpus_has_the_coverage_of_the_whole_run(tmp_path: Path) -> No
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("ctrl_c_reaches_programs")
 def test_ctrl_c_keeps_the_corpus_and_prints_the_coverage(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "tests.fuzz", "tool-code", "--corpus", str(tmp_path)]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as running:

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.facts import event_differences
 from harness.providers import PROVIDERS, Answer, Identity, detect_provider, with_provider
-from harness.providers.oracle import gather_agy, gather_events
+from harness.providers.oracle import gather_agy
 from harness.stream.events import End
 from harness.stream.exchange import Exchange
 from harness.stream.framing import FramingError
+from tests.support.facts import losses
 from tests.support.normalizing import read_with
 
 ID = "7c1e0a52"
@@ -375,8 +375,8 @@ RUN = [
 def test_an_event_that_is_left_out_is_a_loss(kind: str) -> None:
     wire, all_events = gather_agy("\n".join(RUN).encode()), events(*RUN)
     kept = [event for event in all_events if event["kind"] != kind]
-    assert event_differences(wire, gather_events(all_events)) == []
-    assert event_differences(wire, gather_events(kept)) != []
+    assert losses(wire, all_events, "events", program=True) == []
+    assert losses(wire, kept, "events", program=True) != []
 
 
 VALUES: st.SearchStrategy[Any] = st.sampled_from(
@@ -417,4 +417,4 @@ MESSAGES = st.one_of(
 @given(st.lists(MESSAGES, max_size=5))
 def test_both_readers_agree_on_any_message(lines: list[str]) -> None:
     body = "\n".join(lines).encode()
-    assert event_differences(gather_agy(body), gather_events(events(*lines))) == []
+    assert losses(gather_agy(body), events(*lines), "events", program=True) == []

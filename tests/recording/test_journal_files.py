@@ -84,6 +84,7 @@ def start(url: str, path: Path, mode: str) -> subprocess.Popen[bytes]:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("ctrl_c_reaches_programs")
 @pytest.mark.parametrize("signalled", [signal.SIGKILL, signal.SIGINT])
 def test_the_arrived_reads_are_in_the_journal_after_a_kill(
     tmp_path: Path, signalled: signal.Signals

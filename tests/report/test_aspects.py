@@ -9,8 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from harness.facts import Finding, Place
-from harness.judging.judge_results import JudgeResults, decode_results
-from harness.judging.results import encode_item
+from harness.judging.judge_results import JudgeResults, decode_results, encode_results
 from harness.report import ReportError, render_index
 from harness.report.aspect_compare import compare_results, comparison_text
 from harness.report.aspect_counts import command_of, errors_of, losses_of
@@ -263,14 +262,14 @@ def test_headings_and_tables_are_accessible_to_a_screen_reader() -> None:
 
 def test_documents_are_merged_by_adapter_and_version_in_any_order() -> None:
     newer = replace(SHOP, version="1.3.0")
-    again = replace(SHOP, cells=())
+    again = replace(SHOP, day="2026-12-01", cells=SHOP.cells[:1])
     entry, two, three = (replace(RESULTS, adapters=(entry,)) for entry in (SHOP, newer, again))
     assert merge_results([two, entry]) == merge_results([entry, two])
     assert [adapter.version for adapter in merge_results([entry, two]).adapters] == [
         "1.2.3",
         "1.3.0",
     ]
-    assert merge_results([entry, three]).adapters == (again,)
+    assert merge_results([entry, three]).adapters == (replace(SHOP, day="2026-12-01"),)
 
 
 def test_two_adapters_with_the_same_name_and_version_have_no_page() -> None:
@@ -280,11 +279,10 @@ def test_two_adapters_with_the_same_name_and_version_have_no_page() -> None:
 
 
 def test_results_are_read_back_as_they_were_written() -> None:
-    assert decode_results(encode_item(RESULTS), "x") == RESULTS
+    assert decode_results(encode_results(RESULTS), "x") == RESULTS
     broken = replace(OTHER, name="\ud83d")
     assert (
-        decode_results(encode_item(broken).join([b'{"adapters":[', b"]}"]), "x").adapters[0].name
-        == "\\ud83d"
+        decode_results(encode_results(JudgeResults((broken,))), "x").adapters[0].name == "\\ud83d"
     )
     assert HOSTILE[-1] == "\ud83d"
 

@@ -82,7 +82,7 @@ def test_documents_satisfy_the_published_schema() -> None:
     [
         (
             WHOLE[: WHOLE.index(b',\n"footer"')] + b"}",
-            "r.json: footer is missing; required keys are header",
+            "r.json: footer is missing; required keys are plan, header",
         ),
         (WHOLE[:-40], "the document is incomplete: its JSON ends early"),
         (b"", "the document is incomplete: its JSON ends early"),

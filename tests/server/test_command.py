@@ -68,6 +68,7 @@ def test_the_command_serves_a_cassette_of_the_suite_by_its_name(place: str) -> N
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("ctrl_c_reaches_programs")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_the_command_prints_its_address_and_ends_with_open_streams(
     tmp_path: Path, number: signal.Signals

@@ -1,29 +1,53 @@
-"""Reads and compares facts by the name of a dialect, as the laws do; ``events`` is a name too."""
+"""Reads and judges facts by the name of a dialect, as the laws do; ``events`` is a name too."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from harness.dialects import DIALECTS
-from harness.facts import Facts, event_differences
-from harness.providers.oracle import gather_events, read_raw
+from harness.adapters import ADAPTERS, EVENTS, Output
+from harness.facts import Facts, WireAnswer
+from harness.judging.aspects import compare_output
+from harness.stream.exchange import Exchange
 from harness.stream.session import Session
 
+EXCHANGE = Exchange(None, 200, {}, (), "complete")
 
-def gather(
-    dialect: str, payloads: list[dict[str, Any]], signatures: Mapping[str, str | None] | None = None
-) -> Facts:
-    """The facts in payloads; ``signatures``: tool id → signature that the session remembers."""
-    if dialect == "events":
-        return gather_events(payloads)
+
+def _output(
+    payloads: Sequence[dict[str, Any]], signatures: Mapping[str, str | None] | None
+) -> Output:
     session = Session()
     for call_id, signature in (signatures or {}).items():
         session.remember(call_id, "f", signature)
-    return read_raw(DIALECTS[dialect].facts(payloads, session))
+    return Output(list(payloads), session)
 
 
-def losses(wire: Facts, carried: Facts, dialect: str, *, interrupted: bool = False) -> list[str]:
-    """The facts that ``carried`` lacks or invents."""
-    compare = event_differences if dialect == "events" else DIALECTS[dialect].differences
-    return compare(wire, carried, interrupted)
+def gather(
+    dialect: str,
+    payloads: Sequence[dict[str, Any]],
+    signatures: Mapping[str, str | None] | None = None,
+) -> Facts:
+    """The facts in payloads; ``signatures``: tool id → signature that the session remembers."""
+    adapter = EVENTS if dialect == "events" else ADAPTERS[dialect]
+    assert adapter.facts
+    return adapter.facts(_output(payloads, signatures))
+
+
+def losses(
+    wire: Facts,
+    payloads: Sequence[dict[str, Any]],
+    dialect: str,
+    *,
+    signatures: Mapping[str, str | None] | None = None,
+    interrupted: bool = False,
+    program: bool = False,
+) -> list[str]:
+    """A sentence for each aspect that payloads lose or invent, without the declared losses.
+    ``program``: the wire is the output of a program.
+    """
+    adapter = EVENTS if dialect == "events" else ADAPTERS[dialect]
+    end = "cut" if interrupted else "complete"
+    answer = WireAnswer(wire, end, interrupted=interrupted, program=program)
+    judged = compare_output(EXCHANGE, adapter, _output(payloads, signatures), answer=answer)
+    return [judged.error] if judged.error else [*map(judged.sentence, judged.red)]

@@ -3,7 +3,7 @@
 from typing import Final
 
 from ..dialect import Dialect, type_of
-from .facts import differences, read_facts
+from .facts import read_facts
 from .mutations import MUTATIONS
 from .response import LOSSES, ORDER, AgentEventsTranslator
 
@@ -13,7 +13,6 @@ DIALECT: Final = Dialect(
     translator=AgentEventsTranslator,
     request=None,
     facts=read_facts,
-    differences=differences,
     losses=LOSSES,
     order=ORDER,
     label=type_of,

@@ -15,6 +15,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+from harness.facts import losses_of_model
 from harness.stream import events as ev
 from harness.stream.json_codec import decode_object
 from harness.stream.json_path import Assembly
@@ -28,13 +29,42 @@ AGENT_TYPE: Final = "google-gemini"
 LIST_TOOL: Final = "write_todos"
 STATUSES: Final = frozenset({"pending", "in_progress", "completed", "cancelled"})
 
-LOSSES: Final[Mapping[str, str]] = {
-    "everything-else": "all but text, calls, results, errors, the end",
-    "todo-items": (
-        "to-do items without a text or with a status that the event model does not have, such as"
-        " blocked"
-    ),
-}
+LOSSES: Final = losses_of_model(
+    {
+        "text[block]": "a call of the to-do list tool that the model wrote as text",
+        "text[damaged]": "undamaged text beside damaged pieces",
+        "calls[call:write_todos]": (
+            "calls of the to-do list tool: a list is shown, without items that have no text or a"
+            " status that the event model does not have, such as blocked"
+        ),
+        "calls[failed]": "whether the last call of an answer that failed is whole",
+        "ids[call:write_todos]": "the id of such a call without a list",
+        "finish[length]": "that the answer reached a limit: the turn is done",
+        "finish[filter]": "that the answer was filtered: the turn is done",
+        "finish[other]": "other reasons: the turn is done",
+        "thoughts": "thoughts",
+        "signatures": "thought signatures",
+        "usage": "token counts",
+        "media": "images, sounds and files",
+        "code": "code that the server runs, and its output",
+        "server_tools": "calls of tools that the server runs, and their results",
+        "grounding": "grounding metadata",
+        "citations": "citation metadata",
+        "urls": "the pages that were fetched for the URL context",
+        "finish_message": "the text beside a finish reason or a block reason",
+        "candidates": "every candidate but the first",
+        "model": "the model that answered",
+        "response_id": "the id of the response",
+        "create_time": "the time of the response",
+        "trace_id": "the trace id of Code Assist",
+        "credits": "credits consumed and left",
+        "logprobs": "log probabilities",
+        "safety_ratings": "safety ratings",
+        "usage_details": "token counts by kind of content and of service",
+        "blocks": "the boundaries of steps, blocks and items, with their indexes and ids",
+        "fields": "fields and objects of the wire that no other name covers",
+    }
+)
 
 BAD_ENDS: Final[frozenset[EndKind]] = frozenset({"nothing", "invalid_call", "malformed"})
 """The ends with an error before the end of the turn."""

@@ -3,7 +3,7 @@
 from typing import Final
 
 from ..dialect import Dialect
-from .facts import differences, read_facts
+from .facts import read_facts
 from .http_api import API
 from .mutations import MUTATIONS
 from .request import REQUEST
@@ -16,7 +16,6 @@ DIALECT: Final = Dialect(
     translator=Translator,
     request=REQUEST,
     facts=read_facts,
-    differences=differences,
     losses=LOSSES,
     order=ORDER,
     label=label,

@@ -13,34 +13,39 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
+from harness.facts import losses_of_model
 from harness.stream.json_codec import Json
 
 from ..dialect import Payload
 from ..ending import EndKind
 
-LOSSES: Final[Mapping[str, str]] = {
-    "candidates": "every candidate but the first",
-    "media": "images, sounds and files",
-    "code-execution": "code that the server runs, and its output",
-    "server-tools": "calls of tools that the server runs, and their results",
-    "grounding": "grounding metadata",
-    "citations": "citation metadata",
-    "url-context": "the pages that were fetched for the URL context",
-    "logprobs": "log probabilities",
-    "safety-ratings": "safety ratings",
-    "usage-details": "token counts except input, output, thoughts, cached and written to the cache",
-    "failed-usage": "token counts of an answer that failed",
-    "finish-class": (
-        "the class of the finish reason of an answer with a call, and of other reasons with content"
-    ),
-    "response-id": "the id of the response",
-    "create-time": "the time of the response",
-    "finish-message": "the text beside a finish reason",
-    "credits": "credits consumed and left",
-    "trace-id": "the trace id of Code Assist",
-    "blocks": "indexes and ids of steps, blocks and items",
-    "refusal": "that a text is the model's refusal",
-}
+LOSSES: Final = losses_of_model(
+    {
+        "finish[call]": "the class of the finish reason of an answer with a call",
+        "finish[other]": "the class of other finish reasons, with content",
+        "usage[failed]": "token counts of an answer that failed",
+        "media": "images, sounds and files",
+        "code": "code that the server runs, and its output",
+        "server_tools": "calls of tools that the server runs, and their results",
+        "grounding": "grounding metadata",
+        "citations": "citation metadata",
+        "urls": "the pages that were fetched for the URL context",
+        "finish_message": "the text beside a finish reason",
+        "fields": "fields and objects of the wire that no other name covers",
+        "candidates": "every candidate but the first",
+        "logprobs": "log probabilities",
+        "safety_ratings": "safety ratings",
+        "usage_details": (
+            "token counts except input, output, thoughts, cached and written to the cache"
+        ),
+        "response_id": "the id of the response",
+        "create_time": "the time of the response",
+        "credits": "credits consumed and left",
+        "trace_id": "the trace id of Code Assist",
+        "blocks": "indexes and ids of steps, blocks and items",
+        "refusal": "that a text is the model's refusal",
+    }
+)
 
 STOP_REASONS: Final[Mapping[EndKind, str | None]] = {
     "nothing": None,

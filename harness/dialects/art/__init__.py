@@ -3,7 +3,7 @@
 from typing import Final
 
 from ..dialect import Dialect, type_of
-from .facts import differences, read_facts
+from .facts import read_facts
 from .mutations import MUTATIONS
 from .request import REQUEST
 from .response import LOSSES, ORDER, Translator
@@ -14,7 +14,6 @@ DIALECT: Final = Dialect(
     translator=Translator,
     request=REQUEST,
     facts=read_facts,
-    differences=differences,
     losses=LOSSES,
     order=ORDER,
     label=type_of,

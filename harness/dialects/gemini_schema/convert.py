@@ -41,6 +41,10 @@ _TYPES_OF: Final[dict[str, frozenset[str]]] = {
 }
 """A keyword that restricts values of some types only → those types."""
 
+_NO_VALUE: Final = "is left out; no value is allowed by it"
+_IMPLIED_TYPES: Final = {"properties": "OBJECT", "items": "ARRAY", "prefixItems": "ARRAY"}
+"""A keyword → the type of a schema that names no type."""
+
 _EXPECTED: Final[dict[str, str]] = {
     **dict.fromkeys(("title", "description", "pattern"), "a string"),
     **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems"), "a whole number"),
@@ -84,6 +88,12 @@ def to_gemini_schema(schema: Any, *, place: str) -> tuple[Schema, list[str]]:
     ]
 
 
+class _Flat(Schema):
+    """The keywords of a node that is flat: it has no ``allOf`` or ``const``, and no null among its
+    choices.
+    """
+
+
 class _Node:
     """One node: ``flat`` is its JSON Schema without ``allOf``, ``written`` Gemini's Schema."""
 
@@ -96,13 +106,15 @@ class _Node:
     def warn(self, keyword: str, reason: str) -> None:
         self.losses[f"{self.path}: '{keyword}' {reason}"] = None
 
-    def flatten(self, schema: Any) -> Schema:
+    def flatten(self, schema: Any) -> _Flat:
+        if isinstance(schema, _Flat):  # a choice, which was made flat with the node above
+            return _Flat(schema)
         if not isinstance(schema, dict):
             if schema is not True:
                 reason = "it allows no value" if schema is False else "a schema must be an object"
                 self.warn(str(schema)[:40], f"is left out; {reason}")
-            return {}
-        flat = {key: schema[key] for key in schema if key not in ("allOf", "const")}
+            return _Flat()
+        flat = _Flat({key: schema[key] for key in schema if key not in ("allOf", "const")})
         if "const" in schema:
             flat["enum"] = [schema["const"]]
         for keyword in ("allOf", "enum"):
@@ -133,11 +145,12 @@ class _Node:
         choices = flat.get(keyword)
         if not isinstance(choices, list) or not choices:
             return
-        others = [choice for choice in choices if not _is_null(choice)]
+        nodes = [self.inner(choice, f"{keyword}[{at}]") for at, choice in enumerate(choices)]
+        others = [node.flat for node in nodes if _types(node.flat) != ["NULL"]]
         flat[keyword] = others
         if len(others) < 2:
             del flat[keyword]
-            self.join(flat, self.flatten(others[0] if others else {"type": "null"}))
+            self.join(flat, others[0] if others else {"type": "null"})
         if others and len(others) < len(choices):
             flat["nullable"] = True
 
@@ -148,9 +161,16 @@ class _Node:
         if "NULL" in types and len(types) > 1:
             types.remove("NULL")
             self.flat["nullable"] = True
+        if len(types) > 1 and values is not None:
+            allowed = [name for name in types if any(_is_a(value, name) for value in values)]
+            if allowed:
+                types = allowed
+            else:
+                self.warn("enum", _NO_VALUE)
+                values = None
         if len(types) > 1:
             if "anyOf" in self.flat or "oneOf" in self.flat:
-                self.warn("type", "is left out beside a choice; Gemini's Schema has one type")
+                self.leave_types_out(values)
             else:
                 self.split(types, values)
         elif types:
@@ -168,37 +188,33 @@ class _Node:
         """The types that the node names, or else those of its values, or those that its other
         keywords imply.
         """
+        types = _types({**self.flat, **({} if values is None else {"enum": values})})
         named = self.flat.pop("type", [])
-        types: dict[str, None] = {}
         for word in named if isinstance(named, list) else [named]:
-            if isinstance(word, str) and word.upper() in TYPES:
-                types[word.upper()] = None
-            else:
+            if _type_named(word) is None:
                 self.warn("type", f"is left out; there is no type {str(word)[:40]!r}")
-        if not types and values is not None:
-            types = dict.fromkeys(map(_type_of, values))
-            if "NUMBER" in types:
-                types.pop("INTEGER", None)
-        elif not types and "properties" in self.flat:
-            types = {"OBJECT": None}
-        elif not types and self.flat.keys() & {"items", "prefixItems"}:
-            types = {"ARRAY": None}
-        return list(types)
+        return types
+
+    def leave_types_out(self, values: list[Any] | None) -> None:
+        """Leave out several types beside a choice, and the keywords that imply one type."""
+        for keyword in ("type",) if values is None else ("type", "enum"):
+            self.warn(keyword, "is left out beside a choice; Gemini's Schema has one type")
+        for keyword in _IMPLIED_TYPES:
+            if self.flat.pop(keyword, UNSET) is not UNSET:
+                self.warn(keyword, "is left out beside a choice of several types")
 
     def split(self, types: list[str], values: list[Any] | None) -> None:
-        """Turn several types into choices, each with the keywords and values of its type."""
+        """Turn several types into choices, each with the keywords and values of its type.
+
+        Keywords that restrict only values of other types restrict nothing here.
+        """
         choices: list[Schema] = []
         for name in types:
             own = {key: self.flat[key] for key in self.flat if name in _TYPES_OF.get(key, ())}
             if values is not None:
                 own["enum"] = [value for value in values if _is_a(value, name)]
-            if own.get("enum") != []:
-                choices.append({"type": name, **own})
-        self.flat = {
-            key: value
-            for key, value in self.flat.items()
-            if _TYPES_OF.get(key, frozenset()).isdisjoint(types)
-        }
+            choices.append({"type": name, **own})
+        self.flat = _Flat({key: value for key, value in self.flat.items() if key not in _TYPES_OF})
         self.flat["anyOf"] = choices
 
     def restrict(self, name: str, values: list[Any] | None) -> None:
@@ -206,7 +222,7 @@ class _Node:
         allowed = [value for value in values or [] if value is not None and _is_a(value, name)]
         exact = values is None or name == "NULL" or (name == "BOOLEAN" and len(set(allowed)) == 2)
         if values is not None and name != "NULL" and not allowed:
-            self.warn("enum", "is left out; no value is allowed by it")
+            self.warn("enum", _NO_VALUE)
         elif allowed and name == "STRING":
             self.written["enum"], exact = allowed, True
         elif allowed and name in _NUMBERS:
@@ -292,7 +308,10 @@ class _Node:
             self.warn(keyword, "has names that are not among the properties; they are left out")
 
     def below(self, schema: Any, step: str) -> Schema:
-        return _Node(schema, f"{self.path}.{step}", self.losses).write()
+        return self.inner(schema, step).write()
+
+    def inner(self, schema: Any, step: str) -> _Node:
+        return _Node(schema, f"{self.path}.{step}", self.losses)
 
 
 def _join(keyword: str, first: Any, second: Any) -> Any:
@@ -326,12 +345,23 @@ def _join(keyword: str, first: Any, second: Any) -> Any:
     return UNSET
 
 
-def _is_null(schema: Any) -> bool:
-    return isinstance(schema, dict) and (
-        schema.get("type") in ("null", "NULL", ["null"])
-        or ("const" in schema and schema["const"] is None)
-        or schema.get("enum") == [None]
-    )
+def _types(flat: Schema) -> list[str]:
+    """The types that a flat node names, or else those of its values, or else the type that its
+    other keywords imply.
+    """
+    named = flat.get("type", [])
+    words = map(_type_named, named if isinstance(named, list) else [named])
+    types = dict.fromkeys(word for word in words if word is not None)
+    if not types:
+        types = dict.fromkeys(map(_type_of, flat.get("enum", [])))
+        if "NUMBER" in types:
+            types.pop("INTEGER", None)
+    implied = [name for keyword, name in _IMPLIED_TYPES.items() if keyword in flat]
+    return list(types) or implied[:1]
+
+
+def _type_named(word: Any) -> str | None:
+    return word.upper() if isinstance(word, str) and word.upper() in TYPES else None
 
 
 def _type_of(value: Any) -> str:

@@ -3,7 +3,7 @@
 from typing import Final
 
 from ..dialect import ClientAdapter, Dialect, type_of
-from .facts import differences, read_facts
+from .facts import read_facts
 from .mutations import MUTATIONS
 from .program import MAIN
 from .request import REQUEST
@@ -15,7 +15,6 @@ DIALECT: Final = Dialect(
     translator=Translator,
     request=REQUEST,
     facts=read_facts,
-    differences=differences,
     losses=LOSSES,
     order=ORDER,
     label=type_of,

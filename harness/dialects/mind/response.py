@@ -22,6 +22,7 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any, Final
 
+from harness.facts import losses_of_model
 from harness.stream import events as ev
 from harness.stream.session import Session, Tool
 from harness.stream.tool_code import infer_name
@@ -29,9 +30,34 @@ from harness.stream.tool_code import infer_name
 from ..dialect import Payload
 from ..ending import Ending, EndKind, every_kind
 
-LOSSES: Final[Mapping[str, str]] = {
-    "everything-else": "all but text, calls, results, errors, the end"
-}
+LOSSES: Final = losses_of_model(
+    {
+        "text[damaged]": "undamaged text beside damaged pieces",
+        "ids": "ids of calls",
+        "finish": "the reason of the end: there is a result, or nothing after a call",
+        "thoughts": "thoughts",
+        "signatures": "thought signatures",
+        "usage": "token counts",
+        "media": "images, sounds and files",
+        "code": "code that the server runs, and its output",
+        "server_tools": "calls of tools that the server runs, and their results",
+        "grounding": "grounding metadata",
+        "citations": "citation metadata",
+        "urls": "the pages that were fetched for the URL context",
+        "finish_message": "the text beside a finish reason or a block reason",
+        "candidates": "every candidate but the first",
+        "model": "the model that answered",
+        "response_id": "the id of the response",
+        "create_time": "the time of the response",
+        "trace_id": "the trace id of Code Assist",
+        "credits": "credits consumed and left",
+        "logprobs": "log probabilities",
+        "safety_ratings": "safety ratings",
+        "usage_details": "token counts by kind of content and of service",
+        "blocks": "the boundaries of steps, blocks and items, with their indexes and ids",
+        "fields": "fields and objects of the wire that no other name covers",
+    }
+)
 
 RATE_LIMITED: Final = frozenset(
     {429, "RESOURCE_EXHAUSTED", "rate_limit_exceeded", "too_many_requests", "quota_exceeded"}

@@ -3,7 +3,7 @@
 from typing import Final
 
 from ..dialect import ClientAdapter, Dialect, type_of
-from .facts import differences, read_facts
+from .facts import read_facts
 from .mutations import MUTATIONS
 from .protocol import ORDER
 from .request import REQUEST
@@ -15,8 +15,7 @@ DIALECT: Final = Dialect(
     translator=UnifiedLlmTranslator,
     request=REQUEST,
     facts=read_facts,
-    differences=differences,
-    losses={},
+    losses=(),
     order=ORDER,
     label=type_of,
     final=frozenset({"over"}),

@@ -1,24 +1,13 @@
-"""Reads the facts in unified-llm StreamEvents, and compares them with those of the wire.
+"""Reads the facts in unified-llm StreamEvents.
 
-StreamEvents carry everything: a part without a field of its own is a PROVIDER_EVENT.
+They carry everything: a part without a field of its own is a PROVIDER_EVENT.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from harness.facts import (
-    Facts,
-    arguments_of,
-    compare_answers,
-    field_findings,
-    finish_class,
-    is_malformed,
-    part_findings,
-    signature_findings,
-    usage_findings,
-    value_findings,
-)
+from harness.facts import Aspect, Facts, arguments_of, finish_class, is_malformed
 from harness.stream.json_codec import Json
 from harness.stream.session import Session
 
@@ -34,8 +23,6 @@ GOOD_ENDS = ("stop", "length", "tool_calls")
 """The reasons of an answer that is complete or has reached a limit."""
 _REASONS = {"stop": "stop", "length": "length", "filter": "content_filter"}
 """A class of finish reasons → the reasons that an answer without a call may have for it."""
-_IN_RESPONSE = ("modelVersion", "responseId")
-"""Fields that the Response carries under names of its own."""
 
 
 def read_facts(payloads: Iterable[Mapping[str, Json]], session: Session | None = None) -> Facts:
@@ -65,7 +52,7 @@ def read_facts(payloads: Iterable[Mapping[str, Json]], session: Session | None =
         if kind == "TEXT_START":
             block = payload.get("text_id")
         elif "text_id" in payload and payload["text_id"] != block:
-            facts.contradictions.append(f"a {kind} belongs to no open block of text")
+            facts.contradictions.append(("text", block, payload["text_id"]))
     facts.text, facts.thoughts = "".join(texts), "".join(thoughts)
     for (name, _), draft in drafts.items():
         facts.calls.append((name, arguments_of(draft)))
@@ -108,9 +95,8 @@ def _read_end(facts: Facts, payload: Mapping[str, Json]) -> None:
     if facts.invalid_calls:
         expected = "error"
     if "error" not in payload and expected not in (None, finish.get("reason")):
-        facts.contradictions.append(
-            f"the reason of the end is {finish.get('reason')!r}; it should be {expected!r}"
-        )
+        facts.contradictions.append(("finish", expected, finish.get("reason")))
+    facts.others |= {"modelVersion", "responseId"}  # the Response has names of its own for them
     if "response" in payload:
         _check_response(facts, payload["response"])
     error = payload.get("error")
@@ -124,7 +110,7 @@ def _check_response(facts: Facts, response: Mapping[str, Json]) -> None:
     """The Response of the last payload must repeat the text, thoughts and calls of the stream."""
     parts = response["message"]["content"]
     calls = [part["tool_call"] for part in parts if part["kind"] == "tool_call"]
-    repeated: dict[str, tuple[Json, Json]] = {
+    repeated: dict[Aspect, tuple[Json, Json]] = {
         "text": (facts.text, "".join(part["text"] for part in parts if part["kind"] == "text")),
         "thoughts": (
             facts.thoughts,
@@ -139,32 +125,7 @@ def _check_response(facts: Facts, response: Mapping[str, Json]) -> None:
         ),
     }
     facts.contradictions += [
-        f"the Response differs from its stream in {name}"
+        (name, streamed, in_response)
         for name, (streamed, in_response) in repeated.items()
         if streamed != in_response
-    ]
-
-
-def differences(wire: Facts, carried: Facts, interrupted: bool) -> list[str]:
-    """The facts that StreamEvents lack or invent."""
-    return compare_answers(wire.at_error or wire, carried, _compare_rest, interrupted=interrupted)
-
-
-def _compare_rest(wire: Facts, carried: Facts) -> list[str]:
-    """A block reason replaces the finish reason."""
-    if wire.block_reason is not None:
-        end = value_findings("block reason", wire.block_reason, carried.finish)
-    else:
-        message = carried.finish_message
-        if wire.invalid_calls and wire.finish_message is None:
-            message = None  # it names the call
-        end = value_findings("finish", wire.finish, carried.finish) + value_findings(
-            "finish message", wire.finish_message, message
-        )
-    return [
-        *signature_findings(wire.signatures, carried.signatures),
-        *end,
-        *usage_findings(wire.usage, carried.usage),
-        *part_findings(wire, carried),
-        *field_findings(wire, carried, _IN_RESPONSE),
     ]

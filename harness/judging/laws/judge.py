@@ -110,7 +110,7 @@ def judge_law(cell: LawCell) -> LawJudgement:
         or (breach.aspect and known_failure(adapter, cell.cassette, breach.aspect))
         for breach in breaches
     ]
-    judged = [f"law-{law.id}", *(ASPECTS if adapter.by_facts and law is LOSS else ())]
+    judged = [f"law-{law.id}", *(ASPECTS if law is LOSS else ())]
     failed = {judged[0], *(breach.aspect for breach in breaches)} if breaches else set()
     use = known_use(adapter, cell.cassette, judged, failed)
     blank = msgspec.structs.replace(blank, known=use)

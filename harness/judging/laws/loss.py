@@ -4,39 +4,29 @@ facts.
 
 from __future__ import annotations
 
-from harness.adapters import Adapter, AdapterError, Output
+from dataclasses import replace
+
+from harness.adapters import Adapter, AdapterError
 from harness.specs.accept import as_read
 from harness.stream.exchange import Exchange
-from harness.stream.session import Session
 
-from ..aspects import ExchangeJudgement, differences, judge_exchange, variants_of_wire, wire_facts
+from ..aspects import ExchangeJudgement, compare_output, judge_exchange, variants_of_wire
 from .law import Breach, Law
 
 
 def loss_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
-    """One breach for each fact that is lost or invented.
-
-    A user's adapter has no session. So a fact that our own adapter of that event model keeps only
-    in its session, and not in its payloads, is not required.
+    """One breach for each aspect that is lost or wrong, or for payloads that are not of their event
+    model.
     """
-    if adapter.by_facts:
-        judgement = judged(exchange, adapter)
-        return [
-            Breach(
-                judgement.sentence(aspect),
-                exchange,
-                aspect=aspect,
-                exception=judgement.exception,
-            )
-            for aspect in judgement.red
-        ]
-    wire = wire_facts(exchange, adapter)
-    findings = differences(exchange, wire, adapter, adapter.output(exchange))
-    if findings and adapter.reference:
-        own = Output(adapter.reference.items(exchange), Session())
-        in_session = differences(exchange, wire, adapter.reference, own)
-        findings = [finding for finding in findings if finding not in in_session]
-    return as_reference(findings, exchange, adapter)
+    output = adapter.output(exchange)
+    judgement = compare_output(exchange, adapter, output)
+    if judgement.error:
+        return as_reference([judgement.error], exchange, adapter)
+    breaches = as_reference(list(map(judgement.sentence, judgement.red)), exchange, adapter)
+    return [
+        replace(breach, aspect=aspect, exception=output.exception)
+        for breach, aspect in zip(breaches, judgement.red, strict=True)
+    ]
 
 
 def judged(exchange: Exchange, adapter: Adapter) -> ExchangeJudgement:

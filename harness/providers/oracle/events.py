@@ -8,7 +8,7 @@ from harness.facts import Facts, StreamedArguments, arguments_of
 from harness.stream.json_codec import Json
 
 from .gemini import names_in
-from .raw import read_raw, read_raw_part
+from .raw import read_raw, read_raw_part, read_tool_result
 
 _EVENT_COUNTS = {
     "input": "promptTokenCount",
@@ -94,14 +94,7 @@ class _EventReader:
             case "error":
                 facts.add_error(event.get("code"), event["message"])
             case "tool_result":
-                facts.others.add("functionResponse")
-                status = event.get("status")
-                failed = (
-                    event.get("error") is not None
-                    if status is None
-                    else status not in ("", "success")
-                )
-                facts.add_result(failed, event.get("response"))
+                read_tool_result(facts, event)
             case "incomplete":
                 facts.unfinished = True
             case "notice":

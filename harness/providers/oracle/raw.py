@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
 from harness.facts import Facts
 from harness.stream.json_codec import Json
@@ -33,7 +34,7 @@ def read_raw_part(facts: Facts, raw: Json) -> None:
     """
     match raw:
         case {"kind": "tool_result"} if not raw.get("candidate"):
-            facts.others.add("functionResponse")
+            read_tool_result(facts, raw)
             facts.add_signature("other", raw.get("signature"))
         case {"kind": "invalid_call", "name": str(name), "text": str(text)}:
             facts.invalid_calls.append((name, text))
@@ -50,6 +51,13 @@ def read_raw_part(facts: Facts, raw: Json) -> None:
         case _:
             facts.unreadable.append(json.dumps(raw))
     facts.others |= names_in(raw)
+
+
+def read_tool_result(facts: Facts, event: Mapping[str, Json]) -> None:
+    """Note the result in an event of the kind ``tool_result``."""
+    facts.others.add("functionResponse")
+    has_failed = event.get("error") is not None or event.get("status") not in (None, "", "success")
+    facts.add_result(has_failed, event.get("response"))
 
 
 def _add_parts(facts: Facts, part: Facts) -> None:

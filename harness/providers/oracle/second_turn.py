@@ -25,9 +25,8 @@ from harness.facts import (
     call_value,
     plain_base64,
     take_call,
-    text_and_calls,
 )
-from harness.stream.json_codec import Json
+from harness.stream.json_codec import Json, same_json
 from harness.stream.printable import short_json
 
 from .sent_back import Returned, gather_contents
@@ -96,7 +95,7 @@ def judge_second_turn(
 
     ordered = True
     if answer.blocks:  # the adapter sends each back as text or as a call, as it has read it
-        text, calls = text_and_calls(answer, Facts(calls=returned.calls))
+        text, calls = _read_blocks(answer, returned.calls)
         ordered = len(calls) == len(answer.calls)
         answer = replace(answer, text=text, calls=calls)
     if answer.calls or returned.calls or (exact is not None and returned.results):
@@ -126,6 +125,25 @@ def judge_second_turn(
         # a message of Chat Completions does not have the order of its text and calls
         put("text", _text(answer, returned, aligned and "messages" not in request))
     return findings
+
+
+def _read_blocks(answer: Facts, sent: list[NamedArguments]) -> tuple[str, list[NamedArguments]]:
+    """The text and the calls that must be sent back: a ``<tool_code>`` block counts as a call if
+    such a call is sent, else as text.
+    """
+    calls, text, free = list(answer.calls), answer.text, list(sent)
+    for call in calls:
+        take_call(free, call)
+    for raw, name, arguments in answer.blocks:
+        block = next(
+            (call for call in free if name in (None, call[0]) and same_json(call[1], arguments)),
+            None,
+        )
+        if block:
+            free.remove(block)
+            calls.append(block)
+            text = text.replace(raw, "", 1)
+    return text, calls
 
 
 def _judge_stored(

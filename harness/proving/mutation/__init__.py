@@ -27,7 +27,7 @@ from harness.judging.judge import Cell, Fixture, resolve_fixture, run_cell
 from harness.pipeline.conversation import expected_requests
 from harness.specs.matching import bindings_of
 
-from .by_laws import FACTS, make_observer
+from .by_laws import make_observer
 from .facts import FACTS_OPERATORS, FactsOperator
 from .operators import OPERATORS, MutationOperator
 from .requests import REQUEST_OPERATORS
@@ -264,4 +264,4 @@ def _mutants_of_facts(
             for aspect in new
             if aspect in ALWAYS or any(concerns(aspect, own) for _, own in cell.aspects)
         ]
-        yield operator.name, bool(named), [FACTS] if new else []
+        yield operator.name, bool(named), ["law-3"] if new else []

@@ -8,20 +8,17 @@ from typing import Any
 
 from harness.adapters import Adapter, Output
 from harness.facts import Transcript
-from harness.judging.aspects import compare_output, differences, facts_of, wire_answer, wire_facts
+from harness.judging.aspects import compare_output, facts_of, wire_answer, wire_facts
 from harness.judging.laws.order import illegal
 from harness.judging.laws.success import no_good_end
 from harness.stream.exchange import Exchange
-
-FACTS = "facts"
-"""The name of the check of facts: an aspect of the answer is lost or wrong."""
 
 
 def make_observer(
     exchange: Exchange, adapter: Adapter, output: Output
 ) -> Callable[[list[Any]], list[str]]:
     """A function from the payloads of a mutant to the laws that have more findings for them than
-    for ``output``: ``law-2``, ``law-3``, ``law-9``, and `FACTS`.
+    for ``output``: ``law-2``, ``law-3`` and ``law-9``.
 
     The other laws compare two outputs of an adapter, so they can't find a change in one given
     output.
@@ -39,9 +36,8 @@ def make_observer(
         good_end = not isinstance(facts, str) and facts.ended_well and reason
         return {
             "law-2": [illegal(items, adapter.grammar, "payload")] if adapter.grammar else [],
-            "law-3": differences(exchange, wire, known, changed),
+            "law-3": [*shape, *map(judged.sentence, judged.red)],
             "law-9": [reason] if good_end else [],
-            FACTS: [*shape, *map(judged.sentence, judged.red)],
         }
 
     usual = findings(output.items)

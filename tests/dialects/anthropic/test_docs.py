@@ -69,7 +69,9 @@ def test_tables_of_words_are_those_of_the_code(name: str) -> None:
 
 
 def test_losses() -> None:
-    assert {words(row[0])[0]: row[1] for row in TABLES["loss"]} == LOSSES
+    assert {words(row[0])[0]: row[1] for row in TABLES["loss"]} == {
+        str(loss): loss.meaning for loss in LOSSES
+    }
 
 
 def test_order() -> None:

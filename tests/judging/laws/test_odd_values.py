@@ -100,7 +100,7 @@ def test_an_odd_value_is_read_and_makes_no_good_end(wire: str, body: bytes) -> N
         assert not good or "oracle" in good, odd[-1000:]
 
 
-ANSWERS = {
+ANSWERS: dict[str, tuple[str, ...]] = {
     "gemini-api": (
         *("text", "thoughts", "tool-calls", "signatures-calls", "blocked-prompts", "finishes"),
         *("stream-errors", "server-tools-apart", "code-execution", "legacy-calls", "media"),
@@ -112,6 +112,7 @@ ANSWERS = {
     "gemini-cli": ("runs", "document", "errors", "todos", "unknown"),
     "agy": ("text", "tools", "runs"),
 }
+"""The cassettes whose values are replaced; those of another wire are all used."""
 OTHER_TYPES: tuple[object, ...] = (5, True, [5], {"a": []})
 NAMES_OF_PARTS = {"id", "tool_id", "tool_use_id", "call_id", "role"}
 """Fields that name the part to which another part belongs."""
@@ -133,7 +134,8 @@ def odd_exchanges(wire: str) -> Iterator[Exchange]:
     have are skipped, since the earlier ones stay.
     """
     seen = set()
-    for name in ANSWERS[wire]:
+    every = (path.stem for path in sorted((CASSETTES / wire).glob("*.yaml")))
+    for name in ANSWERS.get(wire, every):
         for exchange in harness.load(CASSETTES / wire / f"{name}.yaml").exchanges:
             lines, messages = messages_of(exchange.body)
             repeats = sum("sage" in json.dumps(message) for _, _, message in messages) > 1
@@ -189,7 +191,3 @@ def test_an_odd_item_of_an_array_hides_no_message(wire: str, item: object) -> No
         text = json.dumps(items).encode()
         for body in text, b"data: " + text + b"\n\n", text.replace(b"}, ", b"}\n,\r\n"):
             assert good_ends(wire, body) == ["oracle", *ADAPTERS]
-
-
-def test_every_wire_has_a_body() -> None:
-    assert {wire for wire, _ in BODIES} == {*PROVIDERS}

@@ -30,18 +30,9 @@ def sse(*messages: object) -> bytes:
     return b"".join(b"data: %s\n\n" % json.dumps(message).encode() for message in messages)
 
 
-GOOD = {
-    name: body_of(cassette)
-    for name, cassette in {
-        "gemini-api": "gemini-api/text",
-        "vertex-ai": "vertex-ai/text",
-        "code-assist": "code-assist/text",
-        "interactions": "interactions/text",
-        "openai-compat": "openai-compat/text",
-        "gemini-cli": "gemini-cli/runs",
-        "agy": "agy/text",
-    }.items()
-}
+WHOLE = {"gemini-cli": "runs"}
+"""The cassette whose first exchange is a whole stream of its wire, if it is not ``text``."""
+GOOD = {name: body_of(f"{name}/{WHOLE.get(name, 'text')}") for name in PROVIDERS}
 """A whole stream of each wire."""
 
 NOTHING = {

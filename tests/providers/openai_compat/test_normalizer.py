@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from msgspec import to_builtins
 
-from harness.facts import event_differences
 from harness.providers import PROVIDERS, Answer
-from harness.providers.oracle import gather_compat, gather_events
+from harness.providers.oracle import gather_compat
 from harness.stream.framing import Frame, frame_by_content
+from tests.support.facts import losses
 
 PROVIDER = PROVIDERS["openai-compat"]
 
@@ -33,7 +33,7 @@ def events(body: bytes, end: Any = "complete") -> list[dict[str, Any]]:
     ]
     built = [to_builtins(event) for event in read + normalizer.close(end)]
     wire = gather_compat(body, interrupted=end == "cut")
-    assert event_differences(wire, gather_events(built), end == "cut") == []
+    assert losses(wire, built, "events", interrupted=end == "cut") == []
     return built
 
 

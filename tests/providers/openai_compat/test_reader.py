@@ -10,15 +10,12 @@ from typing import Any
 
 import pytest
 
-from harness.dialects import DIALECTS
-from harness.facts import event_differences
+from harness.adapters import ADAPTERS, EVENTS, RunOptions
+from harness.judging.aspects import judge_exchange
 from harness.pipeline.replay import replay
 from harness.providers import PROVIDERS, Answer
 from harness.providers.openai_compat.thoughts import ThoughtSplitter, thought_tag
-from harness.providers.oracle import gather_events, read_raw
-from harness.stream.events import INTERRUPTED
 from harness.stream.exchange import Exchange
-from harness.stream.session import Session
 from tests.support.event_order import out_of_order
 
 PROVIDER = PROVIDERS["openai-compat"]
@@ -98,16 +95,14 @@ def answer(body: bytes, end: Any = "complete") -> Exchange:
 
 def faults(exchange: Exchange) -> list[str]:
     """The facts of an answer that events and payloads lose or invent."""
-    wire, interrupted = PROVIDER.facts(exchange), exchange.end in INTERRUPTED
     events = replay(exchange, provider=PROVIDER.name, layer="events")
-    differences = event_differences(wire, gather_events(events), interrupted)
     assert out_of_order([event["kind"] for event in events]) is None
-    for name, dialect in DIALECTS.items():
-        session = Session()
-        payloads = replay(exchange, dialect=name, provider=PROVIDER.name, session=session)
-        carried = read_raw(dialect.facts(payloads, session))
-        differences += dialect.differences(wire, carried, interrupted)
-    return differences
+    options = RunOptions(provider=PROVIDER.name)
+    judged = [
+        judge_exchange(exchange, adapter.with_options(options))
+        for adapter in (EVENTS, *ADAPTERS.values())
+    ]
+    return [each.sentence(aspect) for each in judged for aspect in each.red]
 
 
 @pytest.mark.parametrize("seed", range(0, SEEDS, 10))

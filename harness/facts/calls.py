@@ -1,0 +1,17 @@
+"""Calls by their names and arguments."""
+
+from __future__ import annotations
+
+from harness.stream.json_codec import Json, same_json
+
+NamedArguments = tuple[str, Json]
+"""A call: its name and its arguments."""
+
+
+def take_call(calls: list[NamedArguments], wanted: NamedArguments) -> bool:
+    """Remove a call from a list; returns whether it was there."""
+    for index, call in enumerate(calls):
+        if call[0] == wanted[0] and same_json(call[1], wanted[1]):
+            del calls[index]
+            return True
+    return False

@@ -1,0 +1,45 @@
+"""The declared losses of the event models are all losses, and each of them is shown."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from harness.adapters import ADAPTERS, EVENTS
+from harness.cassettes.yaml import parse
+from harness.cli.judge import read_items
+from harness.dialects import DIALECTS
+from harness.facts import DeclaredLoss
+from harness.judging.aspects import judge_exchange
+
+SPECS = Path(__file__).parents[2] / "specs"
+
+pytestmark = pytest.mark.slow
+
+
+def named_by_cases(name: str) -> set[str]:
+    return {
+        loss
+        for spec in sorted(SPECS.glob("*/*.yaml"))
+        for case in parse(spec.read_text(encoding="utf-8"))["cases"]
+        for loss in case.get("not_carried", {}).get(name, ())
+    }
+
+
+@pytest.mark.parametrize("name", [*DIALECTS, "events"])
+def test_the_suite_shows_each_declared_loss_and_no_other(name: str) -> None:
+    adapter = EVENTS if name == "events" else ADAPTERS[name]
+    declared = adapter.model_losses
+    adapter = replace(adapter, losses=declared, model_losses=())  # so that their use is counted
+    use: dict[DeclaredLoss, bool] = {}
+    for item in read_items(None)[0]:
+        judged = judge_exchange(item.exchange, adapter.with_options(item.options))
+        found = [judged.error, *map(judged.sentence, judged.red)]
+        assert (item.cassette, item.number, found) == (item.cassette, item.number, [""])
+        for loss, shown in judged.losses.items():
+            use[loss] = shown or use.get(loss, False)
+    assert [str(loss) for loss, shown in use.items() if not shown] == []
+    unjudged = {str(loss) for loss in declared if loss not in use}
+    assert unjudged <= named_by_cases(name) <= {*map(str, declared)}

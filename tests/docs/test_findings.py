@@ -1,0 +1,145 @@
+"""The script that writes docs/findings.md: which reds an entry of its YAML explains."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from harness.facts import Finding, Place, call_value
+from harness.facts.finding import REASONS
+from harness.judging.judge_results import JudgeResults
+from harness.judging.results import encode_item
+from tests.support.aspect_samples import OTHER, SHOP, cell, error, with_findings
+
+FOLDER = Path(__file__).parents[2] / "examples" / "adapters"
+
+
+@pytest.fixture(scope="module")
+def script() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("findings_of_peers", FOLDER / "findings.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # a dataclass looks its module up
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_entry_of_the_yaml_is_read_and_names_reasons_of_the_table(
+    script: ModuleType,
+) -> None:
+    findings, *others = script.read_findings()
+    assert len(findings) > 50
+    assert len(others) == 4
+    assert {reason for finding in findings for reason in finding.reasons} <= {*REASONS}
+    for finding in findings:
+        assert all(text and isinstance(text, str) for text in finding.gives)
+
+
+NEEDLESS = {"words": "KeyError: 'modelVersion'", "type": "KeyError"}
+END = Finding("finish", "wrong", "finish", "BRAND_NEW", "stop")
+REDS: list[tuple[str, bool, Finding, str]] = [
+    ("litellm", False, END, "Unknown reasons, and known ones"),
+    (
+        "litellm",
+        False,
+        Finding("finish", "wrong", "only-stop", "MAX_TOKENS", "tool_calls"),
+        "A call that was cut by MAX_TOKENS",
+    ),
+    (
+        "llm-gemini",
+        False,
+        Finding("text", "raised", "needless", adapter=NEEDLESS),
+        "An answer without modelVersion",
+    ),
+    (
+        "google-genai-js",
+        False,
+        Finding("error", "wrong", "other-error", ["503"], "x", Place(cuts="whole")),
+        "A bare error document is found only in a separate read",
+    ),
+    (
+        "google-genai-js",
+        False,
+        Finding("error", "wrong", "other-error", ["503"], "Incomplete JSON segment at the end"),
+        "A bare error document after events",
+    ),
+    (
+        "litellm-anthropic",
+        False,
+        Finding("calls", "lost", "calls-missing", {"first": call_value("f", {})}),
+        "Parallel calls are joined",
+    ),
+    (
+        "ai-sdk",
+        True,
+        Finding("calls", "wrong", "call-sent-twice", adapter="code_execution"),
+        "Code that Google ran",
+    ),
+    ("llm-gemini", True, Finding("text", "wrong", "text-beyond-call"), "Text after a call"),
+    ("google-genai", False, Finding("urls", "lost", "values-missing", {}), "urlContextMetadata"),
+]
+
+
+@pytest.mark.parametrize(("adapter", "second_turn", "red", "symptom"), REDS)
+def test_a_red_is_explained_by_reason_and_value(
+    script: ModuleType, adapter: str, second_turn: bool, red: Finding, symptom: str
+) -> None:
+    findings, *_ = script.read_findings()
+    fitting = [entry for entry in findings if entry.fits(adapter, cell(), red, second_turn)]
+    assert fitting[0].symptom.startswith(symptom)
+
+
+@pytest.mark.parametrize(
+    ("fields", "fits"),
+    [
+        ({}, True),
+        ({"reasons": ["finish", "text"]}, True),
+        ({"reasons": ["only-stop"]}, False),
+        ({"gives": ["sto"]}, True),
+        ({"gives": ["BRAND_NEW"]}, False),
+        ({"cuts": True}, False),
+        ({"second_turn": True}, False),
+        ({"aspects": ["fin*"]}, True),
+        ({"aspects": ["text"]}, False),
+        ({"cells": ["a:1"]}, True),
+        ({"cells": ["a:2"]}, False),
+    ],
+)
+def test_each_condition_of_an_entry_is_asked(
+    script: ModuleType, fields: dict[str, Any], fits: bool
+) -> None:
+    entry = script.Finding(["shop"], "It ends.", **fields)
+    assert entry.fits("shop", cell(), END, False) == fits
+    assert not entry.fits("other", cell(), END, False)
+
+
+def test_the_page_has_each_finding_and_unexplained_reds_are_listed(
+    script: ModuleType,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    ends = with_findings(cell(), END)
+    unknown = with_findings(cell(exchange=2), Finding("text", "lost", "text"))
+    shop = replace(OTHER, name="shop", cells=(ends, unknown, error("it hung"), SHOP.cells[4]))
+    (tmp_path / "shop.json").write_bytes(encode_item(JudgeResults((shop,))))
+    entry = script.Finding(["shop"], "It ends as stop.", reasons=["finish"], thread="a/b#1")
+    monkeypatch.setattr(script, "PAGE", tmp_path / "page.md")
+    monkeypatch.setattr(script, "read_findings", lambda: [[entry], {}, {}, {}, {}])
+    assert script.main([str(tmp_path / "shop.json")]) == 1
+    listed = capsys.readouterr().out.splitlines()
+    assert listed[0].startswith("shop gemini-api/a:2 text lost: at character ")
+    assert listed[1] == "shop gemini-api/d:1 error: it hung"
+    assert len(listed) == 3
+    page = (tmp_path / "page.md").read_text(encoding="utf-8")
+    assert "**It ends as stop.** gemini-api/a:1. Thread: a/b#1" in page
+    assert "    finish wrong: the wire ends with BRAND_NEW; the adapter reports stop\n" in page
+    assert "    harness judge other:replay --cassettes gemini-api/a:1\n" in page
+    assert "4 exchanges, 4 of them judged; 0 second requests; 1 findings." in page
