@@ -50,11 +50,11 @@ from harness.project.configuration import adapters_of, losses_of
 from harness.project.project import yaml_files
 from harness.project.recordings import find_recording, load_recording
 from harness.project.suite import CASSETTES
-from harness.report import ReportError
+from harness.report import ReportError, render_index
 from harness.report.aspect_compare import compare_results, comparison_text
-from harness.report.aspect_pages import JSON, PAGE, aspects_page, merge_results
 from harness.report.aspect_text import results_text
-from harness.report.files import write_files
+from harness.report.files import INDEX, write_files
+from harness.report.judge_run import JSON, merge_results, run_of
 from harness.stream.printable import plural
 
 from .arguments import read_count, read_seconds
@@ -324,8 +324,9 @@ def _merge(documents: Sequence[Path], parsed: argparse.Namespace) -> int:
 
 def _write_report(results: JudgeResults, target: Path) -> None:
     shown = masked(results, mask())
-    write_files({PAGE: aspects_page(shown), JSON: encode_results(shown).decode()}, target)
-    note(f"{plural(len(results.adapters), 'adapter')}: {target / PAGE}")
+    files = {INDEX: render_index(run_of(shown)), JSON: encode_results(shown).decode()}
+    write_files(files, target)
+    note(f"{plural(len(results.adapters), 'adapter')}: {target / INDEX}")
 
 
 def read_document(path: Path) -> JudgeResults:

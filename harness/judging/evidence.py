@@ -23,13 +23,14 @@ from msgspec import structs, to_builtins
 from harness.adapters import ADAPTERS, RunOptions
 from harness.cassettes import Exchange
 from harness.cassettes.redaction.redactor import redact_url
-from harness.facts import AspectVerdict, json_of_fact
+from harness.facts import AspectVerdict, Transcript, json_of_fact
 from harness.pipeline.replay import Normalized, ReplayError, Trace
 from harness.specs.matching import Mismatch, compare
 from harness.stream.framing import Frame
 from harness.stream.printable import excerpt
 
 from .aspects import judge_output
+from .excerpts import Excerpts, excerpts_of_answer
 from .judge import Cell, Judgement
 from .laws.judge import LawCell, LawJudgement, ready_made_case
 from .laws.law import Breach
@@ -84,6 +85,7 @@ def with_evidence(judgement: Judgement) -> Result:
         digest,
         layers,
         before=tuple(streams[:-1]),
+        excerpts=_excerpts(judgement),
     )
     return structs.replace(
         result,
@@ -234,10 +236,10 @@ def _views(judgement: Judgement, items: Any) -> tuple[LayerView, ...]:
     cell, differs = judgement.cell, judgement.result.verdict in DIFFERS
     if cell.layer == "requests":
         return _request_views(cell, items, MAX_REQUEST if differs else MAX_GREEN_REQUEST)
-    if cell.layer == "facts" and differs:
-        return _facts_views(judgement)
-    if cell.layer == "facts" and judgement.output and judgement.output.transcript:
-        items = [json_of_fact(fact) for fact in judgement.output.transcript.facts()]
+    if judgement.result.red_findings and _transcript(judgement):
+        return ()  # the excerpts of its findings have the lines
+    if transcript := _transcript(judgement):
+        items = [json_of_fact(fact) for fact in transcript.facts()]
     return _layer_views(judgement, items) if differs else _own_view(cell, items)
 
 
@@ -249,15 +251,18 @@ def _own_view(cell: Cell, items: Any) -> tuple[LayerView, ...]:
     return (LayerView(cell.layer, lines, 0, len(items)),)
 
 
-def _facts_views(judgement: Judgement) -> tuple[LayerView, ...]:
-    """The frames, our events, and the adapter's native events, each with its facts."""
-    transcript = judgement.output and judgement.output.transcript
-    lines = [
-        f"{_line(entry.native)}  {_line([json_of_fact(fact) for fact in entry.facts])}"
-        for entry in (transcript.entries if transcript else ())
-    ]
-    views = _views_of_trace(judgement.trace)
-    return (*views, _view("facts", lines, None, differs=False))
+def _transcript(judgement: Judgement) -> Transcript | None:
+    """The transcript of a cell that is judged by facts."""
+    output = judgement.output
+    return output.transcript if output and judgement.cell.layer == "facts" else None
+
+
+def _excerpts(judgement: Judgement) -> Excerpts:
+    """The lines beside each red finding by facts."""
+    fixture, transcript = judgement.fixture, _transcript(judgement)
+    if fixture is None or transcript is None:
+        return {}
+    return excerpts_of_answer(judgement.result.findings, fixture.exchanges[0], transcript)
 
 
 def _request_views(cell: Cell, requests: Any, most: int) -> tuple[LayerView, ...]:

@@ -36,6 +36,7 @@ Verdict = Literal[
 Level = Literal["must", "should"]
 Layer = Literal["payloads", "events", "frames", "requests", "facts"]
 Block = Literal["documented", "variant"]
+Turn = Literal["first", "second"]
 FirstLayer = Literal["", "bytes", "frames", "events", "payloads", "requests", "facts"]
 Inside = Literal["", "message", "character"]
 
@@ -250,6 +251,8 @@ class Result(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
     """"" for a case and a law."""
     variants: tuple[str, ...] = ()
     """The ways in which the answer differs from the documented wire."""
+    turn: Turn = "first"
+    """The second turn is the request that the adapter sends after the answer."""
     unary: bool = False
     """The answer is not streamed."""
     requests: str = ""
@@ -364,7 +367,7 @@ def _spell_surrogates(value: Any) -> Any:
         case str():
             return value.encode("utf-8", "backslashreplace").decode()
         case dict():
-            return {key: _spell_surrogates(item) for key, item in value.items()}
+            return {_spell_surrogates(key): _spell_surrogates(item) for key, item in value.items()}
         case list() | tuple():
             return [_spell_surrogates(item) for item in value]
         case _:

@@ -32,6 +32,7 @@ __all__ = [
     "merge",
     "pack",
     "render",
+    "render_index",
     "schema",
     "summary",
     "unpack",
@@ -39,8 +40,8 @@ __all__ = [
 
 
 def render(run: Run, baseline: Run | None = None) -> dict[str, str]:
-    """All files of a report: ``index.html``, one page per provider, ``results.json``,
-    ``junit.xml``, ``summary.md`` and the badges.
+    """All files of a report: ``index.html``, a page for each provider with a case,
+    ``results.json``, ``junit.xml``, ``summary.md`` and the badges.
 
     With a ``baseline`` the index also lists the changes since that run. Raises `ReportError` for a
     result with a name that the header does not list.
@@ -56,6 +57,12 @@ def render(run: Run, baseline: Run | None = None) -> dict[str, str]:
         "summary.md": markdown(cells, names, changes, run.header),
         **badges(cells, names.providers, names.columns, run.header.unread),
     }
+
+
+def render_index(run: Run) -> str:
+    """The index alone, for a run without cases."""
+    names, cells = _placed(run)
+    return fill("index", index_page(cells, run.header, names), run.header.day)
 
 
 def _placed(run: Run) -> tuple[Names, list[Cell]]:
@@ -88,8 +95,9 @@ def _pages(
     index["changes"] = None if changes is None else change_list(changes, cells, names)
     pages = {"index.html": fill("index", index, run.header.day)}
     for name in names.providers:
-        own = [cell for cell in cells if cell.result.provider == name]
-        values = provider_page(name, own, names)
-        values["detail"] = detail(name, values["sections"], values["sources"])
-        pages[page_name(name)] = fill("provider", values, run.header.day, "" if own else "reading")
+        own = [cell for cell in cells if cell.page == page_name(name)]
+        if own:
+            values = provider_page(name, own, names)
+            values["detail"] = detail(name, values["sections"], values["sources"])
+            pages[page_name(name)] = fill("provider", values, run.header.day)
     return pages

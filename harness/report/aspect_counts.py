@@ -8,12 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol, get_args
 
-from harness.facts import ASPECTS, RED, RUN, Finding
+from harness.facts import ASPECTS, RED, Finding
 from harness.judging.judge_results import AdapterResults
-from harness.judging.results import VERDICTS as CELL_VERDICTS
-from harness.judging.results import Result, Verdict
+from harness.judging.results import Result
 from harness.providers.oracle import SecondTurnAspect
-from harness.stream.printable import plural
 
 from .tally import read_for
 
@@ -82,20 +80,22 @@ class Square:
 
     red: int
     compared: int
-    other: int
+    not_carried: int
+    not_asked: int
     anchor: str
 
     @property
-    def kept(self) -> int:
-        """The number of cells in which the aspect is kept."""
-        return self.compared - self.red
+    def other(self) -> str:
+        """The numbers of the other cells in words."""
+        numbers = {"not carried": self.not_carried, "not asked": self.not_asked}
+        return ", ".join(f"{number:,} {word}" for word, number in numbers.items() if number)
 
-    @property
-    def words(self) -> str:
-        """The counts in words."""
-        if not self.compared:
-            return "not carried or not asked"
-        return f"{self.kept:,} of {self.compared:,}"
+
+def block_of(cell: Result) -> str:
+    """The block of a cell."""
+    if cell.turn == "second":
+        return "second_turn_of_variants" if cell.block == "variant" else "second_turn"
+    return cell.block or "documented"
 
 
 class WithAspects(Protocol):
@@ -117,16 +117,19 @@ def by_aspect(cells: Iterable[WithAspects]) -> dict[str, Counter[str]]:
 
 def losses_of(cells: Iterable[Result]) -> list[Loss]:
     """The losses, wrong values and exceptions, by aspect; the most frequent reason first. A
-    needless error is one loss, not one for each aspect that is missing because of it.
+    needless error is one loss, not one for each aspect that is missing because of it. A loss that
+    several cases show on the same answer counts once.
     """
     losses: dict[tuple[object, ...], Loss] = {}
+    seen: set[tuple[object, ...]] = set()
     for cell in cells:
         for finding in cell.red_findings:
-            if finding.subject != RUN and not is_of_error(cell, finding.subject):
-                loss = losses.setdefault(
-                    (*finding.group, cell.unary), Loss(finding.subject, finding.verdict)
-                )
-                loss.add(cell, finding)
+            key = (*finding.group, cell.unary)
+            if (*key, cell.place) in seen or finding.subject not in cell.aspects:
+                continue
+            if not is_of_error(cell, finding.subject):
+                seen.add((*key, cell.place))
+                losses.setdefault(key, Loss(finding.subject, finding.verdict)).add(cell, finding)
     red_cells = (cell for loss in losses.values() for cell in loss.cells)
     order = {aspect: number for number, aspect in enumerate(by_aspect(red_cells))}
     return sorted(
@@ -137,7 +140,7 @@ def losses_of(cells: Iterable[Result]) -> list[Loss]:
 
 def is_of_error(cell: Result, aspect: str) -> bool:
     """Whether an aspect is missing because of the cell's needless error, which is a loss itself."""
-    raised = cell.aspects[aspect] == cell.aspects.get(NEEDLESS_ERROR) == "raised"
+    raised = cell.aspects.get(aspect) == cell.aspects.get(NEEDLESS_ERROR) == "raised"
     return raised and aspect != NEEDLESS_ERROR
 
 
@@ -156,18 +159,6 @@ def errors_of(cells: Iterable[Result]) -> list[list[Result]]:
     return list(errors.values())
 
 
-def count_words(cells: Sequence[Result]) -> str:
-    """``300 of 340 cells passed, 38 failed, 2 errors``."""
-    counts: Counter[Verdict] = Counter(cell.verdict for cell in cells)
-    number = f"{counts['passed']:,} of {plural(len(cells), 'cell')} passed"
-    others = [
-        words.counted(counts[verdict])
-        for verdict, words in CELL_VERDICTS.items()
-        if counts[verdict] and verdict != "passed"
-    ]
-    return ", ".join([number, *others])
-
-
 def describe_raw(adapters: Iterable[AdapterResults]) -> list[str]:
     """A sentence for each adapter that returned messages of the wire as they are."""
     numbers = {adapter.name: sum(cell.raw for cell in adapter.all_cells) for adapter in adapters}
@@ -182,16 +173,20 @@ def red_aspects(counts: Mapping[str, int]) -> int:
 def square(counts: Mapping[str, int], anchor: str = "") -> Square:
     """The square of these counts of verdicts."""
     red = red_aspects(counts)
-    compared = counts.get("kept", 0) + red
-    return Square(red, compared, sum(counts.values()) - compared, anchor if red else "")
+    not_carried, not_asked = counts.get("not_carried", 0), counts.get("not_asked", 0)
+    return Square(red, counts.get("kept", 0) + red, not_carried, not_asked, anchor if red else "")
 
 
 def command_of(adapter: AdapterResults, cell: Result, finding: Finding | None = None) -> str:
     """A shell line that judges the adapter on this exchange alone, with the cuts that show the
     finding; without one, the first finding of the cell.
     """
-    argument = shlex.quote(adapter.argument or adapter.target)
+    return judge_command(adapter.argument or adapter.target, cell, finding)
+
+
+def judge_command(argument: str, cell: Result, finding: Finding | None = None) -> str:
+    """The same for the adapter of an argument on the command line."""
     shown = finding or next(iter(cell.red_findings), None)
     cuts = shown.place.cuts if shown else ""
     options = f" --cuts {cuts}" if cuts else ""
-    return f"harness judge {argument} --cassettes {shlex.quote(cell.place)}{options}"
+    return f"harness judge {shlex.quote(argument)} --cassettes {shlex.quote(cell.place)}{options}"

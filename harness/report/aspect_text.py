@@ -14,18 +14,19 @@ from .aspect_counts import (
     VERDICTS,
     by_aspect,
     command_of,
-    count_words,
     describe_raw,
     errors_of,
     losses_of,
     number_of_findings,
 )
+from .tally import count_words
+from .text import LAYER_TITLES
 
 MOST_NAMES: Final = 6
 """Further cells of one loss that are named."""
 VARIANT_BLOCKS: Final = ("variant", "second_turn_of_variants")
 """The sections in which nothing is red."""
-TITLES: Final = {"frames": "wire", "native": "native", "requests": "request"}
+LAYERS: Final = ("frames", "native", "requests")
 """The layers of an excerpt of which the line in question is shown."""
 LONGEST: Final = 600
 """Characters of an error."""
@@ -96,9 +97,7 @@ def _losses(adapter: AdapterResults, block: str) -> list[str]:
         if first.requests:
             lines.append(f"  requests: {first.requests}")
         views = first.evidence.excerpts.get(loss.aspect, ()) if first.evidence else ()
-        lines += [
-            f"  {TITLES[view.layer]:<8}{_line(view)}" for view in views if view.layer in TITLES
-        ]
+        lines += [f"  {_title(view):<8}{_line(view)}" for view in views if view.layer in LAYERS]
         lines.append(f"  run: {command_of(adapter, first, loss.findings[0])}")
     return lines
 
@@ -112,6 +111,11 @@ def _places(cells: Sequence[Result]) -> list[str]:
         more = f" and {len(others) - MOST_NAMES} more" if len(others) > MOST_NAMES else ""
         lines.append(f"  also in {names}{more}")
     return lines
+
+
+def _title(view: LayerView) -> str:
+    """The first word of the title of a layer: ``wire``."""
+    return LAYER_TITLES[view.layer].partition(" ")[0].lower()
 
 
 def _line(side: LayerView) -> str:

@@ -156,13 +156,18 @@ def _cell(result: Result, *, with_layers: bool) -> Any:
     if not (result.findings or evidence.layers):
         return digest
     layers = [_layer(view) for view in evidence.layers] if with_layers else []
+    excerpts = [
+        [subject.replace("_", " "), [_layer(view) for view in views]]
+        for subject, views in evidence.excerpts.items()
+    ]
     members = {
         "digest": digest,
         "findings": [_finding(finding) for finding in result.findings[1:]],
         "total": result.findings_total,
         "first": result.first_layer,
         "layers": layers,
-        "without": int(len(layers) < len(evidence.layers)),
+        "excerpts": excerpts if with_layers else [],
+        "without": int(not with_layers and bool(evidence.layers or excerpts)),
         "case": _printable(evidence.small_case, MAX_CASE) if with_layers else "",
     }
     return {name: value for name, value in members.items() if value}

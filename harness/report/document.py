@@ -20,6 +20,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from harness.facts import AspectVerdict, Finding
+from harness.judging.judge_results import Unjudged
 from harness.judging.results import (
     Block,
     Evidence,
@@ -30,6 +31,7 @@ from harness.judging.results import (
     Result,
     ResultsError,
     Stream,
+    Turn,
     Verdict,
     decode_as,
     encode_item,
@@ -58,9 +60,24 @@ class Named(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True)
     of: str = ""
 
 
+class Judged(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """An adapter that ``harness judge`` judged. ``name`` is that of its column, ``argument`` its
+    name on the command line, ``folder`` the folder in which the commands run. No cell shows its
+    ``unused_losses``, which are declared.
+    """
+
+    name: str
+    argument: str = ""
+    target: str = ""
+    version: str = ""
+    day: str = ""
+    folder: str = ""
+    unused_losses: tuple[str, ...] = ()
+
+
 class Header(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """The names in a run. ``day`` is YYYY-MM-DD, or "" if none was given; ``unread`` are the errors
-    of specs that could not be read.
+    of specs that could not be read; ``skipped`` are paths that `harness judge` left out.
     """
 
     format: Literal[1] = 1
@@ -71,6 +88,8 @@ class Header(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
     features: tuple[Named, ...] = ()
     losses: tuple[Named, ...] = ()
     unread: tuple[str, ...] = ()
+    judged: tuple[Judged, ...] = ()
+    skipped: tuple[Unjudged, ...] = ()
 
 
 class Plan(Struct, frozen=True, forbid_unknown_fields=True):
@@ -167,6 +186,7 @@ class ResultEntry(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields
     answered: dict[str, AspectVerdict] = {}
     block: Block | Literal[""] = ""
     variants: tuple[str, ...] = ()
+    turn: Turn = "first"
     unary: bool = False
     requests: str = ""
     missing: bool = False
@@ -341,6 +361,7 @@ _OF_CELL: Final = (
     "known",
     "answered",
     "variants",
+    "turn",
     "unary",
     "requests",
     "block",

@@ -8,14 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Final
 
 from harness.cassettes.redaction.secrets import mask
 from harness.judging.masked import masked
+from harness.providers import PROVIDERS
 
 from . import render
 from .badges import FOLDER, OPENING
 from .document import RESULTS, Run, unpack
 from .layout import page_name
+
+INDEX: Final = "index.html"
 
 
 def read_run(path: Path) -> Run:
@@ -60,7 +64,7 @@ def _stale_files(files: Mapping[str, str], target: Path) -> list[Path]:
     badges = sorted((target / FOLDER).glob("*.svg"))
     return [
         place
-        for place in (target / page_name(""), *badges)
+        for place in (*(target / page_name(name) for name in ("", *PROVIDERS)), *badges)
         if place.relative_to(target).as_posix() not in files
         and place.is_file()
         and not place.is_symlink()

@@ -11,6 +11,7 @@ from harness.judging.explain import EXACT
 from harness.judging.results import VERDICTS, Result, VerdictWords, sort_key
 from harness.stream.events import INTERRUPTED
 
+from .aspect_counts import judge_command
 from .document import Named
 from .tally import column
 from .text import slug
@@ -29,7 +30,7 @@ class ReportError(ValueError):
 @dataclass(frozen=True, slots=True)
 class Cell:
     """A result at its place: ``case`` is the anchor of its case on ``page``, ``anchor`` is its own
-    anchor, ``title`` is the title of its column.
+    anchor, ``title`` is the title of its column. A result without a case is on no page.
     """
 
     result: Result
@@ -61,8 +62,20 @@ class Cell:
 
     @property
     def page_anchor(self) -> str:
-        """The target of a link to the cell."""
-        return f"{self.page}#{self.anchor}"
+        """The target of a link to the cell, "" if it is on no page."""
+        return f"{self.page}#{self.anchor}" if self.page else ""
+
+    @property
+    def label(self) -> str:
+        """The name of its case, else of its exchange."""
+        return self.result.case or self.result.place
+
+    @property
+    def judge_command(self) -> str:
+        """The command of ``harness judge`` that shows a red finding by facts; "" for others."""
+        result = self.result
+        red = [finding for finding in result.red_findings if finding.subject in result.aspects]
+        return judge_command(result.adapter, result, red[0]) if red else ""
 
     @property
     def gist(self) -> str:
@@ -91,6 +104,10 @@ def place(
     blocks: dict[tuple[object, ...], str] = {}
     cells = []
     for result in sorted(results, key=in_order):
+        title = columns[column(result)]
+        if not result.case:
+            cells.append(Cell(result, "", "", "", title))
+            continue
         page = page_name(result.provider)
         key = block_key(result)
         if key not in blocks:
@@ -98,7 +115,7 @@ def place(
             spec = result.spec.removeprefix(folder).removesuffix(".yaml")
             blocks[key] = _unique(slug(f"{spec}.{result.case}"), page, used)
         anchor = _unique(f"{blocks[key]}.{slug(column(result))}", page, used)
-        cells.append(Cell(result, page, blocks[key], anchor, columns[column(result)]))
+        cells.append(Cell(result, page, blocks[key], anchor, title))
     return cells
 
 

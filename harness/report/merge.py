@@ -70,6 +70,8 @@ def _merge_headers(headers: Sequence[Header]) -> Header:
         features=_union(header.features for header in headers),
         losses=_union(header.losses for header in headers),
         unread=tuple(sorted({problem for header in headers for problem in header.unread})),
+        judged=tuple(dict.fromkeys(own for header in headers for own in header.judged)),
+        skipped=tuple(dict.fromkeys(path for header in headers for path in header.skipped)),
     )
 
 

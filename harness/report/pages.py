@@ -4,26 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
-from harness.facts import RED
 from harness.judging.results import VERDICTS, Result, Verdict, VerdictWords
+from harness.stream.printable import plural
 
-from .aspect_counts import Square, by_aspect, square
+from .aspect_counts import block_of, number_of_findings
 from .compare import KINDS, Change, Kind, KindWords
-from .document import Header, Named
+from .document import RESULTS, Header, Named, plan_of
+from .findings import FactsCells, cells_by_facts, finding_groups, tables
 from .fingerprint import Fingerprint, fingerprint
 from .layout import Cell, group_title, page_name
 from .questions import questions
 from .sections import Section, feature_anchor, sections_of, sources_of
 from .tally import (
     IN_PART,
-    ORIGINS,
+    NOTHING_COMPARED,
     Tally,
     by_feature,
     by_pair,
     column,
+    count_words,
     describe_origins,
+    describe_raw,
     headline,
     in_part,
     streams,
@@ -74,14 +77,16 @@ Rows = list[tuple[str, list[tuple[Named, str, list[Mark | None]]]]]
 
 @dataclass(frozen=True, slots=True)
 class Checklist:
-    """The features × columns of one provider: rows by group, and the features without a case."""
+    """The features × columns of one provider: rows by group, and the number of features without a
+    case.
+    """
 
     title: str
     page: str
     tally: Tally
     columns: list[tuple[str, str]]
     groups: Rows
-    missing: list[str]
+    missing: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +100,78 @@ class Remark:
     cells: list[Cell]
 
 
+NOTHING: Final[Mapping[str, Any]] = {
+    "whole": tally(()),
+    "changes": None,
+    "header": Header(),
+    "of_cases": False,
+    "other_reasons": 0,
+    **dict.fromkeys(("heading_note", "origins_sentence", "against"), ""),
+    "columns": {},
+    "laws": {},
+    **dict.fromkeys(("rows", "checklists", "tables", "groups", "questions", "remarks"), ()),
+    **dict.fromkeys(("streams", "adapters", "inputs", "worse", "losses", "files"), ()),
+}
+"""The values of an index without any section. A section is shown if it has values."""
+
+
 def index_page(cells: Sequence[Cell], header: Header, names: Names) -> dict[str, Any]:
-    """The values of ``index.html``."""
-    results = [cell.result for cell in cells]
+    """The values of ``index.html``: of a run with cases, of a run of ``harness judge``, or of
+    both.
+    """
+    cases = [cell for cell in cells if cell.page]
+    by_facts = cells_by_facts(cells, names.columns, header.judged)
+    own = _of_cases(cases, cells, header, names) if cases or not header.judged else {}
+    title = "Gemini compatibility"
+    return {
+        **NOTHING,
+        "title": title,
+        "heading": title,
+        "sentences": _judged_sentences(cells, header, by_facts),
+        "noun": "cell",
+        "tables": tables(by_facts),
+        "groups": finding_groups(by_facts),
+        "remarks": _remarks(cells, names.providers),
+        "adapters": [(adapter, names.columns[adapter.name]) for adapter in header.judged],
+        "files": ["judge.json"],
+        "header": header,
+        **_matrix(cells, names),
+        **own,
+    }
+
+
+def _of_cases(
+    cases: Sequence[Cell], cells: Sequence[Cell], header: Header, names: Names
+) -> dict[str, Any]:
+    """The values that only a run with cases has."""
+    results = [cell.result for cell in cases]
+    return {
+        "of_cases": True,
+        "sentences": headline(results, names.providers, names.columns, header.unread),
+        "origins_sentence": describe_origins(results),
+        "whole": tally(results),
+        "checklists": [
+            checklist(name, [cell for cell in cases if cell.result.provider == name], names)
+            for name in names.providers
+            if any(cell.result.provider == name for cell in cases)
+        ],
+        "questions": questions(cases, names.providers),
+        "streams": streams(results),
+        "losses": [
+            (title, slug(name), losses)
+            for name, title, losses in names.losses
+            if any(cell.name == name for cell in cells)
+        ],
+        "files": [RESULTS, "junit.xml", "summary.md"],
+    }
+
+
+def _matrix(cells: Sequence[Cell], names: Names) -> dict[str, Any]:
+    """The matrix of providers × columns. Without cases it has the first turns on the documented
+    wire.
+    """
+    with_case = any(cell.page for cell in cells)
+    results = [cell.result for cell in cells if with_case or block_of(cell.result) == "documented"]
     pairs = {
         (pair.name, name): pair
         for name in names.columns
@@ -105,69 +179,45 @@ def index_page(cells: Sequence[Cell], header: Header, names: Names) -> dict[str,
     }
     used = {name for _, name in pairs}
     columns = {name: title for name, title in names.columns.items() if name in used}
-    with_case = {result.provider for result in results}
-    providers = [name for name in names.providers if name in with_case]
-    return {
-        "sentences": headline(results, names.providers, names.columns, header.unread),
-        "origins_sentence": describe_origins(results),
-        "whole": tally(results),
-        "columns": columns,
-        "rows": [
-            (names.providers[name], page_name(name), [pairs.get((name, key)) for key in columns])
-            for name in providers
-        ],
-        "checklists": [
-            checklist(name, [cell for cell in cells if cell.result.provider == name], names)
-            for name in providers
-        ],
-        "aspects": aspect_table(cells, columns),
-        "questions": questions(cells, names.providers),
-        "remarks": _remarks(cells, names.providers),
-        "streams": streams(results),
-        "origins": ORIGINS,
-        "losses": [
-            (title, slug(name), losses) for name, title, losses in names.losses if name in columns
-        ],
-        "header": header,
-    }
-
-
-def aspect_table(
-    cells: Sequence[Cell], columns: Mapping[str, str]
-) -> tuple[list[str], list[tuple[str, list[Square | None]]]]:
-    """The titles of the adapters that were judged by aspects, and a row for each aspect. Several
-    cells of one adapter on the same stream count once.
-    """
-    streams_of: dict[str, dict[tuple[str, int], Cell]] = {}
-    for cell in cells:
-        if cell.result.aspects and VERDICTS[cell.result.verdict].compared:
-            place = (cell.result.cassette, cell.result.exchange)
-            streams_of.setdefault(cell.name, {}).setdefault(place, cell)
-    judged = {name: list(streams_of[name].values()) for name in columns if name in streams_of}
-    counts = {
-        name: by_aspect(cell.result for cell in judged_cells)
-        for name, judged_cells in judged.items()
-    }
-    every = by_aspect(cell.result for judged_cells in judged.values() for cell in judged_cells)
+    judged = {result.provider for result in results}
     rows = [
         (
-            aspect,
-            [
-                _aspect_square(counts[name][aspect], aspect, judged[name])
-                if aspect in counts[name]
-                else None
-                for name in judged
-            ],
+            names.providers[name],
+            page_name(name) if with_case else "",
+            [pairs.get((name, key)) for key in columns],
         )
-        for aspect in every
+        for name in names.providers
+        if name in judged
     ]
-    return [columns[name] for name in judged], rows
+    return {"columns": columns, "rows": rows if with_case or len(rows) > 1 else ()}
 
 
-def _aspect_square(counts: Mapping[str, int], aspect: str, cells: Sequence[Cell]) -> Square:
-    """The square of an aspect, with a link to the first cell in which it is not kept."""
-    red = (cell.page_anchor for cell in cells if cell.result.aspects.get(aspect) in RED)
-    return square(counts, next(red, ""))
+def _judged_sentences(
+    cells: Sequence[Cell], header: Header, groups: Sequence[FactsCells]
+) -> list[str]:
+    """The headline of a run of ``harness judge``. What keeps it from being green comes first."""
+    results = [cell.result for cell in cells]
+    plan = plan_of(results)
+    first = [] if plan.is_whole else [f"{plan.sentence}."]
+    first += [] if any(result.compared for result in results) else [NOTHING_COMPARED]
+    return [*first, _judged_sentence(header, groups), *describe_raw(results)]
+
+
+def _judged_sentence(header: Header, groups: Sequence[FactsCells]) -> str:
+    if len(header.judged) != 1:
+        adapters = plural(len(header.judged), "adapter")
+        return f"{adapters}. A red number in a table leads to its findings."
+    (adapter,) = header.judged
+    cells = {group.block: group.results for group in groups}
+    first, second = cells.get("documented", []), cells.get("second_turn", [])
+    findings = f"{plural(number_of_findings(first), 'finding')} there"
+    if number := number_of_findings(second):
+        findings += f" and {plural(number, 'finding')} in the second turn"
+    title = next(named.title for named in header.adapters if named.name == adapter.name)
+    return (
+        f"{title}, version {adapter.version}: {count_words(first)} on the documented wire. It has"
+        f" {findings}."
+    )
 
 
 def provider_page(name: str, cells: Sequence[Cell], names: Names) -> dict[str, Any]:
@@ -183,7 +233,6 @@ def provider_page(name: str, cells: Sequence[Cell], names: Names) -> dict[str, A
         "whole": tally(results),
         "origins_sentence": describe_origins(results),
         "pairs": [pair for name in names.columns for pair in _pairs_of(name, results, names)],
-        "missing": checklist(name, cells, names).missing,
         "groups": [
             (group, f"group:{slug(group.lower())}", members) for group, members in groups.items()
         ],
@@ -210,7 +259,7 @@ def checklist(name: str, cells: Sequence[Cell], names: Names) -> Checklist:
             marks = [_mark(verdicts[key].get(feature.name, ())) for key, _ in columns]
             row = (feature, feature_anchor(feature.name), marks)
             groups.setdefault(group_title(feature), []).append(row)
-    missing = [feature.title for feature in names.features if feature.name not in with_case]
+    missing = sum(feature.name not in with_case for feature in names.features)
     rows = list(groups.items())
     return Checklist(names.providers[name], page_name(name), tally(results), columns, rows, missing)
 
@@ -267,8 +316,9 @@ def _remarks(
     }
     for cell in cells:
         result = cell.result
-        if result.verdict != "passed":
-            alike = (
+        listed = cell.page or VERDICTS[result.verdict].order >= VERDICTS["not-carried"].order
+        if result.verdict != "passed" and listed:  # the findings have the others
+            alike = not cell.page or (
                 bool(cell.gist) and VERDICTS[result.verdict].order >= VERDICTS["not-carried"].order
             )
             key = (

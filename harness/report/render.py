@@ -17,11 +17,21 @@ from harness.judging.results import VERDICTS
 from harness.stream.events import End
 from harness.stream.printable import excerpt
 
+from .aspect_counts import MEANINGS
 from .compare import KINDS, STEPS
 from .details import DIGEST, MAX_TEXT
 from .fingerprint import WIDTH, legend
-from .tally import IN_PART
-from .text import last_part, shown, slug, thread_link, verbatim, web_link, with_code
+from .tally import IN_PART, ORIGINS
+from .text import (
+    LAYER_TITLES,
+    last_part,
+    shown,
+    slug,
+    thread_link,
+    verbatim,
+    web_link,
+    with_code,
+)
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -39,12 +49,11 @@ written by hand do not become stale.
 """
 
 
-def fill(page: str, values: Mapping[str, Any], today: str, assets: str = "") -> str:
-    """A page with the script and style sheet of its name, or of ``assets``: a page without cells
-    has the plain ones, ``reading``. With ``today`` (YYYY-MM-DD) the ages are written into the page;
-    without it, the script of the page calculates them.
+def fill(page: str, values: Mapping[str, Any], today: str) -> str:
+    """A page with the script and style sheet of its name. With ``today`` (YYYY-MM-DD) the ages are
+    written into the page; without it, the script of the page calculates them.
     """
-    script, style = _asset(f"{assets or page}.js"), _asset(f"{assets or page}.css")
+    script, style = _asset(f"{page}.js"), _asset(f"{page}.css")
     return (
         _templates()
         .get_template(f"{page}.html")
@@ -83,6 +92,9 @@ def _templates() -> Environment:
     environment.filters.update(number="{:,}".format, slug=slug, age=age, shown=shown_finding)
     environment.globals.update(
         VERDICTS=VERDICTS,
+        ASPECT_VERDICTS=MEANINGS,
+        ORIGINS=ORIGINS,
+        LAYER_TITLES=LAYER_TITLES,
         ENDS=ENDS,
         STALE_DAYS=STALE_DAYS,
         STEPS=STEPS,

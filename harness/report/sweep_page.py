@@ -1,24 +1,26 @@
-"""The page of a sweep: a table of aspects × providers, and examples of losses."""
+"""The page of a sweep: the index of a run, made from counts and examples instead of cells."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from harness.facts import ASPECTS
-from harness.judging.results import VERDICTS
 from harness.sweep.contract import Settings
 from harness.sweep.summary import Reason, Summary
 
-from .aspect_counts import MEANINGS, square
+from .aspect_counts import square
+from .document import Judged
+from .findings import Entry, Example, Group, Row, Table
+from .pages import NOTHING
 from .render import fill
+from .tally import words_of_counts
 
 PAGE: Final = "_report.html"
 MOST_REASONS: Final = 50
 """Reasons of one kind that are shown."""
-TITLES: Final = {
+KINDS: Final = {
     "failed": (
         "Lost, wrong or raised",
         "The wire has the fact, and the adapter gives it differently or not at all.",
@@ -36,57 +38,41 @@ TITLES: Final = {
 """The kinds of reasons in their order, with title and meaning."""
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
-    """The reasons of one kind and layer; the most frequent first."""
-
-    title: str
-    meaning: str
-    layer: str
-    reasons: list[Reason]
-    more: int
-
-
 def sweep_page(summary: Summary, settings: Settings, inputs: Sequence[str]) -> str:
     """The page of a summary. The same summary gives the same page."""
-    return fill("sweep", page_values(summary, settings, inputs), "", "aspects")
+    return fill("index", page_values(summary, settings, inputs), "")
 
 
 def page_values(summary: Summary, settings: Settings, inputs: Sequence[str]) -> dict[str, Any]:
     """The values of the page, without any HTML."""
-    providers = {name: summary.aspects[name] for name in sorted(summary.aspects)}
-    aspects = [
-        aspect for aspect in ASPECTS if any(aspect in counts for counts in providers.values())
-    ]
-    rows = [
-        (
-            provider or "not known",
-            [square(counts[aspect]) if aspect in counts else None for aspect in aspects],
+    adapter, against = settings.adapter, settings.against
+    sentences = [f"{words_of_counts(summary.verdicts, 'stream')}."]
+    if against:
+        sentences.append(
+            f"Compared with {against.title}: only aspects that it keeps and {adapter.name} does not"
+            " keep are red."
         )
-        for provider, counts in providers.items()
-        if counts
-    ]
-    passed = summary.verdicts.get("passed", 0)
-    others = [
-        words.counted(summary.verdicts[verdict])
-        for verdict, words in VERDICTS.items()
-        if verdict != "passed" and verdict in summary.verdicts
-    ]
+    judged = Judged(adapter.name, target=adapter.text, version=adapter.version)
+    heading = f"Sweep of {adapter.name}"
     return {
-        "settings": settings,
-        "sentence": ", ".join([f"{passed:,} of {summary.rows:,} streams passed", *others]),
-        "summary": summary,
-        "inputs": inputs,
-        "aspects": aspects,
-        "rows": rows,
-        "changes": [
+        **NOTHING,
+        "title": heading,
+        "heading": heading,
+        "heading_note": adapter.version,
+        "sentences": sentences,
+        "noun": "stream",
+        "tables": [_table(summary.aspects)] if summary.aspects else [],
+        "groups": list(_groups(summary)),
+        "against": against.title if against else "",
+        "worse": [
             (name, summary.worse.get(name, 0), summary.better.get(name, 0))
             for name in ASPECTS
             if name in summary.worse or name in summary.better
         ],
-        "groups": list(_groups(summary)),
-        "verdicts": MEANINGS,
-        "command": lambda source: f"harness show {shlex.quote(source)}",
+        "laws": summary.laws,
+        "other_reasons": summary.other_reasons,
+        "inputs": inputs,
+        "adapters": [(judged, adapter.name)],
     }
 
 
@@ -95,11 +81,41 @@ def most_frequent(reasons: Iterable[Reason]) -> list[Reason]:
     return sorted(reasons, key=lambda reason: (-reason.rows, reason.examples[0].sentence))
 
 
-def _groups(summary: Summary) -> list[Group]:
-    groups = []
-    for word, (title, meaning) in TITLES.items():
-        for layer, reasons in sorted(summary.reasons.get(word, {}).items()):
+def _table(counts: Mapping[str, Mapping[str, Mapping[str, int]]]) -> Table:
+    aspects = [aspect for aspect in ASPECTS if any(aspect in own for own in counts.values())]
+    rows = [
+        Row(
+            provider or "not known",
+            [square(own[aspect]) if aspect in own else None for aspect in aspects],
+        )
+        for provider, own in sorted(counts.items())
+        if own
+    ]
+    return Table("aspects", "Aspects", "", "Provider", aspects, rows)
+
+
+def _groups(summary: Summary) -> Iterator[Group]:
+    """The reasons of each kind and layer; the most frequent first."""
+    for kind, (title, meaning) in KINDS.items():
+        for layer, reasons in sorted(summary.reasons.get(kind, {}).items()):
             ordered = most_frequent(reasons.values())
-            shown = ordered[:MOST_REASONS]
-            groups.append(Group(title, meaning, layer, shown, len(ordered) - len(shown)))
-    return groups
+            shown = [_entry(kind, reason) for reason in ordered[:MOST_REASONS]]
+            note = f"first in the {layer}" if layer else ""
+            more = len(ordered) - len(shown)
+            yield Group(title, f"{kind}.{layer}", note, meaning, entries=shown, more=more)
+
+
+def _entry(kind: str, reason: Reason) -> Entry:
+    number = f"in {reason.rows:,} streams" if reason.rows > 1 else ""
+    first = reason.examples[0].sentence
+    examples = [
+        Example(
+            "Stream",
+            example.id,
+            f"harness show {shlex.quote(example.source)}",
+            "" if example.sentence == first else example.sentence,
+        )
+        for example in reason.examples
+    ]
+    word = "not judged" if kind == "error" else kind.replace("-", " ")
+    return Entry(kind, word, number, first, examples)

@@ -146,6 +146,22 @@ def tally(results: Sequence[Result]) -> Tally:
     )
 
 
+def count_words(results: Sequence[Result]) -> str:
+    """``300 of 340 cells passed, 38 failed, 2 errors``."""
+    return words_of_counts(Counter(result.verdict for result in results), "cell")
+
+
+def words_of_counts(counts: Mapping[str, int], noun: str) -> str:
+    """The numbers of cells, or of other things that ``noun`` names, with each verdict."""
+    number = f"{counts.get('passed', 0):,} of {plural(sum(counts.values()), noun)} passed"
+    others = [
+        words.counted(counts[verdict])
+        for verdict, words in VERDICTS.items()
+        if counts.get(verdict) and verdict != "passed"
+    ]
+    return ", ".join([number, *others])
+
+
 def verdict_of(result: Result, feature: str) -> Verdict:
     """The verdict of a cell for one of its features: passed if its declared losses or failed
     aspects concern only other features.

@@ -10,6 +10,16 @@ from markupsafe import Markup
 
 from harness.stream.printable import printable_lines
 
+LAYER_TITLES: Final = {
+    "frames": "Wire",
+    "events": "Events",
+    "payloads": "Payloads",
+    "native": "Native events",
+    "facts": "Facts",
+    "prompt": "Prompt",
+    "requests": "Request",
+}
+"""The title of each layer of an evidence."""
 _WEB_LINK: Final = re.compile(r"https?://[!-~]+")
 _CODE: Final = re.compile(r"`([^`\n]+)`")
 

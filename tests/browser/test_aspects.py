@@ -7,18 +7,19 @@ from pathlib import Path
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from harness.report.aspect_pages import aspects_page
+from harness.report import render_index
+from harness.report.judge_run import run_of
 from tests.browser.browsing import Reader
 from tests.support.aspect_samples import HOSTILE_RESULTS, RESULTS
 
-COUNT = "#shop.1.2.3.documented.finish"
+COUNT = "#shop.documented.finish"
 RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
 
 
 @pytest.fixture
 def page_file(tmp_path: Path) -> Path:
     file = tmp_path / "index.html"
-    file.write_text(aspects_page(RESULTS), encoding="utf-8")
+    file.write_text(render_index(run_of(RESULTS)), encoding="utf-8")
     return file
 
 
@@ -54,6 +55,27 @@ def test_axe_finds_no_violation_on_any_width(
 
 def test_hostile_texts_run_nothing(reader: Reader, tmp_path: Path) -> None:
     file = tmp_path / "index.html"
-    file.write_text(aspects_page(HOSTILE_RESULTS), encoding="utf-8")
+    file.write_text(render_index(run_of(HOSTILE_RESULTS)), encoding="utf-8")
     visit = reader.open(file)
     assert (visit.asked, visit.messages) == ([file.as_uri()], [])
+
+
+@pytest.mark.parametrize("width", [1280, 375])
+def test_no_column_is_cut(reader: Reader, page_file: Path, specs: Path, width: int) -> None:
+    for file in (page_file, specs / "index.html", specs / "gemini-api.html"):
+        page = reader.open(file, width=width).page
+        cut = page.locator(".scroll:visible").evaluate_all(
+            "all => all.filter(node => node.scrollWidth > node.clientWidth + 1).map(node => node.ariaLabel)"
+        )
+        assert cut == [], file.name
+
+
+def test_only_the_documented_wire_is_drawn_in_red(reader: Reader, page_file: Path) -> None:
+    page = reader.open(page_file).page
+    colour = "all => all.map(node => getComputedStyle(node).backgroundColor)"
+    red = page.locator("section[aria-labelledby=documented] i.failed").evaluate_all(colour)
+    section = "section[aria-labelledby=variant], section[aria-labelledby^='shop.variant']"
+    marks = page.locator(section).locator("i").evaluate_all(colour)
+    assert red
+    assert marks
+    assert not set(red) & set(marks)

@@ -66,7 +66,7 @@ def test_a_cell_of_the_index_leads_to_its_evidence(reader: Reader, mixed: Path) 
 def test_the_layers_mark_the_first_difference_and_its_source(reader: Reader, mixed: Path) -> None:
     page = reader.open(mixed / "gemini-api.html", "#tool-calls.lost.anthropic").page
     assert page.locator(".layers > section > h6").all_inner_texts() == [
-        "Wire: frames",
+        "Wire",
         "Events",
         "Payloads",
     ]
@@ -127,7 +127,7 @@ def test_a_passed_cell_shows_wire_events_and_payloads_side_by_side(
     evidence = evidence_of(visit)
     assert "Beginning of the stream" not in evidence
     titles = visit.page.locator(".panel .layers h6").all_inner_texts()
-    assert titles == ["Wire: frames", "Events", "Payloads"]
+    assert titles == ["Wire", "Events", "Payloads"]
     assert visit.page.locator(".panel .layers ol").first.inner_text() == 'data: {"a": 1}'
     assert "4 of 9" in evidence["Layers"]
 

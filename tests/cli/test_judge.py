@@ -282,7 +282,7 @@ def test_reports_of_several_runs_are_merged_into_one_page(answers: Path) -> None
     assert main(["judge", "two.json", "one.json", "--report", "page"]) == 1
     assert main(["judge", "two.json", "--report", "green"]) == 0
     assert [adapter["name"] for adapter in judged("page/judge.json")] == ["one", "two"]
-    assert "Adapters × aspects" in Path("page/index.html").read_text("utf-8")
+    assert "2 adapters. A red number" in Path("page/index.html").read_text("utf-8")
     assert main(["judge", "one.json", "unified-llm", "--report", "page"]) == 2
 
 

@@ -12,8 +12,9 @@ from harness.adapters.adapter import Output
 from harness.facts import Raised, Transcript
 from harness.judging.aspect_run import Item, judge_items, judge_second_turns
 from harness.judging.judge_results import AdapterResults, JudgeResults
-from harness.report.aspect_pages import aspects_page
+from harness.report import render_index
 from harness.report.aspect_text import results_text
+from harness.report.judge_run import run_of
 from harness.stream.exchange import Exchange
 from tests.security.samples import exchange
 from tests.support.facts_adapters import facts_adapter
@@ -142,6 +143,6 @@ def test_a_cell_has_a_note_about_the_requests_of_its_adapter() -> None:
     )
     results = AdapterResults("shop", "shop:replay", "1", cells=(cell,))
     assert "  requests: asked again 2×; alt sse\n" in results_text(results)
-    assert "Requests: asked again 2×; alt sse." in aspects_page(JudgeResults((results,)))
+    assert "Requests: asked again 2×; alt sse." in render_index(run_of(JudgeResults((results,))))
     [quiet] = judge_items([item], [facts_adapter()], {})
     assert quiet.requests == ""

@@ -10,11 +10,11 @@ from msgspec.structs import replace
 
 from harness.facts import Finding, Place
 from harness.judging.judge_results import JudgeResults, decode_results, encode_results
-from harness.report import ReportError
+from harness.report import ReportError, render_index
 from harness.report.aspect_compare import compare_results, comparison_text
 from harness.report.aspect_counts import command_of, errors_of, losses_of
-from harness.report.aspect_pages import aspects_page, merge_results
 from harness.report.aspect_text import results_text
+from harness.report.judge_run import merge_results, run_of
 from tests.report.page_reader import Page
 from tests.support.aspect_samples import (
     HOSTILE_RESULTS,
@@ -45,7 +45,7 @@ def test_text_and_page_count_a_needless_error_once() -> None:
     assert [loss.aspect for loss in losses_of([raised])] == ["usage", "needless_error"]
     assert [loss.aspect for loss in losses_of([declared])] == ["text"], "it is red"
     assert "4 findings, documented wire:" in results_text(adapter)
-    page = Page(aspects_page(JudgeResults((adapter,))))
+    page = Page(render_index(run_of(JudgeResults((adapter,)))))
     assert "on the documented wire. It has 4 findings there." in page.text
     assert (
         "finish 0 findings In 1 cell the aspect is missing because of a needless error."
@@ -56,11 +56,11 @@ def test_text_and_page_count_a_needless_error_once() -> None:
 
 
 def test_the_page_counts_the_findings_of_the_second_turn() -> None:
-    text = Page(aspects_page(RESULTS)).text
+    text = Page(render_index(run_of(RESULTS))).text
     assert "2 adapters. A red number in a table leads to its findings." in text
     assert "1 of 4 cells passed 2 failed 1 error 3 findings" in text
     assert "1 of 1 cell passed 0 findings" in text
-    alone = Page(aspects_page(JudgeResults((SHOP,)))).text
+    alone = Page(render_index(run_of(JudgeResults((SHOP,))))).text
     assert (
         "on the documented wire. It has 3 findings there and 1 finding in the second turn." in alone
     )
@@ -71,7 +71,7 @@ def test_losses_of_streamed_and_of_unary_answers_are_separate() -> None:
     assert [[item.exchange for item in loss.cells] for loss in losses_of(cells)] == [[1], [2]]
     adapter = replace(OTHER, cells=cells)
     assert "  cassette gemini-api/a, exchange 2, unary\n" in results_text(adapter)
-    page = Page(aspects_page(JudgeResults((adapter,))))
+    page = Page(render_index(run_of(JudgeResults((adapter,)))))
     assert "Cassette gemini-api/a, exchange 2, unary." in page.text
     assert "Cassette gemini-api/a, exchange 1." in page.text
 
@@ -193,7 +193,7 @@ def test_the_second_turn_of_a_variant_is_counted_apart() -> None:
     assert "2 findings, second turn of variants:\n\n- error: it hung\n" in text
     assert "- 1 finding in 1 cell: shown on the page that --report DIR writes\n" in text
     assert "Second turn: " not in text
-    page = Page(aspects_page(JudgeResults((adapter,)))).text
+    page = Page(render_index(run_of(JudgeResults((adapter,))))).text
     assert "It has 0 findings there." in page
     assert "Second turn of variants" in page
 
@@ -220,9 +220,9 @@ def test_a_command_has_the_cuts_that_show_the_finding() -> None:
 
 
 def test_a_count_on_the_page_leads_to_its_cells_with_evidence() -> None:
-    page = Page(aspects_page(RESULTS))
-    assert ("a", {"class": "mark", "href": "#shop.1.2.3.documented.finish"}) in page.tags
-    assert "shop.1.2.3.documented.finish" in page.ids
+    page = Page(render_index(run_of(RESULTS)))
+    assert ("a", {"class": "mark", "href": "#shop.documented.finish"}) in page.tags
+    assert "shop.documented.finish" in page.ids
     for words in (
         "shop 1.2.3 · 2026-11-22",
         "1 of 4 cells passed 2 failed 1 error 3 findings",
@@ -238,7 +238,7 @@ def test_a_count_on_the_page_leads_to_its_cells_with_evidence() -> None:
 
 
 def test_texts_that_try_to_break_out_of_the_page_stay_text() -> None:
-    text = aspects_page(HOSTILE_RESULTS)
+    text = render_index(run_of(HOSTILE_RESULTS))
     page = Page(text)
     assert "</pre></style></script><img src=x onerror=alert(1)>" in page.text
     for tag, attributes in page.tags:
@@ -251,7 +251,7 @@ def test_texts_that_try_to_break_out_of_the_page_stay_text() -> None:
 
 
 def test_headings_and_tables_are_accessible_to_a_screen_reader() -> None:
-    page = Page(aspects_page(RESULTS))
+    page = Page(render_index(run_of(RESULTS)))
     headings = [int(tag[1]) for tag, _ in page.tags if re.fullmatch("h[1-6]", tag)]
     assert headings[0] == 1
     assert headings.count(1) == 1
@@ -275,7 +275,7 @@ def test_documents_are_merged_by_adapter_and_version_in_any_order() -> None:
 def test_two_adapters_with_the_same_name_and_version_have_no_page() -> None:
     other = replace(SHOP, target="elsewhere:replay")
     with pytest.raises(ReportError, match=r"2 adapters have the name shop 1\.2\.3; use one name"):
-        aspects_page(replace(RESULTS, adapters=(SHOP, other)))
+        render_index(run_of(replace(RESULTS, adapters=(SHOP, other))))
 
 
 def test_results_are_read_back_as_they_were_written() -> None:
@@ -322,6 +322,6 @@ def test_a_baseline_without_any_of_the_cells_is_refused() -> None:
 
 
 def test_the_page_names_the_folder_of_the_commands() -> None:
-    page = aspects_page(JudgeResults((replace(SHOP, folder="examples/shop"),)))
+    page = render_index(run_of(JudgeResults((replace(SHOP, folder="examples/shop"),))))
     assert "Run the commands in the folder <code>examples/shop</code>." in page
-    assert "Run the commands in" not in aspects_page(RESULTS)
+    assert "Run the commands in" not in render_index(run_of(RESULTS))

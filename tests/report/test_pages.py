@@ -9,15 +9,13 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from harness.facts import Finding
-from harness.judging.results import (
-    VERDICTS,
-    Result,
-)
+from harness.facts import Finding, Place
+from harness.judging.results import VERDICTS, Evidence, Result
 from harness.report import Named
 from harness.report.tally import describe_origins
 from harness.stream.exchange import Origin
 from tests.report.page_reader import Page, pages
+from tests.support.aspect_samples import excerpt
 from tests.support.report_samples import (
     DIALECTS,
     HEADER,
@@ -44,13 +42,10 @@ def test_every_verdict_is_shown_in_words_and_with_its_symbol() -> None:
         assert words.sentence in Page(rendered["index.html"]).text
 
 
-def test_a_page_without_a_cell_has_only_the_common_content() -> None:
-    without, page = (
-        pages(result())["code-assist.html"],
-        pages(result(provider="code-assist"))["code-assist.html"],
-    )
-    assert "No case replayed this provider in this run." in without
-    assert len(without) < 13_000 < 30_000 < len(page)
+def test_only_providers_with_a_case_have_a_page_and_a_row() -> None:
+    rendered = pages(result())
+    assert list(rendered) == ["index.html", "gemini-api.html"]
+    assert "Code Assist" not in Page(rendered["index.html"]).text
 
 
 def test_every_result_is_one_cell() -> None:
@@ -295,8 +290,8 @@ def test_a_feature_shows_its_worst_verdict() -> None:
         "Feature unified-llm anthropic events Tool calls Parallel calls passed failed 1 of 9 passed"
         in text
     )
-    assert "2 of 3 features have no case here yet" in text
-    assert "No case yet: Usage, Sound." in Page(rendered["gemini-api.html"]).text
+    assert "2 of 3 features have no case here. An empty square means no case." in text
+    assert "Sound" not in text
 
 
 def test_a_feature_can_be_partly_carried() -> None:
@@ -433,8 +428,59 @@ def test_aspects_are_counted_by_stream_and_adapter() -> None:
     green = result(adapter="unified-llm", aspects={"text": "kept", "finish": "kept"})
     index = pages(red, again, unjudged, green)["index.html"]
     text = Page(index).text
-    assert (
-        "Aspect unified-llm anthropic text 1 1 finish 1 1 media 1 not carried or not asked" in text
-    )
+    assert "Adapter cells text finish media unified-llm 1 stream 0 findings 1 1 –" in text
+    assert "anthropic 1 stream 0 findings 1 1 of 1 1 not carried" in text
     assert '<a class="mark" href="gemini-api.html#tool-calls.two-calls.anthropic">' in index
-    assert "Aspects × adapters" not in Page(pages(result())["index.html"]).text
+    assert "Documented wire" not in Page(pages(result())["index.html"]).text
+
+
+def test_a_finding_by_facts_has_the_same_evidence_as_in_harness_judge() -> None:
+    lost = Finding("finish", "lost", "no-finish", wire="STOP")
+    judged: dict[str, Any] = {
+        "findings": (lost,),
+        "findings_total": 1,
+        "aspects": {"finish": "lost"},
+    }
+    excerpts = {"finish": excerpt()}
+    cells = [
+        result("failed", f"case-{n}", line=n, layer="facts", exchange=n, **judged)
+        for n in (1, 2, 3, 4)
+    ]
+    cells = [replace(cell, evidence=Evidence(excerpts=excerpts)) for cell in cells]
+    rendered = pages(*cells, replace(cells[0], case="again"))
+    index = Page(rendered["index.html"])
+    assert ("a", {"class": "mark", "href": "#anthropic.documented.finish"}) in index.tags
+    for words in (
+        "lost in 4 cells: the wire ends with STOP; the adapter gives no reason",
+        "Cassette gemini-api/tool-calls, exchange 2.",
+        "Wire frame 7 another 2 of 9 Native events frame 7 another Facts nothing",
+        "harness judge anthropic --cassettes gemini-api/tool-calls:1",
+        "The same in gemini-api/tool-calls:4.",
+    ):
+        assert words in index.text
+    command = "<pre>harness judge anthropic --cassettes gemini-api/tool-calls:1</pre>"
+    page = rendered["gemini-api.html"]
+    assert command in page
+    ((subject, views),) = Page(page).data["cases"][0][2]["excerpts"]
+    assert (subject, [view[0] for view in views]) == ("finish", ["frames", "native", "facts"])
+
+
+def test_a_loss_in_a_variant_is_not_red() -> None:
+    lost = Finding("text", "lost", "text-from-start", place=Place(wire="a", adapter=""))
+    variant = result(
+        "not-run",
+        layer="facts",
+        block="variant",
+        variants=("comments",),
+        aspects={"text": "lost"},
+        findings=(lost,),
+        findings_total=1,
+    )
+    index = pages(result(), variant)["index.html"]
+    assert '<a class="mark" href="#anthropic.variant.text"><i class="variant">1</i></a>' in index
+    assert '<article class="variant"><p><i class="variant">lost</i>' in index
+
+
+def test_a_declared_loss_is_explained_beside_its_number() -> None:
+    assert "A cell that is not carried is no fault" in pages(result("not-carried"))["index.html"]
+    assert "A cell that is not carried is no fault" not in pages(result())["index.html"]

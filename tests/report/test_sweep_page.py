@@ -32,21 +32,26 @@ def lost(number: int, sentence: str = "text lost: it is <b>gone</b>") -> Row:
 def test_squares_count_red_and_compared_streams_of_each_provider() -> None:
     summary = Summary.of([row(1), lost(2), row(3, provider=None, aspects={"finish": "kept"})])
     values = page_values(summary, SETTINGS, ["day.parquet"])
-    assert values["aspects"] == ["text", "finish", "media"]
+    (table,) = values["tables"]
+    assert table.aspects == ["text", "finish", "media"]
     squares = {
-        provider: [square and (square.red, square.compared, square.other) for square in row_squares]
-        for provider, row_squares in values["rows"]
+        row.title: [
+            square and (square.red, square.compared, square.other) for square in row.squares
+        ]
+        for row in table.rows
     }
     assert squares == {
-        "gemini-api": [(1, 2, 0), None, (0, 0, 1)],
-        "not known": [None, (0, 1, 0), None],
+        "gemini-api": [(1, 2, ""), None, (0, 0, "1 not carried")],
+        "not known": [None, (0, 1, ""), None],
     }
-    assert values["sentence"] == "2 of 3 streams passed, 1 failed"
+    assert values["sentences"] == ["2 of 3 streams passed, 1 failed."]
 
 
 def test_a_reason_has_examples_that_can_be_shown_again() -> None:
     page = sweep_page(Summary.of([lost(1), lost(2)]), SETTINGS, ["day.parquet"])
-    assert "<b>2</b> streams: text lost: it is &lt;b&gt;gone" in page
+    assert '<i class="failed">failed</i> in 2 streams: text lost: it is &lt;b&gt;gone' in page
+    assert page.count("it is &lt;b&gt;gone") == 1
+    assert "Stream <code>s2</code>" in page
     assert "harness show day.parquet:2" in page
 
 
@@ -55,8 +60,8 @@ def test_only_the_most_frequent_reasons_are_shown() -> None:
     rows = [lost(number, word) for number, word in enumerate(words)]
     values = page_values(Summary.of([*rows, lost(99, words[-1])]), SETTINGS, [])
     (group,) = values["groups"]
-    assert (len(group.reasons), group.more) == (MOST_REASONS, 3)
-    assert group.reasons[0].rows == 2
+    assert (len(group.entries), group.more) == (MOST_REASONS, 3)
+    assert group.entries[0].number == "in 2 streams"
     assert "3 further reasons are not shown" in sweep_page(
         Summary.of([*rows, lost(99, words[-1])]), SETTINGS, []
     )

@@ -73,20 +73,20 @@ function timeline(stream, title) {
   return part(title, sentence, picture, key, list);
 }
 
-const LAYERS = { frames: "Wire: frames", events: "Events", payloads: "Payloads", facts: "Native events and facts", prompt: "Prompt", requests: "Request" };
+const LAYERS = {{ LAYER_TITLES|tojson }};
 
 function layers(cell, about) {
   const grid = make("div", [], "layers");
   const only = cell.layers.some(([, , , , first = null]) => first !== null);
   for (const [layer, lines, start = 0, total = lines.length, first = null, differs = 0] of cell.layers) {
     const list = make("ol", [], layer === "prompt" || layer === "requests" ? "text" : "");
-    list.start = start;
+    list.start = cell.title ? start + 1 : start;
     const shown = [...lines];
     if (first !== null && first >= start + lines.length) shown.push("no more items");
     shown.forEach((line, index) => {
       const here = start + index === first;
-      const item = make("li", line, here ? (differs ? "first" : "from") : "");
-      if (here) item.prepend(make("b", differs ? "◀ first difference" : "◂ made from this"));
+      const item = make("li", line, here ? (differs || cell.title ? "first" : "from") : "");
+      if (here && !cell.title) item.prepend(make("b", differs ? "◀ first difference" : "◂ made from this"));
       list.append(item);
     });
     const left = total - lines.length;
@@ -99,7 +99,7 @@ function layers(cell, about) {
   grid.setAttribute("role", "region");
   grid.setAttribute("aria-label", "Layers side by side");
   if (cell.layers[0][0] === "prompt") return part("Prompt and request", "", grid);
-  if (about) return part("Layers", about, grid);
+  if (about) return part(cell.title ?? "Layers", about, grid);
   const title = cell.first ? `First difference: ${cell.first}` : "Layers";
   return part(title, only ? "each layer around the first difference, and the items from which it was made" : "no item is marked, because the expectation has no fixed positions", grid);
 }
@@ -160,6 +160,7 @@ function panel(link) {
   const first = find(".found", article).find((line) => line.querySelector("a").hash === link.hash)?.querySelector(".finding");
   if (first) box.append(findings(first, cell));
   if (cell.layers?.length) box.append(layers(cell));
+  for (const [title, views] of cell.excerpts ?? []) box.append(layers({ title, layers: views }, "the lines around the place of the finding"));
   const whole = !cell.layers?.length && !cell.total && stream.events ? [["frames", wire.split("\n").filter(Boolean)], ["events", stream.events[0], 0, stream.events[1]]] : [];
   if (whole.length) box.append(layers({ layers: [...whole, ...output] }, "the beginning of each layer"));
   if (cell.without) box.append(make("p", "To keep this page small, it has only the layers of its first cells. results.json also has the layers of this cell.", "note"));

@@ -1,4 +1,4 @@
-{# The script of the index: makes marks links to their cells, and filters the rows by words. -#}
+{# The script of the index: makes marks links to their cells, opens the findings that a link leads to, and filters the rows by words. -#}
 "use strict";
 (() => {
 {% include "reading.js" %}
@@ -14,6 +14,19 @@ for (const table of find(".features")) {
     });
   }
 }
+
+// Opens the findings that a link leads to
+const open = () => {
+  const target = document.getElementById(location.hash.slice(1)), box = target?.closest("details");
+  if (!box) return;
+  box.open = true;
+  target.scrollIntoView();
+};
+addEventListener("hashchange", open);
+document.addEventListener("click", (event) => {
+  if (event.target.closest("a[href^='#']")?.hash === location.hash) open();
+});
+open();
 
 listen(() => {
   const rows = find(".features tr:has(td), li.row"), wanted = words();

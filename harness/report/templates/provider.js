@@ -113,6 +113,7 @@ function checklist() {
       return make("tr", [head(first, "row"), ...columns.map(([name]) => mark(section.id, name, cellsByAdapter.get(name)))]);
     })]));
   }
+  cards(table);
   const box = document.getElementById("table");
   box.append(table);
   box.hidden = false;

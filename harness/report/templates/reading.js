@@ -23,6 +23,14 @@ for (const time of find("time")) {
   if (time.closest("[data-origin]") && days > {{ STALE_DAYS }}) time.nextSibling.after(" ", make("b", "stale", "stale"));
 }
 
+// On a narrow page, every row of a table is a card: its squares have the titles of their columns
+const cards = (table) => {
+  const titles = [...table.tHead.rows[0].cells].map((cell) => cell.textContent.trim());
+  for (const row of find("tbody tr:has(td)", table)) for (const cell of find("td", row)) cell.dataset.title = titles[cell.cellIndex];
+  table.classList.add("titled");
+};
+for (const table of find(".scroll table")) cards(table);
+
 // Searching
 const tools = document.querySelector(".tools");
 const search = document.querySelector("[data-search]");

@@ -1,0 +1,326 @@
+"""The tables of adapters × aspects, and the findings behind their numbers.
+
+Both are shown for every cell that was judged by facts: in a run of pytest, and in a run of
+``harness judge``. The page of a sweep has the same tables and lists, made from counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Final
+
+from harness.facts import Finding
+from harness.judging.results import VERDICTS, LayerView, Result
+from harness.stream.printable import plural
+
+from .aspect_counts import (
+    BLOCK_MEANINGS,
+    BLOCKS,
+    NEEDLESS_ERROR,
+    Loss,
+    Square,
+    block_of,
+    by_aspect,
+    errors_of,
+    is_of_error,
+    judge_command,
+    losses_of,
+    red_aspects,
+    square,
+)
+from .document import Judged
+from .layout import Cell
+from .tally import count_words
+from .text import slug
+
+MOST_CELLS: Final = 400
+"""Further cells of one finding that are named."""
+MOST_FINDINGS: Final = 200
+"""Findings of one aspect that are shown."""
+MOST_WITH_EVIDENCE: Final = 3
+"""Cells of one finding whose evidence is shown. They have the same reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of a table: its title with a note, the counts of its cells in words, and a square for
+    each aspect. ``anchor``: the place of its errors, "" if there are none.
+    """
+
+    title: str
+    squares: Sequence[Square | None]
+    note: str = ""
+    words: Sequence[str] = ()
+    anchor: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows × aspects. ``head``: the title of the first column. In a table with ``never_red``, a
+    lost aspect is no fault.
+    """
+
+    name: str
+    title: str
+    meaning: str
+    head: str
+    aspects: Sequence[str]
+    rows: Sequence[Row]
+    never_red: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One cell with a finding: its sentence if the cells of the finding have different ones, its
+    place, and a command that shows it. ``link``: its place on the page of its provider.
+    """
+
+    noun: str
+    place: str
+    command: str
+    sentence: str = ""
+    words: str = ""
+    link: str = ""
+    requests: str = ""
+    views: Sequence[LayerView] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One finding in some cells. ``kind`` is the class of its mark, ``also`` names further cells,
+    of which there are ``more`` than are named.
+    """
+
+    kind: str
+    word: str
+    number: str
+    sentence: str
+    examples: Sequence[Example]
+    also: Sequence[str] = ()
+    more: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """The findings of one aspect. ``of_error``: the number of cells in which the aspect is missing
+    because of a needless error, whose findings are at ``error_anchor``.
+    """
+
+    aspect: str
+    anchor: str
+    entries: Sequence[Entry]
+    number: int
+    of_error: int = 0
+    error_anchor: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The findings of one adapter in one block, or of one kind in a sweep: ``entries`` that belong
+    to no aspect, then those of each aspect. There are ``more`` entries than are shown.
+    """
+
+    title: str
+    anchor: str
+    note: str = ""
+    meaning: str = ""
+    folder: str = ""
+    entries: Sequence[Entry] = ()
+    sections: Sequence[Section] = ()
+    unused_losses: Sequence[str] = ()
+    more: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class FactsCells:
+    """The cells of one adapter in one block."""
+
+    name: str
+    title: str
+    block: str
+    judged: Judged
+    cells: list[Cell] = field(default_factory=list)
+
+    @property
+    def results(self) -> list[Result]:
+        """The result of each cell."""
+        return [cell.result for cell in self.cells]
+
+    @property
+    def streams(self) -> list[Cell]:
+        """The first cell of each answer. Several cases may judge one adapter on the same answer."""
+        return list({cell.result.place: cell for cell in reversed(self.cells)}.values())[::-1]
+
+    @property
+    def never_red(self) -> bool:
+        """Whether a loss in these cells is no fault."""
+        return "variant" in self.block
+
+    @property
+    def note(self) -> str:
+        """The version of the adapter and the day on which it was judged."""
+        return " · ".join(filter(None, (self.judged.version, self.judged.day)))
+
+    def anchor(self, *names: str) -> str:
+        """The anchor of the findings, or of those of an aspect."""
+        return ".".join(slug(name) for name in (self.name, self.block, *names))
+
+
+def cells_by_facts(
+    cells: Iterable[Cell], columns: Mapping[str, str], judged: Iterable[Judged]
+) -> list[FactsCells]:
+    """The cells that were judged by facts, by adapter and block."""
+    about = {adapter.name: adapter for adapter in judged}
+    groups = {
+        (name, block): FactsCells(name, title, block, about.get(name, Judged(name)))
+        for name, title in columns.items()
+        for block in BLOCKS
+    }
+    for cell in cells:
+        if _is_by_facts(cell.result):
+            groups[cell.name, block_of(cell.result)].cells.append(cell)
+    return [group for group in groups.values() if group.cells]
+
+
+def _is_by_facts(result: Result) -> bool:
+    """Whether facts of the cell were compared. A case without a comparison does not count, unless
+    its answer is a variant.
+    """
+    if not (result.aspects or result.block):
+        return False
+    compared = VERDICTS[result.verdict].compared or result.verdict == "error"
+    return compared or not result.case or result.block == "variant"
+
+
+def tables(groups: Sequence[FactsCells]) -> list[Table]:
+    """The table of each block."""
+    return [
+        _table(block, own)
+        for block in BLOCKS
+        if (own := [group for group in groups if group.block == block])
+    ]
+
+
+def _table(block: str, groups: Sequence[FactsCells]) -> Table:
+    aspects = list(by_aspect(cell.result for group in groups for cell in group.streams))
+    rows = [_row(group, aspects) for group in groups]
+    never_red = groups[0].never_red
+    return Table(block, BLOCKS[block], BLOCK_MEANINGS[block], "Adapter", aspects, rows, never_red)
+
+
+def _row(group: FactsCells, aspects: Sequence[str]) -> Row:
+    streams = [cell.result for cell in group.streams]
+    counts = by_aspect(streams)
+    losses, errors = losses_of(group.results), errors_of(group.results)
+    listed = {loss.aspect for loss in losses}
+    squares = [
+        square(counts[aspect], _target(group, aspect, listed)) if aspect in counts else None
+        for aspect in aspects
+    ]
+    of_cases = any(result.case for result in group.results)
+    number = plural(len(streams), "stream") if of_cases else count_words(streams)
+    words = [*number.split(", "), plural(len(losses) + len(errors), "finding")]
+    return Row(group.title, squares, group.note, words, group.anchor() if errors else "")
+
+
+def _target(group: FactsCells, aspect: str, listed: Iterable[str]) -> str:
+    """The target of a link to the red cells of an aspect: its findings. Payloads of our event
+    models have no findings by facts, so the first of these cells.
+    """
+    red = [cell for cell in group.cells if red_aspects({cell.result.aspects.get(aspect, ""): 1})]
+    if aspect in listed or any(is_of_error(cell.result, aspect) for cell in red):
+        return f"#{group.anchor(aspect)}"
+    return red[0].page_anchor if red else ""
+
+
+def finding_groups(groups: Iterable[FactsCells]) -> list[Group]:
+    """The findings of each adapter in each block, without those that have none."""
+    listed = map(_group, groups)
+    return [group for group in listed if group.entries or group.sections or group.unused_losses]
+
+
+def _group(group: FactsCells) -> Group:
+    losses = losses_of(group.results)
+    cells = {id(cell.result): cell for cell in group.cells}
+    aspects = by_aspect(group.results)
+    sections = [
+        _section(group, aspect, [loss for loss in losses if loss.aspect == aspect], cells)
+        for aspect, counts in aspects.items()
+        if red_aspects(counts)
+    ]
+    judged = group.judged
+    return Group(
+        f"{group.title}: {BLOCKS[group.block].lower()}",
+        group.anchor(),
+        judged.version,
+        folder=judged.folder,
+        entries=[_error(group, alike, cells) for alike in errors_of(group.results)],
+        sections=[section for section in sections if section.entries or section.of_error],
+        unused_losses=judged.unused_losses if group.block == "documented" else (),
+    )
+
+
+def _section(
+    group: FactsCells, aspect: str, losses: Sequence[Loss], cells: Mapping[int, Cell]
+) -> Section:
+    kind = "variant" if group.never_red else "failed"
+    entries = [
+        _entry(
+            kind,
+            loss.verdict.replace("_", " "),
+            loss.findings[0].note,
+            loss.cells,
+            list(_examples(group, loss.cells, loss.findings, cells)),
+        )
+        for loss in losses[:MOST_FINDINGS]
+    ]
+    of_error = sum(is_of_error(cell.result, aspect) for cell in group.streams)
+    return Section(
+        aspect,
+        group.anchor(aspect),
+        entries,
+        len(losses),
+        of_error,
+        group.anchor(NEEDLESS_ERROR),
+    )
+
+
+def _error(group: FactsCells, alike: Sequence[Result], cells: Mapping[int, Cell]) -> Entry:
+    findings = [result.findings[0] if result.findings else None for result in alike]
+    examples = list(_examples(group, alike[:1], findings, cells))
+    return _entry("error", "not judged", alike[0].reason, alike, examples)
+
+
+def _entry(
+    kind: str, word: str, sentence: str, alike: Sequence[Result], examples: Sequence[Example]
+) -> Entry:
+    number = f"in {plural(len(alike), 'cell')}" if len(alike) > 1 else ""
+    also = [result.place for result in alike[len(examples) :]]
+    more = len(also) - MOST_CELLS
+    return Entry(kind, word, number, sentence, examples, also[:MOST_CELLS], max(more, 0))
+
+
+def _examples(
+    group: FactsCells,
+    alike: Sequence[Result],
+    findings: Sequence[Finding | None],
+    cells: Mapping[int, Cell],
+) -> Iterator[Example]:
+    """The first cells of a finding with their evidence."""
+    first = findings[0].note if findings[0] else ""
+    for result, finding in islice(zip(alike, findings, strict=False), MOST_WITH_EVIDENCE):
+        sentence = finding.note if finding else ""
+        excerpts = result.evidence.excerpts if result.evidence else {}
+        variants = f": {', '.join(result.variants)}" if result.variants else ""
+        yield Example(
+            "Cassette",
+            result.cassette,
+            judge_command(group.judged.argument or group.name, result, finding),
+            "" if sentence == first else sentence,
+            f", exchange {result.exchange}{', unary' if result.unary else ''}{variants}",
+            cells[id(result)].page_anchor,
+            result.requests,
+            excerpts.get(finding.subject, ()) if finding else (),
+        )

@@ -1,0 +1,111 @@
+"""The results of ``harness judge`` as a run, of which a page is made like that of any other run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from msgspec.structs import replace
+
+from harness.judging.judge_results import AdapterResults, JudgeResults, Unjudged
+from harness.judging.results import Result
+from harness.providers import PROVIDERS
+
+from .document import Header, Judged, Named, Run
+from .layout import ReportError
+
+JSON: Final = "judge.json"
+"""The file name of the results in a report of ``harness judge``."""
+
+
+def merge_results(documents: Sequence[JudgeResults]) -> JudgeResults:
+    """All adapters of several documents, in the order of their names. Adapters with the same name,
+    target and version become one, which has the cells of both. Of two results of one cell the later
+    one is used, unless its run did not reach the cell.
+    """
+    adapters: dict[tuple[str, str, str], AdapterResults] = {}
+    skipped: dict[Unjudged, None] = {}
+    for document in documents:
+        for adapter in document.adapters:
+            key = (adapter.name, adapter.target, adapter.version)
+            before = adapters.get(key)
+            adapters[key] = adapter if before is None else _merged(before, adapter)
+        skipped |= dict.fromkeys(document.skipped)
+    ordered = sorted(adapters.values(), key=lambda adapter: (adapter.name, adapter.version))
+    return JudgeResults(tuple(ordered), tuple(skipped))
+
+
+def _merged(before: AdapterResults, after: AdapterResults) -> AdapterResults:
+    merged = replace(
+        after,
+        cells=_merged_cells(before.cells, after.cells),
+        second_turn=_merged_cells(before.second_turn, after.second_turn),
+    )
+    shown = {
+        finding.wire
+        for cell in merged.cells
+        for finding in cell.findings
+        if finding.reason == "declared"
+    }
+    unused = dict.fromkeys((*before.unused_losses, *after.unused_losses))
+    return replace(merged, unused_losses=tuple(loss for loss in unused if loss not in shown))
+
+
+def _merged_cells(before: Sequence[Result], after: Sequence[Result]) -> tuple[Result, ...]:
+    cells = {cell.place: cell for cell in before}
+    for cell in after:
+        if cell.judged or cell.place not in cells:
+            cells[cell.place] = cell
+    return tuple(cells.values())
+
+
+def run_of(document: JudgeResults) -> Run:
+    """The run with these results. Raises `ReportError` for two adapters with the same name and
+    version.
+    """
+    adapters = document.adapters
+    versions = Counter((adapter.name, adapter.version) for adapter in adapters)
+    for (name, version), number in versions.items():
+        if number > 1:
+            raise ReportError(
+                f"{number} adapters have the name {name} {version}; use one name for each:"
+                " 'NAME = TARGET'"
+            )
+    names = Counter(adapter.name for adapter in adapters)
+    keys = [
+        f"{adapter.name} {adapter.version}" if names[adapter.name] > 1 else adapter.name
+        for adapter in adapters
+    ]
+    header = Header(
+        providers=tuple(
+            Named(name, provider.title, order)
+            for order, (name, provider) in enumerate(PROVIDERS.items())
+        ),
+        adapters=tuple(
+            Named(key, adapter.name, order)
+            for order, (key, adapter) in enumerate(zip(keys, adapters, strict=True))
+        ),
+        judged=tuple(map(_judged, keys, adapters)),
+        skipped=document.skipped,
+    )
+    return Run(header, [cell for cells in map(_cells, keys, adapters) for cell in cells])
+
+
+def _judged(key: str, adapter: AdapterResults) -> Judged:
+    return Judged(
+        key,
+        adapter.argument or adapter.target,
+        adapter.target,
+        adapter.version,
+        adapter.day,
+        adapter.folder,
+        adapter.unused_losses,
+    )
+
+
+def _cells(key: str, adapter: AdapterResults) -> Iterator[Result]:
+    for cell in adapter.cells:
+        yield replace(cell, adapter=key)
+    for cell in adapter.second_turn:
+        yield replace(cell, adapter=key, turn="second")
