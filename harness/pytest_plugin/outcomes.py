@@ -7,11 +7,11 @@ Each result is attached to its test report, so a report has the same bytes with 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import pytest
 
-from .failures import HarnessFailure
+from .failures import Gap, HarnessFailure
 
 ENDED: Final = "the run ended before this cell was judged"
 RESULT: Final = "harness_result"
@@ -39,15 +39,6 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     if call.when == "call" and (encoded := getattr(item, "encoded_result", "")):
         setattr(report, RESULT, encoded)  # for an `items.ResultItem`
     return report
-
-
-class Gap(NamedTuple):
-    """Why a planned cell has no result. ``skipped``: its item was skipped on purpose, so the cell
-    is not an error.
-    """
-
-    reason: str
-    skipped: bool = False
 
 
 class _Collector:

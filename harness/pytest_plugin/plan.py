@@ -23,10 +23,10 @@ from harness.judging.results import Result, encode, unjudged
 from harness.project.project import kind_of
 from harness.specs import SpecError
 
+from .failures import Gap
 from .items import command_of
 from .laws import cells_of_cassette
 from .mask import masked as masked_text
-from .outcomes import Gap
 from .paths import cassette_folder, is_collected
 from .project import project_of
 from .specs import cells_of_spec, provider_of

@@ -50,7 +50,7 @@ def test_a_class_without_a_word_may_be_declared(
     reason: str, given: str | None, declared: str, verdict: str
 ) -> None:
     wire = answer(frame({"text": "a"}, finishReason=reason))
-    facts = (Text("a"), *([Finish(given)] if given else []))
+    facts: list[Fact] = [Text("a"), *([Finish(given)] if given else [])]
     assert judged(wire, declared, *facts) == {"finish": verdict}
 
 
@@ -69,7 +69,7 @@ def test_an_end_that_the_wire_does_not_give_may_be_declared(
     given: str | None, declared: str, interrupted: bool, verdict: str
 ) -> None:
     wire = answer(frame({"text": "a"}), interrupted=interrupted)
-    facts = (Text("a"), *([Finish(given)] if given else []))
+    facts: list[Fact] = [Text("a"), *([Finish(given)] if given else [])]
     assert judged(wire, declared, *facts) == {"unfinished": verdict}
 
 
