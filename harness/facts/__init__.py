@@ -3,7 +3,7 @@ facts that an adapter states.
 """
 
 from .account import Facts, StreamedArguments, arguments_of
-from .aspects import WireAnswer, judge_answer, merged_facts
+from .aspects import ASPECTS, WireAnswer, judge_answer, merged_facts
 from .calls import NamedArguments, take_call
 from .fact import (
     Call,
@@ -31,7 +31,7 @@ from .finding import (
     error_finding,
 )
 from .finish import CONTINUATION, FinishClass, ends_in_call, finish_class, is_malformed
-from .losses import ASPECTS, CONDITIONS, UNJUDGED, DeclaredLoss, losses_of_model, read_losses
+from .losses import CONDITIONS, UNJUDGED, DeclaredLoss, losses_of_model, read_losses
 from .native import plain_base64
 from .statements import account_of_facts, facts_of_account
 from .transcript import Entry, Raised, Skipped, Transcript, skip

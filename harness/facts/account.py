@@ -58,7 +58,8 @@ class Facts:
 
     ``opaque``: values of the wire that event models only pass on, by aspect: ``media`` (data or
     URI), ``code`` (code and output), ``server_tools`` (ids, and strings of arguments and results),
-    ``grounding``, ``citations``, ``urls`` (URIs). ``error_words``: code, status and message of each
+    ``grounding``, ``citations``, ``urls`` (URIs). ``billing``: the latest service tier and
+    traffic type, by name. ``error_words``: code, status and message of each
     error. ``pieces``: the values of streamed arguments as they arrived, "" for a value that is not
     a string. ``places``: the number of characters of text before each call. ``signed_before``: the
     number of ``signatures`` before each call, empty for wires on which a call has its own.
@@ -97,6 +98,7 @@ class Facts:
     at_error: Facts | None = None
     at_block: Facts | None = None
     opaque: dict[str, list[str]] = field(default_factory=dict)
+    billing: dict[str, str] = field(default_factory=dict)
     error_words: list[str] = field(default_factory=list)
     pieces: list[str] = field(default_factory=list)
     places: list[int] = field(default_factory=list)
@@ -164,6 +166,11 @@ class Facts:
         texts = [value for value in values if isinstance(value, str) and value.strip()]
         if texts:
             self.opaque.setdefault(aspect, []).extend(texts)
+
+    def add_billing(self, name: str, word: Json) -> None:
+        """Note how the answer is billed, such as a service tier, if the wire says so."""
+        if isinstance(word, str) and word and "unspecified" not in word.lower():
+            self.billing[name] = word
 
     def add_signature(self, kind: str, signature: str | list[str] | None) -> None:
         """Note one signature, several, or none, of a part of this kind."""

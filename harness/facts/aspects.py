@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
@@ -29,10 +29,6 @@ from .known_model import judge_account
 from .native import NativeSearch, word_pattern
 from .transcript import Transcript
 
-_FOUND_ONCE: Final[tuple[Aspect, ...]] = (
-    *("code", "server_tools", "grounding", "citations", "urls"),
-)
-"""The opaque values of which one occurrence is enough, for any number on the wire."""
 _COUNTS: Final = ("input", "output", "thoughts", "total")
 _BLOCKED: Final = re.compile(
     r"block|filter|safe|prohibit|polic|refus|reject|feedback", re.IGNORECASE
@@ -135,8 +131,9 @@ def judge_answer(
     """
     if transcript.skipped:
         return _before_a_skip(wire, transcript)
-    judge = _Judge(wire, _carried(wire, transcript), again, transcript.asked_again)
-    return judge.findings(transcript.account)
+    carried = _carried(wire, transcript)
+    judge = _Judge(wire, carried, again, transcript.asked_again, transcript.account)
+    return judge.findings()
 
 
 def _before_a_skip(wire: WireAnswer, transcript: Transcript) -> dict[Aspect, Finding]:
@@ -151,7 +148,8 @@ def _before_a_skip(wire: WireAnswer, transcript: Transcript) -> dict[Aspect, Fin
     if not any(transcript.facts()):
         return skipped
     carried = _carried(wire, transcript)
-    judged = _Judge(wire, carried, False, transcript.asked_again).findings(transcript.account)
+    judge = _Judge(wire, carried, False, transcript.asked_again, transcript.account)
+    judged = judge.findings()
     about_the_end: tuple[Aspect, ...] = ("unfinished", "finish", "usage")
     given = {
         aspect: finding
@@ -253,29 +251,24 @@ def _arguments(arguments: Json) -> Json:
 
 def present_aspects(wire: WireAnswer) -> list[Aspect]:
     """The aspects that a wire has."""
-    facts = wire.facts
-    has: dict[Aspect, object] = {
-        "text": facts.text,
-        "thoughts": facts.thoughts,
-        "calls": facts.calls,
-        "ids": any(call_id for call_id, _ in facts.marks),
-        "signatures": facts.signatures,
-        "finish": wire.reason,
-        "usage": facts.usage,
-        "blocked": wire.blocked,
-        "error": facts.errors,
-        "unfinished": not (wire.ended or wire.blocked or facts.errors),
-        **{aspect: facts.opaque.get(aspect) for aspect in ("media", *_FOUND_ONCE)},
-        "finish_message": facts.finish_message,
-    }
-    return [aspect for aspect, value in has.items() if value]
+    return [row.name for row in TABLE if row.is_present(wire)]
 
 
 class _Judge:
-    """Judges one transcript. Each method returns the finding of one aspect, or None."""
+    """Judges one transcript. Each method returns the finding of one aspect, or None. ``account``:
+    that of payloads with a known event model.
+    """
 
-    def __init__(self, wire: WireAnswer, carried: _Carried, again: bool, asked_again: int) -> None:
+    def __init__(
+        self,
+        wire: WireAnswer,
+        carried: _Carried,
+        again: bool,
+        asked_again: int,
+        account: Facts | None,
+    ) -> None:
         self._wire = wire
+        self._account = account
         self._asked_again = asked_again
         self._carried = carried
         self._again = again
@@ -300,39 +293,20 @@ class _Judge:
         )
         self._is_needless = carried.loud and not may_raise
 
-    def findings(self, account: Facts | None) -> dict[Aspect, Finding]:
-        """All findings, in the order of the aspects. ``account``: that of a known event model."""
-        calls = self._calls()
-        opaque = self._accounts[-1].opaque
-        judged: dict[Aspect, Finding | None] = {
-            "text": self._text(),
-            "thoughts": self._joined(
-                self._carried.thoughts, [account.thoughts for account in self._accounts]
-            ),
-            "calls": calls,
-            "ids": self._ids(calls is not None and calls.verdict == "kept"),
-            "signatures": self._look_for(
-                [value for _, value in self._accounts[-1].signatures], binary=True
-            ),
-            "finish": self._finish(),
-            "usage": self._usage(),
-            "blocked": self._blocked(),
-            "error": self._error(),
-            "unfinished": self._unfinished(),
-            "media": self._look_for(opaque.get("media", []), binary=True),
-            **{name: self._look_for(opaque.get(name, []), each=False) for name in _FOUND_ONCE},
-            "finish_message": self._finish_message(),
-            "needless_error": _found("raised", "") if self._is_needless else None,
-        }
-        if account is not None:
+    def findings(self) -> dict[Aspect, Finding]:
+        """All findings, in the order of the table."""
+        known: Mapping[Aspect, Finding] = {}
+        if (account := self._account) is not None:
             traced = self._carried.loud or self._wire.interrupted or bool(account.unreadable)
-            for aspect, finding in judge_account(self._accounts, account, traced).items():
-                before = judged.get(aspect)
-                if before is None or not before.red:
-                    judged[aspect] = finding
-        return {
-            aspect: self._finding(aspect, finding) for aspect, finding in judged.items() if finding
-        }
+            known = judge_account(self._accounts, account, traced)
+        findings: dict[Aspect, Finding] = {}
+        for row in TABLE:
+            finding = row.compare(self)
+            if row.name in known and (finding is None or not finding.red):
+                finding = known[row.name]
+            if finding is not None:
+                findings[row.name] = self._finding(row.name, finding)
+        return findings
 
     def _finding(self, aspect: Aspect, finding: Finding) -> Finding:
         """The finding of an aspect. A loss beside a needless error is attributed to that error."""
@@ -356,10 +330,10 @@ class _Judge:
         before_the_end = whole.until_the_end()
         accounts = [whole] if before_the_end is whole else [whole, before_the_end]
         if self._wire.readable is not None and self._carried.loud:
-            accounts.append(self._wire.readable)
+            accounts.append(self._wire.readable.until_the_end())
         return accounts
 
-    def _text(self) -> Finding | None:
+    def text(self) -> Finding | None:
         texts = [account.text for account in self._accounts]
         mended = self._wire.facts.mended
         if mended is not None:
@@ -376,6 +350,26 @@ class _Judge:
                     text = text.replace(raw, "", 1)
                 texts.append(text)
         return self._joined(self._carried.text, texts)
+
+    def thoughts(self) -> Finding | None:
+        """The joined thoughts."""
+        return self._joined(self._carried.thoughts, [one.thoughts for one in self._accounts])
+
+    def signatures(self) -> Finding | None:
+        """Every signature, anywhere in the native events."""
+        return self._look_for([value for _, value in self._accounts[-1].signatures], binary=True)
+
+    def billing(self) -> Finding | None:
+        """The service tier and the traffic type, anywhere in the native events."""
+        return self._look_for([*self._accounts[-1].billing.values()], each=False)
+
+    def needless_error(self) -> Finding | None:
+        """An error that the wire does not have."""
+        return _found("raised") if self._is_needless else None
+
+    def opaque(self, name: Aspect, *, binary: bool, each: bool) -> Finding | None:
+        """Values that event models only pass on, anywhere in the native events."""
+        return self._look_for(self._accounts[-1].opaque.get(name, []), binary=binary, each=each)
 
     def _joined(self, carried: str, accepted: Sequence[str]) -> Finding | None:
         if not carried and not accepted[0]:
@@ -400,19 +394,19 @@ class _Judge:
 
     def _call_of_block(self, calls: list[Call], name: str | None, arguments: Json) -> Call | None:
         """The call that an adapter made from a ``<tool_code>`` block, if any. A block without a
-        name is a call of a declared tool, or a call without a name.
+        name is a call of a declared tool; a known event model may have it without a name.
         """
         tools = self._wire.tools
         for call in calls:
-            if name or (tools and call.name):
-                known = call.name == name if name else call.name in tools
-            else:
-                known = True
+            known = call.name == name if name else call.name in tools if tools else bool(call.name)
+            known = known or (not name and not call.name and self._account is not None)
             if known and same_json(call.arguments, arguments):
                 return call
         return None
 
-    def _calls(self) -> Finding | None:
+    @cached_property
+    def calls(self) -> Finding | None:
+        """Name and arguments of every call, in order."""
         carried = self._carried
         expected = self._expected_calls()
         mine = [(call.name, call.arguments) for call in carried.calls]
@@ -462,13 +456,18 @@ class _Judge:
             for piece in pieces
         )
 
-    def _ids(self, calls_are_kept: bool) -> Finding | None:
-        wired = [call_id for call_id, _ in self._wire.facts.marks]
-        if self._is_call_cut(self._wire.facts):
-            wired = wired[:-1]
+    def _ids_of(self, account: Facts) -> list[str | None]:
+        """The id of each call."""
+        ids = [call_id for call_id, _ in account.marks]
+        return ids[:-1] if self._is_call_cut(account) else ids
+
+    def ids(self) -> Finding | None:
+        calls = self._carried.calls
+        lists = [self._ids_of(account) for account in self._accounts]
+        wired = next((ids for ids in lists if len(ids) == len(calls)), lists[-1])
         if not any(wired):
             return None
-        calls = self._carried.calls
+        calls_are_kept = self.calls is not None and self.calls.verdict == "kept"
         if calls_are_kept and len(calls) == len(wired):
             return self._aligned_ids(wired, [call.id for call in calls])
         lost = [
@@ -524,7 +523,7 @@ class _Judge:
             return _found("lost", "values-missing", of)
         return _found("kept", "only-raw") if only_raw else KEPT
 
-    def _finish_message(self) -> Finding | None:
+    def finish_message(self) -> Finding | None:
         message = self._wire.facts.finish_message
         if not isinstance(message, str) or not message.strip() or self._wire.facts.errors:
             return None
@@ -532,7 +531,7 @@ class _Judge:
             return KEPT
         return self._look_for([message])
 
-    def _finish(self) -> Finding | None:
+    def finish(self) -> Finding | None:
         wire, carried = self._wire, self._carried
         reason, expected = wire.reason, self._wire_class
         if reason is None or expected is None or wire.facts.errors or wire.blocked:
@@ -568,7 +567,7 @@ class _Judge:
             return _found("lost", "no-finish", reason)
         return _found("lost" if is_good_end else "wrong", "finish", reason, carried.finish)
 
-    def _usage(self) -> Finding | None:
+    def usage(self) -> Finding | None:
         wire, got = self._wire, self._carried.usage
         if wire.facts.errors or wire.faulty:
             return None
@@ -610,7 +609,7 @@ class _Judge:
             return _found("lost", "cached-count", cached)
         return KEPT
 
-    def _blocked(self) -> Finding | None:
+    def blocked(self) -> Finding | None:
         reason = self._wire.facts.block_reason
         if reason is None:
             return None
@@ -626,7 +625,7 @@ class _Judge:
             return _found("wrong", "block-not-named", reason, self._carried.words)
         return _found("lost", "block", reason, self._carried.finish)
 
-    def _error(self) -> Finding | None:
+    def error(self) -> Finding | None:
         facts = self._wire.facts
         if not facts.errors:
             return None
@@ -657,7 +656,7 @@ class _Judge:
             and not any(word_pattern(code).search(self._carried.words) for code in codes)
         )
 
-    def _unfinished(self) -> Finding | None:
+    def unfinished(self) -> Finding | None:
         wire, carried = self._wire, self._carried
         if wire.ended or wire.blocked or wire.facts.errors:
             return None
@@ -737,3 +736,64 @@ def _recognized(word: str, words: str) -> bool:
     first = word[:FIRST_WORDS]
     spellings = (first, json.dumps(first)[1:-1], json.dumps(first, ensure_ascii=False)[1:-1])
     return any(spelling in words for spelling in spellings)
+
+
+@dataclass(frozen=True, slots=True)
+class AspectRow:
+    """One aspect of an answer. A new aspect is a row here, its function, the oracles that read its
+    values, and a case.
+    """
+
+    name: Aspect
+    is_present: Callable[[WireAnswer], object]
+    """Whether the wire has it."""
+    compare: Callable[[_Judge], Finding | None]
+    """The finding; None if neither the wire nor the adapter has it."""
+
+
+def _opaque(name: Aspect, *, binary: bool = False, each: bool = False) -> AspectRow:
+    """An aspect of values that are looked for anywhere. ``binary``: they are base64. ``each``: one
+    that the wire has n times must be found n times.
+    """
+    return AspectRow(
+        name,
+        lambda wire: wire.facts.opaque.get(name),
+        lambda judge: judge.opaque(name, binary=binary, each=each),
+    )
+
+
+def _of_known_models(name: Aspect) -> AspectRow:
+    """An aspect that only the payloads of a known event model show (`known_model`)."""
+    return AspectRow(name, lambda wire: False, lambda judge: None)
+
+
+TABLE: Final = (
+    AspectRow("text", lambda wire: wire.facts.text, _Judge.text),
+    AspectRow("thoughts", lambda wire: wire.facts.thoughts, _Judge.thoughts),
+    AspectRow("calls", lambda wire: wire.facts.calls, lambda judge: judge.calls),
+    AspectRow("ids", lambda wire: any(call_id for call_id, _ in wire.facts.marks), _Judge.ids),
+    AspectRow("signatures", lambda wire: wire.facts.signatures, _Judge.signatures),
+    AspectRow("finish", lambda wire: wire.reason, _Judge.finish),
+    AspectRow("usage", lambda wire: wire.facts.usage, _Judge.usage),
+    AspectRow("blocked", lambda wire: wire.blocked, _Judge.blocked),
+    AspectRow("error", lambda wire: wire.facts.errors, _Judge.error),
+    AspectRow(
+        "unfinished",
+        lambda wire: not (wire.ended or wire.blocked or wire.facts.errors),
+        _Judge.unfinished,
+    ),
+    _opaque("media", binary=True, each=True),
+    _opaque("code"),
+    _opaque("server_tools"),
+    _opaque("grounding"),
+    _opaque("citations"),
+    _opaque("urls"),
+    _opaque("logprobs"),
+    AspectRow("billing", lambda wire: wire.facts.billing, _Judge.billing),
+    AspectRow("finish_message", lambda wire: wire.facts.finish_message, _Judge.finish_message),
+    _of_known_models("results"),
+    _of_known_models("fields"),
+    AspectRow("needless_error", lambda wire: False, _Judge.needless_error),
+)
+"""Every aspect, in the order of reports."""
+ASPECTS: Final = tuple(row.name for row in TABLE)

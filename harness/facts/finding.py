@@ -16,28 +16,8 @@ from msgspec.structs import force_setattr
 from harness.stream.json_codec import Json
 from harness.stream.printable import excerpt, short_json, shorten
 
-Aspect = Literal[
-    "text",
-    "thoughts",
-    "calls",
-    "ids",
-    "signatures",
-    "finish",
-    "usage",
-    "blocked",
-    "error",
-    "unfinished",
-    "media",
-    "code",
-    "server_tools",
-    "grounding",
-    "citations",
-    "urls",
-    "finish_message",
-    "results",
-    "fields",
-    "needless_error",
-]
+Aspect = str
+"""The name of a row in the table of aspects (`harness.facts.aspects`)."""
 AspectVerdict = Literal["kept", "lost", "wrong", "raised", "not_carried", "not_asked"]
 
 RED: Final[frozenset[AspectVerdict]] = frozenset({"lost", "wrong", "raised"})

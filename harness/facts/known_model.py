@@ -40,7 +40,8 @@ class _Findings:
         self.wire, self.carried = wire, carried
         self.findings: dict[Aspect, Finding] = {}
         self._signed_parts()
-        self._invalid_calls()
+        self._invalid_calls(traced)
+        self._finish()
         self._results()
         self._fields(traced)
 
@@ -69,14 +70,20 @@ class _Findings:
             return [("text" if kind == "call" else kind, value) for kind, value in facts.signatures]
         return facts.signatures
 
-    def _invalid_calls(self) -> None:
+    def _invalid_calls(self, traced: bool) -> None:
         """A call whose arguments are not a JSON object, and that is neither shown nor reported."""
         there, here = self.wire.invalid_calls, self.carried.invalid_calls
-        words = "\n".join(message for _, message in self.carried.errors)
-        for name, _ in (call for call in there if call not in here and call[0] not in words):
+        for name, _ in (call for call in there if call not in here and not traced):
             self._put("calls", "lost", "invalid-call-missing", name)
         for name, _ in (call for call in here if call not in there):
             self._put("calls", "wrong", "invalid-call-made", adapter=name)
+
+    def _finish(self) -> None:
+        """A reason that the payloads don't state. Another value may have the same word."""
+        carried = self.carried
+        instead = carried.errors or carried.unfinished or carried.block_reason is not None
+        if self.wire.finish and carried.finish is None and not instead:
+            self._put("finish", "lost", "no-finish", self.wire.finish)
 
     def _results(self) -> None:
         """Results of tools that the provider ran, in order: whether each failed, and its text."""

@@ -7,16 +7,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, get_args
+from typing import Final
 
-from .aspects import WireAnswer
+from .aspects import ASPECTS, WireAnswer
 from .finding import Aspect, Finding
 from .finish import finish_class
 
-ASPECTS: Final[tuple[Aspect, ...]] = get_args(Aspect)
 UNJUDGED: Final = (
     *("candidates", "model", "response_id", "create_time", "trace_id", "credits"),
-    *("logprobs", "safety_ratings", "usage_details", "blocks", "refusal"),
+    *("safety_ratings", "usage_details", "blocks", "refusal"),
 )
 """Facts that no aspect judges. A dialect declares their loss for the cases that show it."""
 CONDITIONS: Final = (
@@ -24,9 +23,9 @@ CONDITIONS: Final = (
     *("failed", "call", "call:NAME", "block", "damaged"),
 )
 """The answers that a loss can be limited to: a class of the reason; ``none``: without a reason;
-``failed``: an error, a refusal, a cut or no reason; ``call``: with a call; ``call:NAME``: with a
-call of this tool; ``block``: with ``<tool_code>`` in its text; ``damaged``: with text in damaged
-pieces beside the undamaged text.
+``failed``: an error, a refusal, a cut, a call that can't be read, or no reason; ``call``: with a
+call; ``call:NAME``: with a call of this tool; ``block``: with ``<tool_code>`` in its text;
+``damaged``: with text in damaged pieces beside the undamaged text.
 """
 
 _LOSS: Final = re.compile(r"(?P<aspect>\*|[a-z_]+)(?:\[(?P<where>[a-z]+|call:[^\s,;\[\]]+)\])?")
@@ -91,7 +90,7 @@ def _fulfilled(answer: WireAnswer) -> set[str]:
     """The conditions that an answer fulfils."""
     facts = answer.facts
     holds = {
-        "failed": facts.errors or answer.blocked or answer.faulty,
+        "failed": facts.errors or facts.invalid_calls or answer.blocked or answer.faulty,
         "call": facts.calls or facts.blocks,
         "block": facts.blocks,
         "damaged": facts.mended is not None,

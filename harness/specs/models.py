@@ -12,11 +12,19 @@ from datetime import date
 from functools import cached_property
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    WithJsonSchema,
+)
 from pydantic.json_schema import models_json_schema
 from pydantic_core import PydanticCustomError
 
-from harness.facts import Aspect
+from harness.facts import ASPECTS, Aspect
 from harness.stream.json_path import readable_steps
 
 from .matching.operators import OPERATORS
@@ -284,6 +292,17 @@ class SpecFile(_Closed):
     cases: Annotated[tuple[Case, ...], Field(strict=False, min_length=1)]
 
 
+def _known_aspect(name: str) -> str:
+    if name not in ASPECTS:
+        raise ValueError(f"unknown aspect {name!r}; known ones are {', '.join(ASPECTS)}")
+    return name
+
+
+_KnownAspect = Annotated[
+    Aspect, AfterValidator(_known_aspect), WithJsonSchema({"enum": list(ASPECTS)})
+]
+
+
 class Feature(_Closed):
     """A line of the compatibility checklist."""
 
@@ -291,7 +310,7 @@ class Feature(_Closed):
     title: Sentence = Field(description="The name of the feature in the report.")
     meaning: Sentence = Field(description="A sentence that describes a client with this feature.")
     link: Link = Field(description="Public documentation of the feature.")
-    aspects: Annotated[tuple[Aspect, ...] | None, Field(strict=False)] = Field(
+    aspects: Annotated[tuple[_KnownAspect, ...] | None, Field(strict=False)] = Field(
         None,
         description=(
             "The aspects by which an adapter that reports its facts is judged in cases of this"

@@ -58,7 +58,7 @@ def test_show_prints_the_verdict_of_each_aspect(capsys: pytest.CaptureFixture[st
     assert lines[-3:] == [
         "mine: text kept",
         "mine: finish kept",
-        "mine: usage not_carried: declared as usage",
+        "mine: usage not carried: declared as usage",
     ]
 
 

@@ -334,7 +334,7 @@ def test_the_output_of_a_tool_that_agy_ran_is_looked_for() -> None:
         ("Gr\ufffd\ufffde", "Grüe", {}),
         ("Grüe", "Grüe", {}),
         ("Grüe", "", {}),
-        ("Gr\ufffd\ufffde", "", {"text": "wrong"}),
+        ("Gr\ufffd\ufffde", "", {"text": "lost"}),
     ],
 )
 def test_damaged_text_is_repaired_or_passed_on_with_the_intact_one(

@@ -22,23 +22,28 @@ from tests.support.wire_answers import answer, call_part, frame, red
 
 ENDS: list[tuple[str | None, str | None, bool, dict[Aspect, AspectVerdict]]] = [
     ("MAX_TOKENS", "length", False, {}),
-    ("MAX_TOKENS", "end_turn", False, {"finish": "wrong"}),
-    ("MAX_TOKENS", "tool_calls", True, {"finish": "wrong"}),
+    ("MAX_TOKENS", "end_turn", False, {"finish": "lost"}),
+    ("MAX_TOKENS", "tool_calls", True, {"finish": "lost"}),
+    ("MAX_TOKENS", "tool_calls", False, {"finish": "wrong"}),
+    ("MAX_TOKENS", "content_filter", False, {"finish": "wrong"}),
+    ("STOP", "length", False, {"finish": "wrong"}),
     ("STOP", "tool_calls", True, {}),
     ("STOP", "stop", True, {}),
     ("STOP", "tool_use", True, {}),
     ("STOP", "end_turn", True, {"finish": "wrong"}),
     ("STOP", "end_turn", False, {}),
     ("SAFETY", "content_filter", False, {}),
-    ("SAFETY", "stop", False, {"finish": "wrong"}),
+    ("SAFETY", "stop", False, {"finish": "lost"}),
     ("LANGUAGE", "error", False, {}),
-    ("LANGUAGE", "stop", False, {"finish": "wrong"}),
-    ("MALFORMED_FUNCTION_CALL", "stop", False, {"finish": "wrong"}),
+    ("LANGUAGE", "stop", False, {"finish": "lost"}),
+    ("MALFORMED_FUNCTION_CALL", "stop", False, {"finish": "lost"}),
     ("BRAND_NEW", None, False, {"finish": "lost"}),
     (None, None, False, {}),
     ("", None, False, {}),
-    (None, "stop", False, {"unfinished": "wrong"}),
+    (None, "stop", False, {"unfinished": "lost"}),
     (None, "tool_use", True, {}),
+    (None, "tool_use", False, {"unfinished": "wrong"}),
+    (None, "length", False, {"unfinished": "wrong"}),
 ]
 
 
@@ -192,4 +197,4 @@ def test_a_result_without_a_status_ended_well() -> None:
     )
     assert not red(ended, stop)
     endless = WireAnswer(gather_cli(body), "complete", program=True)
-    assert red(endless, stop) == {"unfinished": "wrong"}
+    assert red(endless, stop) == {"unfinished": "lost"}

@@ -216,7 +216,10 @@ def with_events(fault: Fault) -> Adapter:
 
 
 def in_own_words(transcript: Transcript, payloads: list[Any]) -> Transcript:
-    """The transcript with the event model's own word for the reason, if it has one."""
+    """The transcript without the account of a known event model, and with the event model's own
+    word for the reason, if it has one.
+    """
+    transcript = replace(transcript, account=None)
     reasons = [
         payload["finish_reason"]["reason"]
         for payload in payloads

@@ -45,6 +45,7 @@ LOSSES: Final = losses_of_model(
         "thoughts": "thoughts",
         "signatures": "thought signatures",
         "usage": "token counts",
+        "billing": "the service tier and the traffic type",
         "media": "images, sounds and files",
         "code": "code that the server runs, and its output",
         "server_tools": "calls of tools that the server runs, and their results",

@@ -180,6 +180,8 @@ class _Reader(MessageReader):
         usage = pick(message, "usageMetadata")
         if isinstance(usage, dict):
             self._usages.append(usage)
+            for name in ("serviceTier", "trafficType"):
+                self.facts.add_billing(name, pick(usage, name))
         candidates, answered = message.get("candidates"), False
         for place, candidate in enumerate(
             candidates if isinstance(candidates, list) else [candidates]
@@ -221,7 +223,9 @@ class _Reader(MessageReader):
             self.facts.others |= present(candidate, _READ_CANDIDATE)
             for aspect, names in _ANNOTATIONS.items():
                 for name in names:
-                    self.facts.add_opaque(aspect, *_uris(pick(candidate, name)))
+                    self.facts.add_opaque(aspect, *_sources(pick(candidate, name)))
+            for token in _chosen_tokens(pick(candidate, "logprobsResult")):
+                self.facts.add_opaque("logprobs", str(pick(token, "logProbability")))
         finish, message = (pick(candidate, name) for name in ("finishReason", "finishMessage"))
         word = _word(finish, _NUMBERED)
         if word:
@@ -383,11 +387,25 @@ def names_in(raw: Json) -> set[str]:
     return {camel(name) for item in _values(raw) if isinstance(item, dict) for name in item}
 
 
-def _uris(annotation: Json) -> Iterator[str]:
-    """Every URI inside an annotation, in order."""
+def _sources(annotation: Json) -> Iterator[str]:
+    """Every URI inside an annotation, in order. A retrieved context without a URI, such as one of
+    file search, has its title and text instead.
+    """
     for item in _values(annotation):
-        if isinstance(item, dict):
-            yield from (item[name] for name in _URI_FIELDS if isinstance(item.get(name), str))
+        if not isinstance(item, dict):
+            continue
+        yield from (item[name] for name in _URI_FIELDS if isinstance(item.get(name), str))
+        context = pick(item, "retrievedContext")
+        if isinstance(context, dict) and not context.get("uri"):
+            yield from (context[name] for name in ("title", "text") if context.get(name))
+
+
+def _chosen_tokens(result: Json) -> Iterator[dict[str, Json]]:
+    """The tokens of the answer that have a log probability."""
+    chosen = pick(result, "chosenCandidates") if isinstance(result, dict) else None
+    for token in _objects(chosen):
+        if isinstance(pick(token, "logProbability"), int | float):
+            yield token
 
 
 def _values(value: Json) -> Iterator[Json]:

@@ -172,6 +172,7 @@ class _Reader(MessageReader):
         )
         facts.others |= {"responseId"} if interaction.get("id") else set()
         self._count(interaction.get("usage"))
+        facts.add_billing("service_tier", interaction.get("service_tier"))
         steps = interaction.get("steps")
         steps = steps if isinstance(steps, list) else []
         if not self._streamed:

@@ -160,6 +160,7 @@ class _Reader(MessageReader):
         facts.others |= {"responseId"} if message.get("id") else set()
         if isinstance(message.get("usage"), dict):
             count_chat(facts, message["usage"])
+        facts.add_billing("service_tier", message.get("service_tier"))
         choices = message.get("choices")
         for position, choice in enumerate(choices if isinstance(choices, list) else []):
             if not isinstance(choice, dict):
@@ -174,6 +175,11 @@ class _Reader(MessageReader):
             holder = choice.get(name)
             if isinstance(holder, dict):
                 self._read_holder(holder)
+        logprobs = choice.get("logprobs")
+        tokens = logprobs.get("content") if isinstance(logprobs, dict) else None
+        for token in tokens if isinstance(tokens, list) else ():
+            if isinstance(token, dict) and isinstance(token.get("logprob"), int | float):
+                self.facts.add_opaque("logprobs", str(token["logprob"]))
         reason = choice.get("finish_reason")
         if isinstance(reason, str) and reason:
             self._close_calls()
