@@ -358,7 +358,8 @@ def test_a_broken_law_has_its_evidence_in_the_report(
     document = json.loads((project.path / "report" / "results.json").read_text(encoding="utf-8"))
     (row,) = document["results"]
     assert [
-        (finding["path"], finding["expected"], finding["got"]) for finding in row["findings"]
+        (finding["place"]["path"], finding["wire"], finding["adapter"])
+        for finding in row["findings"]
     ] == [("[1].say", '"Héllo"', '"H��llo"')]
     evidence = row.get("evidence", row)
     assert [view["layer"] for view in evidence["layers"]] == ["frames", "events", "payloads"]
