@@ -33,7 +33,7 @@ FEATURES = {
         (ROOT / "specs/features.yaml").read_text(encoding="utf-8"), "features.yaml"
     )
 }
-LOSSES = {name: [str(loss) for loss in dialect.losses] for name, dialect in DIALECTS.items()}
+LOSSES = {name: [*map(str, dialect.losses)] for name, dialect in DIALECTS.items()}
 
 
 @dataclass(frozen=True)
