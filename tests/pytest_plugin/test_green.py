@@ -190,3 +190,22 @@ def test_nothing_compared_is_not_green(shop: pytest.Pytester) -> None:
     badges = [badge.read_text() for badge in shop.path.glob("out/badges/*.svg")]
     assert badges
     assert all("○ nothing compared" in badge for badge in badges)
+
+
+def test_the_harness_says_that_it_read_the_wire(shop: pytest.Pytester) -> None:
+    write(shop, "pytest.ini", "[pytest]\nharness_adapters =\n    shop: facts = shop:replay\n")
+    lines = (
+        "import json",
+        "from harness.facts import Raw",
+        "def replay(exchange):",
+        "    for line in exchange.body.splitlines():",
+        "        if line.startswith(b'data: '):",
+        "            yield {}, [Raw(json.loads(line[6:]))]",
+    )
+    write(shop, "shop.py", "\n".join(lines))
+    command = [*RUN, "--harness-dialect", "shop", "--harness-report", "out"]
+    ended = subprocess.run(command, cwd=shop.path, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0
+    sentence = f"shop: the harness read the wire for it in {CELLS} cells."
+    assert sentence in ended.stdout
+    assert sentence in (shop.path / "out/index.html").read_text()
