@@ -6,11 +6,14 @@ from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from msgspec.structs import replace
 
+from harness.facts import ASPECTS, AspectVerdict
+from harness.judging.judge_results import JudgeResults
 from harness.report import render_index
 from harness.report.judge_run import run_of
 from tests.browser.browsing import Reader
-from tests.support.aspect_samples import HOSTILE_RESULTS, RESULTS
+from tests.support.aspect_samples import HOSTILE_RESULTS, OTHER, RESULTS, cell
 
 COUNT = "#shop.documented.finish"
 RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
@@ -61,9 +64,17 @@ def test_hostile_texts_run_nothing(reader: Reader, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("width", [1280, 375])
-def test_no_column_is_cut(reader: Reader, page_file: Path, specs: Path, width: int) -> None:
-    for file in (page_file, specs / "index.html", specs / "gemini-api.html"):
+def test_no_column_is_cut(
+    reader: Reader, page_file: Path, specs: Path, tmp_path: Path, width: int
+) -> None:
+    verdicts: dict[str, AspectVerdict] = dict.fromkeys(ASPECTS, "lost")
+    wide = (cell(exchange=number, **verdicts) for number in range(1, 1235))
+    every_aspect = replace(OTHER, cells=tuple(wide))
+    wide_file = tmp_path / "wide.html"
+    wide_file.write_text(render_index(run_of(JudgeResults((every_aspect,)))), encoding="utf-8")
+    for file in (page_file, wide_file, specs / "index.html", specs / "gemini-api.html"):
         page = reader.open(file, width=width).page
+        assert page.locator(".scroll:visible").count()
         cut = page.locator(".scroll:visible").evaluate_all(
             "all => all.filter(node => node.scrollWidth > node.clientWidth + 1).map(node => node.ariaLabel)"
         )

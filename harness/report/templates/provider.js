@@ -113,10 +113,10 @@ function checklist() {
       return make("tr", [head(first, "row"), ...columns.map(([name]) => mark(section.id, name, cellsByAdapter.get(name)))]);
     })]));
   }
-  cards(table);
   const box = document.getElementById("table");
   box.append(table);
   box.hidden = false;
+  cards(table);
 }
 const kept = new Map((data.kept ?? []).map(([place, index, ...features]) => [cellsOf(articles[place])[index], features.map((feature) => sections[feature].id)]));
 const verdictOn = (feature, cell) => kept.get(cell)?.includes(feature) ? "passed" : verdictOf(cell.firstElementChild);

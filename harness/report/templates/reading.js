@@ -23,11 +23,17 @@ for (const time of find("time")) {
   if (time.closest("[data-origin]") && days > {{ STALE_DAYS }}) time.nextSibling.after(" ", make("b", "stale", "stale"));
 }
 
-// On a narrow page, every row of a table is a card: its squares have the titles of their columns
+// A table that is too wide for the page shows each row as a card: its squares have the titles of their columns
+const fit = (table) => {
+  table.classList.remove("narrow");
+  const box = table.closest(".scroll");
+  table.classList.toggle("narrow", box.scrollWidth > box.clientWidth + 1);
+};
 const cards = (table) => {
   const titles = [...table.tHead.rows[0].cells].map((cell) => cell.textContent.trim());
   for (const row of find("tbody tr:has(td)", table)) for (const cell of find("td", row)) cell.dataset.title = titles[cell.cellIndex];
-  table.classList.add("titled");
+  addEventListener("resize", () => fit(table));
+  fit(table);
 };
 for (const table of find(".scroll table")) cards(table);
 
