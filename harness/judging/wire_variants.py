@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from harness.stream.exchange import Exchange
-from harness.stream.json_codec import Json
+from harness.stream.json_codec import Json, decode_json
 
 _SNAKE: Final = frozenset(
     {
@@ -69,6 +69,7 @@ _LINES: Final = tuple(
         (r"^data: ?\[(?!DONE\])", "an array in an event"),
     )
 )
+NOT_REQUESTED: Final = "candidates that were not requested"
 _LINE_ENDS: Final = re.compile(r"\r\n|\r|\n")
 _decode = msgspec.json.Decoder().decode
 
@@ -85,10 +86,27 @@ def variants_in(exchange: Exchange, body: bytes) -> list[str]:
         variants |= {name for pattern, name in _LINES if pattern.search(text)}
         variants |= {"a BOM"} if text.startswith("\ufeff") else set()
         variants |= _of_framing(exchange, plain, messages)
+    if _candidates_requested(exchange) > 1:
+        variants.discard(NOT_REQUESTED)
     ids = {message.get("responseId") for message in messages} - {None}
     if len(ids) > 1:
         variants.add("a response id that changes")
     return sorted(variants)
+
+
+def _candidates_requested(exchange: Exchange) -> int:
+    """The number of candidates that the request asks for; 1 if it does not say."""
+    try:
+        body = decode_json(exchange.request.body) if exchange.request else None
+    except ValueError:
+        return 1
+    body = body.get("request", body) if isinstance(body, dict) else {}
+    for name in ("generationConfig", "generation_config"):
+        config = body.get(name) if isinstance(body, dict) else None
+        for count in ("candidateCount", "candidate_count"):
+            if isinstance(config, dict) and type(config.get(count)) is int:
+                return int(config[count])
+    return 1
 
 
 def _is_documented_framing(text: str) -> bool:
@@ -151,7 +169,7 @@ def _of_message(message: dict[str, Any]) -> Iterator[str]:
 
 def _of_candidate(candidate: dict[str, Any]) -> Iterator[str]:
     if candidate.get("index"):
-        yield "candidates that were not requested"
+        yield NOT_REQUESTED
     if _is_number(candidate.get("finishReason", candidate.get("finish_reason"))):
         yield "enum numbers"
     if "citations" in candidate:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from harness.judging.wire_variants import variants_in
-from harness.stream.exchange import Exchange
+from harness.stream.exchange import Exchange, Request
 
 
 def variants(body: str, status: int = 200, end: str = "complete") -> list[str]:
@@ -95,3 +95,29 @@ def test_blank_lines_may_differ_in_their_line_ends() -> None:
 def test_a_name_that_is_spelled_with_escapes_is_snake_case_too() -> None:
     body = events(reply(TEXT, finishReason="STOP")).replace("finishReason", "finish\\u005freason")
     assert variants(body) == ["snake_case"]
+
+
+SEVERAL = {
+    "candidates": [{"content": {"parts": [TEXT]}}, {"content": {"parts": [TEXT]}, "index": 1}]
+}
+
+
+@pytest.mark.parametrize(
+    ("request_body", "expected"),
+    [
+        (None, ["candidates that were not requested"]),
+        ({"contents": []}, ["candidates that were not requested"]),
+        ({"generationConfig": {"candidateCount": 1}}, ["candidates that were not requested"]),
+        ({"generationConfig": {"candidateCount": 2}}, []),
+        ({"generation_config": {"candidate_count": 2}}, []),
+        ({"request": {"generationConfig": {"candidateCount": 2}}}, []),
+        ({"generationConfig": {"candidateCount": "2"}}, ["candidates that were not requested"]),
+    ],
+)
+def test_candidates_that_the_request_asked_for_are_no_variant(
+    request_body: Any, expected: list[str]
+) -> None:
+    request = request_body and Request("POST", "/", {}, json.dumps(request_body).encode())
+    body = events(SEVERAL).encode()
+    exchange = Exchange(request, 200, {}, ((None, body),), "complete")
+    assert variants_in(exchange, body) == expected
