@@ -23,7 +23,7 @@ def test_features_are_complete_and_grouped() -> None:
         and not feature.title.endswith(".")
         for feature in features
     )
-    declared = {str(loss) for dialect in DIALECTS.values() for loss in dialect.losses}
+    declared = {loss.aspect for dialect in DIALECTS.values() for loss in dialect.losses}
     assert {loss for feature in features for loss in feature.losses} == declared
     groups = [feature.id.partition(".")[0] for feature in features]
     assert [group for index, group in enumerate(groups) if group not in groups[:index]] == [
