@@ -72,7 +72,7 @@ def test_a_loss_is_a_sentence_with_wire_native_event_and_command(
         "says-stop, version unknown (says_stop:replay)",
         "",
         "Documented wire: 0 of 1 cell passed, 1 failed",
-        "            kept   wrong",
+        "            kept    lost",
         "  text         1       .",
         "  finish       .       1",
         "",
@@ -83,7 +83,7 @@ def test_a_loss_is_a_sentence_with_wire_native_event_and_command(
         "",
         "1 finding, documented wire:",
         "",
-        "- finish wrong: the wire ends with MAX_TOKENS; the adapter reports STOP",
+        "- finish lost: the wire ends with MAX_TOKENS; the adapter reports STOP",
         "  cassette answers.yaml, exchange 1",
         '  wire    {"candidates": [{"content": {"parts": [{"text": "Oslo"}]}, "finishReason":'
         ' "MAX_TOKENS"}]}',
@@ -265,12 +265,12 @@ def test_a_baseline_makes_only_worse_red(answers: Path, capsys: pytest.CaptureFi
     assert main(["judge", f"mine = {bad}", *common, "--baseline", "bad.json"]) == 0
     assert "0 worse, 0 better" in capsys.readouterr().out
     assert main(["judge", f"mine = {good}", *common, "--baseline", "bad.json"]) == 0
-    assert "better:\n- finish: wrong → kept" in capsys.readouterr().out
+    assert "better:\n- finish: lost → kept" in capsys.readouterr().out
     assert main(["judge", f"mine = {bad}", *common, "--baseline", "good.json"]) == 1
     out = capsys.readouterr().out
     assert "mine: version unknown → unknown: 1 worse, 0 better" in out
     assert (
-        "worse:\n- finish: kept → wrong: the wire ends with MAX_TOKENS; the adapter reports STOP"
+        "worse:\n- finish: kept → lost: the wire ends with MAX_TOKENS; the adapter reports STOP"
         in out
     )
 

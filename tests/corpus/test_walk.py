@@ -94,7 +94,7 @@ def without_the_call(exchange: harness.Exchange, **options: Any) -> list[dict[st
 def test_one_call_less_in_the_payloads_is_red(tmp_path: Path) -> None:
     result = walked(corpus(tmp_path), replay=without_the_call)
     assert result.losses
-    assert any("call lost: f" in line for line in result.red)
+    assert any("calls lost: 1 of 1 calls lost: f" in line for line in result.red)
 
 
 def without_call_events(exchange: harness.Exchange, **options: Any) -> list[dict[str, Any]]:
@@ -107,7 +107,7 @@ def without_call_events(exchange: harness.Exchange, **options: Any) -> list[dict
 
 def test_one_call_less_in_the_events_is_red_by_both_readers(tmp_path: Path) -> None:
     result = walked(corpus(tmp_path), replay=without_call_events)
-    assert any("events: call lost: f" in line for line in result.red)
+    assert any("events: calls lost: 1 of 1 calls lost: f" in line for line in result.red)
     assert any("google-genai sees the call f" in line for line in result.red)
 
 
@@ -120,7 +120,10 @@ def without_the_call_from_code_assist(
 
 def test_a_loss_under_the_name_of_another_provider_is_red(tmp_path: Path) -> None:
     result = walked(corpus(tmp_path), replay=without_the_call_from_code_assist)
-    assert 'exchange 1: as code-assist: unified-llm: call lost: f({"a": 1})' in result.red
+    assert (
+        'exchange 1: as code-assist: unified-llm: calls lost: 1 of 1 calls lost: f({"a": 1})'
+        in result.red
+    )
     assert all("as code-assist" in line for line in result.red)
 
 

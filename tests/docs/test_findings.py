@@ -13,8 +13,7 @@ from msgspec.structs import replace
 
 from harness.facts import Finding, Place, call_value
 from harness.facts.finding import REASONS
-from harness.judging.judge_results import JudgeResults
-from harness.judging.results import encode_item
+from harness.judging.judge_results import JudgeResults, encode_results
 from tests.support.aspect_samples import OTHER, SHOP, cell, error, with_findings
 
 FOLDER = Path(__file__).parents[2] / "examples" / "adapters"
@@ -129,7 +128,7 @@ def test_the_page_has_each_finding_and_unexplained_reds_are_listed(
     ends = with_findings(cell(), END)
     unknown = with_findings(cell(exchange=2), Finding("text", "lost", "text"))
     shop = replace(OTHER, name="shop", cells=(ends, unknown, error("it hung"), SHOP.cells[4]))
-    (tmp_path / "shop.json").write_bytes(encode_item(JudgeResults((shop,))))
+    (tmp_path / "shop.json").write_bytes(encode_results(JudgeResults((shop,))))
     entry = script.Finding(["shop"], "It ends as stop.", reasons=["finish"], thread="a/b#1")
     monkeypatch.setattr(script, "PAGE", tmp_path / "page.md")
     monkeypatch.setattr(script, "read_findings", lambda: [[entry], {}, {}, {}, {}])

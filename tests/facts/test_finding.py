@@ -27,12 +27,14 @@ from harness.facts import (
     Text,
     Transcript,
     Usage,
+    WireAnswer,
     call_value,
     error_finding,
     judge_answer,
     read_losses,
 )
 from harness.facts.finding import MAX_SIDE, REASONS
+from harness.facts.known_model import judge_account
 from harness.judging.aspects import judge_exchange
 from harness.judging.judge import Cell, judge
 from harness.judging.laws import LAWS
@@ -86,6 +88,19 @@ def wire_exchange(*messages: dict[str, Any]) -> Exchange:
     return Exchange(
         None, 200, {}, ((None, body.encode()),), "complete", provider="gemini-api", generates=True
     )
+
+
+OF_MODEL = Facts(
+    signatures=[("call", SIGNED)],
+    invalid_calls=[("f", "{")],
+    results=[(False, "done")],
+    others={"newField"},
+)
+
+
+def of_model(**changed: Any) -> Iterable[Finding]:
+    """The findings of payloads of a known event model that differ in these facts."""
+    return judge_account([OF_MODEL], replace(OF_MODEL, **changed), traced=False).values()
 
 
 HELLO = wire_exchange(*stop(text()))
@@ -528,6 +543,42 @@ EXAMPLES: dict[str, tuple[Callable[[], Iterable[Finding]], str]] = {
     "text-beyond-call": (
         lambda: sent(lambda model, results: model.append(model.pop(0))),
         "text is on the other side of a call",
+    ),
+    "damaged-text": (
+        lambda: judge_answer(
+            WireAnswer(Facts(text="H�", mended="Hé", finish="STOP"), "complete"),
+            Transcript((Entry(None, (Text("H�"), Finish("STOP"))),)),
+        ).values(),
+        'the adapter passes on "H�", which is damaged; the wire also has "Hé"',
+    ),
+    "signed-part": (
+        lambda: of_model(signatures=[("text", SIGNED)]),
+        f"a signature of text that the wire has at call: {SIGNED}",
+    ),
+    "invalid-call-missing": (
+        lambda: of_model(invalid_calls=[]),
+        "the call f, whose arguments are not a JSON object, is neither shown nor reported",
+    ),
+    "invalid-call-made": (
+        lambda: of_model(invalid_calls=[("f", "{"), ("g", "{")]),
+        "the wire has the call g not, or with other arguments",
+    ),
+    "number-of-results": (
+        lambda: of_model(results=[]),
+        "the wire has 1 results, the adapter 0",
+    ),
+    "result-state": (
+        lambda: of_model(results=[(True, "done")]),
+        "a result failed on one side only",
+    ),
+    "result-text": (
+        lambda: of_model(results=[(False, "do")]),
+        'a result has the text "done", the adapter\'s "do"',
+    ),
+    "fields-missing": (lambda: of_model(others=set()), "lost: newField"),
+    "stated-twice": (
+        lambda: of_model(contradictions=[("finish", "stop", "length")]),
+        'the payloads state it as "stop" and as "length"',
     ),
 }
 

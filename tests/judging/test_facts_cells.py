@@ -166,7 +166,7 @@ def test_every_stream_case_has_a_cell_for_a_facts_adapter() -> None:
         (
             declared_losses,
             "litellm: colour",
-            "'colour' is not a declared loss; expected * or one of",
+            "'colour' is not a declared loss; expected one of *, text",
         ),
         (declared_losses, "litellm: text[blue]", "with a condition in brackets: stop, length"),
         (known_failures, "litellm: finish", "names no known failure; expected ADAPTER: PATTERN"),

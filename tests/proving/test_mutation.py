@@ -168,7 +168,7 @@ def test_a_survivor_that_a_law_notices_is_marked(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _, out = run(project(tmp_path, BLIND), capsys, "--survivors")
-    assert "- 0.yaml: c-0[mind]: call-renamed (noticed by law-3, facts)\n" in out
+    assert "- 0.yaml: c-0[mind]: call-renamed (noticed by law-3)\n" in out
     noticed = out.partition("noticed by laws")[2].partition("\n\n")[0]
     assert re.search(r"^call-renamed +1/1$", noticed, re.MULTILINE)
     assert re.search(r"^parts-merged +0/1$", noticed, re.MULTILINE)
@@ -211,7 +211,7 @@ def test_the_facts_of_an_adapter_are_mutated(
     for name in ("call-lost", "usage-wrong", "finish-wrong", "native-lost"):
         assert re.search(rf"^{name} +0/3$", by_case, re.MULTILINE), name
         assert re.search(rf"^{name} +3/3$", by_laws, re.MULTILINE), name
-        assert f"- 0.yaml: c-0[shop]: {name} (noticed by facts)" in out
+        assert f"- 0.yaml: c-0[shop]: {name} (noticed by law-3)" in out
     assert "mind" not in out
     assert status == 1  # the features of the case name only text
     assert "! shop: call-lost: survives" in out

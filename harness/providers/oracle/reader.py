@@ -62,10 +62,10 @@ def note_error(facts: Facts, error: Json, http_status: int = 200) -> None:
     if type(number) is not int:
         number = None
     failed = [http_status] if http_status >= 300 else []
+    message = message if isinstance(message, str) else ""
     words = (*failed, code, status, kind, message)
     facts.error_words += [str(word) for word in words if word not in (None, "", 0)]
     word = status or (code if number is None else None) or kind
-    message = message if isinstance(message, str) else ""
     facts.add_error(failed[0] if failed else number, message, word)
 
 

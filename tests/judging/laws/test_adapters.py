@@ -124,7 +124,7 @@ FAULTS: dict[str, tuple[int, str, Callable[[Items, Exchange], Items]]] = {
         ),
     ),
     "a block that is never opened": (2, "is not allowed in the state", loses("TEXT_START")),
-    "a signature that is lost": (3, "signature lost", no_signature),
+    "a signature that is lost": (3, "signatures lost", no_signature),
     "a cut that is not told": (4, "nothing reports the cut", loses("ERROR")),
     "text that a cut changes": (
         4,

@@ -208,10 +208,10 @@ FAULTS: dict[str, tuple[int, str, Fault]] = {
     "text before the start": (2, "event 0", lambda items, _: without(items, "start")),
     "a call is dropped": (
         3,
-        "call lost",
+        "calls lost",
         lambda items, _: without(without(items, "TOOL_CALL_START"), "TOOL_CALL_END"),
     ),
-    "thoughts are dropped": (3, "thought lost", lambda items, _: without(items, "reasoning")),
+    "thoughts are dropped": (3, "thoughts lost", lambda items, _: without(items, "reasoning")),
     "a cut is not told": (4, "not incomplete", lambda items, _: without(items, "incomplete")),
     "a cut changes what came before": (
         4,
