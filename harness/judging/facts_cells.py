@@ -7,66 +7,93 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from typing import Any, Final
+from typing import Final
+
+from msgspec.structs import replace as with_fields
 
 from harness.adapters import Adapter, KnownFailure
-from harness.facts import Aspect
+from harness.facts import Aspect, Raw, Transcript
 
 from .aspects import ExchangeJudgement
-from .decide import Known, Terms, decide
-from .results import Result
+from .decide import Decision, Known, Terms, decide
+from .results import Result, Verdict
 
 NOT_COVERED: Final = "facts do not cover the features of this case"
+DIFFERS: Final[frozenset[Verdict]] = frozenset({"failed", "warning", "known-failing"})
+"""The verdicts of a comparison that found a difference."""
 ALWAYS: tuple[Aspect, ...] = ("needless_error",)
 """The aspects that belong to every case."""
 
 
-def verdict_of(
+def result_by_facts(
+    blank: Result,
     judgement: ExchangeJudgement,
     adapter: Adapter,
     features: Sequence[tuple[str, Sequence[Aspect] | None]],
     terms: Terms,
-) -> dict[str, Any]:
-    """The fields of a result: verdict, reason, link, findings, aspects, declared losses, and the
-    features with a red aspect.
-
-    ``features`` are the features of the case, each with its aspects. None means all aspects.
+) -> Result:
+    """The result of a case for an adapter that states its facts. ``blank`` has the fields of the
+    case. ``features`` are its features, each with its aspects. None means all aspects.
     """
-    judged = () if judgement.variants else judgement.aspects
-    fields: dict[str, Any] = {
-        "aspects": {aspect: finding.verdict for aspect, finding in judgement.aspects.items()},
-        "declared": {str(loss): shown for loss, shown in judgement.losses.items()},
-        "known": known_use(adapter, judgement.cassette, judged, judgement.red),
-        "variants": judgement.variants,
-        "block": judgement.block,
-    }
     named = [
         aspect
         for aspect in judgement.aspects
         if aspect in ALWAYS or any(concerns(aspect, own) for _, own in features)
     ]
     red = [aspect for aspect in named if judgement.aspects[aspect].red]
-    if not set(red) & set(ALWAYS):
-        fields["lost_features"] = tuple(
-            feature for feature, own in features if any(concerns(aspect, own) for aspect in red)
-        )
     others = [aspect for aspect in judgement.red if aspect not in red]
-    fields["findings"] = tuple(judgement.aspects[aspect] for aspect in (red or others))
-    fields["findings_total"] = len(fields["findings"])
-    if judgement.error:
-        return fields | {"verdict": "error", "reason": judgement.error}
     terms = replace(
         terms,
         known=terms.known or _known(adapter, judgement.cassette, red),
         variants=judgement.variants,
     )
-    if not named:
-        return fields | {"verdict": "not-run", "reason": NOT_COVERED}
-    verdict, reason, link = decide([judgement.aspects[aspect] for aspect in named], terms)
+    if judgement.error:
+        decision = decide(judgement.findings)
+    elif named:
+        decision = decide([judgement.aspects[aspect] for aspect in named], terms)
+    else:
+        decision = Decision("not-run", NOT_COVERED)
+    reason = decision.reason
     if others and not red:
         beside = f"other losses: {'; '.join(judgement.sentence(aspect) for aspect in others)}"
         reason = f"{reason}; {beside}" if reason else beside
-    return fields | {"verdict": verdict, "reason": reason, "link": link}
+    aspects = {aspect: finding.verdict for aspect, finding in judgement.aspects.items()}
+    differs = decision.verdict in DIFFERS
+    findings = tuple(judgement.aspects[aspect] for aspect in (red or others))
+    transcript = judgement.transcript or Transcript()
+    return with_fields(
+        blank,
+        verdict=decision.verdict,
+        reason=reason,
+        link=decision.link,
+        first_layer="facts" if differs else "",
+        findings=findings,
+        findings_total=len(findings),
+        aspects=aspects,
+        answered=aspects if blank.question else {},
+        lost_features=_lost_features(red, features) if differs else None,
+        declared={str(loss): shown for loss, shown in judgement.losses.items()},
+        known=known_use(
+            adapter,
+            judgement.cassette,
+            () if judgement.variants else judgement.aspects,
+            judgement.red,
+        ),
+        variants=judgement.variants,
+        block=judgement.block,
+        raw=any(isinstance(fact, Raw) for fact in transcript.facts()),
+    )
+
+
+def _lost_features(
+    red: Collection[Aspect], features: Sequence[tuple[str, Sequence[Aspect] | None]]
+) -> tuple[str, ...] | None:
+    """The features with a red aspect; None for all."""
+    if set(red) & set(ALWAYS):
+        return None
+    return tuple(
+        feature for feature, own in features if any(concerns(aspect, own) for aspect in red)
+    )
 
 
 def _known(adapter: Adapter, cassette: str, red: Sequence[Aspect]) -> Known | None:

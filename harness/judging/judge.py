@@ -28,7 +28,7 @@ from harness.adapters import (
     RunOptions,
 )
 from harness.cassettes import Cassette, CassetteError, Exchange, Origin
-from harness.facts import Aspect, AspectVerdict, Finding, Raw, Transcript
+from harness.facts import Aspect, AspectVerdict, Finding, Transcript
 from harness.pipeline.conversation import converse, expected_requests, sent
 from harness.pipeline.replay import (
     DEFAULT_PROVIDER,
@@ -47,7 +47,7 @@ from harness.stream.session import Session
 
 from .aspects import compare_output, judge_exchange, wire_answer
 from .decide import Known, Terms, decide
-from .facts_cells import verdict_of
+from .facts_cells import result_by_facts
 from .invented_ids import compare_with_ids
 from .results import Layer, Result, Verdict
 
@@ -258,17 +258,8 @@ def _judge_facts(
     judged = judge_exchange(
         fixture.exchanges[0], chosen, cassette=cell.case.cassette, number=cell.case.exchange
     )
-    fields = verdict_of(judged, chosen, cell.aspects, _terms(cell, today))
-    if fields["verdict"] in ("failed", "warning", "known-failing"):
-        fields["first_layer"] = "facts"
-    else:
-        fields["lost_features"] = None
-    if cell.case.question:
-        fields["answered"] = fields["aspects"]
+    result = result_by_facts(blank, judged, chosen, cell.aspects, _terms(cell, today))
     output = Output.of_transcript(judged.transcript) if judged.transcript else None
-    facts = judged.transcript.facts() if judged.transcript else ()
-    raw = any(isinstance(fact, Raw) for fact in facts)
-    result = msgspec.structs.replace(blank, **fields, raw=raw)
     return Judgement(cell, result, fixture, output, exception=judged.exception)
 
 

@@ -22,8 +22,9 @@ from harness.cassettes import Cassette
 from harness.dialects import DIALECTS
 from harness.judging.aspects import compare_output, judge_output, read_raw_facts
 from harness.judging.decide import Terms
-from harness.judging.facts_cells import ALWAYS, concerns, verdict_of
+from harness.judging.facts_cells import ALWAYS, concerns, result_by_facts
 from harness.judging.judge import Cell, Fixture, resolve_fixture, run_cell
+from harness.judging.results import Result
 from harness.pipeline.conversation import expected_requests
 from harness.specs.matching import bindings_of
 
@@ -248,7 +249,8 @@ def _mutants_of_facts(
     except AdapterError:
         return
     judged = judge_output(exchange, chosen, output)
-    if verdict_of(judged, chosen, cell.aspects, Terms())["verdict"] != "passed" or judged.variants:
+    result = result_by_facts(Result("not-run"), judged, chosen, cell.aspects, Terms())
+    if result.verdict != "passed" or judged.variants:
         return
     assert judged.transcript is not None  # the cell has a verdict
     proof.controls += 1
