@@ -22,7 +22,7 @@ def row(number: int, **fields: object) -> Row:
         "verdict": "passed",
         "aspects": {"text": "kept", "media": "not_carried"},
     }
-    return Row(**blank | fields)  # type: ignore[arg-type]
+    return Row(**blank | fields)  # type: ignore[arg-type]  # the fields of a test
 
 
 def lost(number: int, sentence: str = "text lost: it is <b>gone</b>") -> Row:
