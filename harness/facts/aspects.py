@@ -589,9 +589,10 @@ class _Judge:
         if self._again:
             return _found("not_asked", "asked-again")
         made = output + thoughts
+        cached = counts.get("cachedContentTokenCount") or cached_apart
         sums = (prompt + output, prompt + made, prompt + tool_use + made)
         accepted = {
-            "input": (prompt, prompt + tool_use, prompt - cached_apart),
+            "input": (prompt or cached, prompt, prompt + tool_use, prompt - cached_apart),
             "output": (output, made),
             "thoughts": (0, thoughts),
             "total": (0, total) if total else (0, *sums),
@@ -604,7 +605,6 @@ class _Judge:
         if wrong:
             has_others = any(here[name] for name in wrong)
             return _found("wrong" if has_others else "lost", "counts", there, here)
-        cached = counts.get("cachedContentTokenCount") or cached_apart
         if cached and not self._carried.search.has_leaf(str(cached)):
             return _found("lost", "cached-count", cached)
         return KEPT
@@ -636,7 +636,9 @@ class _Judge:
         if self._asked_again:
             # The adapter understood the error, and may report the error of its last attempt.
             return _found("kept", "retried", adapter=self._asked_again)
-        if words and not any(_recognized(word, self._carried.words) for word in words):
+        recognized = any(_recognized(word, self._carried.words) for word in words)
+        has_text = self._account is None or bool(facts.errors[0][1])
+        if words and has_text and not recognized:
             return _found("wrong", "other-error", words, self._carried.words)
         if self._has_another_class(words):
             return _found("wrong", "other-error-class", words, self._carried.words)

@@ -59,7 +59,10 @@ class _Findings:
         """A signature at a part of another kind, or one that the wire does not have."""
         there, here = self._kinds(self.wire), self._kinds(self.carried)
         if any(kind == UNSIGNED for kind, _ in here):
-            there = [(kind if kind == "call" else UNSIGNED, value) for kind, value in there]
+            there, here = (
+                [(kind if kind == "call" else UNSIGNED, value) for kind, value in side]
+                for side in (there, here)
+            )
         for kind, value in (Counter(here) - Counter(there)).elements():
             wired = next((at for at, signature in there if signature == value), "no part")
             self._put("signatures", "wrong", "signed-part", wired, {"at": kind, "is": value})

@@ -27,7 +27,8 @@ def read_facts(payloads: Iterable[Mapping[str, Json]], session: Session | None =
                 facts.unreadable.append(payload["error"])
             case "error":
                 facts.open_call = before == "tool.started"
-                facts.add_error(None, payload["error"])
+                words = filter(None, (payload.get("code"), payload["error"]))
+                facts.add_error(None, " ".join(words))
             case "turn.completed":
                 facts.finish = payload["finishReason"]
                 facts.ended_well = facts.finish == "done"

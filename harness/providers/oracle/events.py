@@ -92,7 +92,8 @@ class _EventReader:
             case "blocked":
                 facts.block_reason = event["reason"]
             case "error":
-                facts.add_error(event.get("code"), event["message"])
+                words = filter(None, (event.get("status"), event["message"]))
+                facts.add_error(event.get("code"), " ".join(words))
             case "tool_result":
                 read_tool_result(facts, event)
             case "incomplete":

@@ -404,7 +404,8 @@ def _chosen_tokens(result: Json) -> Iterator[dict[str, Json]]:
     """The tokens of the answer that have a log probability."""
     chosen = pick(result, "chosenCandidates") if isinstance(result, dict) else None
     for token in _objects(chosen):
-        if isinstance(pick(token, "logProbability"), int | float):
+        value = pick(token, "logProbability")
+        if isinstance(value, int | float) and not isinstance(value, bool):
             yield token
 
 

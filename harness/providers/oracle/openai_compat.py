@@ -178,8 +178,9 @@ class _Reader(MessageReader):
         logprobs = choice.get("logprobs")
         tokens = logprobs.get("content") if isinstance(logprobs, dict) else None
         for token in tokens if isinstance(tokens, list) else ():
-            if isinstance(token, dict) and isinstance(token.get("logprob"), int | float):
-                self.facts.add_opaque("logprobs", str(token["logprob"]))
+            value = token.get("logprob") if isinstance(token, dict) else None
+            if isinstance(value, int | float) and not isinstance(value, bool):
+                self.facts.add_opaque("logprobs", str(value))
         reason = choice.get("finish_reason")
         if isinstance(reason, str) and reason:
             self._close_calls()
