@@ -1,6 +1,8 @@
-"""The warning and the failure of an item."""
+"""The warning and the failure of an item, and the reason why an item has no result."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 
 class HarnessWarning(UserWarning):
@@ -9,3 +11,12 @@ class HarnessWarning(UserWarning):
 
 class HarnessFailure(Exception):
     """A cell is red. The text is the whole output for it."""
+
+
+class Gap(NamedTuple):
+    """Why a planned cell has no result. ``skipped``: its item was skipped on purpose, so the cell
+    is not an error.
+    """
+
+    reason: str
+    skipped: bool = False

@@ -23,10 +23,10 @@ from harness.judging.results import Result, encode, unjudged
 from harness.project.project import kind_of
 from harness.specs import SpecError
 
+from .failures import Gap
 from .items import command_of
 from .laws import cells_of_cassette
 from .mask import masked as masked_text
-from .outcomes import Gap
 from .paths import cassette_folder, is_collected
 from .project import project_of
 from .specs import cells_of_spec, provider_of
@@ -34,14 +34,14 @@ from .specs import cells_of_spec, provider_of
 Blank = Callable[[], Result]
 
 
-def unreached(config: pytest.Config, gaps: Mapping[str, Gap]) -> list[str]:
-    """The encoded results of the cells with these ids, which have no other result. An id that is
-    not of a cell has none.
+def unreached(config: pytest.Config, gaps: Mapping[str, Gap]) -> dict[str, str]:
+    """The encoded results of the cells with these ids, which have no other result, by their ids.
+    An id that is not of a cell has none.
     """
     by_file: dict[str, list[str]] = {}
     for nodeid in gaps:
         by_file.setdefault(nodeid.partition("::")[0], []).append(nodeid)
-    results = []
+    results = {}
     for file, ids in by_file.items():
         blanks = _blanks(file, config)
         if blanks is None:
@@ -51,7 +51,7 @@ def unreached(config: pytest.Config, gaps: Mapping[str, Gap]) -> list[str]:
             reason, skipped = gaps[nodeid]
             not_run = replace(blank, verdict="not-run", reason=reason)
             result = not_run if skipped else unjudged(blank, reason)
-            results.append(encode([masked(result, mask())]).decode())
+            results[nodeid] = encode([masked(result, mask())]).decode()
     return results
 
 
