@@ -1,4 +1,4 @@
-"""The warning and the failure of an item."""
+"""The warning and the failure of an item, and the reason why an item has no result."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class _Collector:
         self.plan: dict[str, None] = {}  # the ids of the selected items that can be cells
         self.gaps: dict[str, Gap] = {}  # by the id of the item
         self.stopped = ENDED
-        self.unreached: list[str] = []  # the results of the cells that have a gap
+        self.unreached: dict[str, str] = {}  # the encoded results of the cells that have a gap
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         if not self.config.option.collectonly:
@@ -99,14 +99,15 @@ class _Collector:
             from .plan import unreached
 
             self.unreached = unreached(self.config, gaps)
-        is_whole_run = all(gap.skipped for gap in gaps.values())
-        if self.unreached and not is_whole_run and session.exitstatus == pytest.ExitCode.OK:
+        all_reached = all(gaps[nodeid].skipped for nodeid in self.unreached)
+        if not all_reached and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
         declared = ("harness_losses", "harness_known_failing")
         if self.encoded and any(self.config.getini(name) for name in declared):
             from .summary import is_whole, unshown
 
-            self.unshown = unshown(self.encoded.values()) if is_whole(session) else []
+            whole = all_reached and is_whole(session)
+            self.unshown = unshown(self.encoded.values()) if whole else []
             if self.unshown and session.exitstatus == pytest.ExitCode.OK:
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
@@ -118,7 +119,7 @@ class _Collector:
         if self.encoded or self.unreached or self.unread or wanted:
             from .summary import write_summary
 
-            encoded = [*self.encoded.values(), *self.unreached]
+            encoded = [*self.encoded.values(), *self.unreached.values()]
             write_summary(terminalreporter, encoded, self.unread, self.unshown)
         selected = self.config.getini("harness_specs") or self.config.getoption("--harness-dialect")
         if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and selected:

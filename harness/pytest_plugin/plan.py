@@ -34,14 +34,14 @@ from .specs import cells_of_spec, provider_of
 Blank = Callable[[], Result]
 
 
-def unreached(config: pytest.Config, gaps: Mapping[str, Gap]) -> list[str]:
-    """The encoded results of the cells with these ids, which have no other result. An id that is
-    not of a cell has none.
+def unreached(config: pytest.Config, gaps: Mapping[str, Gap]) -> dict[str, str]:
+    """The encoded results of the cells with these ids, which have no other result, by their ids.
+    An id that is not of a cell has none.
     """
     by_file: dict[str, list[str]] = {}
     for nodeid in gaps:
         by_file.setdefault(nodeid.partition("::")[0], []).append(nodeid)
-    results = []
+    results = {}
     for file, ids in by_file.items():
         blanks = _blanks(file, config)
         if blanks is None:
@@ -51,7 +51,7 @@ def unreached(config: pytest.Config, gaps: Mapping[str, Gap]) -> list[str]:
             reason, skipped = gaps[nodeid]
             not_run = replace(blank, verdict="not-run", reason=reason)
             result = not_run if skipped else unjudged(blank, reason)
-            results.append(encode([masked(result, mask())]).decode())
+            results[nodeid] = encode([masked(result, mask())]).decode()
     return results
 
 

@@ -119,3 +119,11 @@ def test_the_help_of_report_has_the_exit_status() -> None:
     assert "Exit status 0 if the report is green; 1 if" in " ".join(
         run("report", "--help")[1].split()
     )
+
+
+def test_no_badge_of_a_partial_run_is_green() -> None:
+    others = [result(case=f"n{number}", adapter="unified-llm") for number in range(9)]
+    report(write("part.json", [*PARTIAL, *others]))
+    badges = {badge.name: badge.read_text("utf-8") for badge in Path("out/badges").glob("*.svg")}
+    assert not [name for name, badge in badges.items() if "✓" in badge]
+    assert "○ 13 of 18 cells ran" in badges["gemini-api.unified-llm.svg"]
