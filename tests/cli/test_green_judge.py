@@ -83,6 +83,7 @@ def test_a_whole_run_is_green() -> None:
     assert run("judge", "cells.json", "--report", "page")[0] == 0
 
 
+@pytest.mark.usefixtures("ctrl_c_reaches_programs")
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT], ids=["killed", "ctrl-c"])
 def test_a_run_that_was_stopped_says_how_many_cells_were_judged(how: signal.Signals) -> None:
     shim(

@@ -128,6 +128,7 @@ def test_a_run_that_stops_at_the_first_failure_is_partial(
     assert_partial(shop, output, ran, "stopping after 1 failures")
 
 
+@pytest.mark.usefixtures("ctrl_c_reaches_programs")
 def test_ctrl_c_leaves_errors(shop: pytest.Pytester) -> None:
     write(shop, "shop.py", SHOP % "time.sleep(60)")
     command = [*RUN, "--harness-dialect", "shop", "--harness-report", "out"]
