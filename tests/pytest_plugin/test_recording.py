@@ -452,7 +452,7 @@ cases:
   source: https://ai.google.dev/api/generate-content
   cassette: a
   expect:
-    agent-events: {$any: array}
+    agent-events: {$contains: [{$contains: {type: turn.completed}}]}
 """
 
 

@@ -49,7 +49,7 @@ def test_the_report_is_the_same_bytes_with_workers(project: pytest.Pytester) -> 
             "specs", "-p", "no:cacheprovider", "--harness-report", folder, *workers
         ).assert_outcomes(passed=3, failed=1)
     pages = {path.name: path.read_bytes() for path in (project.path / "alone").rglob("*.*")}
-    assert set(pages) >= {"index.html", "gemini-api.html", "vertex-ai.html", "code-assist.html"}
+    assert {name for name in pages if name.endswith(".html")} == {"index.html", "gemini-api.html"}
     assert pages == {path.name: path.read_bytes() for path in (project.path / "two").rglob("*.*")}
     assert "other" in pages["gemini-api.html"].decode()
 
