@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -129,16 +129,6 @@ class Facts:
         finish reason says so and there is no call.
         """
         return bool(self.invalid_calls) or (is_malformed(self.finish) and not self.calls)
-
-    def malformed_reasons(self, calls: Sequence[tuple[str, Json]]) -> list[str]:
-        """The texts that the error of an answer with a malformed call must contain; none if only
-        the finish reason reports it and a dialect found ``calls``.
-        """
-        if self.invalid_calls:
-            return [name for name, _ in self.invalid_calls[:1]]
-        if not self.is_malformed or calls:
-            return []
-        return [text for text in (self.finish, self.finish_message) if text]
 
     def add_text(self, piece: str) -> None:
         """Append a piece of the answer's text, in linear time: CPython extends a string in place if
