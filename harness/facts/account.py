@@ -22,9 +22,6 @@ from .finish import is_malformed
 WIDEST_ARRAY = 10_000
 """A JSON path to an element beyond this is read as damage."""
 
-_LIMITS = ("RESOURCE_EXHAUSTED", "rate_limit_exceeded", "too_many_requests", "quota_exceeded")
-"""The words in an error by which it reports that a limit was reached."""
-
 _STEP = re.compile(
     r"""\.(?P<name>[^.*\[\]'"]+)|\[(?P<index>\d+)\]|\[(?P<quote>['"])(?P<quoted>(?:\\.|(?!(?P=quote)).)*)(?P=quote)\]"""
 )
@@ -44,8 +41,7 @@ class Facts:
 
     ``finish``: the last raw finish reason; ``finish_message`` is the text beside it.
     ``ended_well``: the answer reports its end, and reports no failure, no continuation and no
-    malformed call. ``errors``: (number or None, message). ``limited``: the first error reports that
-    a limit was reached, by its number or, without a number, by its status word. ``at_error``,
+    malformed call. ``errors``: (number or None, message). ``at_error``,
     ``at_block``: the facts up to the first error or the refusal, including it. ``usage``: the
     latest value of each count by its camelCase wire name.
 
@@ -92,7 +88,6 @@ class Facts:
     notices: list[str] = field(default_factory=list)
     marks: list[tuple[str | None, str | None]] = field(default_factory=list)
     ended_well: bool = False
-    limited: bool = False
     unfinished: bool = False
     invalid_calls: list[tuple[str, str]] = field(default_factory=list)
     at_error: Facts | None = None
@@ -144,11 +139,10 @@ class Facts:
         thoughts += piece
         self.thoughts = thoughts
 
-    def add_error(self, code: int | None, message: str, status: Json = None) -> None:
+    def add_error(self, code: int | None, message: str) -> None:
         """Note an error. For the first error, also keep the facts so far."""
         self.errors.append((code, message))
         if self.at_error is None:
-            self.limited = code == 429 or (code is None and status in _LIMITS)
             self.at_error = copy.deepcopy(self)
 
     def add_opaque(self, aspect: str, *values: Json) -> None:

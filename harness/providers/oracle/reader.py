@@ -65,8 +65,7 @@ def note_error(facts: Facts, error: Json, http_status: int = 200) -> None:
     message = message if isinstance(message, str) else ""
     words = (*failed, code, status, kind, message)
     facts.error_words += [str(word) for word in words if word not in (None, "", 0)]
-    word = status or (code if number is None else None) or kind
-    facts.add_error(failed[0] if failed else number, message, word)
+    facts.add_error(failed[0] if failed else number, message)
 
 
 def note_exit(facts: Facts, exit_code: str, stderr: str) -> None:
