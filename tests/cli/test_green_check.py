@@ -10,6 +10,7 @@ import pytest
 from harness.cassettes import Cassette, Exchange, Origin, Request, dumps
 from harness.cli.main import main
 from tests.cli.project import BODY, URL, write
+from tests.conftest import NO_HYPOTHESIS
 
 STREAM = """\
 harness: 1
@@ -102,7 +103,16 @@ def test_an_expectation_that_accepts_some_answers_is_valid(expected: str) -> Non
 
 def test_a_run_of_pytest_refuses_it_too() -> None:
     write("specs/a.yaml", STREAM.format(expected="{$contains: [{$any: true}]}"))
-    command = [sys.executable, "-m", "pytest", "specs", "-p", "no:cacheprovider"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "specs",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        NO_HYPOTHESIS,
+    ]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ended.returncode == pytest.ExitCode.INTERRUPTED
     assert f"a.yaml:9: expect.unified-llm: {REFUSED} answer" in ended.stdout

@@ -8,11 +8,13 @@ interfaces: reads, frames, canonical events, `Translator.feed` and ``close``, pa
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from io import BytesIO
+from typing import Any, Generic, TypeVar
 
-from msgspec import to_builtins
+from msgspec import Struct, to_builtins
 
 from harness import Exchange
 from harness.adapters import Adapter
@@ -33,6 +35,7 @@ OfRead = Callable[[bytes], bytes]
 OfFrame = Callable[[Frame], Frame | None]
 OfEvents = Callable[[Iterator[Event]], Iterator[Event]]
 OfPayloads = Callable[[Items], Items]
+V = TypeVar("V")
 MakeTranslator = Callable[[Sequence[Tool], Session], Translator]
 
 
@@ -98,12 +101,17 @@ class Fault:
         provider = choose_provider(exchange, provider)
         tool_code = PROVIDERS[provider].tool_code if tool_code is None else tool_code
         find = self.tool_code if tool_code else None
-        normalizer = self._normalizer(exchange, provider, tool_code and find is None)
-        events = self._events_at_their_time(exchange, provider, cuts, normalizer, session)
+        ours = bool(tool_code and find is None)
+        session.streamed, session.at_ms = asked(exchange).streamed, None
+        if self.read or self.frame or cuts != "recorded":
+            normalizer = self.normalizer(exchange, provider, ours)
+            events = self.events_at_their_time(exchange, provider, cuts, normalizer, session)
+        else:
+            events = at_their_time(our_events(exchange, provider, ours)(), session)
         events = find(events) if find else events
         return self.events(events) if self.events else events
 
-    def _events_at_their_time(
+    def events_at_their_time(
         self,
         exchange: Exchange,
         provider: str,
@@ -112,7 +120,6 @@ class Fault:
         session: Session,
     ) -> Iterator[Event]:
         """Lazy, so that the session's clock is at the frame of the current event."""
-        session.streamed, session.at_ms = _asked(exchange).streamed, None
         for frame in self._frames(exchange, provider, cuts):
             session.at_ms = session.at_ms if frame.at_ms is None else frame.at_ms
             new = self.frame(frame) if self.frame else frame
@@ -128,19 +135,80 @@ class Fault:
             )
         return frames_of(exchange, cuts, provider=provider)
 
-    def _normalizer(self, exchange: Exchange, provider: str, tool_code: bool) -> Normalizer:
-        asked = _asked(exchange)
+    def normalizer(self, exchange: Exchange, provider: str, tool_code: bool) -> Normalizer:
         chosen = PROVIDERS[provider]
-        return chosen.normalizer(chosen.answer(exchange, asked.model, tool_code))
+        return chosen.normalizer(chosen.answer(exchange, asked(exchange).model, tool_code))
 
 
-def _asked(exchange: Exchange) -> Identity:
+class _Kept(Generic[V]):
+    """A function of an exchange that is called once for each exchange object."""
+
+    def __init__(self, function: Callable[..., V]) -> None:
+        self._function = function
+        self._values: dict[tuple[Any, ...], tuple[Exchange, V]] = {}
+
+    def __call__(self, exchange: Exchange, *more: Any) -> V:
+        key = (id(exchange), *more)
+        if key not in self._values:
+            self._values[key] = exchange, self._function(exchange, *more)
+        return self._values[key][1]
+
+
+@_Kept
+def asked(exchange: Exchange) -> Identity:
+    """What the request tells about its answer, or the answer itself if there is no request."""
     request = exchange.request
     return (
         detect_provider(request.method, request.url, request.body, b"")
         if request
         else detect_provider("", "", b"", exchange.body)
     )
+
+
+class _Events(pickle.Pickler):
+    """Writes events, but keeps the objects whose classes are made at run time: the counts of a
+    frame, which nobody changes.
+    """
+
+    def __init__(self, file: BytesIO) -> None:
+        super().__init__(file, pickle.HIGHEST_PROTOCOL)
+        self.kept: list[Struct] = []
+
+    def persistent_id(self, obj: object) -> int | None:
+        if type(obj).__name__ != "Counts" or not isinstance(obj, Struct):
+            return None
+        self.kept.append(obj)
+        return len(self.kept) - 1
+
+
+@_Kept
+def our_events(
+    exchange: Exchange, provider: str, tool_code: bool
+) -> Callable[[], list[tuple[float | None, Event]]]:
+    """The events that our provider reads, each with the session's clock. Each call gives a new copy,
+    which a fault may change.
+    """
+    session = Session()
+    fault = Fault("unified-llm")
+    normalizer = fault.normalizer(exchange, provider, tool_code)
+    events = fault.events_at_their_time(exchange, provider, "recorded", normalizer, session)
+    file = BytesIO()
+    pickler = _Events(file)
+    pickler.dump([(session.at_ms, event) for event in events])
+
+    def copy() -> list[tuple[float | None, Event]]:
+        unpickler = pickle.Unpickler(BytesIO(file.getvalue()))
+        unpickler.persistent_load = pickler.kept.__getitem__  # type: ignore[method-assign] # the way of the library
+        pairs: list[tuple[float | None, Event]] = unpickler.load()
+        return pairs
+
+    return copy
+
+
+def at_their_time(pairs: list[tuple[float | None, Event]], session: Session) -> Iterator[Event]:
+    """Lazy, so that the session's clock is at the frame of the current event."""
+    for session.at_ms, event in pairs:
+        yield event
 
 
 class Wrapper:

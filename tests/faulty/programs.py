@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from harness.adapters.environment import CERTIFICATE
 from harness.dialects import Payload
 from harness.dialects.mind.program import main
 from harness.dialects.mind.program.adapter import Run
@@ -57,7 +58,8 @@ class ProgramFault:
                 patch.chdir(folder)
                 for name in os.environ.keys() - environment.keys():
                     patch.delenv(name)
-                for name, value in environment.items():
+                # as for a program that the harness starts: the server has no TLS
+                for name, value in {**environment, "SSL_CERT_FILE": str(CERTIFICATE)}.items():
                     patch.setenv(name, value)
                 for name, piece in self.pieces().items():
                     patch.setattr(main, name, piece)

@@ -121,14 +121,15 @@ class Detection:
 
 
 @cache
-def cells(dialect: str) -> list[Cell]:
+def all_cells() -> list[Cell]:
+    """The cells of all specs, which are read once."""
     files = [path for path in yaml_files(ROOT / "specs") if kind_of(path) == "spec"]
-    return [
-        cell
-        for path in files
-        for cell in PROJECT.cells(path)
-        if cell.column == dialect and cell.case.kind == "stream"
-    ]
+    return [cell for path in files for cell in PROJECT.cells(path)]
+
+
+@cache
+def cells(dialect: str) -> list[Cell]:
+    return [cell for cell in all_cells() if cell.column == dialect and cell.case.kind == "stream"]
 
 
 def recorded(cell: Cell) -> Exchange:
@@ -246,13 +247,7 @@ def test_no_fault_survives(name: str, record_property: RecordProperty) -> None:
 @cache
 def asking_cells(dialect: str) -> list[Cell]:
     """The request and conversation cells of a dialect."""
-    files = [path for path in yaml_files(ROOT / "specs") if kind_of(path) == "spec"]
-    return [
-        cell
-        for path in files
-        for cell in PROJECT.cells(path)
-        if cell.column == dialect and cell.case.kind != "stream"
-    ]
+    return [cell for cell in all_cells() if cell.column == dialect and cell.case.kind != "stream"]
 
 
 @cache
@@ -323,8 +318,7 @@ column of its cells, its description, the adapter.
 @cache
 def client_cells(column: str) -> list[Cell]:
     """The cells of the mind program, or of the client of unified-llm."""
-    files = [path for path in yaml_files(ROOT / "specs") if kind_of(path) == "spec"]
-    return [cell for path in files for cell in PROJECT.cells(path) if cell.column == column]
+    return [cell for cell in all_cells() if cell.column == column]
 
 
 def judge_client(column: str, adapter: Adapter) -> Detection:

@@ -13,9 +13,11 @@ from xml.etree import ElementTree
 
 import pytest
 
+from tests.conftest import NO_HYPOTHESIS
 from tests.pytest_plugin.project import CASE, write
 
-RUN = [sys.executable, "-m", "pytest", "specs", "-p", "no:cacheprovider", "-W", "default"]
+PLUGINS = ("-p", "no:cacheprovider", "-p", NO_HYPOTHESIS)
+RUN = [sys.executable, "-m", "pytest", "specs", *PLUGINS, "-W", "default"]
 SHOP = """
 import os, time
 from harness.adapters.own import ADAPTERS
