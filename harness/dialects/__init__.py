@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Final
 
+from harness.stream.plugins import installed
+
 from .dialect import Dialect, Payload, Translator
 
 FOLDERS: Final = (
@@ -27,6 +29,11 @@ def _dialect(folder: str) -> Dialect:
     return dialect
 
 
-DIALECTS: Final[dict[str, Dialect]] = {dialect.name: dialect for dialect in map(_dialect, FOLDERS)}
+_OURS: Final = {dialect.name: dialect for dialect in map(_dialect, FOLDERS)}
+
+DIALECTS: Final[dict[str, Dialect]] = _OURS | {
+    dialect.name: dialect for dialect in installed("dialects", Dialect, _OURS)
+}
+"""Ours, then those of other distributions."""
 
 __all__ = ["DEFAULT_DIALECT", "DIALECTS", "Dialect", "Payload", "Translator"]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Final
 
+from harness.stream.plugins import installed
+
 from .provider import Provider
 
 MODULES: Final = (
@@ -28,6 +30,9 @@ def _provider(module: str) -> Provider:
     return provider
 
 
-PROVIDERS: Final[dict[str, Provider]] = {
-    provider.name: provider for provider in map(_provider, MODULES)
+_OURS: Final = {provider.name: provider for provider in map(_provider, MODULES)}
+
+PROVIDERS: Final[dict[str, Provider]] = _OURS | {
+    provider.name: provider for provider in installed("providers", Provider, _OURS)
 }
+"""Ours, then those of other distributions."""

@@ -25,6 +25,8 @@ GUIDES = [page for page in PAGES if "<!-- line: " in page.read_text(encoding="ut
 """Pages that change the package: `test_guides` follows them in a copy of it."""
 GENERATED = [ROOT / "docs" / "threads.md", ROOT / "docs" / "findings.md"]
 """Pages that are generated from data and have no commands or code."""
+ELSEWHERE = [ROOT / "docs" / "plugins.md"]
+"""Pages whose examples another test runs."""
 NEEDS = {"spec-language.md": ["cassette-format.md"]}
 """Pages that continue the project of another page."""
 
@@ -112,7 +114,9 @@ def fits(shown: list[str], lines: list[str]) -> bool:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "page", [page for page in PAGES if page not in GUIDES + GENERATED], ids=lambda page: page.name
+    "page",
+    [page for page in PAGES if page not in GUIDES + GENERATED + ELSEWHERE],
+    ids=lambda page: page.name,
 )
 def test_each_page_works_as_shown(page: Path, tmp_path: Path) -> None:
     environment = surroundings()

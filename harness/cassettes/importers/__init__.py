@@ -13,41 +13,52 @@ from pkgutil import resolve_name
 from typing import Final
 
 from harness.stream.exchange import Cassette, CassetteError
+from harness.stream.plugins import installed
 
 from ..yaml import MAX_BYTES
 from .bare_body import BARE_SSE
 from .content import Content, Format
 from .unsupported import UNREAD, describe
 
-FORMATS: Final[tuple[Format, ...]] = tuple(
-    resolve_name(f"{__name__}.{place}")
-    for place in (
-        "har:HAR",  # without reading the whole document
-        "httprr:HTTPRR",
-        "google_test_server:TEST_SERVER",
-        "genai_replay:GENAI_REPLAY",
-        "go_vcr:GO_VCR",
-        "ruby_vcr:VCR",
-        "vcrpy:VCRPY",
-        "rig:RIG",
-        "braintrust:BRAINTRUST",
-        "nock:NOCK",
-        "req_llm:REQ_LLM",
-        "single_exchange:SINGLE_EXCHANGE",
-        "gemini_cli_responses:CLI_RESPONSES",
-        "batch:BATCH",
-        "gemini_cli_stream:CLI_STREAM",
-        "gemini_cli_json:CLI_DOCUMENT",
-        "agy:AGY_SCRIPT",
-        "agy:AGY",
-        "bare_body:BARE_SSE",
-        "bare_body:BARE_ARRAY",
-        "bare_body:BARE_JSON",
-        "bare_body:BARE_LINES",
-    )
+
+def _formats(*places: str) -> tuple[Format, ...]:
+    return tuple(resolve_name(f"{__name__}.{place}") for place in places)
+
+
+_RECORDINGS: Final = _formats(
+    "har:HAR",  # without reading the whole document
+    "httprr:HTTPRR",
+    "google_test_server:TEST_SERVER",
+    "genai_replay:GENAI_REPLAY",
+    "go_vcr:GO_VCR",
+    "ruby_vcr:VCR",
+    "vcrpy:VCRPY",
+    "rig:RIG",
+    "braintrust:BRAINTRUST",
+    "nock:NOCK",
+    "req_llm:REQ_LLM",
+    "single_exchange:SINGLE_EXCHANGE",
+    "gemini_cli_responses:CLI_RESPONSES",
+    "batch:BATCH",
+    "gemini_cli_stream:CLI_STREAM",
+    "gemini_cli_json:CLI_DOCUMENT",
+    "agy:AGY_SCRIPT",
+    "agy:AGY",
 )
-"""All formats, as module and value. The first format that recognises the content reads it, so the
-format of a recording is before the format of the bodies that it contains.
+_BODIES: Final = _formats(
+    "bare_body:BARE_SSE",
+    "bare_body:BARE_ARRAY",
+    "bare_body:BARE_JSON",
+    "bare_body:BARE_LINES",
+)
+
+FORMATS: Final[tuple[Format, ...]] = (
+    *_RECORDINGS,
+    *installed("formats", Format, {known.name: known for known in (*_RECORDINGS, *_BODIES)}),
+    *_BODIES,
+)
+"""All formats: ours and those of other distributions. The first format that recognises the content
+reads it, so the format of a recording is before the format of the bodies that it contains.
 """
 
 _SPEC: Final = re.compile(

@@ -12,6 +12,7 @@ from typing import Final
 
 from harness.adapters import ADAPTERS, EVENTS, Adapter
 from harness.stream.exchange import Exchange
+from harness.stream.plugins import installed
 
 from .law import Breach, Law
 
@@ -37,8 +38,10 @@ def _find(place: str) -> Law:
     return law
 
 
-LAWS: Final = tuple(_find(place) for place in _TABLE)
-"""The laws, in the order of their numbers."""
+_OURS: Final = tuple(map(_find, _TABLE))
+
+LAWS: Final = (*_OURS, *installed("laws", Law, {law.id: law for law in _OURS}, key="id"))
+"""Our laws in the order of their numbers, then those of other distributions."""
 
 
 def check(exchange: Exchange, *adapters: Adapter) -> list[str]:
