@@ -29,6 +29,7 @@ from harness.stream.session import Session
 
 from .adapter import UNKNOWN, AdapterError
 from .at import At, Question, at_of
+from .crash import is_crash
 from .environment import NO_KEY
 from .reply import Reply
 
@@ -102,7 +103,8 @@ class Gateway:
             for entry in self._wire.read(frames):
                 reply.add(entry)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
-            reply.raised = Raised(type(error).__name__, f"the answer can't be read: {error}")
+            words = f"the answer can't be read: {error}"
+            reply.raised = Raised(type(error).__name__, words, crash=True)
         if status >= 300 and not any(_is_error(frame.json) for frame in frames):
             reply.add(Entry(shown, (Error(status, shown),)))
         reply.raised = reply.raised or fault
@@ -144,7 +146,8 @@ class Gateway:
                 raise AdapterError(
                     f"{self._url} can't be reached: {error}; start the gateway before the harness"
                 ) from None
-            return status, bytes(body), Raised(type(error).__name__, str(error))
+            raised = Raised(type(error).__name__, str(error), crash=is_crash(error))
+            return status, bytes(body), raised
         finally:
             connection.close()
 

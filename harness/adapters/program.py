@@ -24,6 +24,7 @@ from harness.stream.printable import shorten
 
 from .adapter import UNKNOWN, AdapterError
 from .at import Question, line_of
+from .crash import CRASHES, is_crash_by_name
 from .process import OUT, LineProcess, Unusable
 from .reply import Level, Reply, entries_of_json
 
@@ -137,7 +138,8 @@ class Program:
                     raise Unusable(str(error)) from None
                 raise
             if not answer.get("more"):
-                reply.raised = _raised(answer.get("raised"), name)
+                language = str(self._hello.get("language") or "")
+                reply.raised = _raised(answer.get("raised"), name, language)
                 reply.skipped = str(answer.get("skipped") or "")
                 return reply
         raise AssertionError("ask() continues until the last line, or raises")
@@ -156,6 +158,12 @@ def _read_hello(process: LineProcess) -> Mapping[str, Any]:
             f"the first line that {process.name} wrote is {shorten(json.dumps(hello), 80)};"
             ' expected {"hello": 1, "name": …, "version": …}'
         )
+    language = hello.get("language")
+    if language is not None and language not in [*CRASHES]:  # it may be any JSON
+        raise Unusable(
+            f"the hello line of {process.name} names the language"
+            f" {shorten(json.dumps(language), 40)}; expected one of {', '.join(CRASHES)}, or none"
+        )
     return hello
 
 
@@ -173,7 +181,7 @@ def _object(name: str, data: bytes) -> Mapping[str, Any]:
     return value
 
 
-def _raised(value: Any, name: str) -> Raised | None:
+def _raised(value: Any, name: str, language: str) -> Raised | None:
     if value is None:
         return None
     if not isinstance(value, dict):
@@ -181,11 +189,13 @@ def _raised(value: Any, name: str) -> Raised | None:
             f'{name}: raised is {shorten(json.dumps(value), 80)}; expected null or {{"type": …,'
             ' "message": …, "code": …}'
         )
-    code = value.get("code")
+    code, crash = value.get("code"), value.get("crash")
+    kind = str(value.get("type") or "Error")
     return Raised(
-        str(value.get("type") or "Error"),
+        kind,
         str(value.get("message") or ""),
         code if isinstance(code, int | str) and not isinstance(code, bool) else None,
         str(value.get("traceback") or ""),
         str(value.get("place") or ""),
+        crash if isinstance(crash, bool) else is_crash_by_name(kind, language),
     )

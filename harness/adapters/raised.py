@@ -11,6 +11,8 @@ from typing import Final
 from harness.facts import Raised
 from harness.recording.user_code import is_users
 
+from .crash import is_crash
+
 _STANDARD: Final = Path(os.__file__).parent
 """The folder of the standard library."""
 _NOT_THEIRS: Final = (str(Path(__file__).parent), str(_STANDARD / "asyncio"))
@@ -37,7 +39,14 @@ def raised_by(error: BaseException) -> Raised:
     """The description of a trimmed exception."""
     lines = "".join(traceback.format_exception(error))
     shown = lines[-MAX_TRACEBACK:].strip("\n")
-    return Raised(type(error).__name__, message_of(error), code_of(error), shown, place_of(error))
+    return Raised(
+        type(error).__name__,
+        message_of(error),
+        code_of(error),
+        shown,
+        place_of(error),
+        is_crash(error),
+    )
 
 
 def message_of(error: BaseException) -> str:

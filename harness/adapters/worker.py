@@ -84,6 +84,7 @@ def _answer(function: Function, given: Mapping[str, Any], loop: asyncio.Runner) 
         "code": reply.raised.code,
         "traceback": reply.raised.traceback,
         "place": reply.raised.place,
+        "crash": reply.raised.crash,
     }
     _write(number, raised=raised, skipped=reply.skipped)
 

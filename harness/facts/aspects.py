@@ -27,7 +27,7 @@ from .finding import Aspect, AspectVerdict, Finding, Place, call_value
 from .finish import FinishClass, ends_in_call, ends_without_call, finish_class
 from .known_model import judge_account
 from .native import NativeSearch, word_pattern
-from .transcript import Transcript
+from .transcript import Raised, Transcript
 
 _COUNTS: Final = ("input", "output", "thoughts", "total")
 _BLOCKED: Final = re.compile(
@@ -79,6 +79,22 @@ class WireAnswer(Struct, frozen=True):
         """Whether the answer is cut, can't be read to its end, or never reports its end."""
         return bool(self.interrupted or self.facts.unreadable or not self.ended)
 
+    @property
+    def excuses_exceptions(self) -> bool:
+        """Whether every exception is an answer, even a crash: the wire has an error or a fault, so
+        that the answer has no good end and is not refused either.
+        """
+        facts = self.facts
+        return bool(
+            facts.errors
+            or self.interrupted
+            or facts.unreadable
+            or not (self.ended or self.blocked)
+            or not facts.understood
+            or facts.invalid_calls
+            or (self.program and not facts.ended_well)
+        )
+
 
 @dataclass(frozen=True)
 class _Carried:
@@ -86,8 +102,8 @@ class _Carried:
 
     ``repeated``: a call that is stated twice; ``replaced``: calls whose id a later call with other
     arguments has. ``finish``: the last of the ``reasons``; ``finish_event``: the native event with
-    it. ``errors``: its statements about errors, including the exception. ``exception``: the type of
-    that exception, or "".
+    it. ``errors``: its statements about errors, including an exception that is one. ``exception``:
+    the type of that exception, or "". ``crash``: an exception that reports nothing.
     """
 
     text: str
@@ -101,6 +117,7 @@ class _Carried:
     usage: dict[str, int]
     errors: list[Error]
     exception: str
+    crash: Raised | None
     natives: list[Json]
 
     @cached_property
@@ -222,9 +239,10 @@ def _carried(wire: WireAnswer | None, transcript: Transcript) -> _Carried:
                             usage[name] = count
                 case Error():
                     errors.append(fact)
-    exception = ""
-    if transcript.raised:
-        raised, exception = transcript.raised, transcript.raised.type
+    exception, raised = "", transcript.raised
+    crash = raised if raised and raised.crash and wire and not wire.excuses_exceptions else None
+    if raised and not crash:
+        exception = raised.type
         errors.append(Error(raised.code, f"{raised.type}: {raised.message}"))
     return _Carried(
         "".join(text),
@@ -238,6 +256,7 @@ def _carried(wire: WireAnswer | None, transcript: Transcript) -> _Carried:
         usage,
         errors,
         exception,
+        crash,
         [entry.native for entry in transcript.entries],
     )
 
@@ -272,7 +291,6 @@ class _Judge:
         self._asked_again = asked_again
         self._carried = carried
         self._again = again
-        facts = wire.facts
         self._wire_class = finish_class(wire.reason)
         named = ("filter", "other", "length") if wire.program else ("filter", "other")
         self._names_reason = bool(
@@ -281,15 +299,11 @@ class _Judge:
             and word_pattern(wire.reason).search(carried.words)
         )
         may_raise = bool(
-            facts.errors
+            wire.excuses_exceptions
             or wire.blocked
             or again
-            or wire.faulty
-            or not facts.understood
             or self._names_reason
-            or facts.notices
-            or facts.invalid_calls
-            or (wire.program and not facts.ended_well)
+            or wire.facts.notices
         )
         self._is_needless = carried.loud and not may_raise
 
@@ -309,9 +323,14 @@ class _Judge:
         return findings
 
     def _finding(self, aspect: Aspect, finding: Finding) -> Finding:
-        """The finding of an aspect. A loss beside a needless error is attributed to that error."""
+        """The finding of an aspect. A loss beside a needless error or a crash is attributed to it.
+        A fact that was given before a crash is judged as it is.
+        """
         if aspect in self._wire.unavailable:
             return Finding(aspect, "not_asked", "not-on-wire")
+        if (crash := self._carried.crash) and finding.verdict in ("lost", "raised"):
+            given = {"words": crash.sentence, "type": crash.type, "place": crash.place}
+            return Finding(aspect, "raised", "crash", adapter=given)
         if finding.red and self._is_needless:
             given = {"words": self._carried.words, "type": self._carried.exception}
             if self._asked_again:
@@ -364,8 +383,8 @@ class _Judge:
         return self._look_for([*self._accounts[-1].billing.values()], each=False)
 
     def needless_error(self) -> Finding | None:
-        """An error that the wire does not have."""
-        return _found("raised") if self._is_needless else None
+        """An error that the wire does not have, or a crash."""
+        return _found("raised") if self._is_needless or self._carried.crash else None
 
     def opaque(self, name: Aspect, *, binary: bool, each: bool) -> Finding | None:
         """Values that event models only pass on, anywhere in the native events."""
@@ -559,7 +578,7 @@ class _Judge:
             return _found("lost", "only-stop", reason, carried.finish)
         if expected == "other" and got not in (None, "stop"):
             return KEPT
-        if got is None and carried.search.has_leaf(reason):
+        if got is None and not carried.crash and carried.search.has_leaf(reason):
             return _found("kept", "own-word")
         if got == "other" and NativeSearch([carried.finish_event]).has_leaf(reason):
             return _found("kept", "own-word")
@@ -614,10 +633,11 @@ class _Judge:
         if reason is None:
             return None
         kind = finish_class(self._carried.finish)
+        good = kind in ("stop", "length")
         named = (
             reason in self._carried.reasons
             or bool(word_pattern(reason).search(self._carried.words))
-            or (self._carried.search.has_leaf(reason) and kind not in ("stop", "length"))
+            or (not self._carried.crash and self._carried.search.has_leaf(reason) and not good)
         )
         if kind == "filter" or named or _BLOCKED.search(self._carried.words):
             return KEPT

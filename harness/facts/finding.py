@@ -212,6 +212,9 @@ REASONS: Final[Mapping[str, Reason]] = {
         "the wire reports {wire:list}; the adapter reports {adapter:words}, an error of another"
         " class"
     ),
+    "crash": Reason(
+        "the adapter crashed: {adapter[words]:words}", ("adapter[type]", "adapter[place]")
+    ),
     "retried": Reason("asked again {adapter}×"),
     "needless": Reason("the adapter reports an error: {adapter[words]:words}", ("adapter[type]",)),
     "needless-retried": Reason(

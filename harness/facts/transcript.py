@@ -40,7 +40,8 @@ class Raised:
 
     ``type``: the name of its class. ``code``: its status code or status word, if it has one.
     ``traceback``: the lines of the adapter's own frames and of the causes, for a reader. ``place``:
-    the last of these frames that is not in a library, such as ``shim.py:12``.
+    the last of these frames that is not in a library, such as ``shim.py:12``. ``crash``: the
+    adapter did not raise it on purpose, so it is no report about the answer.
     """
 
     type: str
@@ -48,6 +49,7 @@ class Raised:
     code: int | str | None = None
     traceback: str = ""
     place: str = ""
+    crash: bool = False
 
     @property
     def sentence(self) -> str:

@@ -10,6 +10,14 @@ _INSTALLED: Final = frozenset({"site-packages", "dist-packages"})
 _NOT_THEIRS: Final = (Path(os.__file__).parent, Path(__file__).parents[1])
 
 
+def is_standard(file: str) -> bool:
+    """Whether a file of code belongs to Python's standard library."""
+    path = Path(file)
+    return file.startswith("<frozen ") or (
+        _INSTALLED.isdisjoint(path.parts) and path.is_relative_to(_NOT_THEIRS[0])
+    )
+
+
 def is_users(file: str) -> bool:
     """Whether a file of code belongs to the user."""
     path = Path(file)

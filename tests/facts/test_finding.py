@@ -420,6 +420,10 @@ EXAMPLES: dict[str, tuple[Callable[[], Iterable[Finding]], str]] = {
         lambda: judged(stop(text("a")), raised=RAISED, asked_again=2),
         "asked again 2×, the adapter reports an error: KeyError: 'args'",
     ),
+    "crash": (
+        lambda: judged(stop(text("a")), raised=replace(RAISED, place="shim.py:7", crash=True)),
+        "the adapter crashed: KeyError at shim.py:7: 'args'",
+    ),
     # opaque values
     "values-missing": (
         lambda: judged(stop({"text": "a", "thoughtSignature": SIGNED}), Text("a"), STOP),
@@ -743,6 +747,11 @@ def test_a_repeated_call_keeps_its_own_group(name: str) -> None:
             "needless-retried",
             {"words": "a", "type": "KeyError", "again": 1},
             {"words": "a", "type": "", "again": 1},
+        ),
+        (
+            "crash",
+            {"words": "a", "type": "KeyError", "place": "shim.py:7"},
+            {"words": "a", "type": "KeyError", "place": "shim.py:9"},
         ),
         ("skipped", "only streams", "only text"),
     ],
