@@ -1,7 +1,7 @@
 """Judges the facts that an adapter states for one answer: a verdict for each aspect of the wire.
 
-The rules are on the page docs/what-is-judged.md. An aspect that the wire does not have gets no
-verdict, unless the adapter invents it.
+The rules are on the page docs/what-is-judged.md. An aspect that the wire has always gets a verdict.
+One that it does not have gets none, unless the adapter invents it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,13 @@ from .known_model import judge_account
 from .native import NativeSearch, word_pattern
 from .transcript import Raised, Transcript
 
-_COUNTS: Final = ("input", "output", "thoughts", "total")
+_COUNTS: Final = {
+    "input": "promptTokenCount",
+    "output": "candidatesTokenCount",
+    "thoughts": "thoughtsTokenCount",
+    "total": "totalTokenCount",
+}
+"""The counts of an adapter, and the names of the wire for them."""
 _BLOCKED: Final = re.compile(
     r"block|filter|safe|prohibit|polic|refus|reject|feedback", re.IGNORECASE
 )
@@ -318,6 +324,8 @@ class _Judge:
             finding = row.compare(self)
             if row.name in known and (finding is None or not finding.red):
                 finding = known[row.name]
+            if finding is None and row.is_present(self._wire):
+                finding = _found("lost" if self._carried.crash else "not_asked", "beside-fault")
             if finding is not None:
                 findings[row.name] = self._finding(row.name, finding)
         return findings
@@ -543,8 +551,8 @@ class _Judge:
         return _found("kept", "only-raw") if only_raw else KEPT
 
     def finish_message(self) -> Finding | None:
-        message = self._wire.facts.finish_message
-        if not isinstance(message, str) or not message.strip() or self._wire.facts.errors:
+        message = _message_of(self._wire.facts)
+        if not message or self._wire.facts.errors:
             return None
         if word_pattern(message[:FIRST_WORDS]).search(self._carried.words):
             return KEPT
@@ -592,14 +600,10 @@ class _Judge:
             return None
         counts = wire.facts.usage
         cached_apart = counts.get("cacheReadTokens") or 0  # agy's name, counted beside the input
-        prompt, output, thoughts, total, tool_use = (
-            counts.get("promptTokenCount") or 0,
-            counts.get("candidatesTokenCount") or 0,
-            counts.get("thoughtsTokenCount") or 0,
-            counts.get("totalTokenCount") or 0,
-            counts.get("toolUsePromptTokenCount") or 0,
-        )
-        if not any((prompt, output, thoughts, total)):
+        there = _counts_of(wire.facts)
+        prompt, output, thoughts, total = there.values()
+        tool_use = counts.get("toolUsePromptTokenCount") or 0
+        if not any(there.values()):
             if any(got.values()):
                 return _found("wrong", "counts-invented", adapter=got)
             return None
@@ -616,7 +620,6 @@ class _Judge:
             "thoughts": (0, thoughts),
             "total": (0, total) if total else (0, *sums),
         }
-        there = dict(zip(_COUNTS, (prompt, output, thoughts, total), strict=True))
         here = {name: got.get(name) or 0 for name in _COUNTS}
         wrong = [name for name in _COUNTS if here[name] not in accepted[name]]
         if thoughts and not here["thoughts"] and here["output"] == output:
@@ -721,6 +724,17 @@ def _call_value(call: Call) -> Json:
     return call_value(call.name, call.arguments)
 
 
+def _counts_of(facts: Facts) -> dict[str, int]:
+    """The counts that an adapter states, by its names for them; 0 for a missing one."""
+    return {name: facts.usage.get(wire) or 0 for name, wire in _COUNTS.items()}
+
+
+def _message_of(facts: Facts) -> str:
+    """The finish message; "" for a blank one, or one that is not a text."""
+    message = facts.finish_message
+    return message if isinstance(message, str) and message.strip() else ""
+
+
 def first_difference(wire: str, carried: str) -> int:
     """The index of the first character that differs."""
     pairs = enumerate(zip(wire, carried, strict=False))
@@ -795,8 +809,8 @@ TABLE: Final = (
     AspectRow("calls", lambda wire: wire.facts.calls, lambda judge: judge.calls),
     AspectRow("ids", lambda wire: any(call_id for call_id, _ in wire.facts.marks), _Judge.ids),
     AspectRow("signatures", lambda wire: wire.facts.signatures, _Judge.signatures),
-    AspectRow("finish", lambda wire: wire.reason, _Judge.finish),
-    AspectRow("usage", lambda wire: wire.facts.usage, _Judge.usage),
+    AspectRow("finish", lambda wire: finish_class(wire.reason), _Judge.finish),
+    AspectRow("usage", lambda wire: any(_counts_of(wire.facts).values()), _Judge.usage),
     AspectRow("blocked", lambda wire: wire.blocked, _Judge.blocked),
     AspectRow("error", lambda wire: wire.facts.errors, _Judge.error),
     AspectRow(
@@ -812,7 +826,7 @@ TABLE: Final = (
     _opaque("urls"),
     _opaque("logprobs"),
     AspectRow("billing", lambda wire: wire.facts.billing, _Judge.billing),
-    AspectRow("finish_message", lambda wire: wire.facts.finish_message, _Judge.finish_message),
+    AspectRow("finish_message", lambda wire: _message_of(wire.facts), _Judge.finish_message),
     _of_known_models("results"),
     _of_known_models("fields"),
     AspectRow("needless_error", lambda wire: False, _Judge.needless_error),

@@ -138,6 +138,9 @@ REASONS: Final[Mapping[str, Reason]] = {
     "not-on-wire": Reason("the wire that the adapter asked does not have it"),
     "skipped": Reason("{adapter}", ("adapter",)),
     "asked-again": Reason("the adapter asked again after an answer that is to be continued"),
+    "beside-fault": Reason(
+        "the answer has an error, a refusal, a fault or no end, beside which it is not asked"
+    ),
     "declared": Reason("declared as {wire}", ("wire",)),
     "in-session": Reason("the payloads of {wire} do not have it without their session", ("wire",)),
     "nameless-call": Reason("the wire has a call without a name, which nobody can run"),

@@ -16,7 +16,9 @@ from harness.facts import (
     Text,
     Transcript,
     WireAnswer,
+    judge_answer,
 )
+from harness.facts.aspects import present_aspects
 from harness.providers.oracle import gather_cli
 from tests.support.wire_answers import answer, call_part, frame, red
 
@@ -198,3 +200,56 @@ def test_a_result_without_a_status_ended_well() -> None:
     assert not red(ended, stop)
     endless = WireAnswer(gather_cli(body), "complete", program=True)
     assert red(endless, stop) == {"unfinished": "lost"}
+
+
+COUNTED = {"usageMetadata": {"promptTokenCount": 3, "candidatesTokenCount": 2}}
+ENDED = frame({"text": "a"}, finishReason="STOP") | COUNTED
+WIRES_WITH_USAGE = {
+    "an end": answer(ENDED),
+    "a cut": answer(ENDED, end="cut", interrupted=True),
+    "an error": answer(ENDED, ERROR),
+    "a refusal": answer({"promptFeedback": {"blockReason": "SAFETY"}} | COUNTED),
+    "no end": answer(frame({"text": "a"}) | COUNTED),
+    "an end that is to be continued": answer(ENDED | frame(finishReason="CONTINUATION")),
+    "a malformed call": answer(ENDED | frame(finishReason="MALFORMED_FUNCTION_CALL")),
+}
+
+
+@pytest.mark.parametrize("wire", WIRES_WITH_USAGE.values(), ids=[*WIRES_WITH_USAGE])
+@pytest.mark.parametrize(
+    "transcript",
+    [
+        Transcript(),
+        Transcript((Entry(None, (Text("a"),)),)),
+        Transcript((Entry(None, (Error(None, "MALFORMED_FUNCTION_CALL"),)),)),
+        Transcript(raised=Raised("ModelError", "503 blocked: MALFORMED_FUNCTION_CALL")),
+        Transcript(raised=Raised("KeyError", "'args'", crash=True)),
+    ],
+    ids=["nothing", "only text", "an error", "an exception", "a crash"],
+)
+@pytest.mark.parametrize("again", [False, True], ids=["once", "again"])
+def test_an_aspect_of_the_wire_has_a_verdict_always(
+    wire: WireAnswer, transcript: Transcript, again: bool
+) -> None:
+    findings = judge_answer(wire, transcript, again)
+    assert {*present_aspects(wire)} <= {*findings}
+    assert "usage" in findings
+
+
+def test_only_counts_that_are_not_zero_are_an_aspect() -> None:
+    wire = answer(ENDED | {"usageMetadata": {"promptTokenCount": 0, "cachedContentTokenCount": 0}})
+    assert "usage" not in present_aspects(wire)
+    assert "usage" not in judge_answer(wire, Transcript())
+
+
+def test_usage_beside_a_fault_is_not_asked_and_raised_after_a_crash() -> None:
+    refusal = WIRES_WITH_USAGE["a refusal"]
+    assert judge_answer(refusal, Transcript())["usage"].verdict == "not_asked"
+    crash = Transcript(raised=Raised("KeyError", "'SAFETY'", crash=True))
+    assert red(refusal, crash) == {
+        "usage": "raised",
+        "blocked": "raised",
+        "needless_error": "raised",
+    }
+    cut_off = judge_answer(WIRES_WITH_USAGE["a cut"], crash)
+    assert (cut_off["usage"].verdict, cut_off["finish"].verdict) == ("not_asked", "kept")

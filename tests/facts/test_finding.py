@@ -420,6 +420,10 @@ EXAMPLES: dict[str, tuple[Callable[[], Iterable[Finding]], str]] = {
         lambda: judged(stop(text("a")), raised=RAISED, asked_again=2),
         "asked again 2×, the adapter reports an error: KeyError: 'args'",
     ),
+    "beside-fault": (
+        lambda: judged([*counted(promptTokenCount=3), ERROR], Text("a"), Error(503, "")),
+        "the answer has an error, a refusal, a fault or no end, beside which it is not asked",
+    ),
     "crash": (
         lambda: judged(stop(text("a")), raised=replace(RAISED, place="shim.py:7", crash=True)),
         "the adapter crashed: KeyError at shim.py:7: 'args'",
