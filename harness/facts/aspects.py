@@ -20,7 +20,7 @@ from msgspec.structs import replace as with_fields
 from harness.stream.json_codec import Json, same_json
 
 from .account import Facts, arguments_of
-from .calls import NamedArguments, take_call
+from .calls import NamedArguments, named_arguments, take_call
 from .error_class import error_classes
 from .fact import Call, Error, Fact, Finish, Text, Thought, Usage
 from .finding import Aspect, AspectVerdict, Finding, Place, call_value
@@ -107,7 +107,7 @@ class _Carried:
     """The facts that an adapter states, joined.
 
     ``repeated``: a call that is stated twice; ``replaced``: calls whose id a later call with other
-    arguments has. ``finish``: the last of the ``reasons``; ``finish_event``: the native event with
+    arguments has. ``end``: the last of the ``reasons``; ``finish_event``: the native event with
     it. ``errors``: its statements about errors, including an exception that is one. ``exception``:
     the type of that exception, or "". ``crash``: an exception that reports nothing.
     """
@@ -117,7 +117,7 @@ class _Carried:
     calls: list[Call]
     repeated: Call | None
     replaced: list[Call]
-    finish: str | None
+    end: Finish
     reasons: list[str]
     finish_event: Json
     usage: dict[str, int]
@@ -129,6 +129,11 @@ class _Carried:
     @cached_property
     def search(self) -> NativeSearch:
         return NativeSearch(self.natives)
+
+    @property
+    def finish(self) -> str | None:
+        """The last reason, in the adapter's own word."""
+        return self.end.raw
 
     @property
     def loud(self) -> bool:
@@ -193,7 +198,7 @@ def merged_facts(transcript: Transcript) -> list[Fact]:
     merged: list[Fact] = [Thought(carried.thoughts)] if carried.thoughts else []
     merged += [Text(carried.text)] if carried.text else []
     merged += [replace(call, id=None) for call in carried.calls]
-    merged += [Finish(carried.finish)] if carried.finish is not None else []
+    merged += [carried.end] if carried.end.finish_class is not None else []
     merged += [Usage(**carried.usage)] if carried.usage else []
     merged += [Error(error.code, "") for error in carried.errors]
     return merged
@@ -210,7 +215,7 @@ def _carried(wire: WireAnswer | None, transcript: Transcript) -> _Carried:
     at_id: dict[str, int] = {}
     repeated = None
     replaced: list[Call] = []
-    finish, finish_event = None, None
+    end, finish_event = Finish(None), None
     reasons: list[str] = []
     usage: dict[str, int] = {}
     errors: list[Error] = []
@@ -225,7 +230,7 @@ def _carried(wire: WireAnswer | None, transcript: Transcript) -> _Carried:
                     pass  # a piece of a call that is still streaming
                 case Call():
                     arguments = _arguments(fact.arguments)
-                    call = Call(fact.id or None, fact.name, arguments)
+                    call = Call(fact.id or None, fact.name or "", arguments)
                     if call.id is None or ids[call.id] > 1 or call.id not in at_id:
                         at_id[call.id or ""] = len(calls)
                         calls.append(call)
@@ -236,8 +241,8 @@ def _carried(wire: WireAnswer | None, transcript: Transcript) -> _Carried:
                         else:
                             replaced.append(before)
                         calls[at_id[call.id]] = call
-                case Finish() if finish_class(fact.raw) is not None:
-                    finish, finish_event = fact.raw, entry.native
+                case Finish() if fact.finish_class is not None:
+                    end, finish_event = fact, entry.native
                     reasons.append(fact.raw or "")
                 case Usage():
                     for name in _COUNTS:
@@ -256,7 +261,7 @@ def _carried(wire: WireAnswer | None, transcript: Transcript) -> _Carried:
         calls,
         repeated,
         replaced,
-        finish,
+        end,
         reasons,
         finish_event,
         usage,
@@ -436,7 +441,7 @@ class _Judge:
         """Name and arguments of every call, in order."""
         carried = self._carried
         expected = self._expected_calls()
-        mine = [(call.name, call.arguments) for call in carried.calls]
+        mine = [named_arguments(call) for call in carried.calls]
         if not mine and not expected[0]:
             return None
         if not all(name for name, _ in self._wire.facts.calls):
@@ -453,7 +458,7 @@ class _Judge:
         if missing and not extra:
             names = sorted({name for name, _ in missing})
             lost = {"missing": len(missing), "of": len(expected[0]), "names": names}
-            replaced = [(call.name, call.arguments) for call in carried.replaced]
+            replaced = [named_arguments(call) for call in carried.replaced]
             reason = "calls-replaced" if missing[0] in replaced else "calls-missing"
             return _found("lost", reason, lost | {"first": call_value(*missing[0])})
         wired, given = ([call_value(*call) for call in calls] for calls in (expected[0], mine))
@@ -473,7 +478,7 @@ class _Judge:
             lists.append(calls)
             if account.blocks:
                 called = self._called_blocks(account)
-                lists.append(calls + [(call.name, call.arguments) for _, call in called])
+                lists.append(calls + [named_arguments(call) for _, call in called])
         return lists
 
     def _handed_on_in_pieces(self) -> bool:
@@ -568,7 +573,7 @@ class _Judge:
         faulty = wire.interrupted or wire.facts.unreadable or wire.facts.invalid_calls
         if carried.loud and (faulty or self._names_reason):
             return _found("kept", "error-for-finish")
-        return self._finish_finding(reason, expected, finish_class(carried.finish))
+        return self._finish_finding(reason, expected, carried.end.finish_class)
 
     def _finish_finding(
         self, reason: str, expected: FinishClass, got: FinishClass | None
@@ -635,7 +640,7 @@ class _Judge:
         reason = self._wire.facts.block_reason
         if reason is None:
             return None
-        kind = finish_class(self._carried.finish)
+        kind = self._carried.end.finish_class
         good = kind in ("stop", "length")
         named = (
             reason in self._carried.reasons
@@ -685,7 +690,7 @@ class _Judge:
         wire, carried = self._wire, self._carried
         if wire.ended or wire.blocked or wire.facts.errors:
             return None
-        kind = finish_class(carried.finish)
+        kind = carried.end.finish_class
         has_call = (wire.facts.calls and not self._is_call_cut(wire.facts)) or (
             carried.calls and wire.facts.blocks
         )
@@ -721,7 +726,7 @@ def _text_finding(verdict: AspectVerdict, wire: str, carried: str) -> Finding:
 
 
 def _call_value(call: Call) -> Json:
-    return call_value(call.name, call.arguments)
+    return call_value(*named_arguments(call))
 
 
 def _counts_of(facts: Facts) -> dict[str, int]:

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from harness.stream.json_codec import Json, same_json
 
+from .fact import Call
+
 NamedArguments = tuple[str, Json]
-"""A call: its name and its arguments."""
+"""A call: its name, "" for none, and its arguments."""
+
+
+def named_arguments(call: Call) -> NamedArguments:
+    """The name and the arguments of a call that an adapter states."""
+    return call.name or "", call.arguments
 
 
 def take_call(calls: list[NamedArguments], wanted: NamedArguments) -> bool:

@@ -2,17 +2,19 @@
 
 A shim yields ``(native, [facts])`` for every event of the adapter. Each fact has a JSON form too,
 for programs: ``{"text": …}``, ``{"thought": …}``, ``{"call": {"id", "name", "arguments"}}``,
-``{"finish": …}``, ``{"usage": {"input", "output", "thoughts", "total"}}``, ``{"error": {"code",
-"message"}}``, ``{"raw": …}``.
+``{"finish": …}`` or ``{"finish": {"raw", "class"}}``, ``{"usage": {"input", "output", "thoughts",
+"total"}}``, ``{"error": {"code", "message"}}``, ``{"raw": …}``.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from harness.stream.json_codec import MAX_NESTING, Json, nests_deeply
 from harness.stream.printable import short_json, shorten
+
+from .finish import FinishClass, finish_class
 
 MAX_VALUES: Final = 200_000
 MAX_BITS: Final = 13_000
@@ -47,20 +49,31 @@ class Thought:
 class Call:
     """A whole call of a tool.
 
-    ``arguments``: an object, or its JSON text; None is ``{}``. A call that is still streaming is
-    not a fact. Calls with the same ``id`` (not None) are one call; the last one is used.
+    ``name``: None if the wire has none. ``arguments``: an object, or its JSON text; None is ``{}``.
+    A call that is still streaming is not a fact. Calls with the same ``id`` (not None) are one
+    call; the last one is used.
     """
 
     id: str | None
-    name: str
+    name: str | None
     arguments: Json = None
 
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """The reason why the answer ended, in the adapter's own word; a block reason is one too."""
+    """The reason why the answer ended, in the adapter's own word; a block reason is one too.
+
+    ``kind``: the class of a word that the harness does not know: ``stop``, ``length``, ``filter``
+    or ``other``. It has precedence over the class of a known word.
+    """
 
     raw: str | None
+    kind: FinishClass | None = None
+
+    @property
+    def finish_class(self) -> FinishClass | None:
+        """The class of the reason; None for no reason."""
+        return self.kind or finish_class(self.raw)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +103,7 @@ class Raw:
 
 Fact = Text | Thought | Call | Finish | Usage | Error | Raw
 
+_CLASSES: Final = get_args(FinishClass)
 _KINDS: Final[dict[str, type[Any]]] = {
     "text": Text,
     "thought": Thought,
@@ -104,9 +118,10 @@ _TYPES: Final[dict[tuple[str, str], tuple[tuple[type, ...], str]]] = {
     ("text", "text"): ((str,), "a string"),
     ("thought", "text"): ((str,), "a string"),
     ("call", "id"): ((str, type(None)), "a string or None"),
-    ("call", "name"): ((str,), "a string"),
+    ("call", "name"): ((str, type(None)), "a string or None"),
     ("call", "arguments"): ((dict, str, type(None)), "an object or its JSON text"),
     ("finish", "raw"): ((str, type(None)), "a string or None"),
+    ("finish", "kind"): ((str, type(None)), f"one of {', '.join(_CLASSES)}, or None"),
     **{
         ("usage", name): ((int, type(None)), "a whole number or None")
         for name in ("input", "output", "thoughts", "total")
@@ -127,8 +142,10 @@ def check_fact(value: object) -> Fact:
     for field in fields(value):  # type: ignore[arg-type]  # one of the dataclasses above
         content = getattr(value, field.name)
         types, expected = _TYPES[name, field.name]
-        if not isinstance(content, types) or (
-            isinstance(content, bool) and int in types  # True is not a number
+        if (
+            not isinstance(content, types)
+            or (isinstance(content, bool) and int in types)  # True is not a number
+            or (field.name == "kind" and content not in (None, *_CLASSES))
         ):
             place, kind = f"{type(value).__name__}.{field.name}", type(content).__name__
             raise NoFact(
@@ -176,6 +193,13 @@ def fact_of_json(value: Json) -> Fact:
         )
     ((name, content),) = value.items()
     kind = _KINDS[name]
+    if name == "finish" and isinstance(content, dict):
+        if not content.keys() <= {"raw", "class"}:
+            raise NoFact(
+                f"{short_json(value)} is not a fact; the value of finish is a string, or an object"
+                " with the keys raw, class"
+            )
+        return check_fact(Finish(content.get("raw"), content.get("class")))
     if name not in ("call", "usage", "error"):
         return check_fact(kind(content))
     known = [field.name for field in fields(kind)]
@@ -192,6 +216,8 @@ def json_of_fact(fact: Fact) -> Json:
     """The JSON form of a fact."""
     name = _NAMES[type(fact)]
     content = {field.name: getattr(fact, field.name) for field in fields(fact)}
+    if isinstance(fact, Finish) and fact.kind is not None:
+        return {name: {"raw": fact.raw, "class": fact.kind}}
     if name not in ("call", "usage", "error"):
         return {name: next(iter(content.values()))}
     return {

@@ -286,7 +286,7 @@ class _Sentences(Formatter):
 
 
 def _call(call: Json) -> str:
-    return f"{call['name']}({short_json(call['arguments'])})"
+    return f"{call['name'] or 'a call without a name'}({short_json(call['arguments'])})"
 
 
 _FORMS: Final[Mapping[str, Callable[[Any], str]]] = {

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from .account import Facts
+from .calls import named_arguments
 from .fact import Call, Error, Fact, Finish, Text, Thought, Usage
 
 _COUNTS: Final = {
@@ -57,7 +58,7 @@ def account_of_facts(facts: Iterable[Fact]) -> Facts:
             case Thought():
                 account.thoughts = fact.text
             case Call():
-                account.calls.append((fact.name, fact.arguments))
+                account.calls.append(named_arguments(fact))
             case Finish():
                 account.finish = fact.raw
             case Usage():

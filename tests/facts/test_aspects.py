@@ -406,8 +406,30 @@ def test_an_empty_id_is_no_id() -> None:
     assert not red(wire, Transcript((Entry(None, facts),)))
 
 
-def test_a_call_without_a_name_is_not_asked() -> None:
+@pytest.mark.parametrize(
+    "calls",
+    [
+        (),
+        (Call(None, "generic_tool", {"x": 1}),),
+        (Call(None, None, {"x": 1}),),
+        (Call(None, "", {"x": 1}),),
+    ],
+)
+def test_a_call_without_a_name_is_not_asked(calls: tuple[Call, ...]) -> None:
     wire = answer(frame(call_part("", None, x=1), finishReason="STOP"))
     assert wire.facts.calls
-    for facts in ((Finish("STOP"),), (Call(None, "generic_tool", {"x": 1}), Finish("STOP"))):
-        assert verdicts(wire, Transcript((Entry(None, facts),)))["calls"] == "not_asked"
+    facts = (*calls, Finish("STOP"))
+    assert verdicts(wire, Transcript((Entry(None, facts),))) == {
+        "calls": "not_asked",
+        "finish": "kept",
+    }
+
+
+def test_a_call_that_has_lost_its_name_is_wrong() -> None:
+    wire = answer(frame(call_part("f", None, x=1), finishReason="STOP"))
+    facts = (Call(None, None, {"x": 1}), Finish("STOP"))
+    finding = judge_answer(wire, Transcript((Entry(None, facts),)))["calls"]
+    assert (finding.verdict, finding.note) == (
+        "wrong",
+        'the wire calls f({"x": 1}), the adapter a call without a name({"x": 1})',
+    )

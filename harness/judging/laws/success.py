@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Final
 
 from harness.adapters import Adapter, AdapterError
-from harness.facts import CONTINUATION, Error, Facts, Finish, Transcript, finish_class
+from harness.facts import CONTINUATION, Error, Facts, Finish, Transcript
 from harness.stream.exchange import Exchange
 
 from ..aspects import facts_of, provider_of, read_raw_facts, wire_facts
@@ -128,8 +128,8 @@ def states_good_end(transcript: Transcript) -> bool:
     facts = list(transcript.facts())
     if transcript.raised or any(isinstance(fact, Error) for fact in facts):
         return False
-    reasons = [fact.raw for fact in facts if isinstance(fact, Finish)]
-    return bool(reasons) and finish_class(reasons[-1]) in ("stop", "length")
+    reasons = [fact for fact in facts if isinstance(fact, Finish)]
+    return bool(reasons) and reasons[-1].finish_class in ("stop", "length")
 
 
 SUCCESS = Law(
