@@ -24,7 +24,7 @@ from .calls import NamedArguments, named_arguments, take_call
 from .error_class import error_classes
 from .fact import Call, Error, Fact, Finish, Text, Thought, Usage
 from .finding import Aspect, AspectVerdict, Finding, Place, call_value
-from .finish import FinishClass, ends_in_call, ends_without_call, finish_class
+from .finish import FinishClass, ends_in_call, ends_without_call, finish_class, names_reason
 from .known_model import judge_account
 from .native import NativeSearch, word_pattern
 from .transcript import Raised, Transcript
@@ -37,9 +37,9 @@ _COUNTS: Final = {
 }
 """The counts of an adapter, and the names of the wire for them."""
 _BLOCKED: Final = re.compile(
-    r"block|filter|safe|prohibit|polic|refus|reject|feedback", re.IGNORECASE
+    r"block|filter|safe|prohibit|polic|(?<!connection )refus|reject|feedback", re.IGNORECASE
 )
-"""A word in an error by which it reports a blocked prompt."""
+"""A word in an error by which it reports a blocked prompt or a filtered answer."""
 MAX_TEXT: Final = 80
 """The number of characters of a text, from its first difference, that a finding has."""
 NOWHERE: Final = Place()
@@ -303,11 +303,13 @@ class _Judge:
         self._carried = carried
         self._again = again
         self._wire_class = finish_class(wire.reason)
-        named = ("filter", "other", "length") if wire.program else ("filter", "other")
         self._names_reason = bool(
             wire.reason
-            and self._wire_class in named
-            and word_pattern(wire.reason).search(carried.words)
+            and self._wire_class not in (None, "stop")
+            and (
+                names_reason(carried.words, wire.reason)
+                or (self._wire_class == "filter" and _BLOCKED.search(carried.words))
+            )
         )
         may_raise = bool(
             wire.excuses_exceptions
@@ -612,7 +614,8 @@ class _Judge:
             if any(got.values()):
                 return _found("wrong", "counts-invented", adapter=got)
             return None
-        if self._carried.loud and not self._is_needless:
+        reports_fault = self._carried.loud and not self._is_needless
+        if reports_fault and (wire.blocked or wire.excuses_exceptions):
             return None  # its error may come before the last counts
         if self._again:
             return _found("not_asked", "asked-again")
@@ -631,6 +634,9 @@ class _Judge:
             wrong.append("thoughts")
         if wrong:
             has_others = any(here[name] for name in wrong)
+            is_early = self._carried.loud or self._carried.crash  # the last counts come later
+            if is_early and all(here[name] <= max(accepted[name]) for name in wrong):
+                has_others = False
             return _found("wrong" if has_others else "lost", "counts", there, here)
         if cached and not self._carried.search.has_leaf(str(cached)):
             return _found("lost", "cached-count", cached)
@@ -644,7 +650,7 @@ class _Judge:
         good = kind in ("stop", "length")
         named = (
             reason in self._carried.reasons
-            or bool(word_pattern(reason).search(self._carried.words))
+            or names_reason(self._carried.words, reason)
             or (not self._carried.crash and self._carried.search.has_leaf(reason) and not good)
         )
         if kind == "filter" or named or _BLOCKED.search(self._carried.words):

@@ -363,7 +363,9 @@ def test_counts_beside_an_error_are_wrong_if_the_wire_has_none() -> None:
     stated = Transcript((Entry(None, (Text("a"), Usage(output=1))),), raised)
     assert red(answer(malformed), stated) == {"usage": "wrong"}
     counted = {**malformed, "usageMetadata": {"candidatesTokenCount": 4, "totalTokenCount": 4}}
-    assert not red(answer(counted), stated), "the last counts may come after the error"
+    assert red(answer(counted), stated) == {"usage": "lost"}, "the last counts come after the error"
+    too_many = Transcript((Entry(None, (Text("a"), Usage(output=9))),), raised)
+    assert red(answer(counted), too_many) == {"usage": "wrong"}
 
 
 def test_cache_reads_that_are_counted_beside_the_input_may_be_in_it() -> None:

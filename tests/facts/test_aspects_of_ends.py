@@ -15,6 +15,7 @@ from harness.facts import (
     Raised,
     Text,
     Transcript,
+    Usage,
     WireAnswer,
     judge_answer,
 )
@@ -75,6 +76,53 @@ def test_an_error_that_names_the_finish_reason_is_not_needless() -> None:
     assert not red(wire, named)
     other = Transcript(raised=Raised("ModelError", "ended badly"))
     assert red(wire, other).keys() == {"finish", "needless_error"}
+
+
+@pytest.mark.parametrize(
+    ("reason", "words", "is_kept"),
+    [
+        ("MAX_TOKENS", "Response was terminated early: MAX_TOKENS", True),
+        ("MAX_TOKENS", "the limit of max tokens is reached", True),
+        ("MAX_TOKENS", "terminated early", False),
+        ("MAX_TOKENS", "Generation blocked.", False),
+        ("content_filter", "terminated by the content filter", True),
+        ("SAFETY", "Generation blocked.", True),
+        ("SPII", "Generation blocked.", True),
+        ("SAFETY", "Connection refused", False),
+        ("SAFETY", "terminated early", False),
+        ("OTHER", "the reason is OTHER", True),
+        ("OTHER", "some other error", False),
+        ("OTHER", "Generation blocked.", False),
+        ("STOP", "the reason is STOP", False),
+    ],
+)
+@pytest.mark.parametrize("as_fact", [False, True], ids=["raised", "error fact"])
+def test_an_error_on_purpose_names_a_reason_of_every_class_but_stop(
+    reason: str, words: str, is_kept: bool, as_fact: bool
+) -> None:
+    wire = answer(frame({"text": "a"}, finishReason=reason))
+    given: tuple[Fact, ...] = (Text("a"), *([Error(None, words)] if as_fact else []))
+    raised = None if as_fact else Raised("ModelError", words)
+    expected = {} if is_kept else {"finish": "raised", "needless_error": "raised"}
+    assert red(wire, Transcript((Entry(None, given),), raised)) == expected
+    if not as_fact:
+        crash = Raised("KeyError", words, crash=True)
+        assert red(wire, Transcript((Entry(None, given),), crash)).keys() == {
+            "finish",
+            "needless_error",
+        }
+
+
+def test_an_error_that_names_the_reason_does_not_excuse_lost_counts() -> None:
+    wire = answer(frame({"text": "a"}, finishReason="MAX_TOKENS") | COUNTED)
+    raised = Raised("ModelError", "MAX_TOKENS")
+    for given, expected in (
+        ((), {"usage": "lost"}),
+        ((Usage(input=3, output=1),), {"usage": "lost"}),
+        ((Usage(input=3, output=7),), {"usage": "wrong"}),
+        ((Usage(input=3, output=2),), {}),
+    ):
+        assert red(wire, Transcript((Entry(None, (Text("a"), *given)),), raised)) == expected
 
 
 @pytest.mark.parametrize(
