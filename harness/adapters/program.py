@@ -28,6 +28,8 @@ from .crash import CRASHES, is_crash_by_name
 from .process import OUT, LineProcess, Unusable
 from .reply import Level, Reply, entries_of_json
 
+ONLY_DOUBLES: Final = ("javascript",)
+"""The languages in which every number is a double."""
 START_S: Final = 60.0
 """The time limit for the hello line. A program may import large modules before it."""
 
@@ -120,7 +122,8 @@ class Program:
         return self._process
 
     def _reply(self, process: LineProcess, line: Mapping[str, Any], timeout: float) -> Reply:
-        reply = Reply()
+        language = str(self._hello.get("language") or "")
+        reply = Reply(doubles=language in ONLY_DOUBLES)
         name = process.name
         for data in process.ask(json.dumps(line).encode() + b"\n", timeout):
             answer = _object(name, data)
@@ -138,7 +141,6 @@ class Program:
                     raise Unusable(str(error)) from None
                 raise
             if not answer.get("more"):
-                language = str(self._hello.get("language") or "")
                 reply.raised = _raised(answer.get("raised"), name, language)
                 reply.skipped = str(answer.get("skipped") or "")
                 return reply

@@ -27,6 +27,7 @@ class Reply:
     if it is not known.
 
     ``exception``: the exception that ``raised`` describes, if it was raised in this process.
+    ``doubles``: all numbers of the adapter's language are doubles.
     ``instead``: a sentence about the adapter's behaviour, for the message that it sent no request.
     """
 
@@ -36,6 +37,7 @@ class Reply:
     exception: BaseException | None = None
     skipped: str = ""
     instead: str = ""
+    doubles: bool = False
 
     def add(self, entry: Entry, at_s: float | None = None) -> None:
         """Add an event. Raises `AdapterError` for more than `MAX_EVENTS`."""

@@ -4,7 +4,7 @@ facts that an adapter states.
 
 from .account import Facts, StreamedArguments, arguments_of
 from .aspects import ASPECTS, WireAnswer, judge_answer, merged_facts
-from .calls import NamedArguments, take_call
+from .calls import NamedArguments, in_doubles, take_call
 from .fact import (
     Call,
     Error,
@@ -76,6 +76,7 @@ __all__ = [
     "fact_of_json",
     "facts_of_account",
     "finish_class",
+    "in_doubles",
     "is_malformed",
     "json_of_fact",
     "judge_answer",

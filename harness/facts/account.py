@@ -60,6 +60,8 @@ class Facts:
     a string. ``places``: the number of characters of text before each call. ``signed_before``: the
     number of ``signatures`` before each call, empty for wires on which a call has its own.
     ``mended``: the undamaged text, if the wire also has it beside pieces with damaged characters.
+    ``tagged``: the text with its thoughts between tags, as the wire has it, if there are tags; else
+    "". ``refused``: a part of the text is in the field for a refusal.
     Only the oracle of a wire fills these.
 
     ``raw`` and ``raw_usage`` are objects of the wire that payloads pass on unchanged. The oracle of
@@ -99,6 +101,8 @@ class Facts:
     places: list[int] = field(default_factory=list)
     signed_before: list[int] = field(default_factory=list)
     mended: str | None = None
+    tagged: str = ""
+    refused: bool = False
     raw: list[Json] = field(default_factory=list)
     raw_usage: dict[str, Json] = field(default_factory=dict)
     own_counts: frozenset[str] = frozenset()

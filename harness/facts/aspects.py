@@ -20,7 +20,7 @@ from msgspec.structs import replace as with_fields
 from harness.stream.json_codec import Json, same_json
 
 from .account import Facts, arguments_of
-from .calls import NamedArguments, named_arguments, take_call
+from .calls import NamedArguments, in_doubles, named_arguments, take_call
 from .error_class import error_classes
 from .fact import Call, Error, Fact, Finish, Text, Thought, Usage
 from .finding import Aspect, AspectVerdict, Finding, Place, call_value
@@ -125,6 +125,7 @@ class _Carried:
     exception: str
     crash: Raised | None
     natives: list[Json]
+    doubles: bool
 
     @cached_property
     def search(self) -> NativeSearch:
@@ -269,6 +270,7 @@ def _carried(wire: WireAnswer | None, transcript: Transcript) -> _Carried:
         exception,
         crash,
         [entry.native for entry in transcript.entries],
+        transcript.doubles,
     )
 
 
@@ -367,7 +369,17 @@ class _Judge:
             accounts.append(self._wire.readable.until_the_end())
         return accounts
 
+    @property
+    def _has_tagged_text(self) -> bool:
+        """Whether the adapter passes on the text with the thoughts and their tags in it, as a
+        client does that knows only OpenAI's own wire.
+        """
+        given = self._carried.text
+        return any(account.tagged and given == account.tagged for account in self._accounts)
+
     def text(self) -> Finding | None:
+        if self._has_tagged_text:
+            return KEPT
         texts = [account.text for account in self._accounts]
         mended = self._wire.facts.mended
         if mended is not None:
@@ -387,6 +399,8 @@ class _Judge:
 
     def thoughts(self) -> Finding | None:
         """The joined thoughts."""
+        if self._has_tagged_text and not self._carried.thoughts:
+            return _found("not_asked", "thoughts-in-text")
         return self._joined(self._carried.thoughts, [one.thoughts for one in self._accounts])
 
     def signatures(self) -> Finding | None:
@@ -453,6 +467,10 @@ class _Judge:
             if carried.repeated:
                 return _found("wrong", "call-twice", adapter=_call_value(carried.repeated))
             return KEPT
+        if carried.doubles:
+            rounded = [[(name, in_doubles(given)) for name, given in calls] for calls in expected]
+            if any(_equal_calls(wanted, mine, ordered) for wanted in rounded):
+                return _found("not_asked", "only-doubles")
         extra = list(mine)
         missing = [call for call in expected[0] if not take_call(extra, call)]
         if missing and self._handed_on_in_pieces():
@@ -501,7 +519,9 @@ class _Judge:
         wired = next((ids for ids in lists if len(ids) == len(calls)), lists[-1])
         if not any(wired):
             return None
-        calls_are_kept = self.calls is not None and self.calls.verdict == "kept"
+        calls_are_kept = self.calls is not None and (
+            self.calls.verdict == "kept" or self.calls.reason == "only-doubles"
+        )
         if calls_are_kept and len(calls) == len(wired):
             return self._aligned_ids(wired, [call.id for call in calls])
         lost = [
@@ -585,7 +605,8 @@ class _Judge:
         is_good_end = got == "stop" and (whole_call or not ends_in_call(carried.finish))
         if carried.calls and not wire.program and ends_without_call(carried.finish):
             return _found("wrong", "no-client-runs", reason, carried.finish)
-        if got == expected:
+        is_refusal = expected == "stop" and got == "filter" and wire.facts.refused
+        if got == expected or is_refusal:
             return KEPT
         if whole_call and got == "stop":
             if expected == "stop" or carried.search.has_word(reason):
@@ -622,11 +643,12 @@ class _Judge:
         made = output + thoughts
         cached = counts.get("cachedContentTokenCount") or cached_apart
         sums = (prompt + output, prompt + made, prompt + tool_use + made)
+        rest = max(total - sums[-1], 0)  # tokens of thoughts, which only the total has
         accepted = {
             "input": (prompt or cached, prompt, prompt + tool_use, prompt - cached_apart),
-            "output": (output, made),
-            "thoughts": (0, thoughts),
-            "total": (0, total) if total else (0, *sums),
+            "output": (output, made, output + rest, made + rest),
+            "thoughts": (0, thoughts, thoughts + rest),
+            "total": (0, total, *(sums if rest or not total else ())),
         }
         here = {name: got.get(name) or 0 for name in _COUNTS}
         wrong = [name for name in _COUNTS if here[name] not in accepted[name]]
@@ -640,6 +662,8 @@ class _Judge:
             return _found("wrong" if has_others else "lost", "counts", there, here)
         if cached and not self._carried.search.has_leaf(str(cached)):
             return _found("lost", "cached-count", cached)
+        if rest and here["total"] not in (0, total):
+            return _found("kept", "sum-as-total", rest)
         return KEPT
 
     def blocked(self) -> Finding | None:

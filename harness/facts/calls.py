@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from harness.stream.json_codec import Json, same_json
 
 from .fact import Call
+
+MAX_EXACT: Final = 2**53
+"""The largest integer up to which a double holds every integer."""
 
 NamedArguments = tuple[str, Json]
 """A call: its name, "" for none, and its arguments."""
@@ -13,6 +18,22 @@ NamedArguments = tuple[str, Json]
 def named_arguments(call: Call) -> NamedArguments:
     """The name and the arguments of a call that an adapter states."""
     return call.name or "", call.arguments
+
+
+def in_doubles(value: Json) -> Json:
+    """A value in a language in which every number is a double, such as JavaScript: integers beyond
+    2⁵³ are rounded, and numbers that are too large become null.
+    """
+    if isinstance(value, dict):
+        return {name: in_doubles(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [in_doubles(item) for item in value]
+    if isinstance(value, int) and abs(value) > MAX_EXACT:
+        try:
+            return int(float(value))
+        except OverflowError:
+            return None
+    return value
 
 
 def take_call(calls: list[NamedArguments], wanted: NamedArguments) -> bool:

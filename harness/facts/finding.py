@@ -144,6 +144,9 @@ REASONS: Final[Mapping[str, Reason]] = {
     "declared": Reason("declared as {wire}", ("wire",)),
     "in-session": Reason("the payloads of {wire} do not have it without their session", ("wire",)),
     "nameless-call": Reason("the wire has a call without a name, which nobody can run"),
+    "only-doubles": Reason(
+        "all numbers of the adapter's language are doubles, which can't hold an integer of the wire"
+    ),
     # text and thoughts
     "text-from-start": Reason(
         "at character 0 the wire has {place.wire:text}, the adapter {place.adapter:text}"
@@ -152,6 +155,7 @@ REASONS: Final[Mapping[str, Reason]] = {
         "at character {place.character} the wire has {place.wire:text}, the adapter"
         " {place.adapter:text}"
     ),
+    "thoughts-in-text": Reason("they are in the text, between their tags, as on the wire"),
     "damaged-text": Reason(
         "the adapter passes on {adapter:text}, which is damaged; the wire also has {wire:text}"
     ),
@@ -187,6 +191,9 @@ REASONS: Final[Mapping[str, Reason]] = {
     # counts
     "counts-invented": Reason("the wire has no counts; the adapter reports {adapter:counts}"),
     "counts": Reason("the wire has {wire:counts}; the adapter reports {adapter:counts}"),
+    "sum-as-total": Reason(
+        "the wire's total has {wire} more tokens, which no count has; the adapter's is the sum"
+    ),
     "cached-count": Reason("the wire has {wire} cached tokens, which are nowhere"),
     # of a known event model
     "signed-part": Reason(

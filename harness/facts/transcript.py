@@ -68,6 +68,8 @@ class Transcript:
     None if there was no second request. ``path``: the path of the first request; "" for an adapter
     that asks no server. ``notes``: sentences about unusual requests that the server accepted.
 
+    ``doubles``: all numbers of the adapter's language are doubles, which can't hold every integer.
+
     ``account``: the whole account of payloads whose event model is known, else None.
     """
 
@@ -78,6 +80,7 @@ class Transcript:
     entries_of_first_request: int | None = None
     path: str = ""
     notes: tuple[str, ...] = ()
+    doubles: bool = False
     account: Facts | None = None
 
     @property

@@ -24,6 +24,7 @@ from harness.facts import (
     WireAnswer,
     error_finding,
     finish_class,
+    in_doubles,
 )
 from harness.pipeline.replay import cut_reads
 from harness.providers import declared_tools
@@ -242,7 +243,15 @@ def _judge_second_turn(item: Item, adapter: Adapter) -> Result:
         return _unjudged(blank, f"the second request is not JSON: {error}")
     if not isinstance(request, dict):
         return _unjudged(blank, "the second request is not a JSON object")
-    judged = judge_second_turn(facts, request, given=_given(facts, item.exchange))
+    given = _given(facts, item.exchange)
+    judged = judge_second_turn(facts, request, given=given)
+    calls = [(name, in_doubles(arguments)) for name, arguments in facts.calls]
+    if calls != facts.calls and judged["calls"].red and _has_doubles(item, adapter):
+        rounded = dataclasses.replace(facts, calls=calls)
+        in_its_language = judge_second_turn(rounded, request, given=given)
+        if in_its_language["calls"].verdict == "kept":
+            judged = in_its_language
+            judged["calls"] = Finding("calls", "not_asked", "only-doubles")
     findings = list(judged.values())
     return _with_findings(blank, findings, excerpts_of_request(findings, item.exchange, request))
 
@@ -285,6 +294,12 @@ def _first_turn(item: Item, adapter: Adapter) -> Transcript | None:
     except AdapterError:
         return None
     return output.transcript or Transcript()
+
+
+def _has_doubles(item: Item, adapter: Adapter) -> bool:
+    """Whether all numbers of the adapter's language are doubles."""
+    transcript = _first_turn(item, adapter)
+    return transcript is not None and transcript.doubles
 
 
 def _is_error(transcript: Transcript | None) -> bool:

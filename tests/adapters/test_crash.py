@@ -264,6 +264,17 @@ def test_a_program_may_say_whether_it_crashed(
     assert given.crash is expected
 
 
+@pytest.mark.parametrize(("language", "expected"), [("javascript", True), ("python", False)])
+def test_the_language_of_a_program_tells_whether_its_numbers_are_doubles(
+    language: str, expected: bool, tmp_path: Path
+) -> None:
+    code = LOOP.replace('version="1.2"', f'version="1.2", language={language!r}')
+    adapter = program_adapter(code + "    out(id=id)\n", tmp_path)
+    doubles = transcript(adapter).doubles
+    adapter.close()
+    assert doubles is expected
+
+
 @pytest.mark.parametrize("language", ["rust", 1, ["python"]])
 def test_an_unknown_language_is_an_error(language: object, tmp_path: Path) -> None:
     code = LOOP.replace('version="1.2"', f'version="1.2", language={language!r}')

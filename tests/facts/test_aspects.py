@@ -420,7 +420,7 @@ def test_an_empty_id_is_no_id() -> None:
 def test_a_call_without_a_name_is_not_asked(calls: tuple[Call, ...]) -> None:
     wire = answer(frame(call_part("", None, x=1), finishReason="STOP"))
     assert wire.facts.calls
-    facts = (*calls, Finish("STOP"))
+    facts: tuple[Fact, ...] = (*calls, Finish("STOP"))
     assert verdicts(wire, Transcript((Entry(None, facts),))) == {
         "calls": "not_asked",
         "finish": "kept",

@@ -424,6 +424,29 @@ EXAMPLES: dict[str, tuple[Callable[[], Iterable[Finding]], str]] = {
         lambda: judged([*counted(promptTokenCount=3), ERROR], Text("a"), Error(503, "")),
         "the answer has an error, a refusal, a fault or no end, beside which it is not asked",
     ),
+    "sum-as-total": (
+        lambda: judged(
+            counted(promptTokenCount=3, candidatesTokenCount=2, totalTokenCount=9),
+            *(Text("a"), STOP, Usage(input=3, output=2, total=5)),
+        ),
+        "the wire's total has 4 more tokens, which no count has; the adapter's is the sum",
+    ),
+    "only-doubles": (
+        lambda: judge_answer(
+            answer(*stop(call_part("f", None, x=2**53 + 1))),
+            Transcript((Entry(None, (Call(None, "f", {"x": 2**53}), STOP)),), doubles=True),
+        ).values(),
+        "all numbers of the adapter's language are doubles, which can't hold an integer of the wire",
+    ),
+    "thoughts-in-text": (
+        lambda: judge_answer(
+            WireAnswer(
+                Facts(text="a", thoughts="b", tagged="<t>b</t>a", finish="stop"), "complete"
+            ),
+            Transcript((Entry(None, (Text("<t>b</t>a"), STOP)),)),
+        ).values(),
+        "they are in the text, between their tags, as on the wire",
+    ),
     "crash": (
         lambda: judged(stop(text("a")), raised=replace(RAISED, place="shim.py:7", crash=True)),
         "the adapter crashed: KeyError at shim.py:7: 'args'",

@@ -47,6 +47,33 @@ def test_an_answer_with_a_nameless_call_has_no_second_turn(
     assert (cell.aspects["calls"], requests) == (verdict, asked)
 
 
+@pytest.mark.parametrize(
+    ("sent", "doubles", "verdict"),
+    [
+        (2**53 + 1, True, "kept"),
+        (2**53, True, "not_asked"),
+        (2**53, False, "wrong"),
+        (2**53 + 2, True, "wrong"),
+    ],
+)
+def test_a_language_with_only_doubles_may_round_what_it_sends_back(
+    sent: int, doubles: bool, verdict: str
+) -> None:
+    body = CALL.replace(b'{"a": 1}', b'{"a": %d}' % (2**53 + 1)) % b'"name": "f", '
+    parts = [
+        {"functionCall": {"name": "f", "args": {"a": sent}}},
+        {"functionResponse": {"name": "f", "response": {"output": "result 1"}}},
+    ]
+    roles = zip(("model", "user"), parts, strict=True)
+    contents = [{"role": role, "parts": [part]} for role, part in roles]
+    second = json.dumps({"contents": contents}).encode()
+    adapter = facts_adapter(lambda transcript: replace(transcript, doubles=doubles))
+    adapter = replace(adapter, second_request=lambda answer, options: second)
+    [cell] = judge_second_turns([Item("calls", 1, exchange(body))], [adapter])
+    assert cell.aspects["calls"] == verdict
+    assert ("results" in cell.aspects) is (verdict != "wrong")
+
+
 @pytest.mark.parametrize(("declared", "verdict"), [("f", "lost"), ("g", "kept")])
 def test_an_adapter_may_answer_the_call_of_an_unknown_tool(declared: str, verdict: str) -> None:
     tools = [{"functionDeclarations": [{"name": declared}]}]

@@ -24,6 +24,7 @@ LOSSES: Final = losses_of_model(
         "finish[call]": "the class of the finish reason of an answer with a call",
         "finish[other]": "the class of other finish reasons, with content",
         "usage[failed]": "token counts of an answer that failed",
+        "usage[other]": "token counts of an answer whose finish reason becomes an error",
         "billing": "the service tier and the traffic type",
         "media": "images, sounds and files",
         "code": "code that the server runs, and its output",

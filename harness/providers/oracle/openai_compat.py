@@ -122,7 +122,7 @@ class _Call:
 class _Reader(MessageReader):
     """``_pending``: texts in which a tag could continue, each with its mark; ``_inside``: between
     two tags; ``_tagged``: there was a tag before; ``_last``: the kind of the last piece of the last
-    delta; ``_marked``: a delta was marked as a thought.
+    delta; ``_marked``: a delta was marked as a thought; ``_content``: all content, with its tags.
     """
 
     def __init__(self, status: int, tag: str) -> None:
@@ -134,6 +134,7 @@ class _Reader(MessageReader):
         self._tagged = False
         self._last = "text"
         self._marked = False
+        self._content = ""
 
     def finish(self, interrupted: bool) -> Facts:
         """Return the facts of the whole body."""
@@ -199,6 +200,8 @@ class _Reader(MessageReader):
         if isinstance(refusal, str) and refusal:
             self._close_calls()
             self.facts.add_text(refusal)
+            self.facts.refused = True
+            self._note_tagged(refusal)
         self.facts.others |= present(holder, _READ_DELTA)
         self.facts.others |= {"role"} if holder.get("role") not in _ROLES else set()
         self.facts.others |= {
@@ -299,6 +302,7 @@ class _Reader(MessageReader):
 
     def _end_text(self) -> None:
         text = "".join(piece for piece, _ in self._pending)
+        self._content += text
         latest = len(text) - len(self._pending[-1][0]) if self._pending else 0
         self._last = "text"
         start = 0
@@ -308,6 +312,13 @@ class _Reader(MessageReader):
             start = match.end()
         self._note(text[start:], len(text) > latest)
         self._pending = []
+        self._note_tagged("")
+
+    def _note_tagged(self, text: str) -> None:
+        """Note more content as it is on the wire, which matters only if it has tags."""
+        self._content += text
+        if self._tagged:
+            self.facts.tagged = self._content
 
     def _read_beside(self, holder: dict[str, Json]) -> None:
         self.facts.others |= _left(holder)
