@@ -39,9 +39,9 @@ MEANINGS: Final = {
     "kept": "The adapter gives the same fact as the wire.",
     "lost": "The wire has the fact, and the adapter does not give it.",
     "wrong": "The adapter gives something different from the wire.",
-    "raised": "The adapter reports an error, and the wire has none.",
+    "raised": "The adapter reports an error that the wire does not have, or it crashed.",
     "not_carried": "The fact is lost, and the loss is declared.",
-    "not_asked": "The adapter could not be asked for the fact.",
+    "not_asked": "The adapter could not be asked for the fact, or the answer failed before it.",
 }
 NEEDLESS_ERROR: Final = "needless_error"
 
