@@ -178,16 +178,16 @@ def test_each_result_has_the_text_that_was_given_for_it(responses: list[Any], ve
     assert judge_second_turn(ANSWER, request)["results"].verdict == "kept"
 
 
-def test_calls_with_one_id_may_share_a_text() -> None:
-    call = {"functionCall": {"id": "a", "name": "f", "args": {}}}
-    result = {"functionResponse": {"id": "a", "name": "f", "response": {"output": "result 1"}}}
-    contents = [
-        {"role": "model", "parts": [call, call]},
-        {"role": "user", "parts": [result, result]},
+@pytest.mark.parametrize(("number", "verdict"), [(0, "kept"), (1, "wrong")])
+def test_only_equal_calls_under_one_id_may_share_a_text(number: int, verdict: str) -> None:
+    calls = [
+        {"functionCall": {"id": "a", "name": "f", "args": {"x": argument}}}
+        for argument in (0, number)
     ]
-    answer = answer_of(call, call)
-    findings = judge_second_turn(answer, {"contents": contents}, given=[True, True])
-    assert findings["results"].verdict == "kept"
+    result = {"functionResponse": {"id": "a", "name": "f", "response": {"output": "result 1"}}}
+    contents = [{"role": "model", "parts": calls}, {"role": "user", "parts": [result, result]}]
+    findings = judge_second_turn(answer_of(*calls), {"contents": contents}, given=[True, True])
+    assert findings["results"].verdict == verdict
 
 
 def answer_of(*parts: dict[str, Any]) -> Facts:

@@ -8,6 +8,7 @@ that was before a call is sent before it; the results are in the order of the ca
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Collection, Sequence
@@ -27,7 +28,6 @@ from harness.facts import (
     take_call,
 )
 from harness.stream.json_codec import Json, same_json
-from harness.stream.printable import short_json
 
 from .sent_back import Returned, gather_contents
 from .sent_contents import names_calls_by_id, sent_contents
@@ -217,11 +217,11 @@ def _results(answer: Facts, returned: Returned, given: Sequence[bool]) -> Findin
 
 
 def _result_texts(answer: Facts, returned: Returned, given: Sequence[bool]) -> Finding:
-    """Each result that was given must have its own text. Calls that an adapter can't tell apart
-    share one.
+    """Each result that was given must have its own text. Equal calls under one id may share one,
+    because an adapter can't tell them apart.
     """
     marked = zip(answer.marks, answer.calls, strict=True)
-    keys = [call_id or short_json(call) for (call_id, _), call in marked]
+    keys = [json.dumps([call_id, *call], sort_keys=True) for (call_id, _), call in marked]
     last = 0
     for number, (key, own, output) in enumerate(zip(keys, given, returned.outputs, strict=True), 1):
         if not own:
