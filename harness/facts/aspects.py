@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Final
 
 from msgspec import Struct
@@ -84,8 +85,8 @@ class WireAnswer(Struct, frozen=True):
 class _Carried:
     """The facts that an adapter states, joined.
 
-    ``repeated``: a call that is stated twice; ``replaced``: calls whose id a later call with other
-    arguments has. ``finish``: the last of the ``reasons``; ``finish_event``: the native event with
+    ``repeated``: a call that is stated twice; ``shared_id``: the id of two calls of the wire.
+    ``finish``: the last of the ``reasons``; ``finish_event``: the native event with
     it. ``errors``: its statements about errors, including the exception. ``exception``: the type of
     that exception, or "".
     """
@@ -94,7 +95,7 @@ class _Carried:
     thoughts: str
     calls: list[Call]
     repeated: Call | None
-    replaced: list[Call]
+    shared_id: str | None
     finish: str | None
     reasons: list[str]
     finish_event: Json
@@ -183,10 +184,9 @@ def _carried(wire: WireAnswer | None, transcript: Transcript) -> _Carried:
     pieces = bool(wire and wire.facts.pieces)
     text: list[str] = []
     thoughts: list[str] = []
-    calls: list[Call] = []
-    at_id: dict[str, int] = {}
-    repeated = None
-    replaced: list[Call] = []
+    stated: list[Call] = []
+    states: list[list[int]] = []
+    at_id: dict[str, list[int]] = {}
     finish, finish_event = None, None
     reasons: list[str] = []
     usage: dict[str, int] = {}
@@ -204,15 +204,10 @@ def _carried(wire: WireAnswer | None, transcript: Transcript) -> _Carried:
                     arguments = _arguments(fact.arguments)
                     call = Call(fact.id or None, fact.name, arguments)
                     if call.id is None or ids[call.id] > 1 or call.id not in at_id:
-                        at_id[call.id or ""] = len(calls)
-                        calls.append(call)
-                    else:
-                        before = calls[at_id[call.id]]
-                        if before.name == call.name and same_json(before.arguments, call.arguments):
-                            repeated = call
-                        else:
-                            replaced.append(before)
-                        calls[at_id[call.id]] = call
+                        at_id[call.id or ""] = []
+                        states.append(at_id[call.id or ""])
+                    at_id[call.id or ""].append(len(stated))
+                    stated.append(call)
                 case Finish() if finish_class(fact.raw) is not None:
                     finish, finish_event = fact.raw, entry.native
                     reasons.append(fact.raw or "")
@@ -222,6 +217,7 @@ def _carried(wire: WireAnswer | None, transcript: Transcript) -> _Carried:
                             usage[name] = count
                 case Error():
                     errors.append(fact)
+    states, shared_id = _divide_states(wire, stated, states)
     exception = ""
     if transcript.raised:
         raised, exception = transcript.raised, transcript.raised.type
@@ -229,9 +225,9 @@ def _carried(wire: WireAnswer | None, transcript: Transcript) -> _Carried:
     return _Carried(
         "".join(text),
         "".join(thoughts),
-        calls,
-        repeated,
-        replaced,
+        [stated[numbers[-1]] for numbers in states],
+        next((stated[twice] for numbers in states if (twice := _repeated(stated, numbers))), None),
+        shared_id,
         finish,
         reasons,
         finish_event,
@@ -240,6 +236,48 @@ def _carried(wire: WireAnswer | None, transcript: Transcript) -> _Carried:
         exception,
         [entry.native for entry in transcript.entries],
     )
+
+
+def _divide_states(
+    wire: WireAnswer | None, stated: Sequence[Call], states: list[list[int]]
+) -> tuple[list[list[int]], str | None]:
+    """The calls as the numbers of their statements, and the id of several calls, if there is one.
+    Statements under one id are states of one call, unless the wire has each of them as a call.
+    """
+    missing = list(wire.facts.calls) if wire else []
+    missing += [(name, value) for _, name, value in wire.facts.blocks if name] if wire else []
+    for numbers in states:
+        take_call(missing, _named(stated[numbers[-1]]))
+    divided: list[list[int]] = []
+    shared_id = None
+    for numbers in states:
+        state: list[int] = []
+        for number in numbers:
+            state.append(number)
+            if number != numbers[-1] and take_call(missing, _named(stated[number])):
+                divided.append(state)
+                state, shared_id = [], stated[number].id
+        divided.append(state)
+    if shared_id is not None:
+        divided.sort(key=lambda state: state[-1])
+    return divided, shared_id
+
+
+def _repeated(stated: Sequence[Call], numbers: Sequence[int]) -> int | None:
+    """The number of a statement of a call that equals the statement before."""
+    return next(
+        (
+            after
+            for before, after in pairwise(numbers)
+            if stated[before].name == stated[after].name
+            and same_json(stated[before].arguments, stated[after].arguments)
+        ),
+        None,
+    )
+
+
+def _named(call: Call) -> NamedArguments:
+    return call.name, call.arguments
 
 
 def _arguments(arguments: Json) -> Json:
@@ -426,9 +464,7 @@ class _Judge:
         if missing and not extra:
             names = sorted({name for name, _ in missing})
             lost = {"missing": len(missing), "of": len(expected[0]), "names": names}
-            replaced = [(call.name, call.arguments) for call in carried.replaced]
-            reason = "calls-replaced" if missing[0] in replaced else "calls-missing"
-            return _found("lost", reason, lost | {"first": call_value(*missing[0])})
+            return _found("lost", "calls-missing", lost | {"first": call_value(*missing[0])})
         wired, given = ([call_value(*call) for call in calls] for calls in (expected[0], mine))
         return _found("wrong", "calls", wired, given)
 
@@ -463,6 +499,8 @@ class _Judge:
 
     def ids(self) -> Finding | None:
         calls = self._carried.calls
+        if (shared_id := self._carried.shared_id) is not None:
+            return _found("wrong", "shared-id", adapter=shared_id)
         lists = [self._ids_of(account) for account in self._accounts]
         wired = next((ids for ids in lists if len(ids) == len(calls)), lists[-1])
         if not any(wired):

@@ -48,7 +48,8 @@ class Call:
     """A whole call of a tool.
 
     ``arguments``: an object, or its JSON text; None is ``{}``. A call that is still streaming is
-    not a fact. Calls with the same ``id`` (not None) are one call; the last one is used.
+    not a fact. Calls with the same ``id`` (not None) are states of one call, and the last one is
+    used, unless the wire has each of them as a call.
     """
 
     id: str | None

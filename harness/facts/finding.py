@@ -159,14 +159,11 @@ REASONS: Final[Mapping[str, Reason]] = {
         "the arguments of {wire[name]} are passed on in pieces, not joined"
     ),
     "calls-missing": Reason("{wire[missing]} of {wire[of]} calls lost: {wire[first]:call}"),
-    "calls-replaced": Reason(
-        "{wire[missing]} of {wire[of]} calls lost: {wire[first]:call}; a later call has its id, and"
-        " the last call with an id is used"
-    ),
     "calls": Reason("the wire calls {wire:calls}, the adapter {adapter:calls}"),
     "ids-missing": Reason("{wire[missing]} of {wire[of]} ids lost: {wire[first]}"),
     "id-missing": Reason("the id {wire} of call {place.call} is nowhere"),
     "id-of-another-call": Reason("call {place.call} has the id {adapter} of another call"),
+    "shared-id": Reason("several calls have the id {adapter}; the wire does not repeat it"),
     "id": Reason("the id of call {place.call} is {adapter}; the wire's is {wire}"),
     "repeated-id-missing": Reason("the id {wire}, which the wire repeats, is nowhere"),
     # the end

@@ -295,17 +295,16 @@ EXAMPLES: dict[str, tuple[Callable[[], Iterable[Finding]], str]] = {
         "the arguments of read are passed on in pieces, not joined",
     ),
     "calls-missing": (lambda: judged(TWO_CALLS, G, STOP), '1 of 2 calls lost: f({"x": 1})'),
-    "calls-replaced": (
+    "calls": (
+        lambda: judged(stop(call_part("alpha", None, x=1)), Call(None, "beta"), STOP),
+        'the wire calls alpha({"x": 1}), the adapter beta({})',
+    ),
+    "shared-id": (
         lambda: judged(
             stop(call_part("f", None, x=1), call_part("f", "c", x=2)),
             *(Call("c", "f", {"x": 1}), Call("c", "f", {"x": 2}), STOP),
         ),
-        '1 of 2 calls lost: f({"x": 1}); a later call has its id, and the last call with an id is'
-        " used",
-    ),
-    "calls": (
-        lambda: judged(stop(call_part("alpha", None, x=1)), Call(None, "beta"), STOP),
-        'the wire calls alpha({"x": 1}), the adapter beta({})',
+        "several calls have the id c; the wire does not repeat it",
     ),
     "ids-missing": (lambda: judged(TWO_CALLS, Call(None, "g"), STOP), "2 of 2 ids lost: a1"),
     "id-missing": (
