@@ -17,7 +17,7 @@ from itertools import pairwise
 from harness.stream.json_codec import Json
 
 from .finding import Aspect
-from .finish import is_malformed
+from .finish import CONTINUATION, is_malformed
 
 WIDEST_ARRAY = 10_000
 """A JSON path to an element beyond this is read as damage."""
@@ -124,6 +124,13 @@ class Facts:
         finish reason says so and there is no call.
         """
         return bool(self.invalid_calls) or (is_malformed(self.finish) and not self.calls)
+
+    def may_be_asked_again(self, times: int) -> bool:
+        """Whether an adapter may ask again so many times: for the rest of an answer that is to be
+        continued, or once for a malformed answer.
+        """
+        malformed = self.invalid_calls or is_malformed(self.finish)
+        return times > 0 and bool(self.finish in CONTINUATION or (malformed and times == 1))
 
     def add_text(self, piece: str) -> None:
         """Append a piece of the answer's text, in linear time: CPython extends a string in place if

@@ -127,7 +127,7 @@ def judge_answer(
 ) -> dict[Aspect, Finding]:
     """The finding of every aspect that the wire has or the adapter invents.
 
-    ``again``: the adapter asked again after an answer that is to be continued; ``transcript`` then
+    ``again``: the adapter asked again after an answer after which it may; ``transcript`` then
     ends before the second request.
     """
     if transcript.skipped:
@@ -565,6 +565,8 @@ class _Judge:
         message = self._wire.facts.finish_message
         if not isinstance(message, str) or not message.strip() or self._wire.facts.errors:
             return None
+        if self._again:
+            return _found("not_asked", "asked-again")
         if word_pattern(message[:FIRST_WORDS]).search(self._carried.words):
             return KEPT
         return self._look_for([message])

@@ -137,7 +137,9 @@ REASONS: Final[Mapping[str, Reason]] = {
     # why an aspect is not asked or not carried
     "not-on-wire": Reason("the wire that the adapter asked does not have it"),
     "skipped": Reason("{adapter}", ("adapter",)),
-    "asked-again": Reason("the adapter asked again after an answer that is to be continued"),
+    "asked-again": Reason(
+        "the adapter asked again after an answer that is to be continued or is malformed"
+    ),
     "declared": Reason("declared as {wire}", ("wire",)),
     "in-session": Reason("the payloads of {wire} do not have it without their session", ("wire",)),
     "nameless-call": Reason("the wire has a call without a name, which nobody can run"),

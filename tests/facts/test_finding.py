@@ -269,7 +269,7 @@ EXAMPLES: dict[str, tuple[Callable[[], Iterable[Finding]], str]] = {
     "skipped": (lambda: judged(stop(text()), skipped="only streams"), "only streams"),
     "asked-again": (
         lambda: judged(stop(text("a"), reason="CONTINUATION"), Text("a"), again=True),
-        "the adapter asked again after an answer that is to be continued",
+        "the adapter asked again after an answer that is to be continued or is malformed",
     ),
     "declared": (declared, "declared as text"),
     "in-session": (
