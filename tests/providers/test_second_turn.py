@@ -235,3 +235,45 @@ def test_tool_code_goes_back_as_text_or_as_a_call() -> None:
     assert verdicts_of(answer, {"text": "Now "}, signed, end)["other_signatures"] == "wrong"
     other = {"functionCall": {"name": "f", "args": {"x": 2}}}
     assert verdicts_of(answer, {"text": "Now "}, other, end)["calls"] == "wrong"
+
+
+@pytest.mark.parametrize(
+    ("ids", "verdict"),
+    [
+        (("a", "a", "b"), "kept"),
+        (("a", "new", "b"), "kept"),
+        (("new", "a", "b"), "kept"),
+        (("new", "other", "b"), "wrong"),
+        (("a", "b", "b"), "wrong"),
+        (("a", "new", "c"), "wrong"),
+        (("a", None, "b"), "lost"),
+    ],
+)
+@pytest.mark.parametrize("in_messages", [False, True])
+def test_an_id_that_the_wire_repeats_is_asked_once(
+    ids: tuple[str | None, ...], verdict: str, in_messages: bool
+) -> None:
+    names = ("f", "g", "h")
+    answer = answer_of(
+        *(
+            {"functionCall": {"id": wired, "name": name}}
+            for wired, name in zip("aab", names, strict=True)
+        )
+    )
+    sent = list(zip(names, ids, strict=True))
+    request: dict[str, Any] = {
+        "contents": [
+            {"role": "model", "parts": [{"functionCall": {"name": n, "id": i}} for n, i in sent]},
+            {
+                "role": "user",
+                "parts": [{"functionResponse": {"name": n, "id": i}} for n, i in sent],
+            },
+        ]
+    }
+    if in_messages:
+        calls = [{"id": i, "function": {"name": n, "arguments": "{}"}} for n, i in sent]
+        results = [{"role": "tool", "tool_call_id": i, "content": ""} for _, i in sent]
+        request = {"messages": [{"role": "assistant", "tool_calls": calls}, *results]}
+    findings = judge_second_turn(answer, request)
+    assert findings["ids"].verdict == verdict
+    assert findings["calls"].verdict == findings["results"].verdict == "kept"
