@@ -234,6 +234,9 @@ REASONS: Final[Mapping[str, Reason]] = {
     "no-id-for-result": Reason("call {place.call} has no id, by which its result must name it"),
     "result-id": Reason("result {place.call} has the id {adapter}, its call {wire}"),
     "results": Reason("the calls are {wire}, the results are of {adapter}"),
+    "results-in-other-order": Reason(
+        "the results have no ids and are in another order: expected {wire}, sent {adapter}"
+    ),
     "result-text-not-sent": Reason("the text of result {place.call} is not sent back"),
     "result-text-of-another": Reason(
         "result {place.call} has the text of another call's: {adapter}"

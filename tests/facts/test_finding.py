@@ -484,6 +484,18 @@ EXAMPLES: dict[str, tuple[Callable[[], Iterable[Finding]], str]] = {
         lambda: sent(output(1, {}), given=(True, True)),
         "the text of result 2 is not sent back",
     ),
+    "results-in-other-order": (
+        lambda: judge_second_turn(
+            read_messages(stop(call_part("f", None), call_part("g", None))),
+            {
+                "contents": [
+                    {"role": "model", "parts": [call_part("f", None), call_part("g", None)]},
+                    {"role": "user", "parts": [{"functionResponse": {"name": n}} for n in "gf"]},
+                ]
+            },
+        ).values(),
+        "the results have no ids and are in another order: expected ['f', 'g'], sent ['g', 'f']",
+    ),
     "result-text-of-another": (
         lambda: sent(output(1, {"output": "result 1"}), given=(True, True)),
         "result 2 has the text of another call's: result 1",

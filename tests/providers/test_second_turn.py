@@ -109,7 +109,14 @@ FAULTS: list[tuple[str, Change, dict[str, str]]] = [
         {"ids": "wrong"},
     ),
     ("a result lost", lambda model, results: results.pop(), {"results": "lost"}),
-    ("results in another order", lambda model, results: results.reverse(), {"results": "wrong"}),
+    (
+        "ids of results exchanged",
+        lambda model, results: (
+            results[0]["functionResponse"].update(id="own-1"),
+            results[1]["functionResponse"].update(id="a"),
+        ),
+        {"results": "wrong"},
+    ),
     (
         "the call's signature lost",
         lambda model, results: model[1].pop("thoughtSignature"),
@@ -277,3 +284,41 @@ def test_an_id_that_the_wire_repeats_is_asked_once(
     findings = judge_second_turn(answer, request)
     assert findings["ids"].verdict == verdict
     assert findings["calls"].verdict == findings["results"].verdict == "kept"
+
+
+IN_ANOTHER_ORDER = "the results have no ids and are in another order: expected"
+
+
+@pytest.mark.parametrize(
+    ("names", "ids", "numbers", "expected"),
+    [
+        ("fg", "ab", "12", {}),
+        ("gf", "ba", "21", {}),
+        ("gf", "ba", "12", {"results": "result 2 has the text of another call's: result 1"}),
+        ("gf", "ab", "21", {"results": "the calls are ['f', 'g'], the results are of ['g', 'f']"}),
+        ("gf", None, "21", {"results": f"{IN_ANOTHER_ORDER} ['f', 'g'], sent ['g', 'f']"}),
+        ("ff", "ba", "21", {}),
+        ("ff", "ab", "21", {"results": "result 2 has the text of another call's: result 1"}),
+        ("ff", None, "12", {}),
+        ("ff", None, "21", {"results": f"{IN_ANOTHER_ORDER} result 2, sent result 1"}),
+        ("ff", None, "11", {"results": "result 2 has the text of another call's: result 1"}),
+    ],
+)
+def test_results_may_come_in_any_order_if_they_have_ids(
+    names: str, ids: str | None, numbers: str, expected: dict[str, str]
+) -> None:
+    def given(id_of: str | None) -> dict[str, str]:
+        return {"id": id_of} if id_of and ids else {}
+
+    called = list(zip(sorted(names), "ab", "12", strict=True))
+    calls = [
+        {"functionCall": {"name": name, "args": {"x": number}, **given(call_id)}}
+        for name, call_id, number in called
+    ]
+    results = [
+        {"functionResponse": {"name": n, "response": {"output": f"result {number}"}, **given(i)}}
+        for n, i, number in zip(names, ids or "--", numbers, strict=True)
+    ]
+    contents = [{"role": "model", "parts": calls}, {"role": "user", "parts": results}]
+    findings = judge_second_turn(answer_of(*calls), {"contents": contents}, given=[True, True])
+    assert {aspect: one.note for aspect, one in findings.items() if one.red} == expected

@@ -83,6 +83,7 @@ def judge_second_turn(
     returned = gather_contents(contents, first)
     returned.by_id = names_calls_by_id(request)
     if exact is None:
+        _sort_results(returned)
         answer, returned = _in_one_alphabet(answer, returned)
     neutral = PLACEHOLDERS if exact is None else frozenset[str]()
     findings: dict[SecondTurnAspect, Finding] = {}
@@ -156,10 +157,28 @@ def _judge_stored(
     if returned.calls:
         return {"calls": Finding("calls", "wrong", "stored-call-sent", None, returned.calls[0][0])}
     returned.calls, returned.ids = answer.calls, [call_id for call_id, _ in answer.marks]
+    _sort_results(returned)
     return {
         "ids": with_fields(_ids(answer, returned, exact=False), subject="ids"),
         "results": with_fields(_results(answer, returned, given), subject="results"),
     }
+
+
+def _sort_results(returned: Returned) -> None:
+    """Put the results into the order of the calls, if each call has one with its id. Tools that run
+    at the same time may end in any order.
+    """
+    rest = list(zip(returned.results, returned.outputs, strict=True))
+    ordered = []
+    for call_id in returned.ids:
+        result = next((item for item in rest if item[0][1] == call_id), None)
+        if result is None:
+            return
+        rest.remove(result)
+        ordered.append(result)
+    ordered += rest
+    returned.results = [result for result, _ in ordered]
+    returned.outputs = [output for _, output in ordered]
 
 
 def _found(
@@ -215,6 +234,8 @@ def _results(answer: Facts, returned: Returned, given: Sequence[bool]) -> Findin
     answered = [name for name, _ in returned.results]
     if answered == names:
         return _result_texts(answer, returned, given) if given else KEPT
+    if sorted(answered) == sorted(names) and not any(call_id for _, call_id in returned.results):
+        return _found("wrong", "results-in-other-order", names, answered)
     return _found("lost" if len(answered) < len(names) else "wrong", "results", names, answered)
 
 
@@ -224,6 +245,7 @@ def _result_texts(answer: Facts, returned: Returned, given: Sequence[bool]) -> F
     """
     marked = zip(answer.marks, answer.calls, strict=True)
     keys = [json.dumps([call_id, *call], sort_keys=True) for (call_id, _), call in marked]
+    texts = [there[0] for output in returned.outputs if (there := _RESULT.search(output))]
     last = 0
     for number, (key, own, output) in enumerate(zip(keys, given, returned.outputs, strict=True), 1):
         if not own:
@@ -234,7 +256,9 @@ def _result_texts(answer: Facts, returned: Returned, given: Sequence[bool]) -> F
         if keys.count(key) == 1:
             if int(there[1]) <= last:
                 expected = result_text(number)
-                return _found("wrong", "result-text-of-another", expected, there[0], number)
+                if any(call_id for _, call_id in returned.results) or texts.count(there[0]) > 1:
+                    return _found("wrong", "result-text-of-another", expected, there[0], number)
+                return _found("wrong", "results-in-other-order", expected, there[0], number)
             last = int(there[1])
     return KEPT
 
