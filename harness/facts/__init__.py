@@ -33,6 +33,7 @@ from .finding import (
 from .finish import CONTINUATION, FinishClass, ends_in_call, finish_class, is_malformed
 from .losses import CONDITIONS, UNJUDGED, DeclaredLoss, losses_of_model, read_losses
 from .native import plain_base64
+from .slips import mended_calls
 from .statements import account_of_facts, facts_of_account
 from .transcript import Entry, Raised, Skipped, Transcript, skip
 
@@ -80,6 +81,7 @@ __all__ = [
     "json_of_fact",
     "judge_answer",
     "losses_of_model",
+    "mended_calls",
     "merged_facts",
     "plain_base64",
     "read_losses",

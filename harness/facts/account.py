@@ -46,7 +46,8 @@ class Facts:
     latest value of each count by its camelCase wire name.
 
     ``media``, ``code``, ``server_tools``: the number of such parts. ``blocks``: the ``<tool_code>``
-    blocks of the text: (raw text, name or None, arguments). ``results``: the results of tools that
+    blocks of the text: (raw text, name or None, arguments). ``written_calls``: calls that the text
+    has in other forms, in the same shape. ``results``: the results of tools that
     the provider ran: (whether it failed, its text or None). ``notices``: the texts of warnings,
     which do not end the answer. ``others``: the names of fields that no other fact covers.
     ``unreadable``: the pieces that are not JSON. ``contradictions``: each aspect that payloads
@@ -81,6 +82,7 @@ class Facts:
     code: int = 0
     server_tools: int = 0
     blocks: list[tuple[str, str | None, dict[str, Json]]] = field(default_factory=list)
+    written_calls: list[tuple[str, str | None, dict[str, Json]]] = field(default_factory=list)
     others: set[str] = field(default_factory=set)
     unreadable: list[str] = field(default_factory=list)
     contradictions: list[tuple[Aspect, Json, Json]] = field(default_factory=list)
@@ -124,6 +126,11 @@ class Facts:
         finish reason says so and there is no call.
         """
         return bool(self.invalid_calls) or (is_malformed(self.finish) and not self.calls)
+
+    @property
+    def calls_in_text(self) -> list[tuple[str, str | None, dict[str, Json]]]:
+        """The calls that the text has, in any form."""
+        return [*self.blocks, *self.written_calls]
 
     def may_be_asked_again(self, times: int) -> bool:
         """Whether an adapter may ask again so many times: for the rest of an answer that is to be

@@ -28,6 +28,7 @@ from .finding import Aspect, AspectVerdict, Finding, Place, call_value
 from .finish import FinishClass, ends_in_call, ends_without_call, finish_class
 from .known_model import judge_account
 from .native import NativeSearch, word_pattern
+from .slips import mended_calls, mended_thoughts
 from .transcript import Transcript
 
 _COUNTS: Final = ("input", "output", "thoughts", "total")
@@ -245,7 +246,9 @@ def _divide_states(
     Statements under one id are states of one call, unless the wire has each of them as a call.
     """
     missing = list(wire.facts.calls) if wire else []
-    missing += [(name, value) for _, name, value in wire.facts.blocks if name] if wire else []
+    missing += (
+        [(name, value) for _, name, value in wire.facts.calls_in_text if name] if wire else []
+    )
     for numbers in states:
         take_call(missing, _named(stated[numbers[-1]]))
     divided: list[list[int]] = []
@@ -372,7 +375,7 @@ class _Judge:
         return accounts
 
     def text(self) -> Finding | None:
-        texts = [account.text for account in self._accounts]
+        texts = [self._text_of(account) for account in self._accounts]
         mended = self._wire.facts.mended
         if mended is not None:
             if self._carried.search.count(mended)[0] == 0 and self._carried.text == texts[0]:
@@ -381,16 +384,22 @@ class _Judge:
         if self._wire.program:  # an end that can't be read may be passed on as text
             rest = [text + piece for text in texts for piece in self._wire.facts.unreadable[-1:]]
             texts += rest
-        for account in self._accounts:
-            if account.blocks:
-                text = account.text
-                for raw, _ in self._called_blocks(account):
-                    text = text.replace(raw, "", 1)
-                texts.append(text)
         return self._joined(self._carried.text, texts)
+
+    def _text_of(self, account: Facts) -> str:
+        """The text without the calls in it that the adapter gives as calls."""
+        text = account.text
+        for raw, _ in self._called_blocks(account):
+            text = text.replace(raw, "", 1)
+        return text
 
     def thoughts(self) -> Finding | None:
         """The joined thoughts."""
+        if self._carried.thoughts and any(
+            self._carried.thoughts == mended_thoughts(account.thoughts)
+            for account in self._accounts
+        ):
+            return KEPT
         return self._joined(self._carried.thoughts, [one.thoughts for one in self._accounts])
 
     def signatures(self) -> Finding | None:
@@ -421,10 +430,13 @@ class _Judge:
         return _text_finding("lost" if is_part else "wrong", accepted[0], carried)
 
     def _called_blocks(self, account: Facts) -> list[tuple[str, Call]]:
-        """The ``<tool_code>`` blocks that the adapter turned into calls, each with its call."""
-        free = list(self._carried.calls)
+        """The calls in the text that the adapter turned into calls: the text of each, and the call.
+        A call beside the text is none of them.
+        """
+        beside = list(account.calls)
+        free = [call for call in self._carried.calls if not take_call(beside, _named(call))]
         called = []
-        for raw, name, arguments in account.blocks:
+        for raw, name, arguments in account.calls_in_text:
             if call := self._call_of_block(free, name, arguments):
                 free.remove(call)
                 called.append((raw, call))
@@ -452,7 +464,7 @@ class _Judge:
             return None
         if not all(name for name, _ in self._wire.facts.calls):
             return _found("not_asked", "nameless-call")
-        ordered = not self._wire.facts.blocks
+        ordered = not self._wire.facts.calls_in_text
         if any(_equal_calls(wanted, mine, ordered) for wanted in expected):
             if carried.repeated:
                 return _found("wrong", "call-twice", adapter=_call_value(carried.repeated))
@@ -480,7 +492,9 @@ class _Judge:
             if self._is_call_cut(account):
                 calls = calls[:-1]  # it never ended, so it must not be run
             lists.append(calls)
-            if account.blocks:
+            if not self._is_call_cut(account):
+                lists.append(mended_calls(account)[0].calls)
+            if account.calls_in_text:
                 called = self._called_blocks(account)
                 lists.append(calls + [(call.name, call.arguments) for _, call in called])
         return lists
@@ -704,7 +718,7 @@ class _Judge:
             return None
         kind = finish_class(carried.finish)
         has_call = (wire.facts.calls and not self._is_call_cut(wire.facts)) or (
-            carried.calls and wire.facts.blocks
+            carried.calls and wire.facts.calls_in_text
         )
         if carried.loud or (has_call and ends_in_call(carried.finish)):
             return KEPT

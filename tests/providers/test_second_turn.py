@@ -322,3 +322,41 @@ def test_results_may_come_in_any_order_if_they_have_ids(
     contents = [{"role": "model", "parts": calls}, {"role": "user", "parts": results}]
     findings = judge_second_turn(answer_of(*calls), {"contents": contents}, given=[True, True])
     assert {aspect: one.note for aspect, one in findings.items() if one.red} == expected
+
+
+@pytest.mark.parametrize(
+    ("sent", "numbers", "expected"),
+    [
+        ("ffg", (1, 2, 3), {}),
+        ("fg", (1, 3), {}),
+        ("fg", (3, 1), {"results": "wrong"}),
+        ("g", (3,), {"calls": "lost", "signatures": "lost"}),
+        ("fffg", (1, 2, 4, 3), {"calls": "wrong"}),
+    ],
+)
+def test_a_copy_of_a_call_may_be_left_out(
+    sent: str, numbers: tuple[int, ...], expected: dict[str, str]
+) -> None:
+    calls = {name: {"functionCall": {"id": name, "name": name, "args": {}}} for name in "fg"}
+    signed: dict[str, Any] = calls["f"] | {"thoughtSignature": SIGNED}
+    answer = answer_of(calls["f"], signed, calls["g"])
+    model = [signed if at == sent.count("f") - 1 else calls[n] for at, n in enumerate(sent)]
+    results = [
+        {"functionResponse": {"id": name, "name": name, "response": {"output": f"result {number}"}}}
+        for name, number in zip(sent, numbers, strict=True)
+    ]
+    contents = [{"role": "model", "parts": model}, {"role": "user", "parts": results}]
+    findings = judge_second_turn(answer, {"contents": contents}, given=[True, True, True])
+    assert {aspect: one.verdict for aspect, one in findings.items() if one.red} == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "verdict"), [("default_api:f", "kept"), ("f", "kept"), ("g", "wrong")]
+)
+def test_the_prefix_of_a_name_may_be_left_out(name: str, verdict: str) -> None:
+    answer = answer_of({"functionCall": {"name": "default_api:f", "args": {}}})
+    contents = [
+        {"role": "model", "parts": [{"functionCall": {"name": name}}]},
+        {"role": "user", "parts": [{"functionResponse": {"name": name}}]},
+    ]
+    assert judge_second_turn(answer, {"contents": contents})["calls"].verdict == verdict

@@ -16,7 +16,7 @@ from harness.facts import Facts, StreamedArguments, arguments_of
 from harness.stream.json_codec import Json
 
 from .reader import MessageReader, note_error
-from .tool_code import find_blocks
+from .tool_code import find_blocks, find_written_calls
 
 _NUMBERED = ("FINISH_REASON_UNSPECIFIED", "STOP", "MAX_TOKENS", "SAFETY", "RECITATION")
 _CAPITAL = re.compile(r"[A-Z]")
@@ -172,6 +172,7 @@ class _Reader(MessageReader):
         self._note_end()
         for view in filter(None, (facts, facts.at_error, facts.at_block) if tool_code else ()):
             view.blocks = find_blocks(view.text)
+            view.written_calls = find_written_calls(view.text)
         return facts
 
     def _read_response(self, message: dict[str, Json], seldom: bool = False) -> None:

@@ -24,6 +24,7 @@ from harness.facts import (
     NamedArguments,
     Place,
     call_value,
+    mended_calls,
     plain_base64,
     take_call,
 )
@@ -95,7 +96,11 @@ def judge_second_turn(
         findings[aspect] = with_fields(finding, subject=aspect, place=place)
 
     ordered = True
-    if answer.blocks:  # the adapter sends each back as text or as a call, as it has read it
+    mended, numbers = mended_calls(answer)
+    if exact is None and _calls(mended.calls, returned.calls, ordered=True) is KEPT:
+        given = [given[number] for number in numbers] if given else ()
+        answer = mended
+    if answer.calls_in_text:  # the adapter sends each back as text or as a call, as it has read it
         text, calls = _read_blocks(answer, returned.calls)
         ordered = len(calls) == len(answer.calls)
         answer = replace(answer, text=text, calls=calls)
@@ -135,7 +140,7 @@ def _read_blocks(answer: Facts, sent: list[NamedArguments]) -> tuple[str, list[N
     calls, text, free = list(answer.calls), answer.text, list(sent)
     for call in calls:
         take_call(free, call)
-    for raw, name, arguments in answer.blocks:
+    for raw, name, arguments in answer.calls_in_text:
         block = next(
             (call for call in free if name in (None, call[0]) and same_json(call[1], arguments)),
             None,
