@@ -33,6 +33,7 @@ from .finding import (
 from .finish import CONTINUATION, FinishClass, ends_in_call, finish_class, is_malformed
 from .losses import CONDITIONS, UNJUDGED, DeclaredLoss, losses_of_model, read_losses
 from .native import plain_base64
+from .order import Run
 from .slips import mended_calls
 from .statements import account_of_facts, facts_of_account
 from .transcript import Entry, Raised, Skipped, Transcript, skip
@@ -61,6 +62,7 @@ __all__ = [
     "Place",
     "Raised",
     "Raw",
+    "Run",
     "Skipped",
     "StreamedArguments",
     "Text",

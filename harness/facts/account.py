@@ -18,6 +18,7 @@ from harness.stream.json_codec import Json
 
 from .finding import Aspect
 from .finish import CONTINUATION, is_malformed
+from .order import Run
 
 WIDEST_ARRAY = 10_000
 """A JSON path to an element beyond this is read as damage."""
@@ -60,6 +61,7 @@ class Facts:
     error. ``pieces``: the values of streamed arguments as they arrived, "" for a value that is not
     a string. ``places``: the number of characters of text before each call. ``signed_before``: the
     number of ``signatures`` before each call, empty for wires on which a call has its own.
+    ``order``: the runs of text and thoughts, and the calls between them.
     ``mended``: the undamaged text, if the wire also has it beside pieces with damaged characters.
     Only the oracle of a wire fills these.
 
@@ -100,6 +102,7 @@ class Facts:
     pieces: list[str] = field(default_factory=list)
     places: list[int] = field(default_factory=list)
     signed_before: list[int] = field(default_factory=list)
+    order: list[Run] = field(default_factory=list)
     mended: str | None = None
     raw: list[Json] = field(default_factory=list)
     raw_usage: dict[str, Json] = field(default_factory=dict)

@@ -28,6 +28,7 @@ from .finding import Aspect, AspectVerdict, Finding, Place, call_value
 from .finish import FinishClass, ends_in_call, ends_without_call, finish_class
 from .known_model import judge_account
 from .native import NativeSearch, word_pattern
+from .order import Given, Kind, Misplaced, find_misplaced
 from .slips import mended_calls, mended_thoughts
 from .transcript import Transcript
 
@@ -38,6 +39,7 @@ _BLOCKED: Final = re.compile(
 """A word in an error by which it reports a blocked prompt."""
 MAX_TEXT: Final = 80
 """The number of characters of a text, from its first difference, that a finding has."""
+_NO_EVENT: Final = object()
 NOWHERE: Final = Place()
 FIRST_WORDS: Final = 30
 """The number of characters by which an error's message is recognized."""
@@ -51,7 +53,7 @@ class WireAnswer(Struct, frozen=True):
     exchange ended, in a word; ``interrupted``: it was cut, reset or aborted. ``program``: the
     answer is the output of a program. ``unavailable``: aspects that do not exist at the address
     that the adapter asked, such as citations at ``/v1beta``. ``tools``: the names of the tools that
-    the request declares; empty if they are not known.
+    the request declares; empty if they are not known. ``streamed``: the answer came as a stream.
     """
 
     facts: Facts
@@ -61,6 +63,7 @@ class WireAnswer(Struct, frozen=True):
     program: bool = False
     unavailable: frozenset[Aspect] = frozenset()
     tools: frozenset[str] = frozenset()
+    streamed: bool = True
 
     @property
     def reason(self) -> str | None:
@@ -89,7 +92,7 @@ class _Carried:
     ``repeated``: a call that is stated twice; ``shared_id``: the id of two calls of the wire.
     ``finish``: the last of the ``reasons``; ``finish_event``: the native event with
     it. ``errors``: its statements about errors, including the exception. ``exception``: the type of
-    that exception, or "".
+    that exception, or "". ``events``: the content of each native event.
     """
 
     text: str
@@ -104,6 +107,7 @@ class _Carried:
     errors: list[Error]
     exception: str
     natives: list[Json]
+    events: list[Given]
 
     @cached_property
     def search(self) -> NativeSearch:
@@ -186,19 +190,27 @@ def _carried(wire: WireAnswer | None, transcript: Transcript) -> _Carried:
     text: list[str] = []
     thoughts: list[str] = []
     stated: list[Call] = []
+    stated_in: list[Given] = []
+    events: list[Given] = []
     states: list[list[int]] = []
     at_id: dict[str, list[int]] = {}
     finish, finish_event = None, None
     reasons: list[str] = []
     usage: dict[str, int] = {}
     errors: list[Error] = []
+    native: Json = _NO_EVENT
     for entry in transcript.entries:
+        if entry.facts and entry.native != native:
+            events.append(Given())
+            native = entry.native
         for fact in entry.facts:
             match fact:
                 case Text():
                     text.append(fact.text)
+                    events[-1].text += len(fact.text)
                 case Thought():
                     thoughts.append(fact.text)
+                    events[-1].thought += len(fact.text)
                 case Call() if pieces and not fact.name:
                     pass  # a piece of a call that is still streaming
                 case Call():
@@ -209,6 +221,7 @@ def _carried(wire: WireAnswer | None, transcript: Transcript) -> _Carried:
                         states.append(at_id[call.id or ""])
                     at_id[call.id or ""].append(len(stated))
                     stated.append(call)
+                    stated_in.append(events[-1])
                 case Finish() if finish_class(fact.raw) is not None:
                     finish, finish_event = fact.raw, entry.native
                     reasons.append(fact.raw or "")
@@ -219,6 +232,8 @@ def _carried(wire: WireAnswer | None, transcript: Transcript) -> _Carried:
                 case Error():
                     errors.append(fact)
     states, shared_id = _divide_states(wire, stated, states)
+    for number, statements in enumerate(states):
+        stated_in[statements[-1]].calls += (number,)
     exception = ""
     if transcript.raised:
         raised, exception = transcript.raised, transcript.raised.type
@@ -236,6 +251,7 @@ def _carried(wire: WireAnswer | None, transcript: Transcript) -> _Carried:
         errors,
         exception,
         [entry.native for entry in transcript.entries],
+        events,
     )
 
 
@@ -384,7 +400,8 @@ class _Judge:
         if self._wire.program:  # an end that can't be read may be passed on as text
             rest = [text + piece for text in texts for piece in self._wire.facts.unreadable[-1:]]
             texts += rest
-        return self._joined(self._carried.text, texts)
+        finding = self._joined(self._carried.text, texts)
+        return self._late("text") or finding if finding is KEPT else finding
 
     def _text_of(self, account: Facts) -> str:
         """The text without the calls in it that the adapter gives as calls."""
@@ -395,12 +412,34 @@ class _Judge:
 
     def thoughts(self) -> Finding | None:
         """The joined thoughts."""
-        if self._carried.thoughts and any(
-            self._carried.thoughts == mended_thoughts(account.thoughts)
-            for account in self._accounts
-        ):
-            return KEPT
-        return self._joined(self._carried.thoughts, [one.thoughts for one in self._accounts])
+        thoughts = [account.thoughts for account in self._accounts]
+        if self._carried.thoughts and self._carried.thoughts in map(mended_thoughts, thoughts):
+            return self._late("thought") or KEPT
+        finding = self._joined(self._carried.thoughts, thoughts)
+        return self._late("thought") or finding if finding is KEPT else finding
+
+    def _late(self, kind: Kind) -> Finding | None:
+        """The finding of text or thoughts that an adapter gives after what follows them."""
+        late = self._misplaced
+        if late is None or late.kind != kind:
+            return None
+        facts = self._wire.facts
+        wire = (facts.text if kind == "text" else facts.thoughts)[late.character :][:MAX_TEXT]
+        other = "thoughts" if kind == "text" else "text"
+        after = other if late.call is None else f"call {late.call}"
+        place = Place(character=late.character, wire=wire)
+        return _found("wrong", "comes-late", adapter=after, place=place)
+
+    @cached_property
+    def _misplaced(self) -> Misplaced | None:
+        """The first content that comes too late, if the adapter gives a stream of pieces."""
+        wire, carried, facts = self._wire, self._carried, self._wire.facts
+        is_known = sum(run.kind == "call" for run in facts.order) == len(facts.calls)
+        calls = [_named(call) for call in carried.calls]
+        same = (carried.text, carried.thoughts or facts.thoughts) == (facts.text, facts.thoughts)
+        if not (wire.streamed and is_known and same and _equal_calls(facts.calls, calls, True)):
+            return None
+        return find_misplaced(facts.order, carried.events)
 
     def signatures(self) -> Finding | None:
         """Every signature, anywhere in the native events."""

@@ -154,6 +154,7 @@ REASONS: Final[Mapping[str, Reason]] = {
     "damaged-text": Reason(
         "the adapter passes on {adapter:text}, which is damaged; the wire also has {wire:text}"
     ),
+    "comes-late": Reason("{place.wire:text} comes after {adapter}, but the wire has it before"),
     "stated-twice": Reason("the payloads state it as {wire:json} and as {adapter:json}"),
     # calls and ids
     "call-twice": Reason("the call of {adapter[name]} is given twice"),

@@ -203,7 +203,14 @@ def wire_answer(exchange: Exchange, adapter: Adapter, transcript: Transcript) ->
     if facts.blocks and exchange.request is not None:
         tools = frozenset(tool.name for tool in declared_tools(exchange.request.body))
     return WireAnswer(
-        facts, exchange.end, interrupted, readable, provider.program, unavailable, tools
+        facts,
+        exchange.end,
+        interrupted,
+        readable,
+        provider.program,
+        unavailable,
+        tools,
+        streamed=exchange.streamed is not False,
     )
 
 

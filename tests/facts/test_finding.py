@@ -289,6 +289,13 @@ EXAMPLES: dict[str, tuple[Callable[[], Iterable[Finding]], str]] = {
         lambda: judged(stop(text()), Text("Hello."), STOP),
         'at character 5 the wire has " there.", the adapter "."',
     ),
+    "comes-late": (
+        lambda: judge_answer(
+            WireAnswer(read_messages(stop(text(), call_part("f", None))), "complete"),
+            Transcript((Entry(1, (Call(None, "f"),)), Entry(2, (Text("Hello there."), STOP)))),
+        ).values(),
+        '"Hello there." comes after call 1, but the wire has it before',
+    ),
     "call-twice": (lambda: judged(TWO_CALLS, F, F, G, STOP), "the call of f is given twice"),
     "arguments-in-pieces": (
         lambda: judged(STREAMED, Call(None, "read"), STOP, native=[PIECE]),
