@@ -4,6 +4,7 @@ a line for programs.
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NoReturn
@@ -19,7 +20,7 @@ from harness.stream.json_codec import Json
 from harness.stream.session import Tool
 
 from .adapter import RunOptions
-from .results import Results
+from .results import MediaResult, Results, media_result
 
 PROMPT: Final = "Hello."
 """The prompt for a recording that has no prompt."""
@@ -74,6 +75,12 @@ class At:
         each call, also for calls with the same id.
         """
         return self._results.text(call)
+
+    def result_media(self, call: Call) -> MediaResult:
+        """The result of a call as a text and an image, for an adapter that can send both. The image
+        is then looked for in the second request.
+        """
+        return self._results.media(call)
 
 
 def at_of(question: Question) -> At:
@@ -149,5 +156,11 @@ def line_of(question: Question, number: int) -> dict[str, Any]:
             for tool in at.tools
         ],
         "results": [result_text(number) for number in range(1, len(calls) + 1)],
+        "media_results": [_json_of(media_result(number)) for number in range(1, len(calls) + 1)],
         "say": at.say,
     }
+
+
+def _json_of(result: MediaResult) -> dict[str, str]:
+    data = base64.b64encode(result.data).decode()
+    return {"text": result.text, "mime_type": result.mime_type, "data": data}

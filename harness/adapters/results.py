@@ -3,12 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
 
 from harness.facts import Call, Facts, NamedArguments, arguments_of
-from harness.providers.oracle import result_text
+from harness.providers.oracle import result_text, result_with_image
 from harness.stream.json_codec import Json, same_json
+
+
+@dataclass(frozen=True, slots=True)
+class MediaResult:
+    """The result of a call as a text and an image."""
+
+    text: str
+    mime_type: str
+    data: bytes
+
+
+def media_result(number: int) -> MediaResult:
+    """The result with an image of the call with this number."""
+    text, image = result_with_image(number)
+    return MediaResult(text, "image/png", image)
 
 
 class Results:
@@ -29,6 +45,10 @@ class Results:
     def text(self, call: Call) -> str:
         """The text of the result of a call. Equal calls get the texts of their numbers in turn."""
         return result_text(self._number(call))
+
+    def media(self, call: Call) -> MediaResult:
+        """The same result as a text and an image."""
+        return media_result(self._number(call))
 
     def _number(self, call: Call) -> int:
         key = repr((call.id or None, call.name, call.arguments))

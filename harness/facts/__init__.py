@@ -32,7 +32,7 @@ from .finding import (
 )
 from .finish import CONTINUATION, FinishClass, ends_in_call, finish_class, is_malformed
 from .losses import CONDITIONS, UNJUDGED, DeclaredLoss, losses_of_model, read_losses
-from .native import plain_base64
+from .native import NativeSearch, plain_base64
 from .order import Run
 from .slips import mended_calls
 from .statements import account_of_facts, facts_of_account
@@ -58,6 +58,7 @@ __all__ = [
     "Finish",
     "FinishClass",
     "NamedArguments",
+    "NativeSearch",
     "NoFact",
     "Place",
     "Raised",

@@ -242,6 +242,10 @@ REASONS: Final[Mapping[str, Reason]] = {
     "result-text-of-another": Reason(
         "result {place.call} has the text of another call's: {adapter}"
     ),
+    "result-image-not-sent": Reason("the image of result {place.call} is not sent back"),
+    "result-image-of-another": Reason(
+        "the image of result {place.call} is in the result of another call"
+    ),
     "signature-not-sent": Reason(
         "the signature of call {place.call} is not sent back: {wire:signature}"
     ),

@@ -45,3 +45,15 @@ def test_equal_calls_have_texts_of_their_own() -> None:
 def test_a_call_that_the_answer_does_not_have_gets_a_free_text() -> None:
     assert texts(Call("", "f"), Call("", "f"), Call(None, "h"), Call(None, "h")) == [1, 2, 3, 3]
     assert texts(Call(None, "f", {"x": 9}), Call(None, "f", {"x": 1})) == [1, 2]
+
+
+def test_a_result_with_an_image_has_the_number_of_the_call() -> None:
+    parts = [{"functionCall": {"name": name, "args": args}} for name, args in CALLS]
+    body = json.dumps({"candidates": [{"content": {"parts": parts}}]}).encode()
+    at = at_of(Question(exchange(b"data: " + body + b"\n\n")))
+    second, first = (at.result_media(Call("", "f", {"x": number})) for number in (2, 1))
+    assert (first.text, second.text) == ("result 1, see the image", "result 2, see the image")
+    assert first.mime_type == "image/png"
+    assert first.data.startswith(b"\x89PNG\r\n\x1a\n")
+    assert first.data != second.data
+    assert at.result(Call("", "f", {"x": 1})) == "result 1"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -41,7 +42,7 @@ from harness.judging.laws import LAWS
 from harness.judging.laws.judge import LawCell, judge_law
 from harness.judging.results import Result, decode, encode
 from harness.pipeline.replay import replay
-from harness.providers.oracle import judge_second_turn, read_messages
+from harness.providers.oracle import judge_second_turn, read_messages, result_with_image
 from harness.specs import Case
 from harness.stream.exchange import Exchange, Origin
 from harness.stream.json_codec import Json
@@ -224,6 +225,13 @@ def chat(*messages: dict[str, Any]) -> Iterable[Finding]:
 
 def output(number: int, content: Json) -> Callable[[Parts, Parts], object]:
     return lambda model, results: results[number]["functionResponse"].update(response=content)
+
+
+def image_at_another_result(model: Parts, results: Parts) -> None:
+    text, image = result_with_image(1)
+    data = base64.b64encode(image).decode()
+    results[0]["functionResponse"]["response"] = {"output": text}
+    results[1]["functionResponse"]["parts"] = [{"inlineData": {"data": data}}]
 
 
 def text_signature_at_call(model: Parts, results: Parts) -> None:
@@ -490,6 +498,14 @@ EXAMPLES: dict[str, tuple[Callable[[], Iterable[Finding]], str]] = {
     "result-text-not-sent": (
         lambda: sent(output(1, {}), given=(True, True)),
         "the text of result 2 is not sent back",
+    ),
+    "result-image-not-sent": (
+        lambda: sent(output(0, {"output": "result 1, see the image"}), given=(True, True)),
+        "the image of result 1 is not sent back",
+    ),
+    "result-image-of-another": (
+        lambda: sent(image_at_another_result, given=(True, True)),
+        "the image of result 1 is in the result of another call",
     ),
     "results-in-other-order": (
         lambda: judge_second_turn(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import copy
 import json
 from collections.abc import Callable
@@ -10,7 +11,12 @@ from typing import Any
 import pytest
 
 from harness.facts import Facts
-from harness.providers.oracle import gather_body, judge_second_turn, read_messages
+from harness.providers.oracle import (
+    gather_body,
+    judge_second_turn,
+    read_messages,
+    result_with_image,
+)
 
 SIGNED = "c2lnbmF0dXJlIG9mIHRoZSBmaXJzdCBjYWxs"
 OF_TEXT = "c2lnbmF0dXJlIG9mIHRoZSB0ZXh0"
@@ -360,3 +366,59 @@ def test_the_prefix_of_a_name_may_be_left_out(name: str, verdict: str) -> None:
         {"role": "user", "parts": [{"functionResponse": {"name": name}}]},
     ]
     assert judge_second_turn(answer, {"contents": contents})["calls"].verdict == verdict
+
+
+def image(number: int, **changes: str) -> dict[str, Any]:
+    """A part with the image of a result."""
+    data = base64.b64encode(result_with_image(number)[1]).decode()
+    return {"inlineData": {"mimeType": "image/png", "data": data} | changes}
+
+
+@pytest.mark.parametrize(
+    ("images", "beside", "expected"),
+    [
+        ([1, 2], [], {}),
+        ([None, None], [1, 2], {}),
+        ([1, None], [2], {}),
+        ([1, None], [], {"results": "the image of result 2 is not sent back"}),
+        ([None, None], [2], {"results": "the image of result 1 is not sent back"}),
+        ([2, 1], [], {"results": "the image of result 1 is in the result of another call"}),
+        ([1, 1], [2], {}),
+    ],
+)
+def test_the_image_of_a_result_is_looked_for_in_the_request(
+    images: list[int | None], beside: list[int], expected: dict[str, str]
+) -> None:
+    def change(model: list[Any], results: list[Any]) -> None:
+        for number, (result, own) in enumerate(zip(results, images, strict=True), 1):
+            result["functionResponse"]["response"] = {"output": result_with_image(number)[0]}
+            result["functionResponse"]["parts"] = [image(own)] if own else []
+        results += map(image, beside)
+
+    findings = judge_second_turn(ANSWER, request_with(change), given=[True, True])
+    assert {aspect: one.note for aspect, one in findings.items() if one.red} == expected
+
+
+def test_the_image_of_a_result_may_be_a_data_url_of_a_message() -> None:
+    answer = answer_of({"functionCall": {"id": "a", "name": "f", "args": {}}})
+    text, data = result_with_image(1)
+    url = f"data:image/png;base64,{base64.b64encode(data).decode()}"
+    call = {"id": "a", "function": {"name": "f", "arguments": "{}"}}
+    shown = {"role": "user", "content": [{"type": "image_url", "image_url": {"url": url}}]}
+    messages = [
+        {"role": "assistant", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "a", "content": text},
+    ]
+    whole = judge_second_turn(answer, {"messages": [*messages, shown]}, given=[True])
+    assert whole["results"].verdict == "kept"
+    lost = judge_second_turn(answer, {"messages": messages}, given=[True])
+    assert lost["results"].verdict == "lost"
+
+
+def test_an_adapter_that_takes_only_the_text_is_not_asked_for_the_image() -> None:
+    def change(model: list[Any], results: list[Any]) -> None:
+        for number, result in enumerate(results, 1):
+            result["functionResponse"]["response"] = {"output": f"result {number}"}
+
+    findings = judge_second_turn(ANSWER, request_with(change), given=[True, True])
+    assert findings["results"].verdict == "kept"

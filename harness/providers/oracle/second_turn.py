@@ -8,8 +8,11 @@ that was before a call is sent before it; the results are in the order of the ca
 
 from __future__ import annotations
 
+import base64
 import json
 import re
+import struct
+import zlib
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -22,6 +25,7 @@ from harness.facts import (
     Facts,
     Finding,
     NamedArguments,
+    NativeSearch,
     Place,
     call_value,
     mended_calls,
@@ -49,12 +53,26 @@ PLACEHOLDERS = frozenset(
     )
 )
 """Documented values instead of a signature, as text and as base64."""
-_RESULT = re.compile(r"\bresult (\d+)\b")
+_RESULT = re.compile(r"\bresult (\d+)(, see the image)?\b")
 
 
 def result_text(number: int) -> str:
     """The result of the call with this number in the first answer, from 1."""
     return f"result {number}"
+
+
+def result_with_image(number: int) -> tuple[str, bytes]:
+    """The result of the same call as a text and a PNG image of one pixel. The text shows that the
+    image belongs to it.
+    """
+    header = struct.pack(">2I5B", 1, 1, 8, 2, 0, 0, 0)
+    pixel = zlib.compress(b"\0" + number.to_bytes(3, "big"))
+    chunks = ((b"IHDR", header), (b"IDAT", pixel), (b"IEND", b""))
+    image = b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+        for name, data in chunks
+    )
+    return f"{result_text(number)}, see the image", image
 
 
 def judge_second_turn(
@@ -82,7 +100,7 @@ def judge_second_turn(
     if exact is None:
         first = roles.index("model") if "model" in roles else len(contents)
     returned = gather_contents(contents, first)
-    returned.by_id = names_calls_by_id(request)
+    returned.by_id, returned.request = names_calls_by_id(request), request
     if exact is None:
         _sort_results(returned)
         answer, returned = _in_one_alphabet(answer, returned)
@@ -162,6 +180,7 @@ def _judge_stored(
     if returned.calls:
         return {"calls": Finding("calls", "wrong", "stored-call-sent", None, returned.calls[0][0])}
     returned.calls, returned.ids = answer.calls, [call_id for call_id, _ in answer.marks]
+    returned.request = request
     _sort_results(returned)
     return {
         "ids": with_fields(_ids(answer, returned, exact=False), subject="ids"),
@@ -265,7 +284,26 @@ def _result_texts(answer: Facts, returned: Returned, given: Sequence[bool]) -> F
                     return _found("wrong", "result-text-of-another", expected, there[0], number)
                 return _found("wrong", "results-in-other-order", expected, there[0], number)
             last = int(there[1])
+        if there[2] and (lost := _image(returned, number, int(there[1]))):
+            return lost
     return KEPT
+
+
+def _image(returned: Returned, number: int, own: int) -> Finding | None:
+    """The finding of the image beside the text of a result; None if it is sent. It may be anywhere
+    in the request, except in the result of another call.
+    """
+
+    def holds(value: Json) -> bool:
+        return NativeSearch([value]).count(image, binary=True)[0] > 0
+
+    image = base64.b64encode(result_with_image(own)[1]).decode()
+    if not holds(returned.request):
+        return _found("lost", "result-image-not-sent", call=number)
+    others = [output for at, output in enumerate(returned.outputs, 1) if at != number]
+    if not holds(returned.outputs[number - 1]) and any(map(holds, others)):
+        return _found("wrong", "result-image-of-another", call=number)
+    return None
 
 
 def _signatures(
