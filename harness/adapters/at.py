@@ -4,13 +4,14 @@ a line for programs.
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NoReturn
 
 from msgspec import to_builtins
 
-from harness.facts import Call, skip
+from harness.facts import Call, Facts, skip
 from harness.pipeline.replay import choose_provider
 from harness.providers import PROVIDERS, declared_tools, json_schema, user_prompt, with_provider
 from harness.providers.oracle import result_text
@@ -19,6 +20,7 @@ from harness.stream.json_codec import Json
 from harness.stream.session import Tool
 
 from .adapter import RunOptions
+from .results import MediaResult, Results, media_result
 
 PROMPT: Final = "Hello."
 """The prompt for a recording that has no prompt."""
@@ -60,7 +62,7 @@ class At:
     tools: tuple[Tool, ...]
     exchange: Exchange
     say: str = SAY
-    _results: dict[str, str] = field(default_factory=dict, repr=False)
+    _results: Results = field(default_factory=lambda: Results(Facts), repr=False)
 
     def skip(self, reason: str) -> NoReturn:
         """End the run, because the adapter can't send the request of this exchange. The verdict is
@@ -70,10 +72,15 @@ class At:
 
     def result(self, call: Call) -> str:
         """The result of a call of the first answer, for the second request. The text differs for
-        each call.
+        each call, also for calls with the same id.
         """
-        key = call.id if call.id is not None else f"{call.name} {call.arguments}"
-        return self._results.setdefault(key, result_text(len(self._results) + 1))
+        return self._results.text(call)
+
+    def result_media(self, call: Call) -> MediaResult:
+        """The result of a call as a text and an image, for an adapter that can send both. The image
+        is then looked for in the second request.
+        """
+        return self._results.media(call)
 
 
 def at_of(question: Question) -> At:
@@ -88,6 +95,7 @@ def at_of(question: Question) -> At:
         user_prompt(body) or PROMPT,
         _tools(known, question.options),
         exchange,
+        _results=Results(lambda: _facts(exchange, question.options)),
     )
 
 
@@ -113,8 +121,11 @@ def _tools(exchange: Exchange, options: RunOptions) -> tuple[Tool, ...]:
 
 def _called(exchange: Exchange, options: RunOptions) -> list[str]:
     """The names of the tools that a recorded answer calls."""
-    provider = PROVIDERS[choose_provider(exchange, options.provider)]
-    return [name for name, _ in provider.facts(exchange).calls if name]
+    return [name for name, _ in _facts(exchange, options).calls if name]
+
+
+def _facts(exchange: Exchange, options: RunOptions) -> Facts:
+    return PROVIDERS[choose_provider(exchange, options.provider)].facts(exchange)
 
 
 def line_of(question: Question, number: int) -> dict[str, Any]:
@@ -145,5 +156,11 @@ def line_of(question: Question, number: int) -> dict[str, Any]:
             for tool in at.tools
         ],
         "results": [result_text(number) for number in range(1, len(calls) + 1)],
+        "media_results": [_json_of(media_result(number)) for number in range(1, len(calls) + 1)],
         "say": at.say,
     }
+
+
+def _json_of(result: MediaResult) -> dict[str, str]:
+    data = base64.b64encode(result.data).decode()
+    return {"text": result.text, "mime_type": result.mime_type, "data": data}

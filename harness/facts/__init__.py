@@ -32,7 +32,9 @@ from .finding import (
 )
 from .finish import CONTINUATION, FinishClass, ends_in_call, finish_class, is_malformed
 from .losses import CONDITIONS, UNJUDGED, DeclaredLoss, losses_of_model, read_losses
-from .native import plain_base64
+from .native import NativeSearch, plain_base64
+from .order import Run
+from .slips import mended_calls
 from .statements import account_of_facts, facts_of_account
 from .transcript import Entry, Raised, Skipped, Transcript, skip
 
@@ -56,10 +58,12 @@ __all__ = [
     "Finish",
     "FinishClass",
     "NamedArguments",
+    "NativeSearch",
     "NoFact",
     "Place",
     "Raised",
     "Raw",
+    "Run",
     "Skipped",
     "StreamedArguments",
     "Text",
@@ -81,6 +85,7 @@ __all__ = [
     "json_of_fact",
     "judge_answer",
     "losses_of_model",
+    "mended_calls",
     "merged_facts",
     "plain_base64",
     "read_losses",

@@ -17,7 +17,8 @@ from itertools import pairwise
 from harness.stream.json_codec import Json
 
 from .finding import Aspect
-from .finish import is_malformed
+from .finish import CONTINUATION, is_malformed
+from .order import Run
 
 WIDEST_ARRAY = 10_000
 """A JSON path to an element beyond this is read as damage."""
@@ -46,7 +47,8 @@ class Facts:
     latest value of each count by its camelCase wire name.
 
     ``media``, ``code``, ``server_tools``: the number of such parts. ``blocks``: the ``<tool_code>``
-    blocks of the text: (raw text, name or None, arguments). ``results``: the results of tools that
+    blocks of the text: (raw text, name or None, arguments). ``written_calls``: calls that the text
+    has in other forms, in the same shape. ``results``: the results of tools that
     the provider ran: (whether it failed, its text or None). ``notices``: the texts of warnings,
     which do not end the answer. ``others``: the names of fields that no other fact covers.
     ``unreadable``: the pieces that are not JSON. ``contradictions``: each aspect that payloads
@@ -59,6 +61,7 @@ class Facts:
     error. ``pieces``: the values of streamed arguments as they arrived, "" for a value that is not
     a string. ``places``: the number of characters of text before each call. ``signed_before``: the
     number of ``signatures`` before each call, empty for wires on which a call has its own.
+    ``order``: the runs of text and thoughts, and the calls between them.
     ``mended``: the undamaged text, if the wire also has it beside pieces with damaged characters.
     ``tagged``: the text with its thoughts between tags, as the wire has it, if there are tags; else
     "". ``refused``: a part of the text is in the field for a refusal.
@@ -83,6 +86,7 @@ class Facts:
     code: int = 0
     server_tools: int = 0
     blocks: list[tuple[str, str | None, dict[str, Json]]] = field(default_factory=list)
+    written_calls: list[tuple[str, str | None, dict[str, Json]]] = field(default_factory=list)
     others: set[str] = field(default_factory=set)
     unreadable: list[str] = field(default_factory=list)
     contradictions: list[tuple[Aspect, Json, Json]] = field(default_factory=list)
@@ -100,6 +104,7 @@ class Facts:
     pieces: list[str] = field(default_factory=list)
     places: list[int] = field(default_factory=list)
     signed_before: list[int] = field(default_factory=list)
+    order: list[Run] = field(default_factory=list)
     mended: str | None = None
     tagged: str = ""
     refused: bool = False
@@ -128,6 +133,18 @@ class Facts:
         finish reason says so and there is no call.
         """
         return bool(self.invalid_calls) or (is_malformed(self.finish) and not self.calls)
+
+    @property
+    def calls_in_text(self) -> list[tuple[str, str | None, dict[str, Json]]]:
+        """The calls that the text has, in any form."""
+        return [*self.blocks, *self.written_calls]
+
+    def may_be_asked_again(self, times: int) -> bool:
+        """Whether an adapter may ask again so many times: for the rest of an answer that is to be
+        continued, or once for a malformed answer.
+        """
+        malformed = self.invalid_calls or is_malformed(self.finish)
+        return times > 0 and bool(self.finish in CONTINUATION or (malformed and times == 1))
 
     def add_text(self, piece: str) -> None:
         """Append a piece of the answer's text, in linear time: CPython extends a string in place if

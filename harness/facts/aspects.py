@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Final
 
 from msgspec import Struct
@@ -27,6 +28,8 @@ from .finding import Aspect, AspectVerdict, Finding, Place, call_value
 from .finish import FinishClass, ends_in_call, ends_without_call, finish_class, names_reason
 from .known_model import judge_account
 from .native import NativeSearch, word_pattern
+from .order import Given, Kind, Misplaced, find_misplaced
+from .slips import mended_calls, mended_thoughts
 from .transcript import Raised, Transcript
 
 _COUNTS: Final = {
@@ -42,6 +45,7 @@ _BLOCKED: Final = re.compile(
 """A word in an error by which it reports a blocked prompt or a filtered answer."""
 MAX_TEXT: Final = 80
 """The number of characters of a text, from its first difference, that a finding has."""
+_NO_EVENT: Final = object()
 NOWHERE: Final = Place()
 FIRST_WORDS: Final = 30
 """The number of characters by which an error's message is recognized."""
@@ -55,7 +59,7 @@ class WireAnswer(Struct, frozen=True):
     exchange ended, in a word; ``interrupted``: it was cut, reset or aborted. ``program``: the
     answer is the output of a program. ``unavailable``: aspects that do not exist at the address
     that the adapter asked, such as citations at ``/v1beta``. ``tools``: the names of the tools that
-    the request declares; empty if they are not known.
+    the request declares; empty if they are not known. ``streamed``: the answer came as a stream.
     """
 
     facts: Facts
@@ -65,6 +69,7 @@ class WireAnswer(Struct, frozen=True):
     program: bool = False
     unavailable: frozenset[Aspect] = frozenset()
     tools: frozenset[str] = frozenset()
+    streamed: bool = True
 
     @property
     def reason(self) -> str | None:
@@ -106,17 +111,18 @@ class WireAnswer(Struct, frozen=True):
 class _Carried:
     """The facts that an adapter states, joined.
 
-    ``repeated``: a call that is stated twice; ``replaced``: calls whose id a later call with other
-    arguments has. ``end``: the last of the ``reasons``; ``finish_event``: the native event with
-    it. ``errors``: its statements about errors, including an exception that is one. ``exception``:
-    the type of that exception, or "". ``crash``: an exception that reports nothing.
+    ``repeated``: a call that is stated twice; ``shared_id``: the id of two calls of the wire.
+    ``end``: the last of the ``reasons``; ``finish_event``: the native event with it. ``errors``:
+    its statements about errors, including an exception that is one. ``exception``: the type of
+    that exception, or "". ``crash``: an exception that reports nothing. ``events``: the content of
+    each native event.
     """
 
     text: str
     thoughts: str
     calls: list[Call]
     repeated: Call | None
-    replaced: list[Call]
+    shared_id: str | None
     end: Finish
     reasons: list[str]
     finish_event: Json
@@ -126,6 +132,7 @@ class _Carried:
     crash: Raised | None
     natives: list[Json]
     doubles: bool
+    events: list[Given]
 
     @cached_property
     def search(self) -> NativeSearch:
@@ -155,7 +162,7 @@ def judge_answer(
 ) -> dict[Aspect, Finding]:
     """The finding of every aspect that the wire has or the adapter invents.
 
-    ``again``: the adapter asked again after an answer that is to be continued; ``transcript`` then
+    ``again``: the adapter asked again after an answer after which it may; ``transcript`` then
     ends before the second request.
     """
     if transcript.skipped:
@@ -212,36 +219,39 @@ def _carried(wire: WireAnswer | None, transcript: Transcript) -> _Carried:
     pieces = bool(wire and wire.facts.pieces)
     text: list[str] = []
     thoughts: list[str] = []
-    calls: list[Call] = []
-    at_id: dict[str, int] = {}
-    repeated = None
-    replaced: list[Call] = []
+    stated: list[Call] = []
+    stated_in: list[Given] = []
+    events: list[Given] = []
+    states: list[list[int]] = []
+    at_id: dict[str, list[int]] = {}
     end, finish_event = Finish(None), None
     reasons: list[str] = []
     usage: dict[str, int] = {}
     errors: list[Error] = []
+    native: Json = _NO_EVENT
     for entry in transcript.entries:
+        if entry.facts and entry.native != native:
+            events.append(Given())
+            native = entry.native
         for fact in entry.facts:
             match fact:
                 case Text():
                     text.append(fact.text)
+                    events[-1].text += len(fact.text)
                 case Thought():
                     thoughts.append(fact.text)
+                    events[-1].thought += len(fact.text)
                 case Call() if pieces and not fact.name:
                     pass  # a piece of a call that is still streaming
                 case Call():
                     arguments = _arguments(fact.arguments)
                     call = Call(fact.id or None, fact.name or "", arguments)
                     if call.id is None or ids[call.id] > 1 or call.id not in at_id:
-                        at_id[call.id or ""] = len(calls)
-                        calls.append(call)
-                    else:
-                        before = calls[at_id[call.id]]
-                        if before.name == call.name and same_json(before.arguments, call.arguments):
-                            repeated = call
-                        else:
-                            replaced.append(before)
-                        calls[at_id[call.id]] = call
+                        at_id[call.id or ""] = []
+                        states.append(at_id[call.id or ""])
+                    at_id[call.id or ""].append(len(stated))
+                    stated.append(call)
+                    stated_in.append(events[-1])
                 case Finish() if fact.finish_class is not None:
                     end, finish_event = fact, entry.native
                     reasons.append(fact.raw or "")
@@ -251,6 +261,9 @@ def _carried(wire: WireAnswer | None, transcript: Transcript) -> _Carried:
                             usage[name] = count
                 case Error():
                     errors.append(fact)
+    states, shared_id = _divide_states(wire, stated, states)
+    for number, statements in enumerate(states):
+        stated_in[statements[-1]].calls += (number,)
     exception, raised = "", transcript.raised
     crash = raised if raised and raised.crash and wire and not wire.excuses_exceptions else None
     if raised and not crash:
@@ -259,9 +272,9 @@ def _carried(wire: WireAnswer | None, transcript: Transcript) -> _Carried:
     return _Carried(
         "".join(text),
         "".join(thoughts),
-        calls,
-        repeated,
-        replaced,
+        [stated[numbers[-1]] for numbers in states],
+        next((stated[twice] for numbers in states if (twice := _repeated(stated, numbers))), None),
+        shared_id,
         end,
         reasons,
         finish_event,
@@ -271,6 +284,47 @@ def _carried(wire: WireAnswer | None, transcript: Transcript) -> _Carried:
         crash,
         [entry.native for entry in transcript.entries],
         transcript.doubles,
+        events,
+    )
+
+
+def _divide_states(
+    wire: WireAnswer | None, stated: Sequence[Call], states: list[list[int]]
+) -> tuple[list[list[int]], str | None]:
+    """The calls as the numbers of their statements, and the id of several calls, if there is one.
+    Statements under one id are states of one call, unless the wire has each of them as a call.
+    """
+    missing = list(wire.facts.calls) if wire else []
+    missing += (
+        [(name, value) for _, name, value in wire.facts.calls_in_text if name] if wire else []
+    )
+    for numbers in states:
+        take_call(missing, named_arguments(stated[numbers[-1]]))
+    divided: list[list[int]] = []
+    shared_id = None
+    for numbers in states:
+        state: list[int] = []
+        for number in numbers:
+            state.append(number)
+            if number != numbers[-1] and take_call(missing, named_arguments(stated[number])):
+                divided.append(state)
+                state, shared_id = [], stated[number].id
+        divided.append(state)
+    if shared_id is not None:
+        divided.sort(key=lambda state: state[-1])
+    return divided, shared_id
+
+
+def _repeated(stated: Sequence[Call], numbers: Sequence[int]) -> int | None:
+    """The number of a statement of a call that equals the statement before."""
+    return next(
+        (
+            after
+            for before, after in pairwise(numbers)
+            if stated[before].name == stated[after].name
+            and same_json(stated[before].arguments, stated[after].arguments)
+        ),
+        None,
     )
 
 
@@ -380,7 +434,7 @@ class _Judge:
     def text(self) -> Finding | None:
         if self._has_tagged_text:
             return KEPT
-        texts = [account.text for account in self._accounts]
+        texts = [self._text_of(account) for account in self._accounts]
         mended = self._wire.facts.mended
         if mended is not None:
             if self._carried.search.count(mended)[0] == 0 and self._carried.text == texts[0]:
@@ -389,19 +443,48 @@ class _Judge:
         if self._wire.program:  # an end that can't be read may be passed on as text
             rest = [text + piece for text in texts for piece in self._wire.facts.unreadable[-1:]]
             texts += rest
-        for account in self._accounts:
-            if account.blocks:
-                text = account.text
-                for raw, _ in self._called_blocks(account):
-                    text = text.replace(raw, "", 1)
-                texts.append(text)
-        return self._joined(self._carried.text, texts)
+        finding = self._joined(self._carried.text, texts)
+        return self._late("text") or finding if finding is KEPT else finding
+
+    def _text_of(self, account: Facts) -> str:
+        """The text without the calls in it that the adapter gives as calls."""
+        text = account.text
+        for raw, _ in self._called_blocks(account):
+            text = text.replace(raw, "", 1)
+        return text
 
     def thoughts(self) -> Finding | None:
         """The joined thoughts."""
         if self._has_tagged_text and not self._carried.thoughts:
             return _found("not_asked", "thoughts-in-text")
-        return self._joined(self._carried.thoughts, [one.thoughts for one in self._accounts])
+        thoughts = [account.thoughts for account in self._accounts]
+        if self._carried.thoughts and self._carried.thoughts in map(mended_thoughts, thoughts):
+            return self._late("thought") or KEPT
+        finding = self._joined(self._carried.thoughts, thoughts)
+        return self._late("thought") or finding if finding is KEPT else finding
+
+    def _late(self, kind: Kind) -> Finding | None:
+        """The finding of text or thoughts that an adapter gives after what follows them."""
+        late = self._misplaced
+        if late is None or late.kind != kind:
+            return None
+        facts = self._wire.facts
+        wire = (facts.text if kind == "text" else facts.thoughts)[late.character :][:MAX_TEXT]
+        other = "thoughts" if kind == "text" else "text"
+        after = other if late.call is None else f"call {late.call}"
+        place = Place(character=late.character, wire=wire)
+        return _found("wrong", "comes-late", adapter=after, place=place)
+
+    @cached_property
+    def _misplaced(self) -> Misplaced | None:
+        """The first content that comes too late, if the adapter gives a stream of pieces."""
+        wire, carried, facts = self._wire, self._carried, self._wire.facts
+        is_known = sum(run.kind == "call" for run in facts.order) == len(facts.calls)
+        calls = [named_arguments(call) for call in carried.calls]
+        same = (carried.text, carried.thoughts or facts.thoughts) == (facts.text, facts.thoughts)
+        if not (wire.streamed and is_known and same and _equal_calls(facts.calls, calls, True)):
+            return None
+        return find_misplaced(facts.order, carried.events)
 
     def signatures(self) -> Finding | None:
         """Every signature, anywhere in the native events."""
@@ -431,10 +514,14 @@ class _Judge:
         return _text_finding("lost" if is_part else "wrong", accepted[0], carried)
 
     def _called_blocks(self, account: Facts) -> list[tuple[str, Call]]:
-        """The ``<tool_code>`` blocks that the adapter turned into calls, each with its call."""
-        free = list(self._carried.calls)
+        """The calls in the text that the adapter turned into calls: the text of each, and the call.
+        A call beside the text is none of them.
+        """
+        beside = list(account.calls)
+        calls = self._carried.calls
+        free = [call for call in calls if not take_call(beside, named_arguments(call))]
         called = []
-        for raw, name, arguments in account.blocks:
+        for raw, name, arguments in account.calls_in_text:
             if call := self._call_of_block(free, name, arguments):
                 free.remove(call)
                 called.append((raw, call))
@@ -462,7 +549,7 @@ class _Judge:
             return None
         if not all(name for name, _ in self._wire.facts.calls):
             return _found("not_asked", "nameless-call")
-        ordered = not self._wire.facts.blocks
+        ordered = not self._wire.facts.calls_in_text
         if any(_equal_calls(wanted, mine, ordered) for wanted in expected):
             if carried.repeated:
                 return _found("wrong", "call-twice", adapter=_call_value(carried.repeated))
@@ -478,9 +565,7 @@ class _Judge:
         if missing and not extra:
             names = sorted({name for name, _ in missing})
             lost = {"missing": len(missing), "of": len(expected[0]), "names": names}
-            replaced = [named_arguments(call) for call in carried.replaced]
-            reason = "calls-replaced" if missing[0] in replaced else "calls-missing"
-            return _found("lost", reason, lost | {"first": call_value(*missing[0])})
+            return _found("lost", "calls-missing", lost | {"first": call_value(*missing[0])})
         wired, given = ([call_value(*call) for call in calls] for calls in (expected[0], mine))
         return _found("wrong", "calls", wired, given)
 
@@ -496,7 +581,9 @@ class _Judge:
             if self._is_call_cut(account):
                 calls = calls[:-1]  # it never ended, so it must not be run
             lists.append(calls)
-            if account.blocks:
+            if not self._is_call_cut(account):
+                lists.append(mended_calls(account)[0].calls)
+            if account.calls_in_text:
                 called = self._called_blocks(account)
                 lists.append(calls + [named_arguments(call) for _, call in called])
         return lists
@@ -515,6 +602,8 @@ class _Judge:
 
     def ids(self) -> Finding | None:
         calls = self._carried.calls
+        if (shared_id := self._carried.shared_id) is not None:
+            return _found("wrong", "shared-id", adapter=shared_id)
         lists = [self._ids_of(account) for account in self._accounts]
         wired = next((ids for ids in lists if len(ids) == len(calls)), lists[-1])
         if not any(wired):
@@ -581,6 +670,8 @@ class _Judge:
         message = _message_of(self._wire.facts)
         if not message or self._wire.facts.errors:
             return None
+        if self._again:
+            return _found("not_asked", "asked-again")
         if word_pattern(message[:FIRST_WORDS]).search(self._carried.words):
             return KEPT
         return self._look_for([message])
@@ -722,7 +813,7 @@ class _Judge:
             return None
         kind = carried.end.finish_class
         has_call = (wire.facts.calls and not self._is_call_cut(wire.facts)) or (
-            carried.calls and wire.facts.blocks
+            carried.calls and wire.facts.calls_in_text
         )
         if carried.loud or (has_call and ends_in_call(carried.finish)):
             return KEPT

@@ -50,8 +50,8 @@ class Call:
     """A whole call of a tool.
 
     ``name``: None if the wire has none. ``arguments``: an object, or its JSON text; None is ``{}``.
-    A call that is still streaming is not a fact. Calls with the same ``id`` (not None) are one
-    call; the last one is used.
+    A call that is still streaming is not a fact. Calls with the same ``id`` (not None) are states
+    of one call, and the last one is used, unless the wire has each of them as a call.
     """
 
     id: str | None

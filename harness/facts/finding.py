@@ -137,7 +137,9 @@ REASONS: Final[Mapping[str, Reason]] = {
     # why an aspect is not asked or not carried
     "not-on-wire": Reason("the wire that the adapter asked does not have it"),
     "skipped": Reason("{adapter}", ("adapter",)),
-    "asked-again": Reason("the adapter asked again after an answer that is to be continued"),
+    "asked-again": Reason(
+        "the adapter asked again after an answer that is to be continued or is malformed"
+    ),
     "beside-fault": Reason(
         "the answer has an error, a refusal, a fault or no end, beside which it is not asked"
     ),
@@ -159,6 +161,7 @@ REASONS: Final[Mapping[str, Reason]] = {
     "damaged-text": Reason(
         "the adapter passes on {adapter:text}, which is damaged; the wire also has {wire:text}"
     ),
+    "comes-late": Reason("{place.wire:text} comes after {adapter}, but the wire has it before"),
     "stated-twice": Reason("the payloads state it as {wire:json} and as {adapter:json}"),
     # calls and ids
     "call-twice": Reason("the call of {adapter[name]} is given twice"),
@@ -166,14 +169,11 @@ REASONS: Final[Mapping[str, Reason]] = {
         "the arguments of {wire[name]} are passed on in pieces, not joined"
     ),
     "calls-missing": Reason("{wire[missing]} of {wire[of]} calls lost: {wire[first]:call}"),
-    "calls-replaced": Reason(
-        "{wire[missing]} of {wire[of]} calls lost: {wire[first]:call}; a later call has its id, and"
-        " the last call with an id is used"
-    ),
     "calls": Reason("the wire calls {wire:calls}, the adapter {adapter:calls}"),
     "ids-missing": Reason("{wire[missing]} of {wire[of]} ids lost: {wire[first]}"),
     "id-missing": Reason("the id {wire} of call {place.call} is nowhere"),
     "id-of-another-call": Reason("call {place.call} has the id {adapter} of another call"),
+    "shared-id": Reason("several calls have the id {adapter}; the wire does not repeat it"),
     "id": Reason("the id of call {place.call} is {adapter}; the wire's is {wire}"),
     "repeated-id-missing": Reason("the id {wire}, which the wire repeats, is nowhere"),
     # the end
@@ -248,9 +248,16 @@ REASONS: Final[Mapping[str, Reason]] = {
     "no-id-for-result": Reason("call {place.call} has no id, by which its result must name it"),
     "result-id": Reason("result {place.call} has the id {adapter}, its call {wire}"),
     "results": Reason("the calls are {wire}, the results are of {adapter}"),
+    "results-in-other-order": Reason(
+        "the results have no ids and are in another order: expected {wire}, sent {adapter}"
+    ),
     "result-text-not-sent": Reason("the text of result {place.call} is not sent back"),
     "result-text-of-another": Reason(
         "result {place.call} has the text of another call's: {adapter}"
+    ),
+    "result-image-not-sent": Reason("the image of result {place.call} is not sent back"),
+    "result-image-of-another": Reason(
+        "the image of result {place.call} is in the result of another call"
     ),
     "signature-not-sent": Reason(
         "the signature of call {place.call} is not sent back: {wire:signature}"

@@ -11,7 +11,6 @@ from typing import Literal
 from harness.adapters import Adapter, AdapterError, Output
 from harness.facts import (
     ASPECTS,
-    CONTINUATION,
     Aspect,
     DeclaredLoss,
     Entry,
@@ -164,11 +163,11 @@ def wire_facts(exchange: Exchange, adapter: Adapter) -> Facts:
 
 
 def judge_transcript(answer: WireAnswer, transcript: Transcript) -> dict[Aspect, Finding]:
-    """The verdicts of a transcript. If the answer is to be continued, only the part before the
-    second request is judged.
+    """The verdicts of a transcript. If the adapter may ask again, only the part before the second
+    request is judged.
     """
     transcript = read_raw_facts(transcript)
-    again = answer.reason in CONTINUATION and transcript.asked_again > 0
+    again = answer.facts.may_be_asked_again(transcript.asked_again)
     if again:  # without a number, all entries: the second request was refused
         first = transcript.entries[: transcript.entries_of_first_request]
         transcript = replace(transcript, entries=first, raised=None)
@@ -204,7 +203,14 @@ def wire_answer(exchange: Exchange, adapter: Adapter, transcript: Transcript) ->
     if facts.blocks and exchange.request is not None:
         tools = frozenset(tool.name for tool in declared_tools(exchange.request.body))
     return WireAnswer(
-        facts, exchange.end, interrupted, readable, provider.program, unavailable, tools
+        facts,
+        exchange.end,
+        interrupted,
+        readable,
+        provider.program,
+        unavailable,
+        tools,
+        streamed=exchange.streamed is not False,
     )
 
 

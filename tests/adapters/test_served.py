@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from harness.adapters import AdapterError, AdapterMissing
 from harness.facts import Finish, Text
+from harness.providers.oracle import judge_second_turn, read_messages, result_with_image
 from harness.stream.exchange import Exchange, Request
 from tests.adapters.shims import (
     ASKS,
@@ -87,6 +89,13 @@ def test_a_program_gets_the_same_as_a_line(tmp_path: Path) -> None:
     assert list(result.facts()) == [Text("Hi?")]
     assert given.pop("base_url").startswith("http://127.0.0.1:")
     schema = {"type": "object", "properties": {"a": {"type": ["integer", "null"]}}}
+    media = given.pop("media_results")
+    assert [result["text"] for result in media] == [
+        "result 1, see the image",
+        "result 2, see the image",
+    ]
+    assert [result["mime_type"] for result in media] == ["image/png"] * 2
+    assert base64.b64decode(media[0]["data"]) == result_with_image(1)[1]
     assert given == {
         "id": 1,
         "turn": 1,
@@ -249,3 +258,33 @@ def test_an_answer_that_breaks_off_breaks_off_for_the_adapter(tmp_path: Path) ->
     assert result.raised is not None
     assert result.raised.type == "IncompleteRead"
     assert facts_of(adapter) == [Text("Hel"), Text("lo"), Finish("STOP")]
+
+
+TAKES_MEDIA = """
+def media_part(call):
+    media = at.result_media(call)
+    data = base64.b64encode(media.data).decode()
+    parts = [{"inlineData": {"mimeType": media.mime_type, "data": data}}]
+    response = {"output": media.text}
+    return {"functionResponse": {"id": call.id, "name": call.name, "response": response, "parts": parts}}
+"""
+
+
+@pytest.mark.parametrize(("keeps", "verdict"), [(True, "kept"), (False, "lost")])
+def test_an_adapter_may_send_results_with_images(keeps: bool, verdict: str, tmp_path: Path) -> None:
+    converse = CONVERSES.partition("    results = [")
+    code = (
+        converse[0]
+        + TAKES_MEDIA.replace("\n", "\n    ")
+        + (
+            "\n    results = [media_part(call) for call in calls]\n"
+            + ("" if keeps else "    del results[1]['functionResponse']['parts']\n")
+            + "    list(ask(at.base_url, [*contents, *answer, {'role': 'user', 'parts': results}]))\n"
+        )
+    )
+    adapter = function_adapter("import base64\n" + code, tmp_path, SERVED)
+    body = second_request(adapter, answered(CALLS))
+    assert isinstance(body, bytes)
+    answer = read_messages([json.loads(CALLS.removeprefix(b"data: "))])
+    findings = judge_second_turn(answer, json.loads(body), given=[True, True])
+    assert findings["results"].verdict == verdict

@@ -129,7 +129,7 @@ FAULTS: list[tuple[str, Transcript, dict[Aspect, AspectVerdict]]] = [
     (
         "both calls under one id",
         changed(Call, Call("b2", "f", {"x": 1, "on": True})),
-        {"calls": "lost"},
+        {"ids": "wrong"},
     ),
     ("an invented id", changed(Call, Call("call_1", "f", {"x": 1, "on": True})), {"ids": "wrong"}),
     (
@@ -176,14 +176,40 @@ def test_a_call_stated_again_with_more_arguments_is_one_call() -> None:
     assert not red(WIRE, transcript)
 
 
-def test_a_call_whose_id_a_later_call_reuses_is_lost_with_a_note() -> None:
-    wire = answer(frame(call_part("f", None, x=1), call_part("f", "call_1", x=2)))
-    facts = (Call("call_1", "f", {"x": 1}), Call("call_1", "f", {"x": 2}))
-    finding = judge_answer(wire, Transcript((Entry(None, facts),)))["calls"]
-    assert (finding.verdict, finding.note) == (
-        "lost",
-        '1 of 2 calls lost: f({"x": 1}); a later call has its id, and the last call with an id is used',
+F1, F2 = {"x": 1}, {"x": 2}
+
+
+@pytest.mark.parametrize("call_id", [None, "call_1"])
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ((F1, F2), {"ids": "wrong"}),
+        (({}, F1, {}, F2), {"ids": "wrong"}),
+        ((F1, F2, {"x": 3}), {"calls": "wrong", "ids": "wrong"}),
+        ((F2, F1), {"calls": "wrong", "ids": "wrong"}),
+        ((F2,), {"calls": "lost"}),
+        ((F2, F2), {"calls": "lost"}),
+        (({}, F2), {"calls": "lost"}),
+    ],
+)
+def test_calls_that_share_an_id_are_kept_and_their_ids_are_wrong(
+    call_id: str | None, given: tuple[dict[str, int], ...], expected: dict[Aspect, AspectVerdict]
+) -> None:
+    wire = answer(
+        frame(call_part("f", None, **F1), call_part("f", call_id, **F2), finishReason="STOP")
     )
+    facts = [Call("call_1", "f", arguments) for arguments in given]
+    assert red(wire, Transcript((Entry(None, (*facts, Finish("STOP"))),))) == expected
+
+
+def test_two_equal_calls_under_one_id_are_given_as_often_as_the_wire_has_them() -> None:
+    call = Call("f", "f")
+    once, twice = (
+        answer(frame(*[call_part("f", None)] * number, finishReason="STOP")) for number in (1, 2)
+    )
+    transcript = Transcript((Entry(None, (call, call, Finish("STOP"))),))
+    assert red(once, transcript) == {"calls": "wrong"}
+    assert red(twice, transcript) == {"ids": "wrong"}
 
 
 def test_an_id_may_be_part_of_the_adapters_own_id() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -41,7 +42,7 @@ from harness.judging.laws import LAWS
 from harness.judging.laws.judge import LawCell, judge_law
 from harness.judging.results import Result, decode, encode
 from harness.pipeline.replay import replay
-from harness.providers.oracle import judge_second_turn, read_messages
+from harness.providers.oracle import judge_second_turn, read_messages, result_with_image
 from harness.specs import Case
 from harness.stream.exchange import Exchange, Origin
 from harness.stream.json_codec import Json
@@ -226,6 +227,13 @@ def output(number: int, content: Json) -> Callable[[Parts, Parts], object]:
     return lambda model, results: results[number]["functionResponse"].update(response=content)
 
 
+def image_at_another_result(model: Parts, results: Parts) -> None:
+    text, image = result_with_image(1)
+    data = base64.b64encode(image).decode()
+    results[0]["functionResponse"]["response"] = {"output": text}
+    results[1]["functionResponse"]["parts"] = [{"inlineData": {"data": data}}]
+
+
 def text_signature_at_call(model: Parts, results: Parts) -> None:
     """The signature of the text is at a call too, and only then is it more than a lost one."""
     model[2]["thoughtSignature"] = OF_TEXT
@@ -269,7 +277,7 @@ EXAMPLES: dict[str, tuple[Callable[[], Iterable[Finding]], str]] = {
     "skipped": (lambda: judged(stop(text()), skipped="only streams"), "only streams"),
     "asked-again": (
         lambda: judged(stop(text("a"), reason="CONTINUATION"), Text("a"), again=True),
-        "the adapter asked again after an answer that is to be continued",
+        "the adapter asked again after an answer that is to be continued or is malformed",
     ),
     "declared": (declared, "declared as text"),
     "in-session": (
@@ -289,23 +297,29 @@ EXAMPLES: dict[str, tuple[Callable[[], Iterable[Finding]], str]] = {
         lambda: judged(stop(text()), Text("Hello."), STOP),
         'at character 5 the wire has " there.", the adapter "."',
     ),
+    "comes-late": (
+        lambda: judge_answer(
+            WireAnswer(read_messages(stop(text(), call_part("f", None))), "complete"),
+            Transcript((Entry(1, (Call(None, "f"),)), Entry(2, (Text("Hello there."), STOP)))),
+        ).values(),
+        '"Hello there." comes after call 1, but the wire has it before',
+    ),
     "call-twice": (lambda: judged(TWO_CALLS, F, F, G, STOP), "the call of f is given twice"),
     "arguments-in-pieces": (
         lambda: judged(STREAMED, Call(None, "read"), STOP, native=[PIECE]),
         "the arguments of read are passed on in pieces, not joined",
     ),
     "calls-missing": (lambda: judged(TWO_CALLS, G, STOP), '1 of 2 calls lost: f({"x": 1})'),
-    "calls-replaced": (
+    "calls": (
+        lambda: judged(stop(call_part("alpha", None, x=1)), Call(None, "beta"), STOP),
+        'the wire calls alpha({"x": 1}), the adapter beta({})',
+    ),
+    "shared-id": (
         lambda: judged(
             stop(call_part("f", None, x=1), call_part("f", "c", x=2)),
             *(Call("c", "f", {"x": 1}), Call("c", "f", {"x": 2}), STOP),
         ),
-        '1 of 2 calls lost: f({"x": 1}); a later call has its id, and the last call with an id is'
-        " used",
-    ),
-    "calls": (
-        lambda: judged(stop(call_part("alpha", None, x=1)), Call(None, "beta"), STOP),
-        'the wire calls alpha({"x": 1}), the adapter beta({})',
+        "several calls have the id c; the wire does not repeat it",
     ),
     "ids-missing": (lambda: judged(TWO_CALLS, Call(None, "g"), STOP), "2 of 2 ids lost: a1"),
     "id-missing": (
@@ -515,6 +529,26 @@ EXAMPLES: dict[str, tuple[Callable[[], Iterable[Finding]], str]] = {
     "result-text-not-sent": (
         lambda: sent(output(1, {}), given=(True, True)),
         "the text of result 2 is not sent back",
+    ),
+    "result-image-not-sent": (
+        lambda: sent(output(0, {"output": "result 1, see the image"}), given=(True, True)),
+        "the image of result 1 is not sent back",
+    ),
+    "result-image-of-another": (
+        lambda: sent(image_at_another_result, given=(True, True)),
+        "the image of result 1 is in the result of another call",
+    ),
+    "results-in-other-order": (
+        lambda: judge_second_turn(
+            read_messages(stop(call_part("f", None), call_part("g", None))),
+            {
+                "contents": [
+                    {"role": "model", "parts": [call_part("f", None), call_part("g", None)]},
+                    {"role": "user", "parts": [{"functionResponse": {"name": n}} for n in "gf"]},
+                ]
+            },
+        ).values(),
+        "the results have no ids and are in another order: expected ['f', 'g'], sent ['g', 'f']",
     ),
     "result-text-of-another": (
         lambda: sent(output(1, {"output": "result 1"}), given=(True, True)),

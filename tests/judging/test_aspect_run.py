@@ -9,7 +9,7 @@ import pytest
 
 from harness.adapters import AdapterError, RunOptions
 from harness.adapters.adapter import Output
-from harness.facts import Raised, Transcript
+from harness.facts import Entry, Raised, Text, Transcript
 from harness.judging.aspect_run import Item, judge_items, judge_second_turns
 from harness.judging.judge_results import AdapterResults, JudgeResults
 from harness.report import render_index
@@ -173,3 +173,34 @@ def test_a_cell_has_a_note_about_the_requests_of_its_adapter() -> None:
     assert "Requests: asked again 2×; alt sse." in render_index(run_of(JudgeResults((results,))))
     [quiet] = judge_items([item], [facts_adapter()], {})
     assert quiet.requests == ""
+
+
+MALFORMED = (
+    b'data: {"candidates": [{"content": {"parts": [{"text": "I look."}]}}]}\n\n'
+    b'data: {"candidates": [{"finishReason": "MALFORMED_FUNCTION_CALL", "finishMessage": "f(x=1"}],'
+    b' "usageMetadata": {"promptTokenCount": 7, "totalTokenCount": 7}}\n\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("body", "times", "text", "red"),
+    [
+        (MALFORMED, 1, "I look.", set()),
+        (MALFORMED, 1, "I", {"text"}),
+        (MALFORMED, 1, "I look. And more.", {"text"}),
+        (MALFORMED, 2, "I look.", {"needless_error", "finish", "finish_message"}),
+        (MALFORMED.replace(b"MALFORMED_FUNCTION_CALL", b"STOP"), 1, "I look.", {"needless_error"}),
+    ],
+)
+def test_asking_again_once_after_a_malformed_answer_is_free(
+    body: bytes, times: int, text: str, red: set[str]
+) -> None:
+    def asks_again(transcript: Transcript) -> Transcript:
+        conflict = Raised("HTTPError", "Conflict", 409)
+        entries = (Entry(None, (Text(text),)), Entry(None, (Text("Only one request"),)))
+        return Transcript(entries, conflict, asked_again=times, entries_of_first_request=1)
+
+    [cell] = judge_items([Item("calls", 1, exchange(body))], [facts_adapter(asks_again)], {})
+    failed = {finding.subject for finding in cell.red_findings}
+    assert failed >= red
+    assert bool(failed) == bool(red)

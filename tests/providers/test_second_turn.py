@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import copy
 import json
 from collections.abc import Callable
@@ -10,7 +11,12 @@ from typing import Any
 import pytest
 
 from harness.facts import Facts
-from harness.providers.oracle import gather_body, judge_second_turn, read_messages
+from harness.providers.oracle import (
+    gather_body,
+    judge_second_turn,
+    read_messages,
+    result_with_image,
+)
 
 SIGNED = "c2lnbmF0dXJlIG9mIHRoZSBmaXJzdCBjYWxs"
 OF_TEXT = "c2lnbmF0dXJlIG9mIHRoZSB0ZXh0"
@@ -109,7 +115,14 @@ FAULTS: list[tuple[str, Change, dict[str, str]]] = [
         {"ids": "wrong"},
     ),
     ("a result lost", lambda model, results: results.pop(), {"results": "lost"}),
-    ("results in another order", lambda model, results: results.reverse(), {"results": "wrong"}),
+    (
+        "ids of results exchanged",
+        lambda model, results: (
+            results[0]["functionResponse"].update(id="own-1"),
+            results[1]["functionResponse"].update(id="a"),
+        ),
+        {"results": "wrong"},
+    ),
     (
         "the call's signature lost",
         lambda model, results: model[1].pop("thoughtSignature"),
@@ -178,16 +191,16 @@ def test_each_result_has_the_text_that_was_given_for_it(responses: list[Any], ve
     assert judge_second_turn(ANSWER, request)["results"].verdict == "kept"
 
 
-def test_calls_with_one_id_may_share_a_text() -> None:
-    call = {"functionCall": {"id": "a", "name": "f", "args": {}}}
-    result = {"functionResponse": {"id": "a", "name": "f", "response": {"output": "result 1"}}}
-    contents = [
-        {"role": "model", "parts": [call, call]},
-        {"role": "user", "parts": [result, result]},
+@pytest.mark.parametrize(("number", "verdict"), [(0, "kept"), (1, "wrong")])
+def test_only_equal_calls_under_one_id_may_share_a_text(number: int, verdict: str) -> None:
+    calls = [
+        {"functionCall": {"id": "a", "name": "f", "args": {"x": argument}}}
+        for argument in (0, number)
     ]
-    answer = answer_of(call, call)
-    findings = judge_second_turn(answer, {"contents": contents}, given=[True, True])
-    assert findings["results"].verdict == "kept"
+    result = {"functionResponse": {"id": "a", "name": "f", "response": {"output": "result 1"}}}
+    contents = [{"role": "model", "parts": calls}, {"role": "user", "parts": [result, result]}]
+    findings = judge_second_turn(answer_of(*calls), {"contents": contents}, given=[True, True])
+    assert findings["results"].verdict == verdict
 
 
 def answer_of(*parts: dict[str, Any]) -> Facts:
@@ -235,3 +248,177 @@ def test_tool_code_goes_back_as_text_or_as_a_call() -> None:
     assert verdicts_of(answer, {"text": "Now "}, signed, end)["other_signatures"] == "wrong"
     other = {"functionCall": {"name": "f", "args": {"x": 2}}}
     assert verdicts_of(answer, {"text": "Now "}, other, end)["calls"] == "wrong"
+
+
+@pytest.mark.parametrize(
+    ("ids", "verdict"),
+    [
+        (("a", "a", "b"), "kept"),
+        (("a", "new", "b"), "kept"),
+        (("new", "a", "b"), "kept"),
+        (("new", "other", "b"), "wrong"),
+        (("a", "b", "b"), "wrong"),
+        (("a", "new", "c"), "wrong"),
+        (("a", None, "b"), "lost"),
+    ],
+)
+@pytest.mark.parametrize("in_messages", [False, True])
+def test_an_id_that_the_wire_repeats_is_asked_once(
+    ids: tuple[str | None, ...], verdict: str, in_messages: bool
+) -> None:
+    names = ("f", "g", "h")
+    answer = answer_of(
+        *(
+            {"functionCall": {"id": wired, "name": name}}
+            for wired, name in zip("aab", names, strict=True)
+        )
+    )
+    sent = list(zip(names, ids, strict=True))
+    request: dict[str, Any] = {
+        "contents": [
+            {"role": "model", "parts": [{"functionCall": {"name": n, "id": i}} for n, i in sent]},
+            {
+                "role": "user",
+                "parts": [{"functionResponse": {"name": n, "id": i}} for n, i in sent],
+            },
+        ]
+    }
+    if in_messages:
+        calls = [{"id": i, "function": {"name": n, "arguments": "{}"}} for n, i in sent]
+        results = [{"role": "tool", "tool_call_id": i, "content": ""} for _, i in sent]
+        request = {"messages": [{"role": "assistant", "tool_calls": calls}, *results]}
+    findings = judge_second_turn(answer, request)
+    assert findings["ids"].verdict == verdict
+    assert findings["calls"].verdict == findings["results"].verdict == "kept"
+
+
+IN_ANOTHER_ORDER = "the results have no ids and are in another order: expected"
+
+
+@pytest.mark.parametrize(
+    ("names", "ids", "numbers", "expected"),
+    [
+        ("fg", "ab", "12", {}),
+        ("gf", "ba", "21", {}),
+        ("gf", "ba", "12", {"results": "result 2 has the text of another call's: result 1"}),
+        ("gf", "ab", "21", {"results": "the calls are ['f', 'g'], the results are of ['g', 'f']"}),
+        ("gf", None, "21", {"results": f"{IN_ANOTHER_ORDER} ['f', 'g'], sent ['g', 'f']"}),
+        ("ff", "ba", "21", {}),
+        ("ff", "ab", "21", {"results": "result 2 has the text of another call's: result 1"}),
+        ("ff", None, "12", {}),
+        ("ff", None, "21", {"results": f"{IN_ANOTHER_ORDER} result 2, sent result 1"}),
+        ("ff", None, "11", {"results": "result 2 has the text of another call's: result 1"}),
+    ],
+)
+def test_results_may_come_in_any_order_if_they_have_ids(
+    names: str, ids: str | None, numbers: str, expected: dict[str, str]
+) -> None:
+    def given(id_of: str | None) -> dict[str, str]:
+        return {"id": id_of} if id_of and ids else {}
+
+    called = list(zip(sorted(names), "ab", "12", strict=True))
+    calls = [
+        {"functionCall": {"name": name, "args": {"x": number}, **given(call_id)}}
+        for name, call_id, number in called
+    ]
+    results = [
+        {"functionResponse": {"name": n, "response": {"output": f"result {number}"}, **given(i)}}
+        for n, i, number in zip(names, ids or "--", numbers, strict=True)
+    ]
+    contents = [{"role": "model", "parts": calls}, {"role": "user", "parts": results}]
+    findings = judge_second_turn(answer_of(*calls), {"contents": contents}, given=[True, True])
+    assert {aspect: one.note for aspect, one in findings.items() if one.red} == expected
+
+
+@pytest.mark.parametrize(
+    ("sent", "numbers", "expected"),
+    [
+        ("ffg", (1, 2, 3), {}),
+        ("fg", (1, 3), {}),
+        ("fg", (3, 1), {"results": "wrong"}),
+        ("g", (3,), {"calls": "lost", "signatures": "lost"}),
+        ("fffg", (1, 2, 4, 3), {"calls": "wrong"}),
+    ],
+)
+def test_a_copy_of_a_call_may_be_left_out(
+    sent: str, numbers: tuple[int, ...], expected: dict[str, str]
+) -> None:
+    calls = {name: {"functionCall": {"id": name, "name": name, "args": {}}} for name in "fg"}
+    signed: dict[str, Any] = calls["f"] | {"thoughtSignature": SIGNED}
+    answer = answer_of(calls["f"], signed, calls["g"])
+    model = [signed if at == sent.count("f") - 1 else calls[n] for at, n in enumerate(sent)]
+    results = [
+        {"functionResponse": {"id": name, "name": name, "response": {"output": f"result {number}"}}}
+        for name, number in zip(sent, numbers, strict=True)
+    ]
+    contents = [{"role": "model", "parts": model}, {"role": "user", "parts": results}]
+    findings = judge_second_turn(answer, {"contents": contents}, given=[True, True, True])
+    assert {aspect: one.verdict for aspect, one in findings.items() if one.red} == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "verdict"), [("default_api:f", "kept"), ("f", "kept"), ("g", "wrong")]
+)
+def test_the_prefix_of_a_name_may_be_left_out(name: str, verdict: str) -> None:
+    answer = answer_of({"functionCall": {"name": "default_api:f", "args": {}}})
+    contents = [
+        {"role": "model", "parts": [{"functionCall": {"name": name}}]},
+        {"role": "user", "parts": [{"functionResponse": {"name": name}}]},
+    ]
+    assert judge_second_turn(answer, {"contents": contents})["calls"].verdict == verdict
+
+
+def image(number: int, **changes: str) -> dict[str, Any]:
+    """A part with the image of a result."""
+    data = base64.b64encode(result_with_image(number)[1]).decode()
+    return {"inlineData": {"mimeType": "image/png", "data": data} | changes}
+
+
+@pytest.mark.parametrize(
+    ("images", "beside", "expected"),
+    [
+        ([1, 2], [], {}),
+        ([None, None], [1, 2], {}),
+        ([1, None], [2], {}),
+        ([1, None], [], {"results": "the image of result 2 is not sent back"}),
+        ([None, None], [2], {"results": "the image of result 1 is not sent back"}),
+        ([2, 1], [], {"results": "the image of result 1 is in the result of another call"}),
+        ([1, 1], [2], {}),
+    ],
+)
+def test_the_image_of_a_result_is_looked_for_in_the_request(
+    images: list[int | None], beside: list[int], expected: dict[str, str]
+) -> None:
+    def change(model: list[Any], results: list[Any]) -> None:
+        for number, (result, own) in enumerate(zip(results, images, strict=True), 1):
+            result["functionResponse"]["response"] = {"output": result_with_image(number)[0]}
+            result["functionResponse"]["parts"] = [image(own)] if own else []
+        results += map(image, beside)
+
+    findings = judge_second_turn(ANSWER, request_with(change), given=[True, True])
+    assert {aspect: one.note for aspect, one in findings.items() if one.red} == expected
+
+
+def test_the_image_of_a_result_may_be_a_data_url_of_a_message() -> None:
+    answer = answer_of({"functionCall": {"id": "a", "name": "f", "args": {}}})
+    text, data = result_with_image(1)
+    url = f"data:image/png;base64,{base64.b64encode(data).decode()}"
+    call = {"id": "a", "function": {"name": "f", "arguments": "{}"}}
+    shown = {"role": "user", "content": [{"type": "image_url", "image_url": {"url": url}}]}
+    messages = [
+        {"role": "assistant", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "a", "content": text},
+    ]
+    whole = judge_second_turn(answer, {"messages": [*messages, shown]}, given=[True])
+    assert whole["results"].verdict == "kept"
+    lost = judge_second_turn(answer, {"messages": messages}, given=[True])
+    assert lost["results"].verdict == "lost"
+
+
+def test_an_adapter_that_takes_only_the_text_is_not_asked_for_the_image() -> None:
+    def change(model: list[Any], results: list[Any]) -> None:
+        for number, result in enumerate(results, 1):
+            result["functionResponse"]["response"] = {"output": f"result {number}"}
+
+    findings = judge_second_turn(ANSWER, request_with(change), given=[True, True])
+    assert findings["results"].verdict == "kept"

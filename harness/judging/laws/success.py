@@ -67,7 +67,7 @@ def success_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
     for name, answer in _answers(exchange, adapter):
         wire = wire_facts(answer, adapter)
         reason = no_good_end(wire)
-        if reason and _ends_well(answer, adapter, goes_on=wire.finish in CONTINUATION):
+        if reason and _ends_well(answer, adapter, wire):
             breaches.append(Breach(f"{name} ends like a good answer, although {reason}", answer))
     return breaches
 
@@ -108,17 +108,16 @@ def no_good_end(wire: Facts) -> str:
     return "" if wire.ended_well else f"its finish reason is {wire.finish}"
 
 
-def _ends_well(answer: Exchange, adapter: Adapter, *, goes_on: bool) -> bool:
-    """Whether the adapter reports a good end. An exception is not a good end. If the answer
-    ``goes_on``, an adapter that states its facts may request the rest. The end of the rest is not
-    checked.
+def _ends_well(answer: Exchange, adapter: Adapter, wire: Facts) -> bool:
+    """Whether the adapter reports a good end. An exception is not a good end. An adapter that
+    states its facts may ask again after some answers. The end of the next answer is not checked.
     """
     output = adapter.attempt(answer)
     if isinstance(output, AdapterError):
         return False
     if output.transcript is not None:
-        asked_for_the_rest = goes_on and output.transcript.asked_again > 0
-        return not asked_for_the_rest and states_good_end(read_raw_facts(output.transcript))
+        asked_again = wire.may_be_asked_again(output.transcript.asked_again)
+        return not asked_again and states_good_end(read_raw_facts(output.transcript))
     facts = facts_of(adapter, output)
     return isinstance(facts, Facts) and facts.ended_well
 

@@ -11,7 +11,7 @@ from .gemini_cli import gather_cli
 from .interactions import gather_interactions
 from .openai_compat import gather_compat
 from .raw import read_raw
-from .second_turn import SecondTurnAspect, judge_second_turn, result_text
+from .second_turn import SecondTurnAspect, judge_second_turn, result_text, result_with_image
 
 __all__ = [
     "SecondTurnAspect",
@@ -25,4 +25,5 @@ __all__ = [
     "read_messages",
     "read_raw",
     "result_text",
+    "result_with_image",
 ]

@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import TypeGuard
 
-from harness.facts import Facts, StreamedArguments, arguments_of
+from harness.facts import Facts, Run, StreamedArguments, arguments_of
 from harness.stream.json_codec import Json
 
 from .reader import MessageReader, note_error
-from .tool_code import find_blocks
+from .tool_code import find_blocks, find_written_calls
 
 _NUMBERED = ("FINISH_REASON_UNSPECIFIED", "STOP", "MAX_TOKENS", "SAFETY", "RECITATION")
 _CAPITAL = re.compile(r"[A-Z]")
@@ -172,6 +172,7 @@ class _Reader(MessageReader):
         self._note_end()
         for view in filter(None, (facts, facts.at_error, facts.at_block) if tool_code else ()):
             view.blocks = find_blocks(view.text)
+            view.written_calls = find_written_calls(view.text)
         return facts
 
     def _read_response(self, message: dict[str, Json], seldom: bool = False) -> None:
@@ -244,6 +245,7 @@ class _Reader(MessageReader):
             if text:
                 self._streamed = None  # text between two pieces of a call ends the call
             (self._thoughts if thought else self._texts).append(text)
+            self.facts.order.append(Run("thought" if thought else "text", len(text)))
             if len(part) == 1:
                 return
         call = pick(part, "functionCall")
@@ -315,6 +317,7 @@ class _Reader(MessageReader):
             self._streamed = StreamedArguments(arguments if isinstance(arguments, dict) else {})
             self.facts.calls.append((str(name or ""), self._streamed.arguments))
             self.facts.places.append(len(self.settled().text))
+            self.facts.order.append(Run("call"))
             self.facts.marks.append((str(call["id"]) if call.get("id") else None, None))
         elif self._streamed is not None:
             for key, value in (arguments or {}).items():

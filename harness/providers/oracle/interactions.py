@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from typing import Final
 
-from harness.facts import Facts, arguments_of
+from harness.facts import Facts, Run, arguments_of
 from harness.stream.json_codec import Json
 
 from .gemini import camel, names_in, present, strings
@@ -246,6 +246,7 @@ class _Reader(MessageReader):
             facts.calls.append((str(step.get("name") or ""), {}))
             facts.marks.append((step.get("id") or None, signature or None))
             facts.places.append(len(facts.text))
+            facts.order.append(Run("call"))
             facts.signed_before.append(len(facts.signatures))
             self._sign("call", signature)
         elif kind == "user_input":
@@ -334,6 +335,7 @@ class _Reader(MessageReader):
             return
         kind, text = content.get("type"), content.get("text")
         if kind == "text" and isinstance(text, str):
+            self.facts.order.append(Run("thought" if thought else "text", len(text)))
             if thought:
                 self.facts.add_thought(text)
             else:

@@ -14,7 +14,7 @@ import re
 from dataclasses import dataclass, field
 from itertools import takewhile
 
-from harness.facts import Facts
+from harness.facts import Facts, Run
 from harness.stream.json_codec import Json
 
 from .gemini import names_in, present
@@ -200,6 +200,7 @@ class _Reader(MessageReader):
         if isinstance(refusal, str) and refusal:
             self._close_calls()
             self.facts.add_text(refusal)
+            self.facts.order.append(Run("text", len(refusal)))
             self.facts.refused = True
             self._note_tagged(refusal)
         self.facts.others |= present(holder, _READ_DELTA)
@@ -246,6 +247,7 @@ class _Reader(MessageReader):
                 call = _Call(given, call_id, index, signature, len(self.facts.text))
                 call.add(arguments)
                 self._calls.append(call)
+                self.facts.order.append(Run("call"))
             elif arguments:
                 self.facts.others.add("arguments")
         elif over:
@@ -352,6 +354,9 @@ class _Reader(MessageReader):
             return
         marked = self._pending[0][1]  # used only before the first tag
         kind = "thought" if self._inside or (marked and not self._tagged) else "text"
+        self.facts.order.append(
+            Run("thought" if kind == "thought" else "text", len(text), len(self._pending))
+        )
         if kind == "thought":
             self.facts.add_thought(text)
         else:

@@ -8,7 +8,11 @@ that was before a call is sent before it; the results are in the order of the ca
 
 from __future__ import annotations
 
+import base64
+import json
 import re
+import struct
+import zlib
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -21,13 +25,14 @@ from harness.facts import (
     Facts,
     Finding,
     NamedArguments,
+    NativeSearch,
     Place,
     call_value,
+    mended_calls,
     plain_base64,
     take_call,
 )
 from harness.stream.json_codec import Json, same_json
-from harness.stream.printable import short_json
 
 from .sent_back import Returned, gather_contents
 from .sent_contents import names_calls_by_id, sent_contents
@@ -48,12 +53,26 @@ PLACEHOLDERS = frozenset(
     )
 )
 """Documented values instead of a signature, as text and as base64."""
-_RESULT = re.compile(r"\bresult (\d+)\b")
+_RESULT = re.compile(r"\bresult (\d+)(, see the image)?\b")
 
 
 def result_text(number: int) -> str:
     """The result of the call with this number in the first answer, from 1."""
     return f"result {number}"
+
+
+def result_with_image(number: int) -> tuple[str, bytes]:
+    """The result of the same call as a text and a PNG image of one pixel. The text shows that the
+    image belongs to it.
+    """
+    header = struct.pack(">2I5B", 1, 1, 8, 2, 0, 0, 0)
+    pixel = zlib.compress(b"\0" + number.to_bytes(3, "big"))
+    chunks = ((b"IHDR", header), (b"IDAT", pixel), (b"IEND", b""))
+    image = b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+        for name, data in chunks
+    )
+    return f"{result_text(number)}, see the image", image
 
 
 def judge_second_turn(
@@ -81,8 +100,9 @@ def judge_second_turn(
     if exact is None:
         first = roles.index("model") if "model" in roles else len(contents)
     returned = gather_contents(contents, first)
-    returned.by_id = names_calls_by_id(request)
+    returned.by_id, returned.request = names_calls_by_id(request), request
     if exact is None:
+        _sort_results(returned)
         answer, returned = _in_one_alphabet(answer, returned)
     neutral = PLACEHOLDERS if exact is None else frozenset[str]()
     findings: dict[SecondTurnAspect, Finding] = {}
@@ -94,7 +114,11 @@ def judge_second_turn(
         findings[aspect] = with_fields(finding, subject=aspect, place=place)
 
     ordered = True
-    if answer.blocks:  # the adapter sends each back as text or as a call, as it has read it
+    mended, numbers = mended_calls(answer)
+    if exact is None and _calls(mended.calls, returned.calls, ordered=True) is KEPT:
+        given = [given[number] for number in numbers] if given else ()
+        answer = mended
+    if answer.calls_in_text:  # the adapter sends each back as text or as a call, as it has read it
         text, calls = _read_blocks(answer, returned.calls)
         ordered = len(calls) == len(answer.calls)
         answer = replace(answer, text=text, calls=calls)
@@ -134,7 +158,7 @@ def _read_blocks(answer: Facts, sent: list[NamedArguments]) -> tuple[str, list[N
     calls, text, free = list(answer.calls), answer.text, list(sent)
     for call in calls:
         take_call(free, call)
-    for raw, name, arguments in answer.blocks:
+    for raw, name, arguments in answer.calls_in_text:
         block = next(
             (call for call in free if name in (None, call[0]) and same_json(call[1], arguments)),
             None,
@@ -156,10 +180,29 @@ def _judge_stored(
     if returned.calls:
         return {"calls": Finding("calls", "wrong", "stored-call-sent", None, returned.calls[0][0])}
     returned.calls, returned.ids = answer.calls, [call_id for call_id, _ in answer.marks]
+    returned.request = request
+    _sort_results(returned)
     return {
         "ids": with_fields(_ids(answer, returned, exact=False), subject="ids"),
         "results": with_fields(_results(answer, returned, given), subject="results"),
     }
+
+
+def _sort_results(returned: Returned) -> None:
+    """Put the results into the order of the calls, if each call has one with its id. Tools that run
+    at the same time may end in any order.
+    """
+    rest = list(zip(returned.results, returned.outputs, strict=True))
+    ordered = []
+    for call_id in returned.ids:
+        result = next((item for item in rest if item[0][1] == call_id), None)
+        if result is None:
+            return
+        rest.remove(result)
+        ordered.append(result)
+    ordered += rest
+    returned.results = [result for result, _ in ordered]
+    returned.outputs = [output for _, output in ordered]
 
 
 def _found(
@@ -190,13 +233,15 @@ def _calls(wire: list[NamedArguments], sent: list[NamedArguments], ordered: bool
 
 
 def _ids(answer: Facts, returned: Returned, exact: bool) -> Finding:
-    """An id of the wire must be sent back unchanged. Any other id must be the same at call and
-    result.
+    """An id of the wire must be sent back unchanged. If the wire repeats an id, one call must have
+    it, and others may have a new one. Any other id must be the same at call and result.
     """
-    for number, ((wired, _), sent) in enumerate(zip(answer.marks, returned.ids, strict=True), 1):
+    wire_ids = [call_id for call_id, _ in answer.marks]
+    for number, (wired, sent) in enumerate(zip(wire_ids, returned.ids, strict=True), 1):
         if wired and not sent:
             return _found("lost", "id-not-sent", wired, call=number)
-        if wired and sent != wired:
+        is_new = not exact and wire_ids.count(wired) > 1 and sent not in wire_ids
+        if wired and sent != wired and not (is_new and wired in returned.ids):
             return _found("wrong", "id-changed", wired, sent, number)
         if exact and not wired and sent and not returned.by_id:
             return _found("wrong", "id-made", None, sent, number)
@@ -213,15 +258,18 @@ def _results(answer: Facts, returned: Returned, given: Sequence[bool]) -> Findin
     answered = [name for name, _ in returned.results]
     if answered == names:
         return _result_texts(answer, returned, given) if given else KEPT
+    if sorted(answered) == sorted(names) and not any(call_id for _, call_id in returned.results):
+        return _found("wrong", "results-in-other-order", names, answered)
     return _found("lost" if len(answered) < len(names) else "wrong", "results", names, answered)
 
 
 def _result_texts(answer: Facts, returned: Returned, given: Sequence[bool]) -> Finding:
-    """Each result that was given must have its own text. Calls that an adapter can't tell apart
-    share one.
+    """Each result that was given must have its own text. Equal calls under one id may share one,
+    because an adapter can't tell them apart.
     """
     marked = zip(answer.marks, answer.calls, strict=True)
-    keys = [call_id or short_json(call) for (call_id, _), call in marked]
+    keys = [json.dumps([call_id, *call], sort_keys=True) for (call_id, _), call in marked]
+    texts = [there[0] for output in returned.outputs if (there := _RESULT.search(output))]
     last = 0
     for number, (key, own, output) in enumerate(zip(keys, given, returned.outputs, strict=True), 1):
         if not own:
@@ -232,9 +280,30 @@ def _result_texts(answer: Facts, returned: Returned, given: Sequence[bool]) -> F
         if keys.count(key) == 1:
             if int(there[1]) <= last:
                 expected = result_text(number)
-                return _found("wrong", "result-text-of-another", expected, there[0], number)
+                if any(call_id for _, call_id in returned.results) or texts.count(there[0]) > 1:
+                    return _found("wrong", "result-text-of-another", expected, there[0], number)
+                return _found("wrong", "results-in-other-order", expected, there[0], number)
             last = int(there[1])
+        if there[2] and (lost := _image(returned, number, int(there[1]))):
+            return lost
     return KEPT
+
+
+def _image(returned: Returned, number: int, own: int) -> Finding | None:
+    """The finding of the image beside the text of a result; None if it is sent. It may be anywhere
+    in the request, except in the result of another call.
+    """
+
+    def holds(value: Json) -> bool:
+        return NativeSearch([value]).count(image, binary=True)[0] > 0
+
+    image = base64.b64encode(result_with_image(own)[1]).decode()
+    if not holds(returned.request):
+        return _found("lost", "result-image-not-sent", call=number)
+    others = [output for at, output in enumerate(returned.outputs, 1) if at != number]
+    if not holds(returned.outputs[number - 1]) and any(map(holds, others)):
+        return _found("wrong", "result-image-of-another", call=number)
+    return None
 
 
 def _signatures(

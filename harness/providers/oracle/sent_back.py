@@ -15,7 +15,8 @@ from .sent_contents import Content
 class Returned:
     """The parts of an answer that a request sends back. ``calls``: (name, arguments), in order,
     with their ``ids`` and ``signatures``, and in ``places`` the characters of text before each.
-    ``results``: (name, id), in order, with their texts in ``outputs``. ``in_order``: every content
+    ``results``: (name, id), in order, with their texts in ``outputs``. ``request``: the whole
+    request. ``in_order``: every content
     with a call is before those with results.
 
     ``other_signatures``: the signatures of all other parts; ``signed_before``: the number of them
@@ -36,6 +37,7 @@ class Returned:
     in_order: bool = True
     contents: list[int] = field(default_factory=list)
     by_id: bool = False
+    request: Json = None
 
 
 def gather_contents(contents: list[Content], first: int = 0) -> Returned:

@@ -23,7 +23,7 @@ def sent_contents(body: Json) -> list[Content]:
     if steps is not None:
         return [_of_step(step) for step in (steps if isinstance(steps, list) else [steps])]
     if isinstance(messages, list):
-        names = _names(messages)
+        names = _names(messages)  # a message with a result does not have the name
         return [_of_message(message, names) for message in messages if isinstance(message, dict)]
     contents = inner.get("contents")
     return [content for content in contents or [] if isinstance(content, dict)]
@@ -57,11 +57,13 @@ def _of_step(step: Json) -> Content:
     return {"role": "model", "parts": [{**part, "thoughtSignature": step.get("signature") or None}]}
 
 
-def _of_message(message: Content, names: dict[str, str]) -> Content:
+def _of_message(message: Content, names: dict[str, list[str]]) -> Content:
     content, role = message.get("content"), message.get("role")
     if role == "tool":
         call_id = message.get("tool_call_id")
-        result = {"id": call_id, "name": names.get(str(call_id), ""), "response": content}
+        named = names.get(str(call_id), [""])
+        name = named.pop(0) if len(named) > 1 else named[0]
+        result = {"id": call_id, "name": name, "response": content}
         return {"role": "user", "parts": [{"functionResponse": result}]}
     if role != "assistant":
         return {"role": str(role), "parts": []}
@@ -95,13 +97,14 @@ def _signature(holder: Content) -> Json:
     return own.get("thought_signature")
 
 
-def _names(messages: list[Json]) -> dict[str, str]:
-    return {
-        str(call.get("id")): str((call.get("function") or {}).get("name") or "")
-        for message in messages
-        if isinstance(message, dict)
-        for call in message.get("tool_calls") or []
-    }
+def _names(messages: list[Json]) -> dict[str, list[str]]:
+    """The names of the calls with each id, in order."""
+    names: dict[str, list[str]] = {}
+    for message in messages:
+        for call in (message.get("tool_calls") or []) if isinstance(message, dict) else ():
+            name = (call.get("function") or {}).get("name") or ""
+            names.setdefault(str(call.get("id")), []).append(str(name))
+    return names
 
 
 def _text(item: Json) -> str:

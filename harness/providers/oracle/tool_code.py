@@ -1,5 +1,5 @@
-"""Finds ``<tool_code>`` blocks in a whole text for the oracle, with one pattern for three forms of
-body.
+"""Finds calls that a model wrote as text, for the oracle: ``<tool_code>`` blocks, with one pattern
+for three forms of body, and other forms without that tag.
 """
 
 from __future__ import annotations
@@ -14,6 +14,19 @@ Block = tuple[str, str | None, dict[str, Json]]
 
 _BLOCK = re.compile(r"<tool_code>(.*?)</tool_code>", re.DOTALL)
 _FENCE = re.compile(r"```\w*\s*\n?(.*?)```", re.DOTALL)
+_WRITTEN = re.compile(
+    r"<tool_code>.*?</tool_code>"
+    r"|^```tool_(?:code|call)\s*\n(?P<fence>.*?)\n?```"
+    r"|<ctrl42>call\n(?P<control>[^\n]*)\n?"
+    r"|^(?P<printed>print\(default_api\.[^\n]*\))$"
+    r"|call:(?:default_api:)?(?P<name>\w+) ?(?P<pairs>\{[^{}]*\})"
+    r"|^```json\s*\n(?P<json>\{.*?\})\n?```"
+    r"|\A\s*(?P<whole>\{.*\})\s*\Z",
+    re.DOTALL | re.MULTILINE,
+)
+"""The forms of a call as text; a block, which has its own pattern, hides the forms in its body."""
+_PAIR = re.compile(r"\s*(\w+)\s*:\s*([^,{}]*)")
+_WRAPPERS = ("print", "python")
 _NAMES = ("tool_name", "name")
 _ARGUMENTS = ("parameters", "args", "arguments", "input")
 
@@ -27,6 +40,29 @@ def find_blocks(text: str) -> list[Block]:
         for match in _BLOCK.finditer(text)
         if (call := _read(match[1].strip())) is not None
     ]
+
+
+def find_written_calls(text: str) -> list[Block]:
+    """(raw text, tool name, arguments) of every call that is written as text in another form than a
+    block; text that can't be read as a call with a name stays text.
+    """
+    if "default_api" not in text and "call" not in text and "{" not in text:
+        return []
+    calls = ((match[0], _read_written(match)) for match in _WRITTEN.finditer(text))
+    return [(raw, call[0], call[1]) for raw, call in calls if call is not None and call[0]]
+
+
+def _read_written(match: re.Match[str]) -> tuple[str | None, dict[str, Json]] | None:
+    if match["name"]:
+        pairs = [_PAIR.fullmatch(pair) for pair in match["pairs"][1:-1].split(",")]
+        try:
+            arguments = json.loads(match["pairs"])
+        except ValueError:
+            arguments = {pair[1]: pair[2].strip() for pair in pairs if pair}
+        return match["name"], arguments
+    groups = ("fence", "control", "printed", "json", "whole")
+    body = next((match[group] for group in groups if match[group]), None)
+    return _read(body.strip()) if body else None
 
 
 def _read(body: str) -> tuple[str | None, dict[str, Json]] | None:
@@ -49,7 +85,7 @@ def _python_call(body: str) -> tuple[str, dict[str, Json]] | None:
         if (
             isinstance(tree, ast.Call)
             and isinstance(tree.func, ast.Name)
-            and tree.func.id == "print"
+            and tree.func.id in _WRAPPERS
             and len(tree.args) == 1
         ):
             tree = tree.args[0]

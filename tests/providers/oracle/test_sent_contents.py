@@ -174,10 +174,11 @@ def test_an_answer_without_an_id_is_sent_back_with_one() -> None:
     [
         (STEP_RESULTS, {}),
         (STEP_RESULTS[:1], {"results": "lost"}),
-        (STEP_RESULTS[::-1], {"ids": "wrong"}),
+        (STEP_RESULTS[::-1], {}),
+        ([STEP_RESULTS[0], STEP_RESULTS[1] | {"call_id": "a3"}], {"ids": "wrong"}),
         ([*STEPS, *STEP_RESULTS], {"calls": "wrong"}),
     ],
-    ids=["the results", "a result lost", "another order", "the answer again"],
+    ids=["the results", "a result lost", "another order", "another id", "the answer again"],
 )
 def test_only_results_follow_a_stored_interaction(sent: Steps, expected: dict[str, str]) -> None:
     request = {"previous_interaction_id": "v1_x", "input": sent}

@@ -1,0 +1,76 @@
+"""The results of the calls of an answer, for the second request: each call has its own text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import count
+
+from harness.facts import Call, Facts, NamedArguments, arguments_of
+from harness.providers.oracle import result_text, result_with_image
+from harness.stream.json_codec import Json, same_json
+
+
+@dataclass(frozen=True, slots=True)
+class MediaResult:
+    """The result of a call as a text and an image."""
+
+    text: str
+    mime_type: str
+    data: bytes
+
+
+def media_result(number: int) -> MediaResult:
+    """The result with an image of the call with this number."""
+    text, image = result_with_image(number)
+    return MediaResult(text, "image/png", image)
+
+
+class Results:
+    """The number of a result is that of its call in the answer, in whatever order the results are
+    requested. A call that the answer does not have gets the next free number. ``read``: returns the
+    facts of the answer.
+    """
+
+    def __init__(self, read: Callable[[], Facts]) -> None:
+        self._read = read
+        self._owners: dict[int, str] = {}
+        self._requests: dict[str, int] = {}
+
+    @cached_property
+    def _calls(self) -> list[NamedArguments]:
+        return self._read().calls
+
+    def text(self, call: Call) -> str:
+        """The text of the result of a call. Equal calls get the texts of their numbers in turn."""
+        return result_text(self._number(call))
+
+    def media(self, call: Call) -> MediaResult:
+        """The same result as a text and an image."""
+        return media_result(self._number(call))
+
+    def _number(self, call: Call) -> int:
+        key = repr((call.id or None, call.name, call.arguments))
+        request = self._requests[key] = self._requests.get(key, 0) + 1
+        numbers = self._numbers_of(call)
+        free = [number for number in numbers if number not in self._owners]
+        own = [number for number, owner in self._owners.items() if owner == key]
+        if own and not free:
+            return own[(request - 1) % len(own)]
+        number = free[0] if free else next(n for n in count(1) if n not in self._owners)
+        self._owners[number] = key
+        return number
+
+    def _numbers_of(self, call: Call) -> list[int]:
+        """The numbers of the equal calls of the answer; without one, of those of the same tool."""
+        named = [number for number, (name, _) in enumerate(self._calls, 1) if name == call.name]
+        arguments = _object_of(call.arguments)
+        equal = [number for number in named if same_json(self._calls[number - 1][1], arguments)]
+        return equal or named
+
+
+def _object_of(arguments: Json) -> Json:
+    if isinstance(arguments, str):
+        return arguments_of(arguments.strip())
+    return {} if arguments is None else arguments

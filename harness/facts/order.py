@@ -1,0 +1,106 @@
+"""Judges the order of text, thoughts and calls in a stream of native events.
+
+Text and thoughts must come as the wire has them. A call may come late, because many event models
+give a call only when it is whole, but never before something that precedes it on the wire.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal["text", "thought"]
+"""What a piece is a piece of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run of text or thoughts, or a call, on the wire: its characters, and the pieces in which
+    they came.
+    """
+
+    kind: Kind | Literal["call"]
+    size: int = 0
+    pieces: int = 1
+
+
+@dataclass(slots=True)
+class Given:
+    """The content of one native event of an adapter: characters of text and of thoughts, and the
+    numbers of calls, from 0.
+    """
+
+    text: int = 0
+    thought: int = 0
+    calls: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Misplaced:
+    """The first content that comes too late: the character of the ``kind`` from which on it is
+    missing, and where it belongs: before a call, or before a character of the other kind.
+    """
+
+    kind: Kind
+    character: int
+    call: int | None = None
+
+
+def find_misplaced(order: Sequence[Run], events: Sequence[Given]) -> Misplaced | None:
+    """The first text or thought that an adapter gives too late; None if all is in order. A kind
+    that came in several pieces and that the adapter gives in one event has no order.
+    """
+    pieces = Counter[str]()
+    for run in order:
+        pieces[run.kind] += run.pieces if run.size else 0
+    given = Counter[str]()
+    for event in events:
+        given.update({"text": bool(event.text), "thought": bool(event.thought)})
+    kinds: tuple[Kind, ...] = ("text", "thought")
+    asked = [kind for kind in kinds if given[kind] and (given[kind] > 1 or pieces[kind] == 1)]
+    if len(events) < 2:
+        return None
+    needs = {kind: _needs(order, kind) for kind in kinds}
+    before_calls = {kind: _before_calls(order, kind) for kind in kinds}
+    so_far = Counter[str]()
+    for event in events:
+        so_far.update({"text": event.text, "thought": event.thought})
+        for kind in asked:
+            for call in event.calls:
+                if so_far[kind] < before_calls[kind][call]:
+                    return Misplaced(kind, so_far[kind], call + 1)
+        for kind, other in (("text", "thought"), ("thought", "text")):
+            if len(asked) == len(kinds) and so_far[kind] < _need(needs[kind], so_far[other]):
+                return Misplaced(kind, so_far[kind])
+    return None
+
+
+def _before_calls(order: Sequence[Run], kind: Kind) -> list[int]:
+    """The number of characters of a kind before each call."""
+    before: list[int] = []
+    size = 0
+    for run in order:
+        if run.kind == "call":
+            before.append(size)
+        size += run.size if run.kind == kind else 0
+    return before
+
+
+def _needs(order: Sequence[Run], kind: Kind) -> list[tuple[int, int]]:
+    """For each run of the other kind: where it begins in that kind, and the number of characters of
+    this kind before it.
+    """
+    needs: list[tuple[int, int]] = []
+    sizes = Counter[str]()
+    for run in order:
+        if run.kind not in (kind, "call") and run.size:
+            needs.append((sizes[run.kind], sizes[kind]))
+        sizes[run.kind] += run.size
+    return needs
+
+
+def _need(needs: Sequence[tuple[int, int]], other: int) -> int:
+    """The number of characters that precede the last of ``other`` characters."""
+    return max((before for start, before in needs if start < other), default=0)

@@ -1,0 +1,56 @@
+"""Mends slips of Gemini's models. An adapter may pass a slip on as it is, or mended."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from .account import Facts
+from .calls import NamedArguments, take_call
+
+
+def mended_thoughts(thoughts: str) -> str:
+    """The thoughts without fences that nothing closes."""
+    lines = thoughts.splitlines(keepends=True)
+    stray: list[int] = []
+    opened: int | None = None
+    for number, line in enumerate(lines):
+        mark, fence, word = line.strip().partition("```")
+        if mark or not fence or not (word.isalnum() or not word):
+            continue
+        if opened is not None and not word:
+            opened = None
+            continue
+        stray += [] if opened is None else [opened]
+        opened = number
+    stray += [] if opened is None else [opened]
+    return "".join(line for number, line in enumerate(lines) if number not in stray)
+
+
+def mended_calls(facts: Facts) -> tuple[Facts, list[int]]:
+    """The facts without the prefix ``default_api`` in names of tools, and without copies of a call
+    under its id; and the index of each call that stays. The call has the signature of its copy if
+    it has none.
+    """
+    if len(facts.marks) != len(facts.calls):
+        return facts, list(range(len(facts.calls)))
+    calls: list[NamedArguments] = []
+    marks: list[tuple[str | None, str | None]] = []
+    numbers: list[int] = []
+    for number, ((name, arguments), mark) in enumerate(zip(facts.calls, facts.marks, strict=True)):
+        call = name.removeprefix("default_api:").removeprefix("default_api."), arguments
+        same_id = [at for at, (call_id, _) in enumerate(marks) if call_id and call_id == mark[0]]
+        first = next((at for at in same_id if take_call([calls[at]], call)), None)
+        if first is None:
+            calls.append(call)
+            marks.append(mark)
+            numbers.append(number)
+        else:
+            marks[first] = (mark[0], marks[first][1] or mark[1])
+    mended = replace(
+        facts,
+        calls=calls,
+        marks=marks,
+        places=[facts.places[number] for number in numbers] if facts.places else [],
+        signed_before=[facts.signed_before[n] for n in numbers] if facts.signed_before else [],
+    )
+    return mended, numbers
