@@ -36,7 +36,7 @@ from .adapter import (
 )
 from .at import MODEL, Question
 from .function import Function, InProcess
-from .gateway import WIRES, Gateway, upstream_address
+from .gateway import GATEWAY_WIRES, Gateway, upstream_address
 from .offers import SHARED, Offers, offers_at, second_body, transcript_of
 from .own import ADAPTERS, user_adapter
 from .program import Program
@@ -57,7 +57,7 @@ _FUNCTION: Final = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 _GATEWAY: Final = re.compile(r"gateway\s+(?P<wire>[a-z-]+):\s*(?P<url>https?://\S+)")
 _TARGETS: Final = (
     "module:function, serve: module:function, serve: COMMAND, run: COMMAND or"
-    f" gateway WIRE: URL (WIRE: {', '.join(WIRES)})"
+    f" gateway WIRE: URL (WIRE: {', '.join(GATEWAY_WIRES)})"
 )
 _SHAPE: Final = (
     "NAME = TARGET, NAME: facts = TARGET or NAME: DIALECT = TARGET; a name is lower-case words"
@@ -257,9 +257,9 @@ def _read_target(target: str) -> tuple[Kind, Any] | None:
     if _FUNCTION.fullmatch(target):
         return "function", target
     if match := _GATEWAY.fullmatch(target):
-        if match["wire"] not in WIRES:
+        if match["wire"] not in GATEWAY_WIRES:
             raise AdapterError(
-                f"{target!r}: unknown wire {match['wire']}; expected {', '.join(WIRES)}"
+                f"{target!r}: unknown wire {match['wire']}; expected {', '.join(GATEWAY_WIRES)}"
             )
         return "gateway", (match["wire"], match["url"])
     kind, colon, rest = target.partition(":")
