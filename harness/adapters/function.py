@@ -28,10 +28,12 @@ from .raised import raised_by, trim
 from .reply import Level, Reply, checked_facts
 from .started import Forks, ended_with_this_process
 from .thread import Expired, Overtime, WorkerThread
+from .wires import text_of_bytes
 
 _EXPECTED: Final[Mapping[Level, str]] = {
     "facts": "pairs (native, [facts])",
     "payloads": "payloads",
+    "wire": "chunks or events of the wire, as objects or text",
 }
 END_S: Final = 2.0
 """The time limit for tasks and generators that are still open when a function returns."""
@@ -110,6 +112,8 @@ class Function:
             given = loop.run(_awaited(given))
         if given is None and silent:
             return
+        if self._level == "wire" and isinstance(given, str | bytes | Mapping):
+            given = [given]
 
         def take(item: Any) -> None:
             reply.add(self._entry(item, len(reply.entries) + 1, given), time.monotonic())
@@ -127,7 +131,9 @@ class Function:
             )
 
     def _entry(self, item: Any, number: int, given: Any) -> Entry:
-        if self._level == "payloads":
+        if self._level == "wire" and isinstance(item, bytes | bytearray | memoryview):
+            return Entry(text_of_bytes(bytes(item)))
+        if self._level != "facts":
             return Entry(json_of_native(item))
         place = f"{_line_of(given) or _place(self._function)}: event {number} of {self.target}"
         if not isinstance(item, tuple | list) or len(item) != 2:

@@ -143,7 +143,7 @@ class Program:
         raise AssertionError("ask() continues until the last line, or raises")
 
     def _add(self, answer: Mapping[str, Any], reply: Reply) -> None:
-        facts = [] if self._level == "payloads" else answer.get("facts") or []
+        facts = [] if self._level != "facts" else answer.get("facts") or []
         for entry in entries_of_json(answer.get("native") or [], facts, self._name):
             reply.add(entry, answer.get("at_s"))
 
