@@ -43,6 +43,7 @@ class Function:
     """A function that a user names as ``module:function``, and ``converse`` in the same module.
 
     ``PROVIDERS`` of its module names the wires that it reads. By default it reads all wires.
+    ``THOUGHTS = False`` there says that the adapter can't ask for thoughts.
     ``served``: the function gets an `At`, otherwise the `Exchange`. The time for the import is not
     limited. Raises `AdapterError` if the module or function does not exist.
     """
@@ -55,6 +56,7 @@ class Function:
         self._forks = Forks()
         self._converse = getattr(self._module, "converse", None) if served else None
         self.converses = self._converse is not None
+        self.asks_thoughts = getattr(self._module, "THOUGHTS", True) is not False
         self._providers = tuple(getattr(self._module, "PROVIDERS", PROVIDERS))
         if unknown := {*self._providers} - {*PROVIDERS}:
             raise AdapterError(
@@ -155,6 +157,7 @@ class InProcess:
     ) -> None:
         self.version = function.version
         self.converses = function.converses
+        self.asks_thoughts = function.asks_thoughts
         self._function = function
         self._elsewhere = elsewhere
         self._process: Any = elsewhere() if isolated else None

@@ -69,6 +69,7 @@ class Gateway:
 
     version = UNKNOWN
     converses = False
+    asks_thoughts = True
 
     def __init__(self, wire: str, url: str) -> None:
         self._wire = GATEWAY_WIRES[wire]

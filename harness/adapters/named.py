@@ -97,6 +97,8 @@ class Asker(Protocol):
     def version(self) -> str: ...
     @property
     def converses(self) -> bool: ...
+    @property
+    def asks_thoughts(self) -> bool: ...
     def ask(self, question: Question, timeout: float) -> Reply: ...
     def close(self) -> None: ...
 
@@ -233,6 +235,7 @@ class _Run:
                 if self.wire:
                     read_reply(reply, self.wire)
                 transcript = transcript_of(reply, offer)
+                transcript = replace(transcript, asks_thoughts=self.asker.asks_thoughts)
             if transcript.skipped and isinstance(self.asker, Gateway) and not reply.skipped:
                 self.other_wires[wire] = transcript.skipped
         except Skipped as skipped:

@@ -73,6 +73,11 @@ class Program:
             self._started()
         return str(self._hello.get("version") or UNKNOWN)
 
+    @property
+    def asks_thoughts(self) -> bool:
+        """Whether the hello line does not say that the program can't ask for thoughts."""
+        return self._hello.get("thoughts") is not False
+
     def ask(self, question: Question, timeout: float) -> Reply:
         """The reply to a question. Raises `AdapterError`."""
         with self._lock:

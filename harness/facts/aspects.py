@@ -49,7 +49,8 @@ class WireAnswer(Struct, frozen=True):
     exchange ended, in a word; ``interrupted``: it was cut, reset or aborted. ``program``: the
     answer is the output of a program. ``unavailable``: aspects that do not exist at the address
     that the adapter asked, such as citations at ``/v1beta``. ``tools``: the names of the tools that
-    the request declares; empty if they are not known.
+    the request declares; empty if they are not known. ``asks_thoughts``: the adapter can ask for
+    thoughts.
     """
 
     facts: Facts
@@ -59,6 +60,7 @@ class WireAnswer(Struct, frozen=True):
     program: bool = False
     unavailable: frozenset[Aspect] = frozenset()
     tools: frozenset[str] = frozenset()
+    asks_thoughts: bool = True
 
     @property
     def reason(self) -> str | None:
@@ -324,13 +326,17 @@ class _Judge:
     def _accounts(self) -> list[Facts]:
         """The adapter must carry one of these accounts of the wire: the whole answer; the part up
         to its first error or the refusal; the part up to the first piece that can't be read, if the
-        adapter reports that.
+        adapter reports that; the part without calls that could go on when the answer broke off, if
+        the adapter reports that.
         """
         whole = self._wire.facts
         before_the_end = whole.until_the_end()
         accounts = [whole] if before_the_end is whole else [whole, before_the_end]
         if self._wire.readable is not None and self._carried.loud:
             accounts.append(self._wire.readable.until_the_end())
+        last = accounts[-1]
+        if self._carried.loud:  # the client may wait for the end of a call
+            accounts += [last.without_calls(n) for n in range(1, last.unclosed_calls + 1)]
         return accounts
 
     def text(self) -> Finding | None:
@@ -352,7 +358,9 @@ class _Judge:
         return self._joined(self._carried.text, texts)
 
     def thoughts(self) -> Finding | None:
-        """The joined thoughts."""
+        """The joined thoughts. A client that can't ask for them need not show them."""
+        if self._wire.facts.thoughts and not (self._wire.asks_thoughts or self._carried.thoughts):
+            return _found("not_asked", "thoughts-not-requested")
         return self._joined(self._carried.thoughts, [one.thoughts for one in self._accounts])
 
     def signatures(self) -> Finding | None:
@@ -600,7 +608,8 @@ class _Judge:
         there = dict(zip(_COUNTS, (prompt, output, thoughts, total), strict=True))
         here = {name: got.get(name) or 0 for name in _COUNTS}
         wrong = [name for name in _COUNTS if here[name] not in accepted[name]]
-        if thoughts and not here["thoughts"] and here["output"] == output:
+        lacks_thoughts = thoughts and not here["thoughts"] and here["output"] == output
+        if lacks_thoughts and self._wire.asks_thoughts:
             wrong.append("thoughts")
         if wrong:
             has_others = any(here[name] for name in wrong)

@@ -66,7 +66,8 @@ class Transcript:
     None if there was no second request. ``path``: the path of the first request; "" for an adapter
     that asks no server. ``notes``: sentences about unusual requests that the server accepted.
 
-    ``account``: the whole account of payloads whose event model is known, else None.
+    ``asks_thoughts``: whether the adapter can ask for thoughts. ``account``: the whole account of
+    payloads whose event model is known, else None.
     """
 
     entries: tuple[Entry, ...] = ()
@@ -76,6 +77,7 @@ class Transcript:
     entries_of_first_request: int | None = None
     path: str = ""
     notes: tuple[str, ...] = ()
+    asks_thoughts: bool = True
     account: Facts | None = None
 
     @property

@@ -204,7 +204,14 @@ def wire_answer(exchange: Exchange, adapter: Adapter, transcript: Transcript) ->
     if facts.blocks and exchange.request is not None:
         tools = frozenset(tool.name for tool in declared_tools(exchange.request.body))
     return WireAnswer(
-        facts, exchange.end, interrupted, readable, provider.program, unavailable, tools
+        facts,
+        exchange.end,
+        interrupted,
+        readable,
+        provider.program,
+        unavailable,
+        tools,
+        transcript.asks_thoughts,
     )
 
 
@@ -212,7 +219,7 @@ def variants_of_wire(exchange: Exchange) -> list[str]:
     """The ways in which an answer differs from the documented wire."""
     provider = PROVIDERS[choose_provider(exchange, None)]
     body = _unpacked(exchange.body, exchange.header("content-encoding"))
-    return variants_in(exchange, body) if provider.gemini_messages else provider.variants(body)
+    return variants_in(exchange, body, provider)
 
 
 def transcript_of(adapter: Adapter, output: Output) -> Transcript:

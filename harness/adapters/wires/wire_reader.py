@@ -16,7 +16,8 @@ from harness.stream.json_codec import Json, decode_json
 from harness.stream.printable import short_json, shorten
 
 _LINE_END: Final = re.compile(r"\r\n|\r|\n")
-_FIELD: Final = re.compile(r"(?P<name>data|event|id|retry)(?:: ?(?P<value>.*))?|:.*", re.DOTALL)
+_FIELDS: Final = ("data", "event", "id", "retry", "")
+"""The fields of an event. A comment is a line with the empty field."""
 
 
 class Unreadable(ValueError):
@@ -183,14 +184,15 @@ class _Lines:
         if not line:
             yield from self._dispatch(at)
             return
-        match = _FIELD.fullmatch(line)
-        if match is None or (self._framing.data_only and not line.startswith("data: ")):
+        name, _, value = line.partition(":")
+        value = value.removeprefix(" ")
+        if name not in _FIELDS or (self._framing.data_only and not line.startswith("data: ")):
             kind = "data: " if self._framing.data_only else "a field of a server-sent event"
             raise Unreadable(f"the line {shorten(line, 80)!r} is not {kind}")
-        if match["name"] == "data":
-            self._data.append(match["value"] or "")
-        elif match["name"] == "event":
-            self._event = match["value"] or None
+        if name == "data":
+            self._data.append(value)
+        elif name == "event":
+            self._event = value or None
 
     def _dispatch(self, at: int) -> Iterator[Message]:
         data, event = "\n".join(self._data), self._event
