@@ -13,7 +13,14 @@ from msgspec import to_builtins
 
 from harness.facts import Call, Facts, skip
 from harness.pipeline.replay import choose_provider
-from harness.providers import PROVIDERS, declared_tools, json_schema, user_prompt, with_provider
+from harness.providers import (
+    PROVIDERS,
+    declared_tools,
+    json_schema,
+    requests_thoughts,
+    user_prompt,
+    with_provider,
+)
 from harness.providers.oracle import result_text
 from harness.stream.exchange import Exchange
 from harness.stream.json_codec import Json
@@ -51,8 +58,9 @@ class At:
     ``model``, ``prompt`` and ``tools`` are those of the recorded request. A tool has ``name``,
     ``description`` and ``parameters``, which are a JSON Schema. For a recording without a request,
     the tools have the names of the recorded calls. ``stream``: whether the answer was recorded as a
-    stream. ``exchange``: the recorded exchange. ``say``: the user's next message, for a second turn
-    without calls.
+    stream. ``thoughts``: whether the recorded request asks for thoughts; for a recording without a
+    request, whether the answer has thoughts. ``exchange``: the recorded exchange. ``say``: the
+    user's next message, for a second turn without calls.
     """
 
     base_url: str
@@ -61,6 +69,7 @@ class At:
     prompt: str
     tools: tuple[Tool, ...]
     exchange: Exchange
+    thoughts: bool = False
     say: str = SAY
     _results: Results = field(default_factory=lambda: Results(Facts), repr=False)
 
@@ -95,6 +104,7 @@ def at_of(question: Question) -> At:
         user_prompt(body) or PROMPT,
         _tools(known, question.options),
         exchange,
+        _has_thoughts(exchange, question.options),
         _results=Results(lambda: _facts(exchange, question.options)),
     )
 
@@ -117,6 +127,13 @@ def _tools(exchange: Exchange, options: RunOptions) -> tuple[Tool, ...]:
     return tuple(
         Tool(name, dict(OPEN_OBJECT)) for name in dict.fromkeys(_called(exchange, options))
     )
+
+
+def _has_thoughts(exchange: Exchange, options: RunOptions) -> bool:
+    if exchange.request is not None:
+        return requests_thoughts(exchange.request.body)
+    provider = PROVIDERS[choose_provider(exchange, options.provider)]
+    return bool(provider.facts(exchange).thoughts)
 
 
 def _called(exchange: Exchange, options: RunOptions) -> list[str]:
@@ -155,6 +172,7 @@ def line_of(question: Question, number: int) -> dict[str, Any]:
             {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
             for tool in at.tools
         ],
+        "thoughts": at.thoughts,
         "results": [result_text(number) for number in range(1, len(calls) + 1)],
         "media_results": [_json_of(media_result(number)) for number in range(1, len(calls) + 1)],
         "say": at.say,

@@ -28,10 +28,12 @@ from .raised import raised_by, trim
 from .reply import Level, Reply, checked_facts
 from .started import Forks, ended_with_this_process
 from .thread import Expired, Overtime, WorkerThread
+from .wires import text_of_bytes
 
 _EXPECTED: Final[Mapping[Level, str]] = {
     "facts": "pairs (native, [facts])",
     "payloads": "payloads",
+    "wire": "chunks or events of the wire, as objects or text",
 }
 END_S: Final = 2.0
 """The time limit for tasks and generators that are still open when a function returns."""
@@ -41,6 +43,7 @@ class Function:
     """A function that a user names as ``module:function``, and ``converse`` in the same module.
 
     ``PROVIDERS`` of its module names the wires that it reads. By default it reads all wires.
+    ``THOUGHTS = False`` there says that the adapter can't ask for thoughts.
     ``served``: the function gets an `At`, otherwise the `Exchange`. The time for the import is not
     limited. Raises `AdapterError` if the module or function does not exist.
     """
@@ -53,6 +56,7 @@ class Function:
         self._forks = Forks()
         self._converse = getattr(self._module, "converse", None) if served else None
         self.converses = self._converse is not None
+        self.asks_thoughts = getattr(self._module, "THOUGHTS", True) is not False
         self._providers = tuple(getattr(self._module, "PROVIDERS", PROVIDERS))
         if unknown := {*self._providers} - {*PROVIDERS}:
             raise AdapterError(
@@ -110,6 +114,8 @@ class Function:
             given = loop.run(_awaited(given))
         if given is None and silent:
             return
+        if self._level == "wire" and isinstance(given, str | bytes | Mapping):
+            given = [given]
 
         def take(item: Any) -> None:
             reply.add(self._entry(item, len(reply.entries) + 1, given), time.monotonic())
@@ -127,7 +133,9 @@ class Function:
             )
 
     def _entry(self, item: Any, number: int, given: Any) -> Entry:
-        if self._level == "payloads":
+        if self._level == "wire" and isinstance(item, bytes | bytearray | memoryview):
+            return Entry(text_of_bytes(bytes(item)))
+        if self._level != "facts":
             return Entry(json_of_native(item))
         place = f"{_line_of(given) or _place(self._function)}: event {number} of {self.target}"
         if not isinstance(item, tuple | list) or len(item) != 2:
@@ -149,6 +157,7 @@ class InProcess:
     ) -> None:
         self.version = function.version
         self.converses = function.converses
+        self.asks_thoughts = function.asks_thoughts
         self._function = function
         self._elsewhere = elsewhere
         self._process: Any = elsewhere() if isolated else None

@@ -1,8 +1,7 @@
 """A gateway as an adapter. The harness is both its upstream and its client, and reads its answer.
 
 The gateway must use the fixed address in `GATEWAY_ADDRESS` as its upstream. The answer of the
-gateway is read by our own readers: Gemini's wires by their oracles, Anthropic's wire by the facts
-of our dialect.
+gateway is read by the strict reader of its wire.
 """
 
 from __future__ import annotations
@@ -11,17 +10,14 @@ import http.client
 import json
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
+from typing import Final
 from urllib.parse import parse_qs, urlsplit
 
-from harness.dialects import DIALECTS
-from harness.facts import Entry, Error, Fact, Raised, Raw, Thought, facts_of_account
-from harness.providers import PROVIDERS, Answer
-from harness.providers.oracle import read_raw
-from harness.stream.framing import Frame, FramingError, frames_of_body
+from harness.facts import Entry, Error, Raised
+from harness.providers import PROVIDERS
 from harness.stream.generation import GenerateRequest
 from harness.stream.json_codec import Json
 from harness.stream.printable import printable, shorten
@@ -32,6 +28,7 @@ from .at import At, Question, at_of
 from .crash import is_crash
 from .environment import NO_KEY
 from .reply import Reply
+from .wires import read_reply, text_of_bytes
 
 GATEWAY_ADDRESS: Final = "HARNESS_GATEWAY_ADDRESS"
 """The environment variable with the address at which exchanges are served to gateways."""
@@ -39,8 +36,6 @@ DEFAULT_ADDRESS: Final = "127.0.0.1:8790"
 GATEWAY_KEY: Final = "HARNESS_GATEWAY_KEY"
 """The environment variable with the key that the gateway itself requires, if it requires one."""
 
-REASONING: Final = ("reasoning_content", "reasoning")
-"""The fields in which gateways send reasoning. Chat Completions have no field for it."""
 MAX_BODY: Final = 64 * 1024 * 1024
 
 
@@ -59,13 +54,12 @@ def upstream_address() -> tuple[str, int]:
 class Wire:
     """One wire that a gateway answers with.
 
-    ``request(at, model)`` gives the path and body of a request. ``read(frames)`` turns the messages
-    of the answer into events with facts. It may raise an exception for messages of another shape.
-    ``streams_only``: only streamed answers are requested.
+    ``word``: its strict reader in `WIRES`. ``request(at, model)`` gives the path and body of a
+    request. ``streams_only``: only streamed answers are requested.
     """
 
+    word: str
     request: Callable[[At, str], tuple[str, Json]]
-    read: Callable[[Sequence[Frame]], list[Entry]]
     streams_only: bool = False
 
 
@@ -76,9 +70,10 @@ class Gateway:
 
     version = UNKNOWN
     converses = False
+    asks_thoughts = True
 
     def __init__(self, wire: str, url: str) -> None:
-        self._wire = WIRES[wire]
+        self._wire = GATEWAY_WIRES[wire]
         split = urlsplit(url)
         self._url = url
         self._secure = split.scheme == "https"
@@ -93,21 +88,20 @@ class Gateway:
             reply.skipped = "only streams are requested on this wire"
             return reply
         status, body, fault = self._post(at, timeout)
-        frames, shown = _frames(body), body[:2000].decode("utf-8", "backslashreplace")
+        shown = body[:2000].decode("utf-8", "backslashreplace")
         reply.instead = (
             f"{self._url} answered HTTP {status} {_first_line(shown)}; configure it"
             f" with the base URL http://{':'.join(map(str, upstream_address()))}, and set"
             f" {GATEWAY_KEY} if it requires a key"
         )
-        try:
-            for entry in self._wire.read(frames):
-                reply.add(entry)
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            words = f"the answer can't be read: {error}"
-            reply.raised = Raised(type(error).__name__, words, crash=True)
-        if status >= 300 and not any(_is_error(frame.json) for frame in frames):
-            reply.add(Entry(shown, (Error(status, shown),)))
-        reply.raised = reply.raised or fault
+        reply.add(Entry(text_of_bytes(body)))
+        reply.raised = fault
+        failed = status >= 300
+        read_reply(reply, self._wire.word, streamed=None if failed else at.stream)
+        if failed:
+            reply.raised = fault
+            if not any(isinstance(fact, Error) for entry in reply.entries for fact in entry.facts):
+                reply.entries[-1:] = [Entry(shown, (Error(status, shown),))]
         return reply
 
     def close(self) -> None:
@@ -152,21 +146,10 @@ class Gateway:
             connection.close()
 
 
-def _frames(body: bytes) -> list[Frame]:
-    try:
-        return frames_of_body(body)
-    except FramingError:
-        return [Frame(0, None, body[-2000:].decode("utf-8", "backslashreplace"))]
-
-
 def _first_line(text: str) -> str:
     """The first line with more than one character, because a JSON body may begin with "{" alone."""
     line = next((line for line in text.splitlines() if len(line) > 1), "without a body")
     return shorten(printable(line), 200)
-
-
-def _is_error(message: Json) -> bool:
-    return isinstance(message, dict) and "error" in message
 
 
 def _ask(provider: str, path: str, at: At, model: str) -> tuple[str, Json]:
@@ -207,61 +190,13 @@ def _ask_anthropic(at: At, model: str) -> tuple[str, Json]:
     return "/v1/messages", {**content, "tools": tools} if tools else content
 
 
-def _read_by_oracle(provider: str, frames: Sequence[Frame]) -> list[Entry]:
-    """The messages. The last one has all facts that the provider's oracle finds in the answer."""
-    messages = [frame.json for frame in frames if isinstance(frame.json, dict)]
-    if not messages:
-        return []
-    lines = [json.dumps(message) for message in messages]
-    body = lines[0] if len(lines) == 1 else "".join(f"data: {line}\n\n" for line in lines)
-    account = PROVIDERS[provider].oracle(body.encode(), Answer(), "complete")
-    entries = [Entry(message) for message in messages]
-    return [*entries[:-1], Entry(entries[-1].native, tuple(facts_of_account(account)))]
-
-
-def _read_chat(frames: Sequence[Frame]) -> list[Entry]:
-    """The events of the oracle, with the reasoning that gateways send in other fields."""
-    entries = _read_by_oracle("openai-compat", frames)
-    thoughts = [
-        Thought(part[key])
-        for entry in entries
-        for choice in entry.native.get("choices") or ()
-        for part in (choice.get("delta") or choice.get("message") or {},)
-        for key in REASONING
-        if isinstance(part.get(key), str)
-    ]
-    if thoughts:
-        entries[-1] = Entry(entries[-1].native, (*thoughts, *entries[-1].facts))
-    return entries
-
-
-def _read_gemini(frames: Sequence[Frame]) -> list[Entry]:
-    return [
-        Entry(frame.json, (Raw(frame.json),)) if isinstance(frame.json, dict) else Entry(frame.raw)
-        for frame in frames
-        if isinstance(frame.json, dict) or (frame.raw or "").strip() not in ("", "[DONE]")
-    ]
-
-
-def _read_anthropic(frames: Sequence[Frame]) -> list[Entry]:
-    payloads: list[dict[str, Any]] = [
-        frame.json for frame in frames if isinstance(frame.json, dict)
-    ]
-    account = read_raw(DIALECTS["anthropic"].facts(payloads, Session()))
-    blocks = [payload["content_block"] for payload in payloads if "content_block" in payload]
-    account.marks = [(block["id"], None) for block in blocks if block["type"] == "tool_use"]
-    facts: tuple[Fact, ...] = tuple(facts_of_account(account))
-    entries = [Entry(payload) for payload in payloads]
-    return [*entries[:-1], Entry(entries[-1].native, facts)] if entries else []
-
-
-WIRES: Final[Mapping[str, Wire]] = {
-    "gemini": Wire(partial(_ask, "gemini-api", "/v1beta/models/{model}:{method}"), _read_gemini),
-    "anthropic": Wire(_ask_anthropic, _read_anthropic, streams_only=True),
-    "openai-chat": Wire(partial(_ask, "openai-compat", "/v1/chat/completions"), _read_chat),
-    "interactions": Wire(
-        partial(_ask, "interactions", "/v1beta/interactions"),
-        partial(_read_by_oracle, "interactions"),
-    ),
+GATEWAY_WIRES: Final[Mapping[str, Wire]] = {
+    "gemini": Wire("gemini", partial(_ask, "gemini-api", "/v1beta/models/{model}:{method}")),
+    "anthropic": Wire("anthropic-messages", _ask_anthropic, streams_only=True),
+    "anthropic-messages": Wire("anthropic-messages", _ask_anthropic, streams_only=True),
+    "openai-chat": Wire("openai-chat", partial(_ask, "openai-compat", "/v1/chat/completions")),
+    "interactions": Wire("interactions", partial(_ask, "interactions", "/v1beta/interactions")),
 }
-"""The wires that a gateway may answer with."""
+"""The wires that a gateway may answer with. ``anthropic`` is another word for
+``anthropic-messages``.
+"""

@@ -4,11 +4,13 @@
     litellm: facts = serve: shims:litellm
     ai-sdk: facts = serve: node shim.mjs
     proxy: facts = gateway anthropic: http://127.0.0.1:4000
+    agent: openai-chat = agent:chunks
     mine: anthropic = mypackage.adapter:replay
 
-A line begins with the adapter's name. After a colon follows ``facts``, or the event model whose
-expectations apply to its payloads. Without a colon, the adapter has its own event model, which has
-the adapter's name. The target follows ``=``. A command also accepts the target alone.
+A line begins with the adapter's name. After a colon follows ``facts``, the word of a public wire
+that the adapter writes, or the event model whose expectations apply to its payloads. Without a
+colon, the adapter has its own event model, which has the adapter's name. The target follows ``=``.
+A command also accepts the target alone, or after the word of a wire and ``=``.
 """
 
 from __future__ import annotations
@@ -36,11 +38,12 @@ from .adapter import (
 )
 from .at import MODEL, Question
 from .function import Function, InProcess
-from .gateway import WIRES, Gateway, upstream_address
+from .gateway import GATEWAY_WIRES, Gateway, upstream_address
 from .offers import SHARED, Offers, offers_at, second_body, transcript_of
 from .own import ADAPTERS, user_adapter
 from .program import Program
 from .reply import Level, Reply
+from .wires import WIRES, read_reply
 from .worker import worker_program
 
 if TYPE_CHECKING:
@@ -54,21 +57,24 @@ _LINE: Final = re.compile(
     r"(?P<name>[a-z0-9]+(?:-[a-z0-9]+)*)\s*(?::\s*(?P<dialect>[a-z0-9-]+)\s*)?=\s*(?P<target>\S.*)"
 )
 _FUNCTION: Final = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
+_USUAL: Final = ("replay", "run", "chunks", "events")
+"""The names of functions that do not distinguish an adapter. Its module does."""
 _GATEWAY: Final = re.compile(r"gateway\s+(?P<wire>[a-z-]+):\s*(?P<url>https?://\S+)")
 _TARGETS: Final = (
     "module:function, serve: module:function, serve: COMMAND, run: COMMAND or"
-    f" gateway WIRE: URL (WIRE: {', '.join(WIRES)})"
+    f" gateway WIRE: URL (WIRE: {', '.join(GATEWAY_WIRES)})"
 )
 _SHAPE: Final = (
-    "NAME = TARGET, NAME: facts = TARGET or NAME: DIALECT = TARGET; a name is lower-case words"
+    "NAME = TARGET, NAME: facts = TARGET, NAME: WIRE = TARGET (WIRE:"
+    f" {', '.join(WIRES)}) or NAME: DIALECT = TARGET; a name is lower-case words"
     f" joined by -; a target is {_TARGETS}"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class NamedAdapter:
-    """One line of configuration. ``dialect`` is `FACTS`, or the event model whose expectations
-    apply to the adapter.
+    """One line of configuration. ``dialect`` is `FACTS`, the word of a wire that the adapter
+    writes, or the event model whose expectations apply to the adapter.
     """
 
     name: str
@@ -78,6 +84,11 @@ class NamedAdapter:
     def __str__(self) -> str:
         return f"{self.name}: {self.dialect} = {self.target}"
 
+    @property
+    def by_facts(self) -> bool:
+        """Whether the adapter is judged only by its facts."""
+        return self.dialect == FACTS or self.dialect in WIRES
+
 
 class Asker(Protocol):
     """A target that replies to each question within the time limit."""
@@ -86,6 +97,8 @@ class Asker(Protocol):
     def version(self) -> str: ...
     @property
     def converses(self) -> bool: ...
+    @property
+    def asks_thoughts(self) -> bool: ...
     def ask(self, question: Question, timeout: float) -> Reply: ...
     def close(self) -> None: ...
 
@@ -98,25 +111,45 @@ def read_line(line: str) -> NamedAdapter:
     named = NamedAdapter(match["name"], match["dialect"] or match["name"], match["target"].strip())
     if named.name == FACTS:
         raise AdapterError(f"adapter {FACTS}: the name is reserved; write `NAME: {FACTS} = …`")
-    if _read_target(named.target) is None:
+    if named.name in WIRES:
+        raise AdapterError(
+            f"adapter {named.name}: the name is the word of a wire; write `NAME: {named.name} = …`"
+            " with another name"
+        )
+    kind, _ = _read_target(named.target) or (None, None)
+    if kind is None:
         raise AdapterError(
             f"adapter {named.name}: {named.target!r} is not a target; expected {_SHAPE}"
+        )
+    if kind == "gateway" and named.dialect in WIRES:
+        raise AdapterError(
+            f"adapter {named.name}: the target of a gateway names the wire; write"
+            f" `{named.name}: {FACTS} = {named.target}`"
         )
     return named
 
 
 def read_argument(text: str, configured: Mapping[str, NamedAdapter]) -> NamedAdapter:
     """The adapter that an argument of a command names. The argument is the name of a configured
-    adapter, a line as in the configuration, ``NAME = TARGET``, or a target alone. In the last two
-    cases, the adapter is judged by its facts. Raises `AdapterError`.
+    adapter, a line as in the configuration, ``WIRE = TARGET``, ``NAME = TARGET``, or a target
+    alone. In the last two cases, the adapter is judged by the facts that it states. Raises
+    `AdapterError`.
     """
     if text in configured:
         return configured[text]
     if _read_target(text) is not None:
         return NamedAdapter(_name_of(text), FACTS, text)
-    if "=" in text:
-        named, has_level = read_line(text), ":" in text.partition("=")[0]
+    before, equals, target = (part.strip() for part in text.partition("="))
+    if equals and before in WIRES:
+        return read_line(f"{_name_of(target)}: {before} = {target}")
+    if equals:
+        named, has_level = read_line(text), ":" in before
         return named if has_level else replace(named, dialect=FACTS)
+    if text in WIRES:
+        raise AdapterError(
+            f"{text!r} is the word of a wire, not an adapter; write '{text} = TARGET' for an"
+            f" adapter that writes this wire; a target is {_TARGETS}"
+        )
     known = ", ".join([*ADAPTERS, *configured])
     raise AdapterError(
         f"{text!r} names no adapter; expected one of {known}, or a target: {_TARGETS}"
@@ -151,7 +184,8 @@ def make_adapter(
     module or function does not exist. A run raises it if the adapter hangs, writes too much, ends
     its process, returns values that are not events, or sends no request to its address.
     """
-    level: Level = "facts" if named.dialect == FACTS else "payloads"
+    wire = named.dialect if named.dialect in WIRES else ""
+    level: Level = "wire" if wire else "facts" if named.by_facts else "payloads"
     parsed = _read_target(named.target)
     if parsed is None:
         raise AdapterError(f"{named.target!r} is not a target; expected {_TARGETS}")
@@ -160,10 +194,10 @@ def make_adapter(
         asker, offers = _asker(kind, rest, level, folder, isolated=isolated)
     except AdapterError as error:
         raise AdapterError(f"adapter {named.name}: {error}") from error.__cause__
-    run = _Run(named.name, level, asker, offers, timeout)
+    run = _Run(named.name, level, asker, offers, timeout, wire)
     effort = FUNCTION if kind == "function" else PROGRAM
     adapter = replace(
-        user_adapter(named.name, named.dialect, run.output, effort),
+        user_adapter(named.name, FACTS if wire else named.dialect, run.output, effort),
         version=lambda: asker.version,
         close=asker.close,
     )
@@ -175,8 +209,9 @@ def make_adapter(
 @dataclass(frozen=True, slots=True)
 class _Run:
     """One adapter, which is run on one exchange after the other. ``offers`` is None if it reads the
-    exchange itself. ``other_wires`` has the exchanges, as provider and model, for which a gateway
-    sends its request to another wire. The value is the reason.
+    exchange itself. ``wire``: the wire that it writes, or "". ``other_wires`` has the exchanges, as
+    provider and model, for which a gateway sends its request to another wire. The value is the
+    reason.
     """
 
     name: str
@@ -184,6 +219,7 @@ class _Run:
     asker: Asker
     offers: Offers | None
     timeout: float
+    wire: str = ""
     other_wires: dict[tuple[str | None, str], str] = field(default_factory=dict)
 
     def output(self, exchange: Exchange, options: RunOptions) -> Output:
@@ -196,7 +232,13 @@ class _Run:
             with self._offer(exchange) as offer:
                 question = Question(exchange, options, offer.base_url if offer else "")
                 reply = self.asker.ask(question, self.timeout)
-                transcript = replace(transcript_of(reply, offer), doubles=reply.doubles)
+                if self.wire:
+                    read_reply(reply, self.wire)
+                transcript = replace(
+                    transcript_of(reply, offer),
+                    doubles=reply.doubles,
+                    asks_thoughts=self.asker.asks_thoughts,
+                )
             if transcript.skipped and isinstance(self.asker, Gateway) and not reply.skipped:
                 self.other_wires[wire] = transcript.skipped
         except Skipped as skipped:
@@ -204,7 +246,7 @@ class _Run:
         except AdapterError as error:
             message = f"adapter {self.name}: {error}"
             raise AdapterError(message, error.group) from error.__cause__
-        if self.level == "facts":
+        if self.level != "payloads":
             return replace(Output.of_transcript(transcript), exception=reply.exception)
         if transcript.skipped:
             raise AdapterMissing(f"adapter {self.name} skips this exchange: {transcript.skipped}")
@@ -257,9 +299,9 @@ def _read_target(target: str) -> tuple[Kind, Any] | None:
     if _FUNCTION.fullmatch(target):
         return "function", target
     if match := _GATEWAY.fullmatch(target):
-        if match["wire"] not in WIRES:
+        if match["wire"] not in GATEWAY_WIRES:
             raise AdapterError(
-                f"{target!r}: unknown wire {match['wire']}; expected {', '.join(WIRES)}"
+                f"{target!r}: unknown wire {match['wire']}; expected {', '.join(GATEWAY_WIRES)}"
             )
         return "gateway", (match["wire"], match["url"])
     kind, colon, rest = target.partition(":")
@@ -285,5 +327,5 @@ def _name_of(target: str) -> str:
             text = Path(next((word for word in reversed(rest) if word[0] != "-"), rest[0])).stem
         case _:
             module, _, function = rest.partition(":")
-            text = module.rpartition(".")[2] if function in ("replay", "run") else function
+            text = module.rpartition(".")[2] if function in _USUAL else function
     return "-".join(re.findall("[a-z0-9]+", text.lower())) or "adapter"

@@ -76,6 +76,11 @@ class Program:
             self._started()
         return str(self._hello.get("version") or UNKNOWN)
 
+    @property
+    def asks_thoughts(self) -> bool:
+        """Whether the hello line does not say that the program can't ask for thoughts."""
+        return self._hello.get("thoughts") is not False
+
     def ask(self, question: Question, timeout: float) -> Reply:
         """The reply to a question. Raises `AdapterError`."""
         with self._lock:
@@ -147,7 +152,7 @@ class Program:
         raise AssertionError("ask() continues until the last line, or raises")
 
     def _add(self, answer: Mapping[str, Any], reply: Reply) -> None:
-        facts = [] if self._level == "payloads" else answer.get("facts") or []
+        facts = [] if self._level != "facts" else answer.get("facts") or []
         for entry in entries_of_json(answer.get("native") or [], facts, self._name):
             reply.add(entry, answer.get("at_s"))
 

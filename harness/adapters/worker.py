@@ -58,7 +58,8 @@ def main(words: list[str]) -> None:
     """Import the function, write the hello line, and answer one line after the other."""
     served, level, folder, target = words
     function = Function(target, cast(Level, level), Path(folder), served=served == "served")
-    _write(0, hello=1, name=target, version=function.version)
+    hello = {"name": target, "version": function.version, "thoughts": function.asks_thoughts}
+    _write(0, hello=1, **hello)
     loop = asyncio.Runner()
     for line in sys.stdin.buffer:
         _answer(function, json.loads(line), loop)

@@ -78,8 +78,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="TARGET",
         help=(
             "module:function, 'serve: module:function', 'serve: COMMAND', 'run: COMMAND', 'gateway"
-            " WIRE: URL', an event model, a name of harness_adapters, or 'NAME = TARGET'; or JSON"
-            " files of earlier runs, to merge them into one report"
+            " WIRE: URL', an event model, a name of harness_adapters, 'NAME = TARGET', or 'WIRE"
+            " = TARGET' for an adapter that writes a public wire, such as 'openai-chat ="
+            " shop:chunks'; or JSON files of earlier runs, to merge them into one report"
         ),
     )
     parser.add_argument(

@@ -11,7 +11,7 @@ import copy
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from harness.stream.json_codec import Json
@@ -62,6 +62,8 @@ class Facts:
     a string. ``places``: the number of characters of text before each call. ``signed_before``: the
     number of ``signatures`` before each call, empty for wires on which a call has its own.
     ``order``: the runs of text and thoughts, and the calls between them.
+    ``unclosed_calls``: the number of last calls that are whole, but could go on: the answer broke
+    off, and this wire ends a call only by what follows it.
     ``mended``: the undamaged text, if the wire also has it beside pieces with damaged characters.
     ``tagged``: the text with its thoughts between tags, as the wire has it, if there are tags; else
     "". ``refused``: a part of the text is in the field for a refusal.
@@ -105,6 +107,7 @@ class Facts:
     places: list[int] = field(default_factory=list)
     signed_before: list[int] = field(default_factory=list)
     order: list[Run] = field(default_factory=list)
+    unclosed_calls: int = 0
     mended: str | None = None
     tagged: str = ""
     refused: bool = False
@@ -202,6 +205,18 @@ class Facts:
             else [response]
         )
         self.results.append((failed, next((text for text in named if isinstance(text, str)), None)))
+
+    def without_calls(self, count: int) -> Facts:
+        """The same account without the last calls, their ids and their signatures."""
+        dropped = [signature for _, signature in self.marks[-count:]]
+        signatures = [item for item in self.signatures if item[1] not in dropped]
+        return replace(
+            self,
+            calls=self.calls[:-count],
+            marks=self.marks[:-count],
+            places=self.places[:-count],
+            signatures=signatures,
+        )
 
     def until_the_end(self) -> Facts:
         """The facts up to the first error or the refusal, for event models in which both end the

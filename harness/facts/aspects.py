@@ -60,6 +60,7 @@ class WireAnswer(Struct, frozen=True):
     answer is the output of a program. ``unavailable``: aspects that do not exist at the address
     that the adapter asked, such as citations at ``/v1beta``. ``tools``: the names of the tools that
     the request declares; empty if they are not known. ``streamed``: the answer came as a stream.
+    ``asks_thoughts``: the adapter can ask for thoughts.
     """
 
     facts: Facts
@@ -70,6 +71,7 @@ class WireAnswer(Struct, frozen=True):
     unavailable: frozenset[Aspect] = frozenset()
     tools: frozenset[str] = frozenset()
     streamed: bool = True
+    asks_thoughts: bool = True
 
     @property
     def reason(self) -> str | None:
@@ -414,13 +416,17 @@ class _Judge:
     def _accounts(self) -> list[Facts]:
         """The adapter must carry one of these accounts of the wire: the whole answer; the part up
         to its first error or the refusal; the part up to the first piece that can't be read, if the
-        adapter reports that.
+        adapter reports that; the part without calls that could go on when the answer broke off, if
+        the adapter reports that.
         """
         whole = self._wire.facts
         before_the_end = whole.until_the_end()
         accounts = [whole] if before_the_end is whole else [whole, before_the_end]
         if self._wire.readable is not None and self._carried.loud:
             accounts.append(self._wire.readable.until_the_end())
+        last = accounts[-1]
+        if self._carried.loud:  # the client may wait for the end of a call
+            accounts += [last.without_calls(n) for n in range(1, last.unclosed_calls + 1)]
         return accounts
 
     @property
@@ -454,7 +460,9 @@ class _Judge:
         return text
 
     def thoughts(self) -> Finding | None:
-        """The joined thoughts."""
+        """The joined thoughts. A client that can't ask for them need not show them."""
+        if self._wire.facts.thoughts and not (self._wire.asks_thoughts or self._carried.thoughts):
+            return _found("not_asked", "thoughts-not-requested")
         if self._has_tagged_text and not self._carried.thoughts:
             return _found("not_asked", "thoughts-in-text")
         thoughts = [account.thoughts for account in self._accounts]
@@ -743,7 +751,8 @@ class _Judge:
         }
         here = {name: got.get(name) or 0 for name in _COUNTS}
         wrong = [name for name in _COUNTS if here[name] not in accepted[name]]
-        if thoughts and not here["thoughts"] and here["output"] == output:
+        lacks_thoughts = thoughts and not here["thoughts"] and here["output"] == output
+        if lacks_thoughts and self._wire.asks_thoughts:
             wrong.append("thoughts")
         if wrong:
             has_others = any(here[name] for name in wrong)

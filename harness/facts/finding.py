@@ -137,6 +137,7 @@ REASONS: Final[Mapping[str, Reason]] = {
     # why an aspect is not asked or not carried
     "not-on-wire": Reason("the wire that the adapter asked does not have it"),
     "skipped": Reason("{adapter}", ("adapter",)),
+    "thoughts-not-requested": Reason("the adapter can't ask for thoughts"),
     "asked-again": Reason(
         "the adapter asked again after an answer that is to be continued or is malformed"
     ),

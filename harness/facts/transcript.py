@@ -69,8 +69,8 @@ class Transcript:
     that asks no server. ``notes``: sentences about unusual requests that the server accepted.
 
     ``doubles``: all numbers of the adapter's language are doubles, which can't hold every integer.
-
-    ``account``: the whole account of payloads whose event model is known, else None.
+    ``asks_thoughts``: whether the adapter can ask for thoughts. ``account``: the whole account of
+    payloads whose event model is known, else None.
     """
 
     entries: tuple[Entry, ...] = ()
@@ -81,6 +81,7 @@ class Transcript:
     path: str = ""
     notes: tuple[str, ...] = ()
     doubles: bool = False
+    asks_thoughts: bool = True
     account: Facts | None = None
 
     @property

@@ -210,7 +210,8 @@ def wire_answer(exchange: Exchange, adapter: Adapter, transcript: Transcript) ->
         provider.program,
         unavailable,
         tools,
-        streamed=exchange.streamed is not False,
+        exchange.streamed is not False,
+        transcript.asks_thoughts,
     )
 
 
@@ -218,7 +219,7 @@ def variants_of_wire(exchange: Exchange) -> list[str]:
     """The ways in which an answer differs from the documented wire."""
     provider = PROVIDERS[choose_provider(exchange, None)]
     body = _unpacked(exchange.body, exchange.header("content-encoding"))
-    return variants_in(exchange, body) if provider.gemini_messages else provider.variants(body)
+    return variants_in(exchange, body, provider)
 
 
 def transcript_of(adapter: Adapter, output: Output) -> Transcript:

@@ -1,4 +1,4 @@
-"""Lists the ways in which a recorded Gemini answer differs from the documented wire.
+"""Lists the ways in which a recorded answer differs from the documented wire.
 
 An adapter may refuse such answers. So their losses are counted and shown, but are never red.
 """
@@ -12,8 +12,9 @@ from typing import Any, Final
 
 import msgspec
 
+from harness.providers import Provider
 from harness.stream.exchange import Exchange
-from harness.stream.json_codec import Json, decode_json
+from harness.stream.json_codec import Json, decode_json, objects_in
 
 _SNAKE: Final = frozenset(
     {
@@ -74,21 +75,29 @@ _LINE_ENDS: Final = re.compile(r"\r\n|\r|\n")
 _decode = msgspec.json.Decoder().decode
 
 
-def variants_in(exchange: Exchange, body: bytes) -> list[str]:
-    """The variants in an answer's decoded body, as phrases; [] for the documented wire."""
+def variants_in(exchange: Exchange, body: bytes, provider: Provider) -> list[str]:
+    """The variants in an answer's decoded body, as phrases; [] for the documented wire. The framing
+    of a program's output is its own.
+    """
+    if provider.program:
+        return provider.variants(body)
     text = body.decode("utf-8", "replace")
     plain = text.lstrip("\ufeff")
     messages = [message for message in _messages(plain) if isinstance(message, dict)]
     variants = {name for message in messages for name in _of_message(message)}
-    if ("_" in text or "\\u" in text) and any(_SNAKE & set(_keys(item)) for item in messages):
+    if not provider.gemini_messages:
+        variants |= {*provider.variants(body)}
+    elif ("_" in text or "\\u" in text) and any(_SNAKE & set(_keys(item)) for item in messages):
         variants.add("snake_case")
     if not _is_documented_framing(text):
-        variants |= {name for pattern, name in _LINES if pattern.search(text)}
-        variants |= {"a BOM"} if text.startswith("\ufeff") else set()
-        variants |= _of_framing(exchange, plain, messages)
+        framing = {name for pattern, name in _LINES if pattern.search(text)}
+        framing |= {"a BOM"} if text.startswith("\ufeff") else set()
+        framing |= _of_framing(exchange, plain, messages)
+        variants |= framing - provider.framing
     if _candidates_requested(exchange) > 1:
         variants.discard(NOT_REQUESTED)
-    ids = {message.get("responseId") for message in messages} - {None}
+    id_name = "responseId" if provider.gemini_messages else "id"
+    ids = {message.get(id_name) for message in messages} - {None}
     if len(ids) > 1:
         variants.add("a response id that changes")
     return sorted(variants)
@@ -100,6 +109,8 @@ def _candidates_requested(exchange: Exchange) -> int:
         body = decode_json(exchange.request.body) if exchange.request else None
     except ValueError:
         return 1
+    if isinstance(body, dict) and type(body.get("n")) is int:
+        return int(body["n"])
     body = body.get("request", body) if isinstance(body, dict) else {}
     for name in ("generationConfig", "generation_config"):
         config = body.get(name) if isinstance(body, dict) else None
@@ -159,6 +170,8 @@ def _of_message(message: dict[str, Any]) -> Iterator[str]:
     feedback = message.get("promptFeedback") or message.get("prompt_feedback")
     if isinstance(feedback, dict) and _is_number(feedback.get("blockReason")):
         yield "enum numbers"
+    if any(choice.get("index") for choice in objects_in(message.get("choices"))):
+        yield NOT_REQUESTED
     candidates = message.get("candidates")
     for candidate in candidates if isinstance(candidates, list) else [candidates]:
         if isinstance(candidate, dict):

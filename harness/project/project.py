@@ -173,7 +173,7 @@ class Project:
                 for named in self.adapters.values()
                 if named.dialect in case.expect
             )
-            by_facts = [named for named in self.adapters.values() if named.dialect == FACTS]
+            by_facts = [named for named in self.adapters.values() if named.by_facts]
             known = {feature.id: feature.aspects for feature in self.features if by_facts}
             aspects = tuple((feature, known.get(feature)) for feature in case.features)
             yield from (Cell(case, name, named.name, FACTS, aspects=aspects) for named in by_facts)

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from .detection import detect_provider, with_provider
-from .gemini.tools import DeclaredTools, declared_tools, json_schema, user_prompt
+from .gemini.tools import (
+    DeclaredTools,
+    declared_tools,
+    json_schema,
+    requests_thoughts,
+    user_prompt,
+)
 from .provider import (
     EXIT_CODE,
     PROGRAM,
@@ -32,6 +38,7 @@ __all__ = [
     "declared_tools",
     "detect_provider",
     "json_schema",
+    "requests_thoughts",
     "user_prompt",
     "with_provider",
 ]

@@ -133,7 +133,8 @@ class Provider:
     their framings and spellings. ``endpoint``: the addresses of the API, None for a program.
     ``tags``: tags that its normalizer searches for in text; it holds back a text that may begin a
     tag. ``variants(body)`` names the ways in which a body differs from the documented wire; those
-    of Gemini's messages are known to `harness.judging`.
+    of Gemini's messages and of every framing are known to `harness.judging`. ``framing``: the
+    variants of framing that this wire documents, or names itself.
 
     A `TypeError` names the provider and a missing field.
     """
@@ -154,6 +155,7 @@ class Provider:
     gemini_messages: bool = False
     endpoint: Endpoint | None = None
     tags: tuple[str, ...] = ()
+    framing: frozenset[str] = frozenset()
     variants: Callable[[bytes], list[str]] = lambda body: []
 
     def __post_init__(self) -> None:

@@ -80,7 +80,7 @@ def test_a_gateway_of_geminis_wire_is_read_by_the_oracle(upstream: str, tmp_path
         handler.send_response(200)
         handler.end_headers()
         lines = [f"data: {json.dumps(message)}\r\n\r\n" for message in ask(upstream)]
-        return "".join([*lines, "data: [DONE]\r\n\r\n"]).encode()
+        return "".join(lines).encode()
 
     with gateway(answer) as (url, asked):
         result = run("gemini", f"{url}/gemini?model=mine", tmp_path)
@@ -95,7 +95,7 @@ def test_a_gateway_of_geminis_wire_is_read_by_the_oracle(upstream: str, tmp_path
 
 
 EVENTS = [
-    {"type": "message_start", "message": {"usage": {"input_tokens": 7}}},
+    {"type": "message_start", "message": {"content": [], "usage": {"input_tokens": 7}}},
     {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
     {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "Hi"}},
     {"type": "content_block_stop", "index": 0},
@@ -119,7 +119,9 @@ def sends(events: list[Any], upstream: str, status: int = 200) -> Answer:
     return answer
 
 
-def test_a_gateway_of_anthropics_wire_is_read_by_our_dialect(upstream: str, tmp_path: Path) -> None:
+def test_a_gateway_of_anthropics_wire_is_read_as_its_client_does(
+    upstream: str, tmp_path: Path
+) -> None:
     with gateway(sends(EVENTS, upstream)) as (url, asked):
         result = run("anthropic", url, tmp_path)
     assert [entry.native for entry in result.entries] == EVENTS
@@ -137,12 +139,13 @@ def test_a_gateway_of_anthropics_wire_is_read_by_our_dialect(upstream: str, tmp_
 
 CALL = {"index": 0, "id": "t", "function": {"name": "add", "arguments": '{"a": 1}'}}
 USED = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}
+CHUNK = {"object": "chat.completion.chunk"}
 CHAT = [
-    {"choices": [{"index": 0, "delta": {"role": "assistant", "content": "Hi"}}]},
-    {"choices": [{"index": 0, "delta": {"tool_calls": [CALL]}}]},
-    {"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]},
-    {"choices": [], "usage": USED},
-]  # fmt: skip
+    {**CHUNK, "choices": [{"index": 0, "delta": {"role": "assistant", "content": "Hi"}}]},
+    {**CHUNK, "choices": [{"index": 0, "delta": {"tool_calls": [CALL]}}]},
+    {**CHUNK, "choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]},
+    {**CHUNK, "choices": [], "usage": USED},
+]
 STEPS = [
     {"event_type": "step.start", "index": 0, "step": {"type": "model_output"}},
     {"event_type": "step.delta", "index": 0, "delta": {"type": "text", "text": "Hi"}},
@@ -168,7 +171,7 @@ STEPS = [
         ("interactions", STEPS, "/v1beta/interactions", "requires_action"),
     ],
 )
-def test_a_gateway_of_the_other_wires_is_read_by_their_oracles(
+def test_a_gateway_of_the_other_wires_is_read_as_their_clients_do(
     wire: str, events: list[Any], path: str, reason: str, upstream: str, tmp_path: Path
 ) -> None:
     with gateway(sends(events, upstream)) as (url, asked):
@@ -187,8 +190,27 @@ def test_a_gateway_of_the_other_wires_is_read_by_their_oracles(
     assert tool.get("function", tool)["name"] == "add"
 
 
+@pytest.mark.parametrize(
+    ("indexes", "calls"),
+    [
+        ((0, 1), [Call("t", "add", {"a": 1}), Call("u", "add", {"a": 1})]),
+        ((0, 0), [Call("tu", "addadd", '{"a": 1}{"a": 1}')]),
+    ],
+)
+def test_calls_of_a_gateway_are_joined_by_their_index(
+    indexes: tuple[int, int], calls: list[Call], upstream: str, tmp_path: Path
+) -> None:
+    pieces = [{**CALL, "index": indexes[0]}, {**CALL, "index": indexes[1], "id": "u"}]
+    delta = {"tool_calls": pieces}
+    events = [{**CHUNK, "choices": [{"index": 0, "delta": delta, "finish_reason": "tool_calls"}]}]
+    with gateway(sends(events, upstream)) as (url, _):
+        result = run("openai-chat", url, tmp_path)
+    assert [fact for fact in result.facts() if isinstance(fact, Call)] == calls
+
+
 def test_a_gateway_of_the_other_wires_answers_in_one_piece(upstream: str, tmp_path: Path) -> None:
-    whole = {"choices": [{"index": 0, "message": {"content": "Hi"}, "finish_reason": "stop"}]}
+    choice = {"index": 0, "message": {"content": "Hi"}, "finish_reason": "stop"}
+    whole = {"object": "chat.completion", "choices": [choice]}
 
     def answer(handler: BaseHTTPRequestHandler, body: dict[str, Any]) -> bytes:
         assert "stream" not in body
@@ -209,7 +231,7 @@ def test_a_gateway_of_the_other_wires_answers_in_one_piece(upstream: str, tmp_pa
 
 def test_the_reasoning_of_a_gateway_is_a_thought(upstream: str, tmp_path: Path) -> None:
     deltas: list[Any] = [{"reasoning_content": "Hm"}, {"reasoning": "m"}, {"content": "Hi"}]
-    events = [{"choices": [{"index": 0, "delta": delta}]} for delta in deltas]
+    events = [{**CHUNK, "choices": [{"index": 0, "delta": delta}]} for delta in deltas]
     with gateway(sends(events, upstream)) as (url, _):
         result = run("openai-chat", url, tmp_path)
     assert list(result.facts()) == [Thought("Hm"), Thought("m"), Text("Hi")]
@@ -219,7 +241,8 @@ def test_events_of_another_shape_and_http_errors_are_errors(upstream: str, tmp_p
     with gateway(sends([{"delta": 1}], upstream)) as (url, _):
         raised = run("anthropic", url, tmp_path).raised
     assert raised is not None
-    assert (raised.type, raised.message) == ("KeyError", "the answer can't be read: 'type'")
+    assert raised.type == "UnreadableAnswer"
+    assert raised.message.startswith("message 1 is not anthropic-messages: null comes before")
 
     def fails(handler: BaseHTTPRequestHandler, body: dict[str, Any]) -> bytes:
         ask(upstream)

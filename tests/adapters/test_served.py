@@ -106,6 +106,7 @@ def test_a_program_gets_the_same_as_a_line(tmp_path: Path) -> None:
         "stream": True,
         "prompt": "Hi?",
         "tools": [{"name": "add", "description": "Adds.", "parameters": schema}],
+        "thoughts": False,
         "results": ["result 1", "result 2"],
         "say": "Go on.",
     }

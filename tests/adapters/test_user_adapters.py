@@ -17,6 +17,8 @@ from harness.adapters.named import adapter_of_target, make_adapter, read_line
         (" shim: anthropic = run: node shim.js ", ("shim", "anthropic", "run: node shim.js")),
         ("client : mind = serve: python c.py", ("client", "mind", "serve: python c.py")),
         ("a: facts = serve: shims:litellm", ("a", "facts", "serve: shims:litellm")),
+        ("a: openai-chat = shop:chunks", ("a", "openai-chat", "shop:chunks")),
+        ("a: anthropic = shop:chunks", ("a", "anthropic", "shop:chunks")),
         (
             "g: facts = gateway gemini: http://x:1/p?model=m",
             ("g", "facts", "gateway gemini: http://x:1/p?model=m"),
@@ -55,6 +57,12 @@ def test_an_invalid_line_names_the_expected_form(line: str) -> None:
     [
         ("facts = a:b", "adapter facts: the name is reserved; write `NAME: facts = …`"),
         ("a = gateway smoke: http://x", "unknown wire smoke; expected gemini, anthropic"),
+        ("gemini: facts = a:b", "adapter gemini: the name is the word of a wire; write `NAME: ge"),
+        ("openai-chat = a:b", "the name is the word of a wire; write `NAME: openai-chat = …`"),
+        (
+            "a: openai-chat = gateway openai-chat: http://x",
+            "the target of a gateway names the wire; write `a: facts = gateway openai-chat: http",
+        ),
     ],
 )
 def test_a_line_with_an_unknown_wire_or_a_reserved_name_is_refused(line: str, words: str) -> None:

@@ -62,6 +62,48 @@ def test_without_the_extra_verdicts_are_json_lines() -> None:
     assert list(rows[0])[:4] == ["id", "source", "adapter", "version"]
 
 
+CHUNKS = """
+import json
+
+def chunks(exchange):
+    for line in exchange.body.splitlines():
+        if line.startswith(b"data: "):
+            candidate = json.loads(line[6:])["candidates"][0]
+            for part in candidate.get("content", {}).get("parts", ()):
+                yield chunk({"content": part["text"]})
+            if "finishReason" in candidate:
+                yield chunk({}, "stop")
+
+def chunk(delta, reason=None):
+    choice = {"index": 0, "delta": delta, "finish_reason": reason}
+    return {"object": "chat.completion.chunk", "choices": [choice]}
+
+def stray(exchange):
+    yield from list(chunks(exchange))[:1]
+    yield {"text": "!"}
+"""
+
+
+@pytest.mark.parametrize(
+    ("target", "printed"),
+    [
+        ("openai-chat = sent_chunks:chunks", "sent-chunks unknown: 3 streams: 3 passed"),
+        ("shop: openai-chat = sent_chunks:chunks", "shop unknown: 3 streams: 3 passed"),
+        ("shop", "shop unknown: 3 streams: 3 passed"),
+        ("openai-chat = sent_chunks:stray", "stray unknown: 3 streams: 3 failed"),
+    ],
+)
+def test_an_adapter_may_write_a_public_wire(
+    target: str, printed: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "sent_chunks.py").write_text(CHUNKS, encoding="utf-8")
+    (here / "pytest.ini").write_text(
+        "[pytest]\nharness_adapters = shop: openai-chat = sent_chunks:chunks\n", encoding="utf-8"
+    )
+    assert sweep("--adapter", target, "--losses", "usage") == (0 if "passed" in printed else 1)
+    assert printed in capsys.readouterr().out
+
+
 def test_a_loss_exits_1_and_names_its_place(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert sweep("--adapter", losing(here, "cut_one")) == 1
     printed = capsys.readouterr().out

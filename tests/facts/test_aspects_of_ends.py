@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from harness.facts import (
@@ -20,7 +22,7 @@ from harness.facts import (
     judge_answer,
 )
 from harness.facts.aspects import present_aspects
-from harness.providers.oracle import gather_cli
+from harness.providers.oracle import gather_cli, gather_compat
 from tests.support.wire_answers import answer, call_part, frame, red
 
 ENDS: list[tuple[str | None, str | None, bool, dict[Aspect, AspectVerdict]]] = [
@@ -301,3 +303,61 @@ def test_usage_beside_a_fault_is_not_asked_and_raised_after_a_crash() -> None:
     }
     cut_off = judge_answer(WIRES_WITH_USAGE["a cut"], crash)
     assert (cut_off["usage"].verdict, cut_off["finish"].verdict) == ("not_asked", "kept")
+
+
+def chat_answer(*deltas: dict[str, object], reason: str | None = None) -> WireAnswer:
+    """An answer of the compatible endpoint; without a reason it was cut."""
+    choices = [{"index": 0, "delta": delta} for delta in deltas]
+    choices += [{"index": 0, "delta": {}, "finish_reason": reason}] if reason else []
+    body = "".join(f"data: {json.dumps({'choices': [choice]})}\n\n" for choice in choices)
+    facts = gather_compat(body.encode(), interrupted=not reason)
+    return WireAnswer(facts, "complete" if reason else "cut", not reason)
+
+
+def chat_call(name: str) -> dict[str, object]:
+    function = {"name": name, "arguments": "{}"}
+    signature = {"google": {"thought_signature": name * 20}}
+    return {"tool_calls": [{"id": name, "function": function, "extra_content": signature}]}
+
+
+CUT = Error(None, "the stream was cut")
+F, G = Call("f", "f", {}), Call("g", "g", {})
+
+
+@pytest.mark.parametrize(
+    ("facts", "expected"),
+    [
+        ((F, G, CUT), {}),
+        ((F, CUT), {}),
+        ((CUT,), {}),
+        ((G, CUT), {"calls": "lost", "ids": "lost"}),
+        ((F, G), {"unfinished": "lost"}),
+        ((), {"calls": "lost", "ids": "lost", "signatures": "lost", "unfinished": "lost"}),
+    ],
+)
+def test_a_cut_after_whole_calls_is_those_calls_or_an_error(
+    facts: tuple[Fact, ...], expected: dict[Aspect, AspectVerdict]
+) -> None:
+    native = [{"signature": (fact.name or "") * 20} for fact in facts if isinstance(fact, Call)]
+    wire = chat_answer(chat_call("f"), chat_call("g"))
+    assert red(wire, Transcript((Entry(native, facts),))) == expected
+
+
+def test_a_call_that_something_follows_must_be_shown() -> None:
+    after_text = chat_answer(chat_call("f"), {"content": "a"})
+    assert red(after_text, Transcript((Entry(None, (Text("a"), CUT)),))) == {
+        "calls": "lost",
+        "ids": "lost",
+        "signatures": "lost",
+    }
+    ended = chat_answer(chat_call("f"), reason="stop")
+    assert red(ended, Transcript((Entry(None, (Finish("stop"),)),))) == {
+        "calls": "lost",
+        "ids": "lost",
+        "signatures": "lost",
+    }
+
+
+def test_a_call_of_geminis_own_wire_is_whole_before_a_cut() -> None:
+    wire = answer(frame(call_part("f", "f")), end="cut", interrupted=True)
+    assert red(wire, Transcript((Entry(None, (CUT,)),))) == {"calls": "lost", "ids": "lost"}

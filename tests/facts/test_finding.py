@@ -275,6 +275,10 @@ EXAMPLES: dict[str, tuple[Callable[[], Iterable[Finding]], str]] = {
         "the wire that the adapter asked does not have it",
     ),
     "skipped": (lambda: judged(stop(text()), skipped="only streams"), "only streams"),
+    "thoughts-not-requested": (
+        lambda: judged(stop({"text": "Hm", "thought": True}), STOP, asks_thoughts=False),
+        "the adapter can't ask for thoughts",
+    ),
     "asked-again": (
         lambda: judged(stop(text("a"), reason="CONTINUATION"), Text("a"), again=True),
         "the adapter asked again after an answer that is to be continued or is malformed",

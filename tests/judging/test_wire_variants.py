@@ -8,12 +8,15 @@ from typing import Any
 import pytest
 
 from harness.judging.wire_variants import variants_in
+from harness.providers import PROVIDERS
 from harness.stream.exchange import Exchange, Request
 
 
-def variants(body: str, status: int = 200, end: str = "complete") -> list[str]:
+def variants(
+    body: str, status: int = 200, end: str = "complete", wire: str = "gemini-api"
+) -> list[str]:
     exchange = Exchange(None, status, {}, ((None, body.encode()),), end)  # type: ignore[arg-type]
-    return variants_in(exchange, body.encode())
+    return variants_in(exchange, body.encode(), PROVIDERS[wire])
 
 
 def events(*messages: Any, end: str = "\r\n\r\n") -> str:
@@ -82,9 +85,9 @@ def test_a_refusal_as_an_array_is_a_variant() -> None:
 def test_a_document_instead_of_events_is_a_variant() -> None:
     body = json.dumps(reply(TEXT, finishReason="STOP")).encode()
     asked = Exchange(None, 200, {}, ((None, body),), "complete", streamed=True)
-    assert variants_in(asked, body) == ["one document instead of events"]
+    assert variants_in(asked, body, PROVIDERS["gemini-api"]) == ["one document instead of events"]
     refused = json.dumps(ERROR).encode()
-    assert variants_in(asked, refused) == []
+    assert variants_in(asked, refused, PROVIDERS["gemini-api"]) == []
 
 
 def test_blank_lines_may_differ_in_their_line_ends() -> None:
@@ -120,4 +123,62 @@ def test_candidates_that_the_request_asked_for_are_no_variant(
     request = request_body and Request("POST", "/", {}, json.dumps(request_body).encode())
     body = events(SEVERAL).encode()
     exchange = Exchange(request, 200, {}, ((None, body),), "complete")
-    assert variants_in(exchange, body) == expected
+    assert variants_in(exchange, body, PROVIDERS["gemini-api"]) == expected
+
+
+def chat(delta: dict[str, Any], **choice: Any) -> dict[str, Any]:
+    kind = {"object": "chat.completion.chunk", "id": "r"}
+    return {**kind, "choices": [{"index": 0, "delta": delta, **choice}]}
+
+
+def piece(arguments: str, name: str | None = None) -> dict[str, Any]:
+    return chat({"tool_calls": [{"id": "c", "function": {"name": name, "arguments": arguments}}]})
+
+
+HI = chat({"content": "a"})
+END = chat({}, finish_reason="stop")
+INTERACTION = "".join(
+    f'event: {kind}\ndata: {{"event_type": "{kind}", "interaction": {{}}}}\n\n'
+    for kind in ("interaction.created", "interaction.completed")
+)
+INTERACTION += "event: done\ndata: [DONE]\n\n"
+
+
+@pytest.mark.parametrize(
+    ("wire", "body", "names"),
+    [
+        ("openai-compat", events(HI, END) + "data: [DONE]\n\n", []),
+        ("openai-compat", events(piece('{"a":', "f"), piece("1}"), END), []),
+        ("openai-compat", events(piece("{}", "f"), piece("{}", "f"), END), []),
+        ("openai-compat", f"event: message\n{events(HI)}", ["event:, id: or retry: lines"]),
+        ("openai-compat", f"id: 1\n{events(HI)}", ["event:, id: or retry: lines"]),
+        ("openai-compat", f": wait\n\n{events(HI)}", ["comments"]),
+        ("openai-compat", events(HI) + f"[{json.dumps(ERROR)}]", ["an error inside an array"]),
+        ("openai-compat", events(HI).replace("data: ", "data:"), ["no space after data:"]),
+        ("openai-compat", events({"error": {"message": "m"}}), ["an error without a code"]),
+        ("openai-compat", events(HI, {**HI, "id": "s"}), ["a response id that changes"]),
+        (
+            "openai-compat",
+            events({**HI, "choices": [{"index": 1, "delta": {}}]}),
+            ["candidates that were not requested"],
+        ),
+        (
+            "openai-compat",
+            events(chat({"function_call": {"name": "f", "arguments": "{}"}})),
+            ["the old function_call"],
+        ),
+        ("openai-compat", events(chat({"refusal": "No."})), ["a refusal in a field of its own"]),
+        ("openai-compat", events(END, END), ["two finish reasons"]),
+        (
+            "openai-compat",
+            events(piece("{}", "f"), piece('"x"}')),
+            ["arguments after the end of their call"],
+        ),
+        ("interactions", INTERACTION, []),
+        ("interactions", f": wait\n\n{INTERACTION}", ["comments"]),
+        ("gemini-cli", '{"type": "init"}\n{"type": "result"}\n', []),
+        ("agy", ": wait\n", []),
+    ],
+)
+def test_the_variants_hold_for_every_wire(wire: str, body: str, names: list[str]) -> None:
+    assert variants(body, wire=wire) == names

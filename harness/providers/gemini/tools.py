@@ -17,6 +17,8 @@ _DECLARATION: Final = spellings("name description parameters parametersJsonSchem
 _CONTENTS: Final = spellings("request contents input messages")
 _OF_THE_USER: Final = frozenset({"user", "user_input", "text"})
 """Roles of contents and messages, and types of steps and contents."""
+_FREE: Final = frozenset({"contents", "input", "messages", "tools"})
+"""The fields whose names a user chooses."""
 _TYPES: Final = frozenset(("STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL"))
 _SCHEMAS: Final = ("items", "additionalProperties", "not")
 _SCHEMA_LISTS: Final = ("anyOf", "allOf", "oneOf", "prefixItems")
@@ -91,6 +93,19 @@ def user_prompt(request_body: bytes) -> str:
             if prompt := "".join(text for text in texts if type(text) is str):
                 return prompt
     return ""
+
+
+def requests_thoughts(request_body: bytes) -> bool:
+    """Whether a request asks for thoughts, on any of Gemini's wires."""
+    pending: list[Json] = [decode_object(request_body)]
+    while pending:
+        item = pending.pop()
+        if type(item) is dict:
+            shown = item.get("includeThoughts", item.get("include_thoughts"))
+            if shown is True or item.get("thinking_summaries") == "auto":
+                return True
+            pending += [value for name, value in item.items() if name not in _FREE]
+    return False
 
 
 def json_schema(schema: Json) -> Json:

@@ -39,5 +39,6 @@ PROVIDER: Final = Provider(
         PATHS,
         regional,
     ),
+    framing=frozenset({"event:, id: or retry: lines", "[DONE]", "JSON lines"}),
     variants=variants_in,
 )

@@ -23,6 +23,7 @@ from .normalizer import CompatNormalizer
 from .places import PLACES
 from .request import NAME, to_completion
 from .thoughts import TAG, thought_tag
+from .variants import variants_in
 
 _MODEL: Final = re.compile(r"(?:^|/)(?:gemini|gemma|learnlm)[^/]*$")
 _OF_OPENAI: Final = frozenset({"system_fingerprint", "service_tier", "obfuscation", "provider"})
@@ -85,4 +86,6 @@ PROVIDER: Final = Provider(
         re.compile(r"/v1\w*/openai/"),
     ),
     tags=(f"<{TAG}>", f"</{TAG}>"),
+    framing=frozenset({"[DONE]"}),
+    variants=variants_in,
 )

@@ -1,20 +1,23 @@
 """The oracle: an independent, plain reader of each raw wire and of canonical events.
 
-Both return `Facts`; law 3 (nothing lost, nothing invented) compares these. From this package it
-imports only the vocabulary of facts.
+The readers return `Facts`; law 3 (nothing lost, nothing invented) compares these. From this
+package it imports only the vocabulary of facts.
 """
 
 from .agy import gather_agy
 from .events import gather_events
 from .gemini import gather_body, read_messages
 from .gemini_cli import gather_cli
-from .interactions import gather_interactions
-from .openai_compat import gather_compat
+from .interactions import count_interactions, gather_interactions
+from .openai_compat import count_chat, gather_compat
 from .raw import read_raw
+from .reader import note_error
 from .second_turn import SecondTurnAspect, judge_second_turn, result_text, result_with_image
 
 __all__ = [
     "SecondTurnAspect",
+    "count_chat",
+    "count_interactions",
     "gather_agy",
     "gather_body",
     "gather_cli",
@@ -22,6 +25,7 @@ __all__ = [
     "gather_events",
     "gather_interactions",
     "judge_second_turn",
+    "note_error",
     "read_messages",
     "read_raw",
     "result_text",

@@ -281,6 +281,8 @@ class _Reader(MessageReader):
         shown = list(takewhile(lambda call: call.is_over or not broken, self._calls))
         whole = [call for call in shown if not isinstance(call.arguments, str)]
         facts.calls = [(call.name, call.arguments) for call in whole]
+        unclosed = takewhile(lambda call: not call.closed, reversed(shown))
+        facts.unclosed_calls = sum(1 for _ in unclosed) if broken else 0
         facts.places = [call.place for call in whole]
         facts.marks = [(call.id, call.signature) for call in whole]
         facts.invalid_calls = [

@@ -1,0 +1,368 @@
+"""The strict readers of the public wires that an adapter writes."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from harness.adapters.reply import Reply
+from harness.adapters.wires import read_reply, text_of_bytes
+from harness.facts import Call, Entry, Error, Fact, Finish, Raised, Raw, Text, Thought, Usage
+
+CHUNK = {"object": "chat.completion.chunk"}
+
+
+def read(wire: str, *items: Any, streamed: bool | None = None) -> Reply:
+    reply = Reply()
+    for item in items:
+        reply.add(Entry(item), 1.0)
+    read_reply(reply, wire, streamed=streamed)
+    return reply
+
+
+def facts(wire: str, *items: Any) -> list[Fact]:
+    """The facts of an answer that the client of the wire can read."""
+    reply = read(wire, *items)
+    assert reply.raised is None
+    return [fact for entry in reply.entries for fact in entry.facts]
+
+
+def refused(wire: str, *items: Any, streamed: bool | None = None) -> str:
+    """Why the client of the wire can't read an answer."""
+    raised = read(wire, *items, streamed=streamed).raised
+    assert raised is not None
+    assert raised.type == "UnreadableAnswer"
+    return raised.message
+
+
+def chunk(delta: Any, reason: str | None = None, index: int = 0) -> dict[str, Any]:
+    return {**CHUNK, "choices": [{"index": index, "delta": delta, "finish_reason": reason}]}
+
+
+def call_piece(index: Any, arguments: str, name: Any = None, call_id: Any = None) -> dict[str, Any]:
+    function = {"name": name, "arguments": arguments}
+    return chunk({"tool_calls": [{"index": index, "id": call_id, "function": function}]})
+
+
+def sse(*events: Any, named: bool = False) -> str:
+    return "".join(
+        (f"event: {event['type']}\n" if named else "") + f"data: {json.dumps(event)}\n\n"
+        for event in events
+    )
+
+
+def test_calls_with_one_index_are_one_call() -> None:
+    same = [call_piece(0, "{}", "set_lamp", f"c{number}") for number in (1, 2, 3)]
+    assert facts("openai-chat", *same, chunk({}, "tool_calls")) == [
+        Call("c1c2c3", "set_lampset_lampset_lamp", "{}{}{}"),
+        Finish("tool_calls"),
+    ]
+    each = [call_piece(number, "{}", "set_lamp", f"c{number}") for number in (0, 1, 2)]
+    assert facts("openai-chat", *each, chunk({}, "tool_calls")) == [
+        *(Call(f"c{number}", "set_lamp", {}) for number in (0, 1, 2)),
+        Finish("tool_calls"),
+    ]
+
+
+def test_pieces_are_joined_by_their_index_and_stay_in_its_order() -> None:
+    chunks = [
+        call_piece(0, '{"a":', "f", "c0"),
+        call_piece(1, "{}", "g", "c1"),
+        call_piece(0, "1}"),
+        chunk({"content": "Hi"}),
+        chunk({}, "tool_calls"),
+    ]
+    reply = read("openai-chat", *chunks)
+    assert [entry.facts for entry in reply.entries] == [
+        (),
+        (),
+        (Call("c0", "f", {"a": 1}), Call("c1", "g", {})),
+        (Text("Hi"),),
+        (Finish("tool_calls"),),
+    ]
+    assert reply.times == [1.0] * 5
+
+
+@pytest.mark.parametrize(
+    ("message", "why"),
+    [
+        (call_piece(None, "{}", "f"), "index is null; expected a number"),
+        (call_piece(1, "{}", "f"), "index is 1; expected at most 0"),
+        (chunk({"tool_calls": [{"index": 0, "id": "c"}]}), "function is null; expected an object"),
+        (chunk({"content": ["Hi"]}), 'content is ["Hi"]; expected a string'),
+        (chunk({"content": "Hi"}, index=1), "choices[].index is 1"),
+        ({**CHUNK, "choices": [{"index": 0}]}, "choices[0].delta is null; expected an object"),
+        ({**CHUNK, "usage": {}}, "choices is null; expected a list of objects"),
+        ({"choices": []}, 'object is null; expected "chat.completion.chunk"'),
+        ({"type": "text", "text": "Hi"}, "object is null"),
+        (["Hi"], '["Hi"]; expected an object of the wire'),
+    ],
+)
+def test_a_chunk_that_the_client_does_not_read_is_said(message: Any, why: str) -> None:
+    assert why in refused("openai-chat", message)
+
+
+def test_facts_before_an_unreadable_chunk_stay() -> None:
+    reply = read("openai-chat", chunk({"content": "Hi"}), {"x": 1}, chunk({"content": "!"}))
+    assert [entry.facts for entry in reply.entries] == [(Text("Hi"),), (), ()]
+    assert [entry.native for entry in reply.entries][2] == chunk({"content": "!"})
+    assert reply.raised is not None
+    assert reply.raised.message.startswith("message 2 is not openai-chat: object is null")
+
+
+def test_an_exception_of_the_adapter_stands_for_what_is_missing() -> None:
+    reply = Reply([Entry('data: {"obj')], [1.0], Raised("OSError", "gone"))
+    read_reply(reply, "openai-chat")
+    assert reply.raised == Raised("OSError", "gone")
+    assert [entry.native for entry in reply.entries] == ['data: {"obj']
+
+
+def test_the_usage_of_the_last_chunk_counts() -> None:
+    usage = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}
+    middle = chunk({"content": "Hi"}, "stop") | {"usage": usage}
+    last = {**CHUNK, "choices": [], "usage": usage}
+    hi = [Text("Hi"), Finish("stop")]
+    assert facts("openai-chat", middle) == [*hi, Usage(input=7, output=3, total=10)]
+    assert facts("openai-chat", middle, last) == [*hi, Usage(input=7, output=3, total=10)]
+    assert facts("openai-chat", middle, chunk({})) == hi
+
+
+def test_reasoning_refusals_old_calls_and_errors_of_chats() -> None:
+    both = {"reasoning_content": "Hm", "reasoning": "Hm"}
+    old = chunk({"function_call": {"name": "f", "arguments": "{}"}})
+    assert facts("openai-chat", chunk(both), chunk({"refusal": "No."}), old) == [
+        Thought("Hm"),
+        Text("No."),
+        Call(None, "f", {}),
+    ]
+    error = {"error": {"code": "rate_limit", "message": "Slow down."}}
+    assert facts("openai-chat", chunk({"content": "a"}), error, chunk({"content": "b"})) == [
+        Text("a"),
+        Error("rate_limit", "Slow down."),
+    ]
+
+
+def test_half_arguments_are_no_call_without_a_reason() -> None:
+    half = call_piece(0, '{"a": ', "f", "c")
+    assert facts("openai-chat", half) == []
+    assert facts("openai-chat", half, chunk({}, "length")) == [
+        Call("c", "f", '{"a": '),
+        Finish("length"),
+    ]
+
+
+def test_a_whole_completion_is_a_document() -> None:
+    function = {"name": "f", "arguments": "{}"}
+    message = {"content": "Hi", "tool_calls": [{"id": "c", "function": function}]}
+    choice = {"index": 0, "message": message, "finish_reason": "tool_calls"}
+    whole = {"object": "chat.completion", "choices": [choice]}
+    expected = [Text("Hi"), Call("c", "f", {}), Finish("tool_calls")]
+    assert facts("openai-chat", whole) == expected
+    text = json.dumps(whole)
+    assert facts("openai-chat", text[:30], text[30:]) == expected
+    assert "expected a stream" in refused("openai-chat", whole, streamed=True)
+    assert 'expected "chat.completion.chunk"' in refused("openai-chat", sse(whole))
+    assert "it is a server-sent event" in refused("openai-chat", sse(chunk({})), streamed=False)
+
+
+def test_server_sent_events_may_be_cut_anywhere() -> None:
+    body = (sse(chunk({"content": "Grüße"})) + ": ping\r\n\r\ndata: [DONE]\n\n").encode()
+    body = body.replace(b"\\u00fc", "ü".encode())
+    for size in (1, 2, 7, len(body)):
+        pieces = [body[at : at + size] for at in range(0, len(body), size)]
+        assert facts("openai-chat", *map(text_of_bytes, pieces)) == [Text("Grüße")]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (sse(chunk({}))[:-1], "its last event has no blank line at the end"),
+        (sse(chunk({})) + '{"error": 1}\n\n', "is not a field of a server-sent event"),
+        ("data: {\n\n", "is not JSON"),
+        ("data: [DONE]\n\n" + sse(chunk({})), "no client reads what follows [DONE]"),
+        (text_of_bytes(b'data: {"object": "\xff"}\n\n'), "it is not UTF-8"),
+    ],
+)
+def test_text_that_a_client_ignores_is_said(text: str, why: str) -> None:
+    assert why in refused("openai-chat", text)
+
+
+START = {"type": "message_start", "message": {"content": [], "usage": {"input_tokens": 7}}}
+END = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 3}}
+ENDED = [Finish("end_turn"), Usage(input=7, output=3)]
+
+
+def block(index: int, **content: Any) -> dict[str, Any]:
+    return {"type": "content_block_start", "index": index, "content_block": content}
+
+
+def delta(index: Any, kind: str, **content: Any) -> dict[str, Any]:
+    return {"type": "content_block_delta", "index": index, "delta": {"type": kind, **content}}
+
+
+def stop(index: int) -> dict[str, Any]:
+    return {"type": "content_block_stop", "index": index}
+
+
+TOOL = block(0, type="tool_use", id="t", name="f", input={})
+
+
+def test_events_of_messages_are_read_by_the_place_of_their_block() -> None:
+    events = [
+        START,
+        block(0, type="thinking", thinking=""),
+        delta(0, "thinking_delta", thinking="Hm"),
+        stop(0),
+        block(1, type="tool_use", id="t", name="f", input={}),
+        block(2, type="tool_use", id="u", name="g", input={}),
+        delta(2, "input_json_delta", partial_json='{"b":2}'),
+        delta(1, "input_json_delta", partial_json='{"a"'),
+        stop(2),
+        delta(1, "input_json_delta", partial_json=":1}"),
+        stop(1),
+        END,
+    ]
+    expected = [Thought("Hm"), Call("t", "f", {"a": 1}), Call("u", "g", {"b": 2}), *ENDED]
+    assert facts("anthropic-messages", *events) == expected
+    assert facts("anthropic-messages", sse(*events, named=True)) == expected
+
+
+@pytest.mark.parametrize(
+    ("events", "why"),
+    [
+        ([block(0, type="text", text="")], "comes before message_start"),
+        ([START, START], "ignores a second message_start"),
+        ([START, delta(0, "text_delta", text="Hi")], "the official client has 0 content blocks"),
+        ([START, block(1, type="text", text=""), stop(1)], "has 1 content blocks"),
+        ([START, TOOL, delta(0, "text_delta", text="Hi")], "ignores "),
+        ([START, TOOL, delta(0, "input_json_delta", partial_json="{"), stop(0)], "no whole object"),
+        ([START, TOOL, END], "message_delta comes before content_block_stop of block 0"),
+        ([START, TOOL, stop(0), stop(0)], "second content_block_stop"),
+        ([START, block(0, type="text")], "has no string text"),
+        ([START, {"type": "message_delta", "delta": {}}], "usage is null; expected an object"),
+        ([START, {"type": "unknown"}], 'ignores the type "unknown"'),
+        ([{"type": "message_start", "message": {"usage": {}}}], "message.content is null"),
+    ],
+)
+def test_an_event_that_the_client_does_not_read_is_said(events: list[Any], why: str) -> None:
+    assert why in refused("anthropic-messages", *events)
+
+
+def test_the_client_of_messages_needs_event_lines() -> None:
+    assert "has no event: line" in refused("anthropic-messages", sse(START))
+
+
+def test_errors_and_whole_messages_of_anthropic() -> None:
+    error = {"type": "error", "error": {"type": "overloaded_error", "message": "Busy."}}
+    expected = [Usage(input=7), Error("overloaded_error", "Busy.")]
+    assert facts("anthropic-messages", START, error, END) == expected
+    content = [
+        {"type": "text", "text": "Hi"},
+        {"type": "tool_use", "id": "t", "name": "f", "input": {}},
+    ]
+    usage = {"input_tokens": 7, "output_tokens": 3}
+    whole = {"type": "message", "content": content, "stop_reason": "end_turn", "usage": usage}
+    assert facts("anthropic-messages", whole) == [Text("Hi"), Call("t", "f", {}), *ENDED]
+
+
+def candidate(*parts: Any, **fields: Any) -> dict[str, Any]:
+    return {"candidates": [{"content": {"parts": list(parts)}, **fields}]}
+
+
+def test_messages_of_gemini_are_left_to_the_oracle() -> None:
+    message = candidate({"functionCall": {"name": "f", "args": {"snake_case": 1}}})
+    assert facts("gemini", message) == [Raw(message)]
+    assert facts("gemini", f"data: {json.dumps(message)}") == [Raw(message)]
+
+
+@pytest.mark.parametrize(
+    ("item", "why"),
+    [
+        ({"candidates": [{"finish_reason": "STOP"}]}, "finish_reason is in snake_case"),
+        (candidate(finishReason=1), "finishReason is 1; expected a string"),
+        (candidate({"functionCall": {"name": "f", "args": "{}"}}), 'args is "{}"; expected an obj'),
+        ({"candidates": {"content": {}}}, "candidates is {"),
+        ({"response": candidate()}, "it has none of the fields candidates"),
+        ({"text": "Hi"}, "it has none of the fields candidates"),
+        ('event: message\ndata: {"candidates": []}\n\n', "the line 'event: message' is not data: "),
+        ('data:{"candidates": []}\n\n', "is not data: "),
+        ('data: {"candidates": []}\n\ndata: [DONE]\n\n', "is not JSON"),
+    ],
+)
+def test_a_message_that_is_not_geminis_documented_wire_is_said(item: Any, why: str) -> None:
+    assert why in refused("gemini", item)
+
+
+def step(kind: str, index: Any, **fields: Any) -> dict[str, Any]:
+    return {"event_type": f"step.{kind}", "index": index, **fields}
+
+
+CALL_STEP = step("start", 0, step={"type": "function_call", "id": "i", "name": "f"})
+
+
+def arguments(index: int, text: str) -> dict[str, Any]:
+    return step("delta", index, delta={"type": "arguments_delta", "arguments": text})
+
+
+def test_steps_are_read_one_after_the_other() -> None:
+    ended = {
+        "event_type": "interaction.completed",
+        "interaction": {"status": "requires_action", "usage": {"total_input_tokens": 7}},
+    }
+    thought = {"type": "thought_summary", "content": {"type": "text", "text": "Hm"}}
+    events = [
+        CALL_STEP,
+        arguments(0, '{"a"'),
+        arguments(0, ":1}"),
+        step("stop", 0),
+        step("start", 1, step={"type": "thought"}),
+        step("delta", 1, delta=thought),
+        step("stop", 1),
+        step("start", 2, step={"type": "model_output"}),
+        step("delta", 2, delta={"type": "text", "text": "Hi"}),
+        step("stop", 2),
+        ended,
+    ]
+    expected = [Call("i", "f", {"a": 1}), Thought("Hm"), Text("Hi")]
+    end = [Finish("requires_action"), Usage(input=7)]
+    assert facts("interactions", *events) == [*expected, *end]
+    assert facts("interactions", sse(*events) + "data: [DONE]\n\n") == [*expected, *end]
+    steps = [
+        {"type": "function_call", "id": "i", "name": "f", "arguments": {"a": 1}},
+        {"type": "thought", "summary": [{"type": "text", "text": "Hm"}]},
+        {"type": "model_output", "content": [{"type": "text", "text": "Hi"}]},
+    ]
+    assert facts("interactions", {"status": "completed", "steps": steps}) == [
+        *expected,
+        Finish("completed"),
+    ]
+    failed = {"status": "failed", "errors": [{"code": 500, "message": "Broken."}]}
+    assert facts("interactions", failed) == [Error(500, "Broken."), Finish("failed")]
+
+
+@pytest.mark.parametrize(
+    ("events", "why"),
+    [
+        ([arguments(0, "{}")], "step.delta is for step 0, which is not open"),
+        ([CALL_STEP, arguments(1, "{}")], "step.delta is for step 1, which is not open"),
+        ([CALL_STEP, CALL_STEP], "step 0 starts before step 0 stops"),
+        ([CALL_STEP, step("stop", 0), CALL_STEP], "step 0 starts after step 0"),
+        ([{**CALL_STEP, "index": None}], "index is null"),
+        ([CALL_STEP, arguments(0, "{"), step("stop", 0)], "no whole object"),
+        ([CALL_STEP, step("delta", 0, delta={"type": "text", "text": "Hi"})], "in a step of the"),
+        ([{"event_type": "content.delta"}], 'the event_type "content.delta" is unknown'),
+        ([{"outputs": []}], "is neither an event nor an interaction"),
+    ],
+)
+def test_a_step_that_can_not_be_joined_is_said(events: list[Any], why: str) -> None:
+    assert why in refused("interactions", *events)
+
+
+def test_a_fact_that_nests_too_deeply_is_said() -> None:
+    deep: Any = {}
+    for _ in range(400):
+        deep = {"a": deep}
+    whole = [START, block(0, type="tool_use", id="t", name="f", input=deep), stop(0)]
+    assert "nests deeper" in refused("anthropic-messages", *whole)
