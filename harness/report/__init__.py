@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from .badges import badges
 from .compare import Change, compare_runs, count_kinds
 from .details import detail
-from .document import RESULTS, Header, Named, Run, pack, schema, unpack
+from .document import RESULTS, Header, Named, Run, Unread, pack, schema, unpack
 from .junit import junit
 from .layout import LAYERS, UNKNOWN_PROVIDER, Cell, ReportError, check, page_name, place
 from .markdown import markdown
@@ -27,6 +27,7 @@ __all__ = [
     "Named",
     "ReportError",
     "Run",
+    "Unread",
     "compare_runs",
     "count_kinds",
     "merge",

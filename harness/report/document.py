@@ -60,6 +60,13 @@ class Named(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True)
     of: str = ""
 
 
+class Unread(Struct, frozen=True, forbid_unknown_fields=True, order=True):
+    """A spec that could not be read: its path, and a line of its error."""
+
+    spec: str
+    problem: str
+
+
 class Judged(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """An adapter that ``harness judge`` judged. ``name`` is that of its column, ``argument`` its
     name on the command line, ``folder`` the folder in which the commands run. No cell shows its
@@ -87,7 +94,7 @@ class Header(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
     adapters: tuple[Named, ...] = ()
     features: tuple[Named, ...] = ()
     losses: tuple[Named, ...] = ()
-    unread: tuple[str, ...] = ()
+    unread: tuple[Unread, ...] = ()
     judged: tuple[Judged, ...] = ()
     skipped: tuple[Unjudged, ...] = ()
 

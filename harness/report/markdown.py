@@ -35,7 +35,7 @@ def markdown(
         "",
     ]
     lines += [_text(describe_origins(results).replace("`", "")), ""]
-    lines += [f"- not read: {_text(problem)}" for problem in header.unread[:MAX_LISTED]]
+    lines += [f"- not read: {_text(unread.problem)}" for unread in header.unread[:MAX_LISTED]]
     lines += [*_more(len(header.unread)), ""] if header.unread else []
     tallies = {pair: tally(cells_of_pair) for pair, cells_of_pair in by_pair(results).items()}
     if tallies:

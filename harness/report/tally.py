@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +10,8 @@ from typing import Final
 from harness.judging.results import VERDICTS, Result, Verdict
 from harness.stream.exchange import Origin, OriginKind
 from harness.stream.printable import plural, printable_lines
+
+from .document import Unread
 
 ORIGINS: Final[dict[OriginKind | None, str]] = {
     "recorded": "recorded from a live provider",
@@ -21,7 +22,6 @@ ORIGINS: Final[dict[OriginKind | None, str]] = {
 }
 IN_PART: Final = "in part"
 """The word for a feature that is carried in some cells only; it is never used for a cell."""
-_PLACE: Final = re.compile(r":\d+: ")
 NOTHING_COMPARED: Final = "Nothing was compared."
 RECORD_HINT: Final = "`harness record` records streams from a live provider."
 
@@ -221,7 +221,7 @@ def headline(
     results: Sequence[Result],
     providers: Mapping[str, str],
     columns: Mapping[str, str],
-    unread: Sequence[str] = (),
+    unread: Sequence[Unread] = (),
 ) -> list[str]:
     """A few sentences about a run: the number of cells that ran, if some did not; the specs that
     could not be read (``unread`` are their errors), the result, the most urgent pair of provider
@@ -244,7 +244,7 @@ def _headline(
     results: Sequence[Result],
     providers: Mapping[str, str],
     columns: Mapping[str, str],
-    unread: Sequence[str],
+    unread: Sequence[Unread],
 ) -> list[str]:
     if unread:
         number = plural(len(unread_specs(unread)), "spec")
@@ -275,9 +275,9 @@ def _headline(
     return [counts, "Nothing is red.", f"The lowest share of passed features: {sentence(least)}"]
 
 
-def unread_specs(unread: Iterable[str]) -> set[str]:
+def unread_specs(unread: Iterable[Unread]) -> set[str]:
     """The paths of the specs with these errors."""
-    return {_PLACE.split(problem, maxsplit=1)[0] for problem in unread}
+    return {problem.spec for problem in unread}
 
 
 def describe_origins(results: Sequence[Result]) -> str:
@@ -316,7 +316,7 @@ def read_for(adapter: str, number: int) -> str:
     return f"{adapter}: the harness read the wire for it in {plural(number, 'cell')}."
 
 
-def summary(results: Sequence[Result], unread: Sequence[str] = ()) -> str:
+def summary(results: Sequence[Result], unread: Sequence[Unread] = ()) -> str:
     """The lines printed at the end of a run: first the number of cells that ran, if it is not the
     number of all, and whether nothing was compared. Then one line per provider and column, the
     adapters for which the harness read the wire, the whole run, and the origins of its streams.

@@ -14,7 +14,7 @@ import pytest
 from msgspec.structs import replace
 
 from harness.judging.results import Result, ResultsError, unjudged
-from harness.report import Run, merge, pack, unpack
+from harness.report import Run, Unread, merge, pack, unpack
 from tests.report.document_samples import HEADER, result
 
 HARNESS = [sys.executable, "-c", "from harness.cli.main import main; raise SystemExit(main())"]
@@ -69,7 +69,7 @@ def test_a_report_in_which_nothing_was_compared_is_not_green() -> None:
 
 
 def test_a_report_of_a_run_with_an_unread_spec_is_not_green() -> None:
-    header = replace(HEADER, unread=("a.yaml:1: no",))
+    header = replace(HEADER, unread=(Unread("a.yaml", "a.yaml:1: no"),))
     Path("unread.json").write_bytes(pack(Run(header, CASES)))
     status, output = report("unread.json")
     assert (status, output.splitlines()[0]) == (1, "1 spec could not be read")

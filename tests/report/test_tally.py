@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from harness.judging.results import (
     Result,
 )
-from harness.report import Run, render, summary
+from harness.report import Run, Unread, render, summary
 from harness.report.tally import headline
 from tests.report.page_reader import Page
 from tests.support.report_samples import (
@@ -77,20 +77,21 @@ def test_the_headline_of_a_run(results: list[Result], sentences: list[str]) -> N
 
 
 @pytest.mark.parametrize(
-    ("results", "unread", "sentences"),
+    ("results", "specs", "sentences"),
     [
-        ([result()], ["a.yaml:1: no"], ["1 spec could not be read.", "The one cell passed."]),
+        ([result()], ["a.yaml"], ["1 spec could not be read.", "The one cell passed."]),
         (
             [result()],
-            ["a.yaml:1: no", "a.yaml:7: no", "b.yaml:2: no"],
+            ["a.yaml", "a.yaml", "b:1: odd name.yaml"],
             ["2 specs could not be read.", "The one cell passed."],
         ),
-        ([], ["a.yaml:1: no"], ["1 spec could not be read.", "Nothing ran."]),
+        ([], ["a.yaml"], ["1 spec could not be read.", "Nothing ran."]),
     ],
 )
 def test_headline_and_summary_begin_with_unreadable_specs(
-    results: list[Result], unread: list[str], sentences: list[str]
+    results: list[Result], specs: list[str], sentences: list[str]
 ) -> None:
+    unread = [Unread(spec, f"{spec}:{line}: no") for line, spec in enumerate(specs, 1)]
     assert headline(results, PROVIDERS, DIALECTS, unread) == sentences
     written = render(Run(replace(HEADER, unread=tuple(unread)), results))
     assert " ".join(sentences) in Page(written["index.html"]).text
