@@ -50,12 +50,12 @@ from harness.project.configuration import adapters_of, losses_of
 from harness.project.project import yaml_files
 from harness.project.recordings import find_recording, load_recording
 from harness.project.suite import CASSETTES
-from harness.report import ReportError, render_index
-from harness.report.aspect_compare import compare_results, comparison_text
+from harness.report import Header, ReportError, Run, compare_runs, render_index
 from harness.report.aspect_text import results_text
+from harness.report.compare import changes_text
 from harness.report.files import INDEX, write_files
-from harness.report.judge_run import JSON, merge_results, run_of
-from harness.stream.printable import plural
+from harness.report.judge_run import JSON, compared_runs, merge_results, run_of
+from harness.stream.printable import plural, printable
 
 from .arguments import read_count, read_seconds
 from .named_adapter import Losses, open_adapter
@@ -117,8 +117,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         metavar="FILE",
         help=(
-            "JSON of an earlier run: print the aspects that are now worse or better; the exit"
-            " status is 1 only if an aspect is worse (default: none)"
+            "JSON of an earlier run: print the cells that are now broken or fixed, with their"
+            " aspects; the exit status is 1 only if a cell is broken (default: none)"
         ),
     )
     parser.add_argument(
@@ -283,16 +283,20 @@ def _conclude(
     results: JudgeResults, baseline: JudgeResults | None, parsed: argparse.Namespace
 ) -> int:
     """Print the results, write the report, and choose the exit status."""
-    comparisons = None if baseline is None else compare_results(baseline, results)
+    pairs = [] if baseline is None else compared_runs(baseline, results)
     for adapter in results.adapters:
-        print(results_text(adapter, with_losses=comparisons is None))
-    for comparison in comparisons or ():
-        print(comparison_text(comparison))
+        print(results_text(adapter, with_losses=baseline is None))
+    is_broken = False
+    for before, after in pairs:
+        changes = compare_runs(before, after)
+        is_broken |= any(change.kind == "broken" for change in changes)
+        (old,), (new,) = before.header.judged, after.header.judged
+        print(printable(f"{new.name}: version {old.version} → {new.version}"))
+        print(changes_text(changes, {new.name: new.argument}, ("broken", "fixed")))
     if parsed.report:
-        _write_report(results, parsed.report)
-    if comparisons is None:
-        return _status(results, is_red=results.red)
-    return _status(results, is_red=any(comparison.worse for comparison in comparisons))
+        base = Run(Header(), [cell for before, _ in pairs for cell in before.results])
+        _write_report(results, parsed.report, base if pairs else None)
+    return _status(results, is_red=results.red if baseline is None else is_broken)
 
 
 def _status(results: JudgeResults, *, is_red: bool) -> int:
@@ -322,9 +326,9 @@ def _merge(documents: Sequence[Path], parsed: argparse.Namespace) -> int:
     return _status(results, is_red=results.red)
 
 
-def _write_report(results: JudgeResults, target: Path) -> None:
+def _write_report(results: JudgeResults, target: Path, baseline: Run | None = None) -> None:
     shown = masked(results, mask())
-    files = {INDEX: render_index(run_of(shown)), JSON: encode_results(shown).decode()}
+    files = {INDEX: render_index(run_of(shown), baseline), JSON: encode_results(shown).decode()}
     write_files(files, target)
     note(f"{plural(len(results.adapters), 'adapter')}: {target / INDEX}")
 

@@ -60,10 +60,15 @@ def render(run: Run, baseline: Run | None = None) -> dict[str, str]:
     }
 
 
-def render_index(run: Run) -> str:
-    """The index alone, for a run without cases."""
+def render_index(run: Run, baseline: Run | None = None) -> str:
+    """The index alone, for a run without cases. With a ``baseline`` it also lists the changes since
+    that run.
+    """
     names, cells = _placed(run)
-    return fill("index", index_page(cells, run.header, names), run.header.day)
+    index = index_page(cells, run.header, names)
+    if baseline is not None:
+        index["changes"] = change_list(compare_runs(baseline, run), cells, names)
+    return fill("index", index, run.header.day)
 
 
 def _placed(run: Run) -> tuple[Names, list[Cell]]:

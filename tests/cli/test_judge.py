@@ -263,16 +263,20 @@ def test_a_baseline_makes_only_worse_red(answers: Path, capsys: pytest.CaptureFi
     assert main(["judge", f"mine = {good}", *common, "--json", "good.json"]) == 0
     capsys.readouterr()
     assert main(["judge", f"mine = {bad}", *common, "--baseline", "bad.json"]) == 0
-    assert "0 worse, 0 better" in capsys.readouterr().out
+    assert "0 broken, 0 fixed" in capsys.readouterr().out
     assert main(["judge", f"mine = {good}", *common, "--baseline", "bad.json"]) == 0
-    assert "better:\n- finish: lost → kept" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "fixed: answers.yaml:1[mine] (failed → passed)\n  finish: lost → kept\n" in out
     assert main(["judge", f"mine = {bad}", *common, "--baseline", "good.json"]) == 1
     out = capsys.readouterr().out
-    assert "mine: version unknown → unknown: 1 worse, 0 better" in out
     assert (
-        "worse:\n- finish: kept → lost: the wire ends with MAX_TOKENS; the adapter reports STOP"
-        in out
+        "mine: version unknown → unknown\nbroken: answers.yaml:1[mine] (passed → failed)\n" in out
     )
+    assert (
+        "  finish: kept → lost: the wire ends with MAX_TOKENS; the adapter reports STOP\n"
+        f"  run: harness judge 'mine = {bad}' --cassettes answers.yaml:1\n"
+        "1 broken, 0 fixed"
+    ) in out
 
 
 def test_reports_of_several_runs_are_merged_into_one_page(answers: Path) -> None:
