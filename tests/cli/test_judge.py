@@ -85,8 +85,8 @@ def test_a_loss_is_a_sentence_with_wire_native_event_and_command(
         "",
         "- finish lost: the wire ends with MAX_TOKENS; the adapter reports STOP",
         "  cassette answers.yaml, exchange 1",
-        '  wire    {"candidates": [{"content": {"parts": [{"text": "Oslo"}]}, "finishReason":'
-        ' "MAX_TOKENS"}]}',
+        '  wire    data: {"candidates": [{"content": {"parts": [{"text": "Oslo"}]},'
+        r' "finishReason": "MAX_TOKENS"}]}\n\n',
         '  native  {"n": 1}',
         "  run: harness judge says_stop:replay --cassettes answers.yaml:1",
         "",
