@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol, get_args
 
 from harness.facts import ASPECTS, RED, Finding
+from harness.judging.explain import judge_command
 from harness.judging.judge_results import AdapterResults
 from harness.judging.results import Result
 from harness.providers.oracle import SecondTurnAspect
@@ -182,11 +182,3 @@ def command_of(adapter: AdapterResults, cell: Result, finding: Finding | None = 
     finding; without one, the first finding of the cell.
     """
     return judge_command(adapter.argument or adapter.target, cell, finding)
-
-
-def judge_command(argument: str, cell: Result, finding: Finding | None = None) -> str:
-    """The same for the adapter of an argument on the command line."""
-    shown = finding or next(iter(cell.red_findings), None)
-    cuts = shown.place.cuts if shown else ""
-    options = f" --cuts {cuts}" if cuts else ""
-    return f"harness judge {shlex.quote(argument)} --cassettes {shlex.quote(cell.place)}{options}"

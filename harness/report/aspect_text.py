@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from harness.judging.explain import evidence_lines
 from harness.judging.judge_results import AdapterResults
-from harness.judging.results import LayerView, Result
+from harness.judging.results import Result
 from harness.stream.printable import plural, printable, shorten
 
 from .aspect_counts import (
@@ -20,14 +21,11 @@ from .aspect_counts import (
     number_of_findings,
 )
 from .tally import count_words
-from .text import LAYER_TITLES
 
 MOST_NAMES: Final = 6
 """Further cells of one loss that are named."""
 VARIANT_BLOCKS: Final = ("variant", "second_turn_of_variants")
 """The sections in which nothing is red."""
-LAYERS: Final = ("frames", "native", "requests")
-"""The layers of an excerpt of which the line in question is shown."""
 LONGEST: Final = 600
 """Characters of an error."""
 
@@ -94,11 +92,7 @@ def _losses(adapter: AdapterResults, block: str) -> list[str]:
     for loss in losses:
         first = loss.cells[0]
         lines += ["", f"- {loss.sentence}", *_places(loss.cells)]
-        if first.requests:
-            lines.append(f"  requests: {first.requests}")
-        views = first.evidence.excerpts.get(loss.aspect, ()) if first.evidence else ()
-        lines += [f"  {_title(view):<8}{_line(view)}" for view in views if view.layer in LAYERS]
-        lines.append(f"  run: {command_of(adapter, first, loss.findings[0])}")
+        lines += evidence_lines(first, loss.findings[0], adapter.argument or adapter.target)
     return lines
 
 
@@ -111,16 +105,3 @@ def _places(cells: Sequence[Result]) -> list[str]:
         more = f" and {len(others) - MOST_NAMES} more" if len(others) > MOST_NAMES else ""
         lines.append(f"  also in {names}{more}")
     return lines
-
-
-def _title(view: LayerView) -> str:
-    """The first word of the title of a layer: ``wire``."""
-    return LAYER_TITLES[view.layer].partition(" ")[0].lower()
-
-
-def _line(side: LayerView) -> str:
-    """The marked line, else the last line."""
-    if not side.lines:
-        return "nothing"
-    at = len(side.lines) - 1 if side.first is None else side.first - side.start
-    return side.lines[at]

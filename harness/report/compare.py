@@ -23,10 +23,10 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from harness.facts import RED, RUN, Finding
+from harness.judging.explain import judge_command
 from harness.judging.results import VERDICTS, Result, Verdict, sort_key
 from harness.stream.printable import printable
 
-from .aspect_counts import judge_command
 from .document import Run
 from .layout import ReportError
 from .tally import column

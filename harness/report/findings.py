@@ -12,6 +12,7 @@ from itertools import islice
 from typing import Final
 
 from harness.facts import Finding
+from harness.judging.explain import judge_command
 from harness.judging.results import VERDICTS, LayerView, Result
 from harness.stream.printable import plural
 
@@ -25,7 +26,6 @@ from .aspect_counts import (
     by_aspect,
     errors_of,
     is_of_error,
-    judge_command,
     losses_of,
     red_aspects,
     square,
