@@ -20,7 +20,7 @@ from .aspect_counts import (
     losses_of,
     number_of_findings,
 )
-from .tally import count_words
+from .tally import tally
 
 MOST_NAMES: Final = 6
 """Further cells of one loss that are named."""
@@ -38,7 +38,7 @@ def results_text(adapter: AdapterResults, *, with_losses: bool = True) -> str:
     for block, cells in adapter.sections.items():
         asked = any(cell.compared or cell.verdict == "error" for cell in cells)
         if asked or (cells and "second_turn" not in block):
-            lines += ["", f"{BLOCKS[block]}: {count_words(cells)}", *matrix_lines(cells)]
+            lines += ["", f"{BLOCKS[block]}: {tally(cells).words}", *matrix_lines(cells)]
     for block in ("documented", "second_turn", *VARIANT_BLOCKS) if with_losses else ():
         lines += _losses(adapter, block)
     for loss in adapter.unused_losses:

@@ -32,7 +32,7 @@ from .aspect_counts import (
 )
 from .document import Judged
 from .layout import Cell
-from .tally import count_words
+from .tally import tally
 from .text import slug
 
 MOST_CELLS: Final = 400
@@ -220,7 +220,7 @@ def _row(group: FactsCells, aspects: Sequence[str]) -> Row:
         for aspect in aspects
     ]
     of_cases = any(result.case for result in group.results)
-    number = plural(len(streams), "stream") if of_cases else count_words(streams)
+    number = plural(len(streams), "stream") if of_cases else tally(streams).words
     words = [*number.split(", "), plural(len(losses) + len(errors), "finding")]
     return Row(group.title, squares, group.note, words, group.anchor() if errors else "")
 

@@ -103,12 +103,10 @@ class Tally:
             self.cells - self.red - self.counts.get("passed", 0) - self.counts.get("not-carried", 0)
         )
 
+    @property
     def words(self) -> str:
-        """``38 passed, 1 failed, 2 errors``."""
-        return (
-            ", ".join(VERDICTS[verdict].counted(number) for verdict, number in self.counts.items())
-            or "no case"
-        )
+        """``260 of 379 cells passed, 117 failed, 2 errors, 450 not run``."""
+        return words_of_counts({**self.counts}, "cell")
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,14 +144,14 @@ def tally(results: Sequence[Result]) -> Tally:
     )
 
 
-def count_words(results: Sequence[Result]) -> str:
-    """``300 of 340 cells passed, 38 failed, 2 errors``."""
-    return words_of_counts(Counter(result.verdict for result in results), "cell")
-
-
 def words_of_counts(counts: Mapping[str, int], noun: str) -> str:
-    """The numbers of cells, or of other things that ``noun`` names, with each verdict."""
-    number = f"{counts.get('passed', 0):,} of {plural(sum(counts.values()), noun)} passed"
+    """The number of cells, or of other things that ``noun`` names, that passed, of those that were
+    judged; then the numbers of the other verdicts. A cell that was not run was not judged.
+    """
+    judged = sum(counts.values()) - counts.get("not-run", 0)
+    number = f"{counts.get('passed', 0):,} of {plural(judged, noun)} passed"
+    if not judged:
+        number = f"no {noun} was judged"
     others = [
         words.counted(counts[verdict])
         for verdict, words in VERDICTS.items()
@@ -255,12 +253,7 @@ def _headline(
     whole = tally(results)
     if whole.counts.get("passed") == whole.cells:
         return [f"All {whole.cells:,} cells passed." if whole.cells > 1 else "The one cell passed."]
-    others = ", ".join(
-        VERDICTS[verdict].counted(number)
-        for verdict, number in whole.counts.items()
-        if verdict != "passed"
-    )
-    counts = f"{whole.counts.get('passed', 0):,} of {whole.cells:,} cells passed; {others}."
+    counts = f"{whole.words}."
     pairs = {pair: tally(cells) for pair, cells in by_pair(results).items()}
 
     def sentence(pair: tuple[str, str]) -> str:
@@ -329,11 +322,10 @@ def summary(results: Sequence[Result], unread: Sequence[Unread] = ()) -> str:
     }
     width = max(map(len, pairs), default=0)
     lines = _not_green(whole) if results else []
-    lines += [f"{pair:<{width}}  {counted.words()}" for pair, counted in pairs.items()]
+    lines += [f"{pair:<{width}}  {counted.words}" for pair, counted in pairs.items()]
     lines += map(printable_lines, describe_raw(results))
-    cells = plural(len(results), "cell")
     reason = "the specs could not be read" if unread else "no case was selected"
-    lines.append(f"{cells}: {whole.words()}" if results else f"Nothing ran: {reason}.")
+    lines.append(whole.words if results else f"Nothing ran: {reason}.")
     if whole.compared or not results:
         lines.append(describe_origins(results))
     return "\n".join(lines) + "\n"
