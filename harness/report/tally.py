@@ -106,7 +106,9 @@ class Tally:
     @property
     def words(self) -> str:
         """``260 of 379 cells passed, 117 failed, 2 errors, 450 not run``."""
-        return words_of_counts({**self.counts}, "cell")
+        return words_of_counts(
+            {str(verdict): number for verdict, number in self.counts.items()}, "cell"
+        )
 
 
 @dataclass(frozen=True, slots=True)
