@@ -26,7 +26,7 @@ from .fact import Call, Error, Fact, Finish, Text, Thought, Usage
 from .finding import Aspect, AspectVerdict, Finding, Place, call_value
 from .finish import FinishClass, ends_in_call, ends_without_call, finish_class
 from .known_model import judge_account
-from .native import NativeSearch, word_pattern
+from .native import NativeSearch, json_values, word_pattern
 from .transcript import Transcript
 
 _COUNTS: Final = ("input", "output", "thoughts", "total")
@@ -36,6 +36,8 @@ _BLOCKED: Final = re.compile(
 """A word in an error by which it reports a blocked prompt."""
 MAX_TEXT: Final = 80
 """The number of characters of a text, from its first difference, that a finding has."""
+LIKE: Final = 4
+"""The number of characters by which the text after a doubled piece is recognized."""
 NOWHERE: Final = Place()
 FIRST_WORDS: Final = 30
 """The number of characters by which an error's message is recognized."""
@@ -428,7 +430,12 @@ class _Judge:
             lost = {"missing": len(missing), "of": len(expected[0]), "names": names}
             replaced = [(call.name, call.arguments) for call in carried.replaced]
             reason = "calls-replaced" if missing[0] in replaced else "calls-missing"
+            if carried.search.has_call(*missing[0]):
+                reason = "calls-unreported"
             return _found("lost", reason, lost | {"first": call_value(*missing[0])})
+        for call in extra:
+            if number := _merged(call, missing):
+                return _found("wrong", "calls-merged", {"of": number}, call_value(*call))
         wired, given = ([call_value(*call) for call in calls] for calls in (expected[0], mine))
         return _found("wrong", "calls", wired, given)
 
@@ -604,7 +611,10 @@ class _Judge:
             wrong.append("thoughts")
         if wrong:
             has_others = any(here[name] for name in wrong)
-            return _found("wrong" if has_others else "lost", "counts", there, here)
+            wanted = [str(there[name]) for name in wrong if there[name]]
+            is_native = not any(here.values()) and all(map(self._carried.search.has_leaf, wanted))
+            reason = "counts-unreported" if is_native and wanted else "counts"
+            return _found("wrong" if has_others else "lost", reason, there, here)
         if cached and not self._carried.search.has_leaf(str(cached)):
             return _found("lost", "cached-count", cached)
         return KEPT
@@ -693,8 +703,38 @@ KEPT: Final = Finding("", "kept")
 
 def _text_finding(verdict: AspectVerdict, wire: str, carried: str) -> Finding:
     at = first_difference(wire, carried)
+    if doubled := _doubled(wire, carried, at):
+        piece = carried[at : at + doubled]
+        place = Place(character=at, wire=piece[:MAX_TEXT], adapter=piece[:MAX_TEXT])
+        return _found(verdict, "text-doubled", adapter=piece, place=place)
     place = Place(character=at, wire=wire[at : at + MAX_TEXT], adapter=carried[at : at + MAX_TEXT])
     return _found(verdict, "text" if at else "text-from-start", place=place)
+
+
+def _doubled(wire: str, carried: str, at: int) -> int:
+    """The number of characters of the piece before ``at`` that the adapter gives a second time; 0
+    if there is none. The text of the wire continues after the piece.
+    """
+    for size in range(min(at, len(carried) - at, len(carried) - len(wire)), 0, -1):
+        after = wire[at : at + LIKE]
+        if carried.startswith(carried[at - size : at], at) and carried.startswith(after, at + size):
+            return size
+    return 0
+
+
+def _merged(call: NamedArguments, missing: Sequence[NamedArguments]) -> int:
+    """The number of calls of the wire that an adapter merged into this call: it has their names in
+    one name, or their arguments in one text. 0 if it is no such call.
+    """
+    name, arguments = call
+    names = [other for other, _ in missing]
+    parts = [part for _, part in missing]
+    for number in range(len(missing), 1, -1):
+        if name == "".join(names[:number]):
+            return number
+        if isinstance(arguments, str) and same_json(json_values(arguments), parts[:number]):
+            return number
+    return 0
 
 
 def _call_value(call: Call) -> Json:

@@ -149,6 +149,9 @@ REASONS: Final[Mapping[str, Reason]] = {
         "at character {place.character} the wire has {place.wire:text}, the adapter"
         " {place.adapter:text}"
     ),
+    "text-doubled": Reason(
+        "at character {place.character} the adapter gives {adapter:text} a second time"
+    ),
     "damaged-text": Reason(
         "the adapter passes on {adapter:text}, which is damaged; the wire also has {wire:text}"
     ),
@@ -163,6 +166,11 @@ REASONS: Final[Mapping[str, Reason]] = {
         "{wire[missing]} of {wire[of]} calls lost: {wire[first]:call}; a later call has its id, and"
         " the last call with an id is used"
     ),
+    "calls-unreported": Reason(
+        "{wire[missing]} of {wire[of]} calls lost: {wire[first]:call}; the native events have it:"
+        " does the shim report it?"
+    ),
+    "calls-merged": Reason("{wire[of]} calls are merged into one: {adapter:call}"),
     "calls": Reason("the wire calls {wire:calls}, the adapter {adapter:calls}"),
     "ids-missing": Reason("{wire[missing]} of {wire[of]} ids lost: {wire[first]}"),
     "id-missing": Reason("the id {wire} of call {place.call} is nowhere"),
@@ -184,6 +192,10 @@ REASONS: Final[Mapping[str, Reason]] = {
     # counts
     "counts-invented": Reason("the wire has no counts; the adapter reports {adapter:counts}"),
     "counts": Reason("the wire has {wire:counts}; the adapter reports {adapter:counts}"),
+    "counts-unreported": Reason(
+        "the wire has {wire:counts}; the adapter reports {adapter:counts}; the native events have"
+        " them: does the shim report them?"
+    ),
     "cached-count": Reason("the wire has {wire} cached tokens, which are nowhere"),
     # of a known event model
     "signed-part": Reason(
@@ -236,6 +248,9 @@ REASONS: Final[Mapping[str, Reason]] = {
     "result-id": Reason("result {place.call} has the id {adapter}, its call {wire}"),
     "results": Reason("the calls are {wire}, the results are of {adapter}"),
     "result-text-not-sent": Reason("the text of result {place.call} is not sent back"),
+    "result-text-changed": Reason(
+        "the text of result {place.call} is {wire:json}; sent back is {adapter:json}"
+    ),
     "result-text-of-another": Reason(
         "result {place.call} has the text of another call's: {adapter}"
     ),
@@ -255,7 +270,10 @@ REASONS: Final[Mapping[str, Reason]] = {
     "tool-not-sent": Reason("lost: {wire:value}"),
     "more-text": Reason("more text is sent back than the answer has"),
     "sent-text": Reason("the answer has the text {wire:json}, sent back is {adapter:json}"),
-    "text-beyond-call": Reason("text is on the other side of a call"),
+    "text-beyond-call": Reason(
+        "the text {wire[text]:text} is sent back {remark} call {place.call} ({wire[call]}); the"
+        " answer has it on the other side"
+    ),
 }
 """Every reason, by its name. A ``key`` names the values by which the same reason is divided into
 several groups.
