@@ -51,6 +51,7 @@ from harness.project.project import yaml_files
 from harness.project.recordings import find_recording, load_recording
 from harness.project.suite import CASSETTES
 from harness.report import Header, ReportError, Run, compare_runs, render_index
+from harness.report.aspect_counts import causes_of
 from harness.report.aspect_text import results_text
 from harness.report.compare import changes_text
 from harness.report.files import INDEX, write_files
@@ -241,7 +242,7 @@ def _judge_one(
         second_turn.append(cell)
     unused = unused_losses(use)
     file.end(unused)
-    if unread := _unread_wires(items, cells):
+    if unread := _unread_wires(items, _without_cause(cells)):
         wires = ", ".join(f"{wire} ({number})" for wire, number in unread.items())
         note(
             f"{first.name}: no answer of {wires} keeps its text; if the adapter does not read these"
@@ -251,6 +252,17 @@ def _judge_one(
     return with_fields(
         blank, cells=tuple(cells), second_turn=tuple(second_turn), unused_losses=unused
     )
+
+
+def _without_cause(cells: Sequence[Result]) -> list[Result]:
+    """The cells without those that have another common cause than their wire."""
+    caused = {
+        cell.place
+        for cause in causes_of(cells)
+        if cause.shared.wire.kind != "wire"
+        for cell in cause.cells
+    }
+    return [cell for cell in cells if cell.place not in caused]
 
 
 def _unread_wires(items: Sequence[Item], cells: Sequence[Result]) -> Mapping[str, int]:

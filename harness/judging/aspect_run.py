@@ -35,6 +35,7 @@ from .aspects import ExchangeJudgement, judge_exchange, variants_of_wire, wire_a
 from .decide import decide
 from .excerpts import Excerpts, excerpts_of_answer, excerpts_of_request
 from .results import Evidence, Result
+from .wire_properties import properties_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +117,7 @@ def _result(judgement: ExchangeJudgement, exchange: Exchange) -> Result:
         variants=judgement.variants,
         unary=exchange.streamed is False,
         requests="; ".join(transcript.request_notes),
+        properties=properties_of(exchange),
         raw=any(isinstance(fact, Raw) for fact in transcript.facts()),
     )
     excerpts = excerpts_of_answer(findings, exchange, transcript)

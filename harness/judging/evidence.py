@@ -44,6 +44,7 @@ from .results import (
     Sent,
     Stream,
 )
+from .wire_properties import properties_of
 
 AROUND: Final = 5
 """The number of items before and after the item in question."""
@@ -89,6 +90,7 @@ def with_evidence(judgement: Judgement) -> Result:
         wire=_beginning(fixture.exchanges),
         evidence=evidence,
         aspects=result.aspects or _aspects(judgement),
+        properties=properties_of(fixture.exchanges[0]) if result.layer == "facts" else (),
     )
 
 

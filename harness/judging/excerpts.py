@@ -165,7 +165,19 @@ def _around(
     middle = len(lines) - 1 if first is None else first
     start = max(0, min(middle - SHOWN // 2, len(lines) - SHOWN))
     cut = tuple(_cut(line, values) for line in (shown or lines)[start : start + SHOWN])
+    if shown:
+        cut = tuple(map(_with_line_end, cut, shown[start : start + SHOWN]))
     return LayerView(layer, cut, start, len(lines), first)
+
+
+def _with_line_end(cut: str, line: str) -> str:
+    """A line that was cut, with the line end of the whole line."""
+    if cut == line:
+        return cut
+    end = line
+    while end.endswith(("\\r", "\\n")):
+        end = end[:-2]
+    return f"{cut}{line[len(end) :] and f' {line[len(end) :]}'}"
 
 
 def _searched(finding: Finding) -> Mapping[str, int]:

@@ -14,9 +14,11 @@ from .aspect_counts import (
     BLOCKS,
     VERDICTS,
     by_aspect,
+    causes_of,
     command_of,
     describe_raw,
     errors_of,
+    hints_of,
     losses_of,
     number_of_findings,
 )
@@ -76,6 +78,10 @@ def _losses(adapter: AdapterResults, block: str) -> list[str]:
         return []
     where = BLOCKS[block].lower()
     lines = ["", f"{plural(number, 'finding')}, {where}:"]
+    for cause in causes_of(cells):
+        first = cause.cells[0]
+        lines += ["", f"- {cause.sentence}", *_places(cause.cells)]
+        lines += evidence_lines(first, first.red_findings[0], adapter.argument or adapter.target)
     for error_cells in errors:
         sentence, *rest = shorten(error_cells[0].reason, LONGEST).splitlines()
         lines += [
@@ -89,9 +95,12 @@ def _losses(adapter: AdapterResults, block: str) -> list[str]:
         failed = sum(cell.verdict == "failed" for cell in cells)
         number_in_cells = f"{plural(len(losses), 'finding')} in {plural(failed, 'cell')}"
         return [*lines, "", f"- {number_in_cells}: shown on the page that --report DIR writes"]
+    hints = hints_of(cells) if block == "documented" else {}
     for loss in losses:
         first = loss.cells[0]
         lines += ["", f"- {loss.sentence}", *_places(loss.cells)]
+        if hint := hints.pop(loss.aspect, ""):
+            lines.append(f"  {hint}")
         lines += evidence_lines(first, loss.findings[0], adapter.argument or adapter.target)
     return lines
 

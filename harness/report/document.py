@@ -33,6 +33,7 @@ from harness.judging.results import (
     Stream,
     Turn,
     Verdict,
+    WireProperty,
     decode_as,
     encode_item,
     sort_key,
@@ -164,6 +165,7 @@ class StreamEntry(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields
     how: Stream | None = None
     wire: str = ""
     before: tuple[Stream, ...] = ()
+    properties: tuple[WireProperty, ...] = ()
 
 
 class ResultEntry(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -352,7 +354,7 @@ _OF_CASE: Final = (
     "regression_of",
     "question",
 )
-_OF_STREAM: Final = ("provider", "cassette", "exchange", "origin", "end", "wire")
+_OF_STREAM: Final = ("provider", "cassette", "exchange", "origin", "end", "wire", "properties")
 _OF_CELL: Final = (
     "adapter",
     "layer",

@@ -24,12 +24,16 @@ from .aspect_counts import (
     Square,
     block_of,
     by_aspect,
+    causes_of,
     errors_of,
+    hints_of,
     is_of_error,
     losses_of,
+    number_of_findings,
     red_aspects,
     square,
 )
+from .causes import Cause
 from .document import Judged
 from .layout import Cell
 from .tally import tally
@@ -104,8 +108,9 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """The findings of one aspect. ``of_error``: the number of cells in which the aspect is missing
-    because of a needless error, whose findings are at ``error_anchor``.
+    """The findings of one aspect. ``hint``: how to declare its loss. ``of_error``: the number of
+    cells in which the aspect is missing because of a needless error, whose findings are at
+    ``error_anchor``.
     """
 
     aspect: str
@@ -114,6 +119,7 @@ class Section:
     number: int
     of_error: int = 0
     error_anchor: str = ""
+    hint: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +227,7 @@ def _row(group: FactsCells, aspects: Sequence[str]) -> Row:
     ]
     of_cases = any(result.case for result in group.results)
     number = plural(len(streams), "stream") if of_cases else tally(streams).words
-    words = [*number.split(", "), plural(len(losses) + len(errors), "finding")]
+    words = [*number.split(", "), plural(number_of_findings(group.results), "finding")]
     return Row(group.title, squares, group.note, words, group.anchor() if errors else "")
 
 
@@ -229,7 +235,10 @@ def _target(group: FactsCells, aspect: str, listed: Iterable[str]) -> str:
     """The target of a link to the red cells of an aspect: its findings. Payloads of our event
     models have no findings by facts, so the first of these cells.
     """
+    caused = {cell.place for cause in causes_of(group.results) for cell in cause.cells}
     red = [cell for cell in group.cells if red_aspects({cell.result.aspects.get(aspect, ""): 1})]
+    if any(cell.result.place in caused for cell in red) and aspect not in listed:
+        return f"#{group.anchor()}"
     if aspect in listed or any(is_of_error(cell.result, aspect) for cell in red):
         return f"#{group.anchor(aspect)}"
     return red[0].page_anchor if red else ""
@@ -245,8 +254,15 @@ def _group(group: FactsCells) -> Group:
     losses = losses_of(group.results)
     cells = {id(cell.result): cell for cell in group.cells}
     aspects = by_aspect(group.results)
+    hints = hints_of(group.results) if group.block == "documented" else {}
     sections = [
-        _section(group, aspect, [loss for loss in losses if loss.aspect == aspect], cells)
+        _section(
+            group,
+            aspect,
+            [loss for loss in losses if loss.aspect == aspect],
+            cells,
+            hints.get(aspect, ""),
+        )
         for aspect, counts in aspects.items()
         if red_aspects(counts)
     ]
@@ -256,21 +272,28 @@ def _group(group: FactsCells) -> Group:
         group.anchor(),
         judged.version,
         folder=judged.folder,
-        entries=[_error(group, alike, cells) for alike in errors_of(group.results)],
+        entries=[
+            *(_cause(group, cause, cells) for cause in causes_of(group.results)),
+            *(_error(group, alike, cells) for alike in errors_of(group.results)),
+        ],
         sections=[section for section in sections if section.entries or section.of_error],
         unused_losses=judged.unused_losses if group.block == "documented" else (),
     )
 
 
 def _section(
-    group: FactsCells, aspect: str, losses: Sequence[Loss], cells: Mapping[int, Cell]
+    group: FactsCells,
+    aspect: str,
+    losses: Sequence[Loss],
+    cells: Mapping[int, Cell],
+    hint: str,
 ) -> Section:
     kind = "variant" if group.never_red else "failed"
     entries = [
         _entry(
             kind,
             loss.verdict.replace("_", " "),
-            loss.findings[0].note,
+            loss.note,
             loss.cells,
             list(_examples(group, loss.cells, loss.findings, cells)),
         )
@@ -284,7 +307,15 @@ def _section(
         len(losses),
         of_error,
         group.anchor(NEEDLESS_ERROR),
+        hint,
     )
+
+
+def _cause(group: FactsCells, cause: Cause, cells: Mapping[int, Cell]) -> Entry:
+    findings = [result.red_findings[0] for result in cause.cells]
+    examples = list(_examples(group, cause.cells[:1], findings, cells))
+    kind = "variant" if group.never_red else "failed"
+    return _entry(kind, "lost", cause.sentence, cause.cells, examples)
 
 
 def _error(group: FactsCells, alike: Sequence[Result], cells: Mapping[int, Cell]) -> Entry:

@@ -46,8 +46,8 @@ def test_the_lines_around_the_value_of_a_finding_are_shown() -> None:
     assert len(view.lines) == SHOWN
     assert "MAX_TOKENS" in view.lines[2]
     assert view.lines[2].startswith("… x")
-    assert view.lines[2].endswith("y … (852 characters)")
-    assert len(view.lines[2]) < WIDTH + 40
+    assert view.lines[2].endswith(r"y … (852 characters) \n\n")
+    assert len(view.lines[2]) < WIDTH + 45
 
 
 def test_without_a_line_that_has_a_value_the_last_lines_are_shown() -> None:
