@@ -196,7 +196,7 @@ class _Run:
             with self._offer(exchange) as offer:
                 question = Question(exchange, options, offer.base_url if offer else "")
                 reply = self.asker.ask(question, self.timeout)
-                transcript = transcript_of(reply, offer)
+                transcript = replace(transcript_of(reply, offer), log=reply.log)
             if transcript.skipped and isinstance(self.asker, Gateway) and not reply.skipped:
                 self.other_wires[wire] = transcript.skipped
         except Skipped as skipped:

@@ -27,7 +27,8 @@ class Reply:
     if it is not known.
 
     ``exception``: the exception that ``raised`` describes, if it was raised in this process.
-    ``instead``: a sentence about the adapter's behaviour, for the message that it sent no request.
+    ``log``: the end of the text that the adapter wrote to stderr. ``instead``: a sentence about the
+    adapter's behaviour, for the message that it sent no request.
     """
 
     entries: list[Entry] = field(default_factory=list)
@@ -36,6 +37,7 @@ class Reply:
     exception: BaseException | None = None
     skipped: str = ""
     instead: str = ""
+    log: str = ""
 
     def add(self, entry: Entry, at_s: float | None = None) -> None:
         """Add an event. Raises `AdapterError` for more than `MAX_EVENTS`."""

@@ -21,6 +21,7 @@ from msgspec.structs import replace as with_fields
 
 from harness.adapters import ADAPTERS, Adapter, AdapterError
 from harness.adapters.declarations import declared_losses
+from harness.adapters.environment import LOGS
 from harness.adapters.named import TIMEOUT_S, read_argument
 from harness.cassettes import CassetteError
 from harness.cassettes.redaction.secrets import mask
@@ -146,6 +147,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         help=f"seconds for one exchange (default: {TIMEOUT_S:g})",
     )
+    parser.add_argument(
+        "-v",
+        "--verbose",
+        action="store_true",
+        help="show the logs of the adapters on stderr when they come (default: only with findings)",
+    )
     parser.set_defaults(run=_judge)
 
 
@@ -166,6 +173,7 @@ def _judge(parsed: argparse.Namespace) -> int:
         )
     results: list[AdapterResults] = []
     with ExitStack() as stack:
+        stack.enter_context(LOGS.shown(wanted=parsed.verbose))
         named = [_adapters(text, parsed, declared) for text in parsed.targets]
         for adapters in named:
             for adapter in adapters:
@@ -228,7 +236,9 @@ def _judge_one(
     )
     blank = masked(unmasked, secrets)
     file.begin(blank)
-    bar = partial(tqdm, unit=" exchanges", file=sys.stderr, leave=False, disable=None)
+    bar = partial(
+        tqdm, unit=" exchanges", file=sys.stderr, leave=False, disable=LOGS.of_programs or None
+    )
     cells, second_turn = [], []
     for judged in bar(judge_items(items, adapters, use, cuts), desc=first.name, total=len(items)):
         cell = masked(judged, secrets)
@@ -247,7 +257,7 @@ def _judge_one(
         note(
             f"{first.name}: no answer of {wires} keeps its text; if the adapter does not read these"
             ' wires, name those that it reads: PROVIDERS = ("gemini-api", …) in its module;'
-            " for a program, name the folders of its wires with --cassettes"
+            ' for a program, "providers": ["gemini-api", …] in its hello line'
         )
     return with_fields(
         blank, cells=tuple(cells), second_turn=tuple(second_turn), unused_losses=unused

@@ -66,7 +66,8 @@ class Transcript:
     None if there was no second request. ``path``: the path of the first request; "" for an adapter
     that asks no server. ``notes``: sentences about unusual requests that the server accepted.
 
-    ``account``: the whole account of payloads whose event model is known, else None.
+    ``account``: the whole account of payloads whose event model is known, else None. ``log``: the
+    end of the text that the adapter wrote to stderr.
     """
 
     entries: tuple[Entry, ...] = ()
@@ -77,6 +78,7 @@ class Transcript:
     path: str = ""
     notes: tuple[str, ...] = ()
     account: Facts | None = None
+    log: str = ""
 
     @property
     def request_notes(self) -> tuple[str, ...]:

@@ -12,6 +12,8 @@ from harness.stream.printable import printable, printable_lines
 from .results import LayerView, Result
 
 MAX_GIST: Final = 300
+MOST_LOG: Final = 10
+"""The number of lines of an adapter's log that are shown."""
 EXACT: Final = ("missing", "extra", "changed", "moved", "recut")
 """The reasons of an exact comparison, which has an expected value."""
 
@@ -60,6 +62,7 @@ def evidence_lines(result: Result, finding: Finding, argument: str) -> list[str]
     """
     views = result.evidence.excerpts.get(finding.subject, ()) if result.evidence else ()
     lines = [f"  requests: {printable(result.requests)}"] if result.requests else []
+    lines += [f"  {'log':<8}{printable(line)}" for line in result.log.splitlines()[-MOST_LOG:]]
     lines += [
         f"  {_EVIDENCE[view.layer]:<8}{printable(_line_of(view))}"
         for view in views

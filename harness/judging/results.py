@@ -270,6 +270,8 @@ class Result(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
     """The server's remarks about the requests of the adapter."""
     properties: tuple[WireProperty, ...] = ()
     """The properties of the answer's bytes, for a cell that is judged by facts."""
+    log: str = ""
+    """The end of the text that the adapter wrote to stderr, if a finding is red."""
     missing: bool = False
     """The run ended before this cell was judged. Its verdict is *error*, with the reason."""
     raw: bool = False

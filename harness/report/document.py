@@ -198,6 +198,7 @@ class ResultEntry(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields
     turn: Turn = "first"
     unary: bool = False
     requests: str = ""
+    log: str = ""
     missing: bool = False
     raw: bool = False
     excerpts: dict[str, tuple[LayerView, ...]] = {}
@@ -373,6 +374,7 @@ _OF_CELL: Final = (
     "turn",
     "unary",
     "requests",
+    "log",
     "block",
     "missing",
     "raw",

@@ -88,6 +88,7 @@ class Example:
     words: str = ""
     link: str = ""
     requests: str = ""
+    log: str = ""
     views: Sequence[LayerView] = ()
 
 
@@ -353,5 +354,6 @@ def _examples(
             f", exchange {result.exchange}{', unary' if result.unary else ''}{variants}",
             cells[id(result)].page_anchor,
             result.requests,
+            result.log,
             excerpts.get(finding.subject, ()) if finding else (),
         )

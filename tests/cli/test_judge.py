@@ -127,6 +127,45 @@ def test_a_wire_that_the_adapter_does_not_read_is_named(
     assert "no text" not in capsys.readouterr().err
 
 
+LOGGING = """
+import logging, sys
+log = logging.getLogger(__name__)
+log.addHandler(logging.StreamHandler())
+
+def replay(exchange):
+    log.warning("no usage in %d bytes", len(exchange.body))
+    print("second line \\x1b[2J", file=sys.stderr)
+    return []
+"""
+
+
+@pytest.mark.parametrize("options", [[], ["-v"]])
+def test_the_log_of_an_adapter_is_shown_with_its_findings_and_with_v_when_it_comes(
+    answers: Path, capsys: pytest.CaptureFixture[str], options: list[str]
+) -> None:
+    name = f"logs_{len(options)}"
+    write(f"{name}.py", LOGGING)
+    target = [f"{name}:replay", "--cassettes", "answers.yaml:1", "--report", "page"]
+    assert main(["judge", *target, *options]) == 1
+    out, err = capsys.readouterr()
+    log = f"  log     no usage in {len(TEXT)} bytes\n  log     second line \\u001b[2J\n  wire    data: "
+    assert out.count(log) == 2
+    assert ("no usage in" in err) == bool(options)
+    assert "second line \\u001b[2J" in Path("page/index.html").read_text(encoding="utf-8")
+
+
+def test_a_shim_with_the_name_of_the_package_that_it_imports_is_refused(
+    answers: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = "def replay(exchange):\n    from colorsys_x import client\n    return []\n"
+    write("colorsys_x.py", source)
+    assert main(["judge", "colorsys_x:replay", "--cassettes", "answers.yaml"]) == 2
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        "harness: adapter colorsys-x: colorsys_x:replay: colorsys_x.py:2 imports colorsys_x, but"
+        " colorsys_x.py has that name, so it imports itself; rename the file"
+    )
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_the_losses_of_other_cuts_are_shown(answers: Path, jobs: str) -> None:
