@@ -18,7 +18,7 @@ from harness.report import (
     merge,
     schema,
 )
-from harness.report.compare import changes_text
+from harness.report.compare import changes_text, refuse_strangers
 from harness.report.files import read_run, write_report
 from harness.report.header import choose_day
 from harness.report.tally import NOTHING_COMPARED, tally, unread_specs
@@ -95,15 +95,14 @@ def _report(parsed: argparse.Namespace) -> int:
         print(f"{plural(len(unread_specs(run.header.unread)), 'spec')} could not be read")
     if not whole.compared:
         print(NOTHING_COMPARED.removesuffix("."))
-    red = f", {whole.red:,} red" if whole.red else ""
-    cells = plural(len(run.results), "cell")
-    print(f"{cells}{red}: {printable(str(parsed.output / 'index.html'))}")
+    print(f"{whole.words}: {printable(str(parsed.output / 'index.html'))}")
     return 0 if whole.is_green and not run.header.unread else NOT_GREEN
 
 
 def _compare(parsed: argparse.Namespace) -> int:
     named_runs = [(path, read_run(path)) for path in (parsed.base, parsed.head)]
     (_, base), (_, head) = named_runs
+    refuse_strangers(base, head)
     changes = compare_runs(base, head)
     print(changes_text(changes, {}), end="")
     partial = [(path, run) for path, run in named_runs if not run.plan.is_whole]

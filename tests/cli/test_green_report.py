@@ -45,12 +45,12 @@ def document() -> Any:
 
 
 def test_a_report_of_passed_cells_is_green() -> None:
-    assert report(write("whole.json", CASES)) == (0, "9 cells: out/index.html\n")
+    assert report(write("whole.json", CASES)) == (0, "9 of 9 cells passed: out/index.html\n")
 
 
 def test_a_report_of_red_results_is_red() -> None:
     red = [*CASES[:8], result("failed", "n8")]
-    assert report(write("red.json", red)) == (1, "9 cells, 1 red: out/index.html\n")
+    assert report(write("red.json", red)) == (1, "8 of 9 cells passed, 1 failed: out/index.html\n")
 
 
 def test_a_report_of_a_partial_run_says_so() -> None:
