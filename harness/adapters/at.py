@@ -5,7 +5,7 @@ a line for programs.
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NoReturn
 
@@ -49,6 +49,16 @@ class Question:
     options: RunOptions = NO_OPTIONS
     base_url: str = ""
     turn: int = 1
+
+
+def unread_wire(question: Question, providers: Collection[str]) -> str:
+    """The reason to skip a question of a wire that an adapter does not read, or ""."""
+    chosen = choose_provider(question.exchange, question.options.provider)
+    # a case may name the provider gemini for a cassette of code-assist
+    for wire in (chosen, question.exchange.provider or chosen):
+        if wire not in providers:
+            return f"it reads {', '.join(providers)}; the wire is {wire}"
+    return ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,11 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NoReturn, TextIO
+
+from harness.stream.printable import printable_lines
 
 CERTIFICATE: Final = Path(__file__).with_name("no_server.pem")
 """A certificate that no server uses. It replaces the certificates that the system trusts. Many
@@ -42,6 +45,52 @@ def adapter_environment(environment: Mapping[str, str], *, served: bool) -> dict
     return {**safe, "GEMINI_API_KEY": NO_KEY}
 
 
+MAX_LOG: Final = 2000
+"""The number of characters of an adapter's stderr that are kept."""
+
+
+@dataclass(slots=True)
+class LogsShown:
+    """Whether the stderr of adapters is written to that of the harness when it comes."""
+
+    of_functions: bool = True
+    of_programs: bool = False
+
+    @contextmanager
+    def shown(self, *, wanted: bool) -> Iterator[None]:
+        """Shows the logs of all adapters, or of none."""
+        before = self.of_functions, self.of_programs
+        self.of_functions = self.of_programs = wanted
+        try:
+            yield
+        finally:
+            self.of_functions, self.of_programs = before
+
+
+LOGS: Final = LogsShown()
+"""The setting of this process."""
+
+
+@dataclass(slots=True)
+class Log:
+    """The text that a user's function writes to stderr."""
+
+    text: str = ""
+
+    def add(self, text: str) -> None:
+        """Add a text, and keep the end of all."""
+        self.text = (self.text + text)[-MAX_LOG:]
+
+    @property
+    def end(self) -> str:
+        """The end of the text."""
+        return self.text.strip()
+
+
+_log_of_run: Log | None = None
+"""The log of the function that runs now. Several never run at the same time in one process."""
+
+
 class _KeptOpen:
     """A stream that a user's code can't close."""
 
@@ -55,21 +104,42 @@ class _KeptOpen:
         return getattr(self._stream, name)
 
 
+class _Logged(_KeptOpen):
+    """The stderr of a user's function. A handler of `logging` may keep it from run to run."""
+
+    def write(self, text: str) -> int:
+        log = _log_of_run
+        if log is not None:
+            log.add(text)
+        if log is None or LOGS.of_functions:
+            self._stream.write(text)
+        return len(text)
+
+
 @contextmanager
-def kept_streams() -> Iterator[None]:
+def kept_streams() -> Iterator[Log]:
     """Protects stdout and stderr while a user's function runs. The function may close or replace
-    them.
+    them. Yields the log, which has the text that it writes to stderr.
     """
-    streams = sys.stdout, sys.stderr
-    vars(sys).update(stdout=_kept(sys.stdout), stderr=_kept(sys.stderr))
+    global _log_of_run  # the handlers of `logging` keep their stream, not the log
+    streams, before, log = (sys.stdout, sys.stderr), _log_of_run, Log()
+    vars(sys).update(stdout=_kept(sys.stdout), stderr=_kept(sys.stderr, _Logged))
+    _log_of_run = log
     try:
-        yield
+        yield log
     finally:
         sys.stdout, sys.stderr = streams
+        _log_of_run = before
 
 
-def _kept(stream: TextIO | None) -> _KeptOpen | None:
-    return None if stream is None else _KeptOpen(stream)
+def _kept(stream: TextIO | None, kind: type[_KeptOpen] = _KeptOpen) -> _KeptOpen | None:
+    return None if stream is None else kind(stream)
+
+
+def show_log(text: str) -> None:
+    """Write a text of an adapter to the stderr of the harness."""
+    sys.stderr.write(printable_lines(text))
+    sys.stderr.flush()
 
 
 class ProcessExit(BaseException):

@@ -4,6 +4,7 @@ results.
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import inspect
 import sys
@@ -13,15 +14,15 @@ from collections.abc import AsyncIterable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
 from harness.facts import Entry, Skipped
-from harness.pipeline.replay import choose_provider
 from harness.providers import PROVIDERS
 
 from .adapter import UNKNOWN, AdapterError
-from .at import Question, at_of, with_streamed
+from .at import Question, at_of, unread_wire, with_streamed
 from .environment import kept_streams, without_exit, without_keys
 from .json_data import json_of_native
 from .raised import raised_by, trim
@@ -82,12 +83,9 @@ class Function:
             argument = at_of(question)
         else:
             argument = with_streamed(question.exchange)
-        chosen = choose_provider(question.exchange, question.options.provider)
-        # a case may name the provider gemini for a cassette of code-assist
-        for wire in (chosen, question.exchange.provider or chosen):
-            if wire not in self._providers:
-                reply.skipped = f"it reads {', '.join(self._providers)}; the wire is {wire}"
-                return
+        if unread := unread_wire(question, self._providers):
+            reply.skipped = unread
+            return
         self._forks.reap()
         try:
             with ended_with_this_process(), without_keys(served=self._served), without_exit():
@@ -173,10 +171,11 @@ class InProcess:
             self._thread = self._thread or WorkerThread()
             reply = Reply()
             try:
-                with kept_streams():
+                with kept_streams() as log:
                     self._thread.call(
                         lambda loop: self._function.reply(question, reply, loop), timeout
                     )
+                reply.log = log.end
             except Overtime as over:
                 self._thread = None
                 if not over.ended:
@@ -205,8 +204,9 @@ def _find(target: str, folder: Path, *, served: bool) -> tuple[Any, Any]:
     folder = folder.absolute()  # a relative path would change with the working folder
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))
+    _refuse_own_name(name, target)
     try:
-        with ended_with_this_process(), without_keys(served=served):
+        with ended_with_this_process(), without_keys(served=served), kept_streams():
             module = import_module(name)
         function: Any = module
         for part in path.split("."):
@@ -221,6 +221,30 @@ def _find(target: str, folder: Path, *, served: bool) -> tuple[Any, Any]:
     if not callable(function):
         raise AdapterError(f"{target} is not a function")
     return module, function
+
+
+def _refuse_own_name(name: str, target: str) -> None:
+    """Raise `AdapterError` for a module that imports a package of its own name: it would import
+    itself.
+    """
+    with suppress(ImportError, ValueError, OSError, SyntaxError):
+        spec = find_spec(name) if "." not in name and name not in sys.modules else None
+        if spec is None or not spec.origin or spec.submodule_search_locations is not None:
+            return
+        path = Path(spec.origin)
+        for node in ast.walk(ast.parse(path.read_bytes())):
+            match node:
+                case ast.Import(names=names):
+                    imported = [alias.name for alias in names]
+                case ast.ImportFrom(module=str(module), level=0):
+                    imported = [module]
+                case _:
+                    continue
+            if any(one.partition(".")[0] == name for one in imported):
+                raise AdapterError(
+                    f"{target}: {path.name}:{node.lineno} imports {name}, but {path.name} has that"
+                    " name, so it imports itself; rename the file"
+                )
 
 
 async def _awaited(given: Any) -> Any:

@@ -236,6 +236,7 @@ class _Run:
                     read_reply(reply, self.wire)
                 transcript = replace(
                     transcript_of(reply, offer),
+                    log=reply.log,
                     doubles=reply.doubles,
                     asks_thoughts=self.asker.asks_thoughts,
                 )

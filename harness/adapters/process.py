@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from .adapter import AdapterError
-from .environment import adapter_environment
+from .environment import LOGS, adapter_environment, show_log
 from .started import end_marked
 
 OUT: Final = "HARNESS_OUT"
@@ -55,6 +55,7 @@ class LineProcess:
         runs_function: bool = False,
     ) -> None:
         self.name = name
+        self._log = bytearray()
         self._runs_function = runs_function
         mark = f"{os.getpid()}-{time.monotonic_ns()}"  # unique on this machine
         read_end, write_end = os.pipe()
@@ -93,6 +94,7 @@ class LineProcess:
         """
         until, unwritten = time.monotonic() + timeout, bytearray(line)
         self._received = 0
+        self._log.clear()
         with selectors.DefaultSelector() as selector:
             for descriptor in (self._out, self._stdout, self._stderr):
                 selector.register(descriptor, selectors.EVENT_READ)
@@ -109,6 +111,11 @@ class LineProcess:
                             return
                 self._searched = len(self._lines)
                 self._exchange_bytes(selector, unwritten, until, timeout, first=first)
+
+    @property
+    def log(self) -> str:
+        """The last bytes that it wrote to stderr since it was asked."""
+        return self._log.decode("utf-8", "backslashreplace").strip()
 
     def _exchange_bytes(
         self,
@@ -133,6 +140,9 @@ class LineProcess:
                 self._lines += data
             elif key.fd == self._stderr:
                 self._errors = (self._errors + data)[-TAIL:]
+                self._log = (self._log + data)[-TAIL:]
+                if LOGS.of_programs:
+                    show_log(data.decode("utf-8", "backslashreplace"))
         if self._received > MAX_OUTPUT:
             raise Unusable(
                 f"{self.name} wrote more than {MAX_OUTPUT:,} bytes for one exchange; expected the"

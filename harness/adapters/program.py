@@ -1,6 +1,7 @@
 """A user's programs as adapters: one process answers all exchanges, one line in, one line out.
 
 The first line that the program writes is the hello line: ``{"hello": 1, "name": …, "version": …}``.
+Its ``providers`` are the wires that the program reads; without them it reads all.
 If the program hangs, writes too much, ends, or writes a line that can't be read, the next exchange
 gets a new process. When a process is replaced or no longer needed, all processes that it started
 end with it.
@@ -19,11 +20,12 @@ from typing import Any, Final
 from msgspec import to_builtins
 
 from harness.facts import Raised
+from harness.providers import PROVIDERS
 from harness.stream.json_codec import decode_json
 from harness.stream.printable import shorten
 
 from .adapter import UNKNOWN, AdapterError
-from .at import Question, line_of
+from .at import Question, line_of, unread_wire
 from .crash import CRASHES, is_crash_by_name
 from .process import OUT, LineProcess, Unusable
 from .reply import Level, Reply, entries_of_json
@@ -87,6 +89,8 @@ class Program:
             process = self._started()
             if question.turn == 2 and self._hello.get("turns") == 1:
                 return Reply(skipped="it has no second turn")
+            if unread := unread_wire(question, self._hello.get("providers") or PROVIDERS):
+                return Reply(skipped=unread)
             self._asked += 1
             line = line_of(question, self._asked)
             if self._with_exchange and question.base_url:
@@ -146,6 +150,7 @@ class Program:
                     raise Unusable(str(error)) from None
                 raise
             if not answer.get("more"):
+                reply.log = process.log
                 reply.raised = _raised(answer.get("raised"), name, language)
                 reply.skipped = str(answer.get("skipped") or "")
                 return reply
@@ -170,6 +175,12 @@ def _read_hello(process: LineProcess) -> Mapping[str, Any]:
         raise Unusable(
             f"the hello line of {process.name} names the language"
             f" {shorten(json.dumps(language), 40)}; expected one of {', '.join(CRASHES)}, or none"
+        )
+    wires = hello.get("providers") or []
+    if not isinstance(wires, list) or not all(wire in [*PROVIDERS] for wire in wires):
+        raise Unusable(
+            f"providers in the hello line of {process.name} is {shorten(json.dumps(wires), 80)};"
+            f" expected a list with some of {', '.join(PROVIDERS)}"
         )
     return hello
 

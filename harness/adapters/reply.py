@@ -28,8 +28,9 @@ class Reply:
     if it is not known.
 
     ``exception``: the exception that ``raised`` describes, if it was raised in this process.
-    ``doubles``: all numbers of the adapter's language are doubles.
-    ``instead``: a sentence about the adapter's behaviour, for the message that it sent no request.
+    ``doubles``: all numbers of the adapter's language are doubles. ``log``: the end of the text
+    that the adapter wrote to stderr. ``instead``: a sentence about the adapter's behaviour, for the
+    message that it sent no request.
     """
 
     entries: list[Entry] = field(default_factory=list)
@@ -39,6 +40,7 @@ class Reply:
     skipped: str = ""
     instead: str = ""
     doubles: bool = False
+    log: str = ""
 
     def add(self, entry: Entry, at_s: float | None = None) -> None:
         """Add an event. Raises `AdapterError` for more than `MAX_EVENTS`."""

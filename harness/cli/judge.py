@@ -21,6 +21,7 @@ from msgspec.structs import replace as with_fields
 
 from harness.adapters import ADAPTERS, Adapter, AdapterError
 from harness.adapters.declarations import declared_losses
+from harness.adapters.environment import LOGS
 from harness.adapters.named import TIMEOUT_S, read_argument
 from harness.cassettes import CassetteError
 from harness.cassettes.redaction.secrets import mask
@@ -50,12 +51,13 @@ from harness.project.configuration import adapters_of, losses_of
 from harness.project.project import yaml_files
 from harness.project.recordings import find_recording, load_recording
 from harness.project.suite import CASSETTES
-from harness.report import ReportError, render_index
-from harness.report.aspect_compare import compare_results, comparison_text
+from harness.report import Header, ReportError, Run, compare_runs, render_index
+from harness.report.aspect_counts import causes_of
 from harness.report.aspect_text import results_text
+from harness.report.compare import changes_text
 from harness.report.files import INDEX, write_files
-from harness.report.judge_run import JSON, merge_results, run_of
-from harness.stream.printable import plural
+from harness.report.judge_run import JSON, compared_runs, merge_results, run_of
+from harness.stream.printable import plural, printable
 
 from .arguments import read_count, read_seconds
 from .named_adapter import Losses, open_adapter
@@ -118,8 +120,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         metavar="FILE",
         help=(
-            "JSON of an earlier run: print the aspects that are now worse or better; the exit"
-            " status is 1 only if an aspect is worse (default: none)"
+            "JSON of an earlier run: print the cells that are now broken or fixed, with their"
+            " aspects; the exit status is 1 only if a cell is broken (default: none)"
         ),
     )
     parser.add_argument(
@@ -146,6 +148,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         help=f"seconds for one exchange (default: {TIMEOUT_S:g})",
     )
+    parser.add_argument(
+        "-v",
+        "--verbose",
+        action="store_true",
+        help="show the logs of the adapters on stderr when they come (default: only with findings)",
+    )
     parser.set_defaults(run=_judge)
 
 
@@ -166,6 +174,7 @@ def _judge(parsed: argparse.Namespace) -> int:
         )
     results: list[AdapterResults] = []
     with ExitStack() as stack:
+        stack.enter_context(LOGS.shown(wanted=parsed.verbose))
         named = [_adapters(text, parsed, declared) for text in parsed.targets]
         for adapters in named:
             for adapter in adapters:
@@ -228,7 +237,9 @@ def _judge_one(
     )
     blank = masked(unmasked, secrets)
     file.begin(blank)
-    bar = partial(tqdm, unit=" exchanges", file=sys.stderr, leave=False, disable=None)
+    bar = partial(
+        tqdm, unit=" exchanges", file=sys.stderr, leave=False, disable=LOGS.of_programs or None
+    )
     cells, second_turn = [], []
     for judged in bar(judge_items(items, adapters, use, cuts), desc=first.name, total=len(items)):
         cell = masked(judged, secrets)
@@ -242,16 +253,27 @@ def _judge_one(
         second_turn.append(cell)
     unused = unused_losses(use)
     file.end(unused)
-    if unread := _unread_wires(items, cells):
+    if unread := _unread_wires(items, _without_cause(cells)):
         wires = ", ".join(f"{wire} ({number})" for wire, number in unread.items())
         note(
             f"{first.name}: no answer of {wires} keeps its text; if the adapter does not read these"
             ' wires, name those that it reads: PROVIDERS = ("gemini-api", …) in its module;'
-            " for a program, name the folders of its wires with --cassettes"
+            ' for a program, "providers": ["gemini-api", …] in its hello line'
         )
     return with_fields(
         blank, cells=tuple(cells), second_turn=tuple(second_turn), unused_losses=unused
     )
+
+
+def _without_cause(cells: Sequence[Result]) -> list[Result]:
+    """The cells without those that have another common cause than their wire."""
+    caused = {
+        cell.place
+        for cause in causes_of(cells)
+        if cause.shared.wire.kind != "wire"
+        for cell in cause.cells
+    }
+    return [cell for cell in cells if cell.place not in caused]
 
 
 def _unread_wires(items: Sequence[Item], cells: Sequence[Result]) -> Mapping[str, int]:
@@ -284,16 +306,20 @@ def _conclude(
     results: JudgeResults, baseline: JudgeResults | None, parsed: argparse.Namespace
 ) -> int:
     """Print the results, write the report, and choose the exit status."""
-    comparisons = None if baseline is None else compare_results(baseline, results)
+    pairs = [] if baseline is None else compared_runs(baseline, results)
     for adapter in results.adapters:
-        print(results_text(adapter, with_losses=comparisons is None))
-    for comparison in comparisons or ():
-        print(comparison_text(comparison))
+        print(results_text(adapter, with_losses=baseline is None))
+    is_broken = False
+    for before, after in pairs:
+        changes = compare_runs(before, after)
+        is_broken |= any(change.kind == "broken" for change in changes)
+        (old,), (new,) = before.header.judged, after.header.judged
+        print(printable(f"{new.name}: version {old.version} → {new.version}"))
+        print(changes_text(changes, {new.name: new.argument}, ("broken", "fixed")))
     if parsed.report:
-        _write_report(results, parsed.report)
-    if comparisons is None:
-        return _status(results, is_red=results.red)
-    return _status(results, is_red=any(comparison.worse for comparison in comparisons))
+        base = Run(Header(), [cell for before, _ in pairs for cell in before.results])
+        _write_report(results, parsed.report, base if pairs else None)
+    return _status(results, is_red=results.red if baseline is None else is_broken)
 
 
 def _status(results: JudgeResults, *, is_red: bool) -> int:
@@ -323,9 +349,9 @@ def _merge(documents: Sequence[Path], parsed: argparse.Namespace) -> int:
     return _status(results, is_red=results.red)
 
 
-def _write_report(results: JudgeResults, target: Path) -> None:
+def _write_report(results: JudgeResults, target: Path, baseline: Run | None = None) -> None:
     shown = masked(results, mask())
-    files = {INDEX: render_index(run_of(shown)), JSON: encode_results(shown).decode()}
+    files = {INDEX: render_index(run_of(shown), baseline), JSON: encode_results(shown).decode()}
     write_files(files, target)
     note(f"{plural(len(results.adapters), 'adapter')}: {target / INDEX}")
 

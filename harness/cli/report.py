@@ -15,14 +15,13 @@ from harness.report import (
     ReportError,
     Run,
     compare_runs,
-    count_kinds,
     merge,
     schema,
 )
-from harness.report.compare import KINDS
+from harness.report.compare import changes_text, refuse_strangers
 from harness.report.files import read_run, write_report
 from harness.report.header import choose_day
-from harness.report.tally import NOTHING_COMPARED, column, tally, unread_specs
+from harness.report.tally import NOTHING_COMPARED, tally, unread_specs
 from harness.stream.printable import plural, printable
 
 BROKEN: Final = 1
@@ -96,24 +95,16 @@ def _report(parsed: argparse.Namespace) -> int:
         print(f"{plural(len(unread_specs(run.header.unread)), 'spec')} could not be read")
     if not whole.compared:
         print(NOTHING_COMPARED.removesuffix("."))
-    red = f", {whole.red:,} red" if whole.red else ""
-    cells = plural(len(run.results), "cell")
-    print(f"{cells}{red}: {printable(str(parsed.output / 'index.html'))}")
+    print(f"{whole.words}: {printable(str(parsed.output / 'index.html'))}")
     return 0 if whole.is_green and not run.header.unread else NOT_GREEN
 
 
 def _compare(parsed: argparse.Namespace) -> int:
     named_runs = [(path, read_run(path)) for path in (parsed.base, parsed.head)]
     (_, base), (_, head) = named_runs
+    refuse_strangers(base, head)
     changes = compare_runs(base, head)
-    for change in changes:
-        cell = change.cell
-        line = (
-            f"{KINDS[change.kind].word}: {cell.spec}::{cell.case}[{column(cell)}] ({change.words})"
-        )
-        print(printable(line))
-    counts = count_kinds(changes).items()
-    print(", ".join(f"{number} {KINDS[kind].word}" for kind, number in counts))
+    print(changes_text(changes, {}), end="")
     partial = [(path, run) for path, run in named_runs if not run.plan.is_whole]
     for path, run in partial:
         print(printable(f"{path}: {run.plan.sentence}"))

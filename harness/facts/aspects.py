@@ -27,7 +27,7 @@ from .fact import Call, Error, Fact, Finish, Text, Thought, Usage
 from .finding import Aspect, AspectVerdict, Finding, Place, call_value
 from .finish import FinishClass, ends_in_call, ends_without_call, finish_class, names_reason
 from .known_model import judge_account
-from .native import NativeSearch, word_pattern
+from .native import NativeSearch, json_values, word_pattern
 from .order import Given, Kind, Misplaced, find_misplaced
 from .slips import mended_calls, mended_thoughts
 from .transcript import Raised, Transcript
@@ -46,6 +46,8 @@ _BLOCKED: Final = re.compile(
 MAX_TEXT: Final = 80
 """The number of characters of a text, from its first difference, that a finding has."""
 _NO_EVENT: Final = object()
+LIKE: Final = 4
+"""The number of characters by which the text after a doubled piece is recognized."""
 NOWHERE: Final = Place()
 FIRST_WORDS: Final = 30
 """The number of characters by which an error's message is recognized."""
@@ -573,7 +575,13 @@ class _Judge:
         if missing and not extra:
             names = sorted({name for name, _ in missing})
             lost = {"missing": len(missing), "of": len(expected[0]), "names": names}
-            return _found("lost", "calls-missing", lost | {"first": call_value(*missing[0])})
+            reason = "calls-missing"
+            if carried.search.has_call(*missing[0]):
+                reason = "calls-unreported"
+            return _found("lost", reason, lost | {"first": call_value(*missing[0])})
+        for call in extra:
+            if number := _merged(call, missing):
+                return _found("wrong", "calls-merged", {"of": number}, call_value(*call))
         wired, given = ([call_value(*call) for call in calls] for calls in (expected[0], mine))
         return _found("wrong", "calls", wired, given)
 
@@ -759,7 +767,10 @@ class _Judge:
             is_early = self._carried.loud or self._carried.crash  # the last counts come later
             if is_early and all(here[name] <= max(accepted[name]) for name in wrong):
                 has_others = False
-            return _found("wrong" if has_others else "lost", "counts", there, here)
+            wanted = [str(there[name]) for name in wrong if there[name]]
+            is_native = not any(here.values()) and all(map(self._carried.search.has_leaf, wanted))
+            reason = "counts-unreported" if is_native and wanted else "counts"
+            return _found("wrong" if has_others else "lost", reason, there, here)
         if cached and not self._carried.search.has_leaf(str(cached)):
             return _found("lost", "cached-count", cached)
         if rest and here["total"] not in (0, total):
@@ -851,8 +862,38 @@ KEPT: Final = Finding("", "kept")
 
 def _text_finding(verdict: AspectVerdict, wire: str, carried: str) -> Finding:
     at = first_difference(wire, carried)
+    if doubled := _doubled(wire, carried, at):
+        piece = carried[at : at + doubled]
+        place = Place(character=at, wire=piece[:MAX_TEXT], adapter=piece[:MAX_TEXT])
+        return _found(verdict, "text-doubled", adapter=piece, place=place)
     place = Place(character=at, wire=wire[at : at + MAX_TEXT], adapter=carried[at : at + MAX_TEXT])
     return _found(verdict, "text" if at else "text-from-start", place=place)
+
+
+def _doubled(wire: str, carried: str, at: int) -> int:
+    """The number of characters of the piece before ``at`` that the adapter gives a second time; 0
+    if there is none. The text of the wire continues after the piece.
+    """
+    for size in range(min(at, len(carried) - at, len(carried) - len(wire)), 0, -1):
+        after = wire[at : at + LIKE]
+        if carried.startswith(carried[at - size : at], at) and carried.startswith(after, at + size):
+            return size
+    return 0
+
+
+def _merged(call: NamedArguments, missing: Sequence[NamedArguments]) -> int:
+    """The number of calls of the wire that an adapter merged into this call: it has their names in
+    one name, or their arguments in one text. 0 if it is no such call.
+    """
+    name, arguments = call
+    names = [other for other, _ in missing]
+    parts = [part for _, part in missing]
+    for number in range(len(missing), 1, -1):
+        if name == "".join(names[:number]):
+            return number
+        if isinstance(arguments, str) and same_json(json_values(arguments), parts[:number]):
+            return number
+    return 0
 
 
 def _call_value(call: Call) -> Json:

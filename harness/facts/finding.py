@@ -159,6 +159,9 @@ REASONS: Final[Mapping[str, Reason]] = {
         " {place.adapter:text}"
     ),
     "thoughts-in-text": Reason("they are in the text, between their tags, as on the wire"),
+    "text-doubled": Reason(
+        "at character {place.character} the adapter gives {adapter:text} a second time"
+    ),
     "damaged-text": Reason(
         "the adapter passes on {adapter:text}, which is damaged; the wire also has {wire:text}"
     ),
@@ -170,6 +173,11 @@ REASONS: Final[Mapping[str, Reason]] = {
         "the arguments of {wire[name]} are passed on in pieces, not joined"
     ),
     "calls-missing": Reason("{wire[missing]} of {wire[of]} calls lost: {wire[first]:call}"),
+    "calls-unreported": Reason(
+        "{wire[missing]} of {wire[of]} calls lost: {wire[first]:call}; the native events have it:"
+        " does the shim report it?"
+    ),
+    "calls-merged": Reason("{wire[of]} calls are merged into one: {adapter:call}"),
     "calls": Reason("the wire calls {wire:calls}, the adapter {adapter:calls}"),
     "ids-missing": Reason("{wire[missing]} of {wire[of]} ids lost: {wire[first]}"),
     "id-missing": Reason("the id {wire} of call {place.call} is nowhere"),
@@ -192,6 +200,10 @@ REASONS: Final[Mapping[str, Reason]] = {
     # counts
     "counts-invented": Reason("the wire has no counts; the adapter reports {adapter:counts}"),
     "counts": Reason("the wire has {wire:counts}; the adapter reports {adapter:counts}"),
+    "counts-unreported": Reason(
+        "the wire has {wire:counts}; the adapter reports {adapter:counts}; the native events have"
+        " them: does the shim report them?"
+    ),
     "sum-as-total": Reason(
         "the wire's total has {wire} more tokens, which no count has; the adapter's is the sum"
     ),
@@ -253,6 +265,9 @@ REASONS: Final[Mapping[str, Reason]] = {
         "the results have no ids and are in another order: expected {wire}, sent {adapter}"
     ),
     "result-text-not-sent": Reason("the text of result {place.call} is not sent back"),
+    "result-text-changed": Reason(
+        "the text of result {place.call} is {wire:json}; sent back is {adapter:json}"
+    ),
     "result-text-of-another": Reason(
         "result {place.call} has the text of another call's: {adapter}"
     ),
@@ -276,7 +291,10 @@ REASONS: Final[Mapping[str, Reason]] = {
     "tool-not-sent": Reason("lost: {wire:value}"),
     "more-text": Reason("more text is sent back than the answer has"),
     "sent-text": Reason("the answer has the text {wire:json}, sent back is {adapter:json}"),
-    "text-beyond-call": Reason("text is on the other side of a call"),
+    "text-beyond-call": Reason(
+        "the text {wire[text]:text} is sent back {remark} call {place.call} ({wire[call]}); the"
+        " answer has it on the other side"
+    ),
 }
 """Every reason, by its name. A ``key`` names the values by which the same reason is divided into
 several groups.

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
 from itertools import islice
+from json import JSONDecoder
 from typing import Final, NamedTuple
 
 from harness.stream.json_codec import Json, decode_json
@@ -118,6 +119,10 @@ class NativeSearch:
             text in leaf.text and pattern.search(leaf.text) for leaf in self.leaves
         )
 
+    def has_call(self, name: str, arguments: Json) -> bool:
+        """Whether the name of a call and all texts and numbers of its arguments are leaves."""
+        return self.has_leaf(name) and all(self.has_leaf(text) for _, text, _ in _leaves(arguments))
+
     def count(self, value: str, *, binary: bool = False, enough: int = 1) -> tuple[int, bool]:
         """The number of occurrences of a value, and whether all are below keys of raw data.
 
@@ -192,6 +197,19 @@ def _leaves(event: Json) -> Iterator[tuple[Path, str, bool]]:
             ]
         elif value is not None and not isinstance(value, bool):
             yield path, str(value), in_raw
+
+
+def json_values(text: str) -> list[Json]:
+    """The JSON values that follow each other in a text; [] if there is anything else."""
+    decoder, values, at = JSONDecoder(), [], 0
+    while at < len(text):
+        try:
+            value, at = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            return []
+        values.append(value)
+        at += len(text[at:]) - len(text[at:].lstrip())
+    return values
 
 
 @lru_cache(maxsize=4096)

@@ -70,7 +70,8 @@ class Transcript:
 
     ``doubles``: all numbers of the adapter's language are doubles, which can't hold every integer.
     ``asks_thoughts``: whether the adapter can ask for thoughts. ``account``: the whole account of
-    payloads whose event model is known, else None.
+    payloads whose event model is known, else None. ``log``: the end of the text that the adapter
+    wrote to stderr.
     """
 
     entries: tuple[Entry, ...] = ()
@@ -83,6 +84,7 @@ class Transcript:
     doubles: bool = False
     asks_thoughts: bool = True
     account: Facts | None = None
+    log: str = ""
 
     @property
     def request_notes(self) -> tuple[str, ...]:

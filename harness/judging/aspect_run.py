@@ -36,6 +36,7 @@ from .aspects import ExchangeJudgement, judge_exchange, variants_of_wire, wire_a
 from .decide import decide
 from .excerpts import Excerpts, excerpts_of_answer, excerpts_of_request
 from .results import Evidence, Result
+from .wire_properties import properties_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +118,8 @@ def _result(judgement: ExchangeJudgement, exchange: Exchange) -> Result:
         variants=judgement.variants,
         unary=exchange.streamed is False,
         requests="; ".join(transcript.request_notes),
+        properties=properties_of(exchange),
+        log=transcript.log if any(finding.red for finding in findings) else "",
         raw=any(isinstance(fact, Raw) for fact in transcript.facts()),
     )
     excerpts = excerpts_of_answer(findings, exchange, transcript)

@@ -10,7 +10,6 @@ was made. Evidence is plain data of limited size. A mark shows where it is short
 from __future__ import annotations
 
 import json
-import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import replace
@@ -45,6 +44,7 @@ from .results import (
     Sent,
     Stream,
 )
+from .wire_properties import properties_of
 
 AROUND: Final = 5
 """The number of items before and after the item in question."""
@@ -59,8 +59,6 @@ MAX_GREEN_LINES: Final = 4
 """The number of items of a layer for a cell that passes."""
 MAX_GREEN_LINE: Final = 90
 DIFFERS: Final = frozenset({"failed", "warning", "known-failing"})
-
-_FIRST_INDEX: Final = re.compile(r"\[(\d+)(?:\.\.\d+)?\]")
 
 
 def with_evidence(judgement: Judgement) -> Result:
@@ -92,6 +90,7 @@ def with_evidence(judgement: Judgement) -> Result:
         wire=_beginning(fixture.exchanges),
         evidence=evidence,
         aspects=result.aspects or _aspects(judgement),
+        properties=properties_of(fixture.exchanges[0]) if result.layer == "facts" else (),
     )
 
 
@@ -317,10 +316,8 @@ def _first_index(expected: Any, mismatches: Sequence[Mismatch], items: Sequence[
     """The index of the first item that differs. None if a spec expects an operator, because the
     indexes of that expectation are not those of the items.
     """
-    if not isinstance(expected, list) or not mismatches:
-        return None
-    index = _FIRST_INDEX.match(mismatches[0].path)
-    return min(int(index[1]), len(items)) if index else None
+    index = mismatches[0].index if mismatches and isinstance(expected, list) else None
+    return None if index is None else min(index, len(items))
 
 
 def _event_of(trace: Trace, payload: int | None) -> int | None:

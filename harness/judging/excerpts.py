@@ -6,10 +6,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Final, Literal
 
 from harness.facts import RUN, Entry, Finding, Text, Thought, Transcript, json_of_fact
 from harness.pipeline.replay import Normalized
+from harness.stream.decompression import unpack_before_fault
 from harness.stream.exchange import Exchange
 from harness.stream.json_codec import Json
 from harness.stream.printable import printable
@@ -22,6 +24,7 @@ WIDTH: Final = 240
 """The maximum number of characters of a line. A longer line is cut around the place in question."""
 MIN_BEGINNING: Final = 3
 """The minimum number of characters at the beginning of a text that identify its line."""
+_BLANK_LINES: Final = (b"\n\n", b"\r\n\r\n", b"\r\r")
 FIRST: Final = 12
 """A line also has a value if it has its first characters."""
 
@@ -35,11 +38,11 @@ def excerpts_of_answer(
     red = [finding for finding in findings if finding.red and finding.subject != RUN]
     if not red:
         return {}
-    wire, native = _wire_lines(exchange), native_lines(transcript)
+    (wire, sent), native = _wire_lines(exchange), native_lines(transcript)
     facts = _fact_lines(transcript.entries)
     return {
         finding.subject: (
-            _around(finding, "frames", wire, finding.place.wire),
+            _around(finding, "frames", wire, finding.place.wire, shown=sent),
             _around(finding, "native", native, finding.place.adapter),
             _around(finding, "facts", facts, finding.place.adapter),
         )
@@ -54,11 +57,11 @@ def excerpts_of_request(findings: Iterable[Finding], exchange: Exchange, request
     red = [finding for finding in findings if finding.red and finding.subject != RUN]
     if not red:
         return {}
-    wire, sent = _wire_lines(exchange), _request_lines(request)
+    (wire, answer), sent = _wire_lines(exchange), _request_lines(request)
     lines = [line for _, line in sent]
     return {
         finding.subject: (
-            _around(finding, "frames", wire),
+            _around(finding, "frames", wire, shown=answer),
             _around(finding, "requests", lines, at=_of_content(sent, finding.place.content)),
         )
         for finding in red
@@ -72,12 +75,24 @@ def _of_content(sent: Sequence[tuple[int | None, str]], content: int | None) -> 
     return next((at for at, (number, _) in enumerate(sent) if number == content), None)
 
 
-def _wire_lines(exchange: Exchange) -> list[str]:
-    """The frames of an answer, one line each."""
-    return [
-        _line(frame.json) if frame.raw is None else printable(frame.raw)
-        for frame in Normalized(exchange, None, None).trace.frames
+def _wire_lines(exchange: Exchange) -> tuple[list[str], list[str]]:
+    """The frames of an answer, one line each: their JSON, in which values are found, and their
+    bytes with the line ends, which are shown.
+    """
+    frames = Normalized(exchange, None, None).trace.frames
+    body, _ = unpack_before_fault(exchange.body, exchange.header("content-encoding"))
+    starts = [0, *(frame.offset for frame in frames[1:]), len(body)]
+    for number in range(1, len(frames)):
+        before = body[starts[number - 1] : starts[number]]
+        ends = [before.rfind(end) + len(end) for end in _BLANK_LINES if end in before]
+        if ends:  # lines such as `event:` belong to the message after them
+            starts[number] = starts[number - 1] + max(ends)
+    sent = [
+        printable(body[start:end].decode("utf-8", "backslashreplace"))
+        for start, end in pairwise(starts)
     ]
+    lines = [_line(frame.json) if frame.raw is None else printable(frame.raw) for frame in frames]
+    return lines, sent[: len(lines)]
 
 
 def _request_lines(request: Json) -> list[tuple[int | None, str]]:
@@ -132,10 +147,11 @@ def _around(
     lines: Sequence[str],
     text: str = "",
     at: int | None = None,
+    shown: Sequence[str] = (),
 ) -> LayerView:
     """The lines around the line with the longest beginning of ``text``. Without such a line, the
     lines around the line with most of the values of the finding, else around the line ``at``, or
-    the last lines.
+    the last lines. ``shown``: the lines to show instead.
     """
     values = _searched(finding)
     spelled = json.dumps(text, ensure_ascii=False)[1:-1]
@@ -148,8 +164,20 @@ def _around(
     first = scores.index(best) if best else at
     middle = len(lines) - 1 if first is None else first
     start = max(0, min(middle - SHOWN // 2, len(lines) - SHOWN))
-    shown = tuple(_cut(line, values) for line in lines[start : start + SHOWN])
-    return LayerView(layer, shown, start, len(lines), first)
+    cut = tuple(_cut(line, values) for line in (shown or lines)[start : start + SHOWN])
+    if shown:
+        cut = tuple(map(_with_line_end, cut, shown[start : start + SHOWN]))
+    return LayerView(layer, cut, start, len(lines), first)
+
+
+def _with_line_end(cut: str, line: str) -> str:
+    """A line that was cut, with the line end of the whole line."""
+    if cut == line:
+        return cut
+    end = line
+    while end.endswith(("\\r", "\\n")):
+        end = end[:-2]
+    return f"{cut}{line[len(end) :] and f' {line[len(end) :]}'}"
 
 
 def _searched(finding: Finding) -> Mapping[str, int]:
@@ -157,7 +185,7 @@ def _searched(finding: Finding) -> Mapping[str, int]:
     found: dict[str, int] = {}
     for value in finding.values():
         spelled = json.dumps(value, ensure_ascii=False)[1:-1]
-        for text in (spelled, spelled[:FIRST]):
+        for text in (spelled, spelled[:FIRST], json.dumps(value)[1:-1]):
             if len(text) > 1:
                 found[text] = len(text)
     return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))

@@ -1,15 +1,19 @@
-"""Explains a red cell in words."""
+"""Explains a red cell in words, and shows a finding by facts with its evidence."""
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from harness.facts import Finding
 from harness.stream.printable import printable, printable_lines
 
-from .results import Result
+from .results import LayerView, Result
 
 MAX_GIST: Final = 300
+MOST_LOG: Final = 10
+"""The number of lines of an adapter's log that are shown."""
 EXACT: Final = ("missing", "extra", "changed", "moved", "recut")
 """The reasons of an exact comparison, which has an expected value."""
 
@@ -39,10 +43,50 @@ def explain(result: Result, place: str) -> str:
         lines.append(f"first layer that differs: {result.first_layer}")
     for finding in result.findings:
         lines += _finding_lines(finding)
+        if finding.red and finding.subject in result.aspects:
+            lines += evidence_lines(result, finding, result.adapter)
     more = result.findings_total - len(result.findings)
     if more > 0:
         lines.append(f"and {more} more")
     return "\n".join(lines)
+
+
+_EVIDENCE: Final[Mapping[str, str]] = {"frames": "wire", "native": "native", "requests": "request"}
+"""The layers of an excerpt of which the line in question is shown, with their words."""
+
+
+def evidence_lines(result: Result, finding: Finding, argument: str) -> list[str]:
+    """The lines below the sentence of a finding by facts: the line of the wire, of the native
+    events or of the request, and a command that shows the finding. ``argument``: the adapter as
+    ``harness judge`` names it.
+    """
+    views = result.evidence.excerpts.get(finding.subject, ()) if result.evidence else ()
+    lines = [f"  requests: {printable(result.requests)}"] if result.requests else []
+    lines += [f"  {'log':<8}{printable(line)}" for line in result.log.splitlines()[-MOST_LOG:]]
+    lines += [
+        f"  {_EVIDENCE[view.layer]:<8}{printable(_line_of(view))}"
+        for view in views
+        if view.layer in _EVIDENCE
+    ]
+    return [*lines, f"  run: {printable(judge_command(argument, result, finding))}"]
+
+
+def _line_of(view: LayerView) -> str:
+    """The marked line, else the last line."""
+    if not view.lines:
+        return "nothing"
+    at = len(view.lines) - 1 if view.first is None else view.first - view.start
+    return view.lines[at]
+
+
+def judge_command(argument: str, cell: Result, finding: Finding | None = None) -> str:
+    """A shell line that judges the adapter of an argument on this exchange alone, with the cuts
+    that show the finding; without one, the first finding of the cell.
+    """
+    shown = finding or next(iter(cell.red_findings), None)
+    cuts = shown.place.cuts if shown else ""
+    options = f" --cuts {cuts}" if cuts else ""
+    return f"harness judge {shlex.quote(argument)} --cassettes {shlex.quote(cell.place)}{options}"
 
 
 def _gist(result: Result) -> str:

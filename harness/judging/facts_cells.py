@@ -81,6 +81,7 @@ def result_by_facts(
         ),
         variants=judgement.variants,
         block=judgement.block,
+        log=transcript.log if judgement.red else "",
         raw=any(isinstance(fact, Raw) for fact in transcript.facts()),
     )
 

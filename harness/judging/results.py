@@ -174,6 +174,17 @@ class LayerView(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=T
     differs: bool = False
 
 
+class WireProperty(
+    Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, array_like=True
+):
+    """A property of an answer that red cells may share: its wire, its framing, the line ends
+    between its messages, or the name of a field.
+    """
+
+    kind: Literal["wire", "framing", "line ends", "field"]
+    value: str
+
+
 class Evidence(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """The details of a cell in a report, in addition to its findings.
 
@@ -257,6 +268,10 @@ class Result(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
     """The answer is not streamed."""
     requests: str = ""
     """The server's remarks about the requests of the adapter."""
+    properties: tuple[WireProperty, ...] = ()
+    """The properties of the answer's bytes, for a cell that is judged by facts."""
+    log: str = ""
+    """The end of the text that the adapter wrote to stderr, if a finding is red."""
     missing: bool = False
     """The run ended before this cell was judged. Its verdict is *error*, with the reason."""
     raw: bool = False

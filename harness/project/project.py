@@ -171,7 +171,7 @@ class Project:
                     self._lost_features(case, named.dialect),
                 )
                 for named in self.adapters.values()
-                if named.dialect in case.expect
+                if named.dialect in case.expect and named.dialect != FACTS
             )
             by_facts = [named for named in self.adapters.values() if named.by_facts]
             known = {feature.id: feature.aspects for feature in self.features if by_facts}

@@ -47,7 +47,7 @@ class _Collector:
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
         self.encoded: dict[str, str] = {}  # by the id of the item, because an item may run again
-        self.unread: list[str] = []
+        self.unread: dict[str, str] = {}  # the problem of a spec → the path of the spec
         self.unshown: list[str] = []
         self.plan: dict[str, None] = {}  # the ids of the selected items that can be cells
         self.gaps: dict[str, Gap] = {}  # by the id of the item
@@ -85,9 +85,9 @@ class _Collector:
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.failed and report.nodeid.endswith((".yaml", ".yml")):
-            lines = str(report.longrepr).splitlines()
-            # every spec repeats the error of an unreadable features file
-            self.unread += [line for line in lines if line not in self.unread]
+            for line in str(report.longrepr).splitlines():
+                # every spec repeats the error of an unreadable features file
+                self.unread.setdefault(line, report.nodeid)
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Note the cells that the run did not reach. Fail a whole run if no cell shows a declared
@@ -117,10 +117,13 @@ class _Collector:
     ) -> None:
         wanted = self.config.getoption("--harness-report")
         if self.encoded or self.unreached or self.unread or wanted:
+            from harness.report import Unread
+
             from .summary import write_summary
 
             encoded = [*self.encoded.values(), *self.unreached.values()]
-            write_summary(terminalreporter, encoded, self.unread, self.unshown)
+            unread = [Unread(spec, problem) for problem, spec in self.unread.items()]
+            write_summary(terminalreporter, encoded, unread, self.unshown)
         selected = self.config.getini("harness_specs") or self.config.getoption("--harness-dialect")
         if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and selected:
             from .summary import explain_nothing

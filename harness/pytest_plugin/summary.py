@@ -11,7 +11,7 @@ import pytest
 from harness.judging.facts_cells import fixed_failures, unshown_losses
 from harness.judging.results import Result, decode
 from harness.project.project import kind_of, yaml_files
-from harness.report import Run, summary
+from harness.report import Run, Unread, summary
 from harness.report.files import read_run, write_report
 from harness.report.header import choose_day, make_header
 from harness.specs import SpecError
@@ -50,7 +50,7 @@ def _decode(encoded: Iterable[str]) -> list[Result]:
 def write_summary(
     terminal: pytest.TerminalReporter,
     encoded: Iterable[str],
-    unread: Sequence[str],
+    unread: Sequence[Unread],
     unshown: Sequence[str],
 ) -> None:
     """Print the summary, the specs that could not be read, and the losses and known failures that
@@ -59,8 +59,8 @@ def write_summary(
     config, results = terminal.config, _decode(encoded)
     terminal.section("Gemini conformance")
     terminal.write(masked(summary(results, unread)))
-    for problem in unread:
-        terminal.write_line(masked(f"not read: {problem}"), red=True)
+    for line in unread:
+        terminal.write_line(masked(f"not read: {line.problem}"), red=True)
     for sentence in unshown:
         terminal.write_line(masked(sentence), red=True)
     for item in _filled(terminal):
@@ -72,7 +72,7 @@ def write_summary(
 
 
 def _write_report(
-    results: list[Result], target: Path, config: pytest.Config, unread: Sequence[str]
+    results: list[Result], target: Path, config: pytest.Config, unread: Sequence[Unread]
 ) -> None:
     """Write all files of the report into a folder. ``unread`` are the errors of specs."""
     day = choose_day(config.getoption("--harness-date"), os.environ.get("SOURCE_DATE_EPOCH", ""))

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from .badges import badges
 from .compare import Change, compare_runs, count_kinds
 from .details import detail
-from .document import RESULTS, Header, Named, Run, pack, schema, unpack
+from .document import RESULTS, Header, Named, Run, Unread, pack, schema, unpack
 from .junit import junit
 from .layout import LAYERS, UNKNOWN_PROVIDER, Cell, ReportError, check, page_name, place
 from .markdown import markdown
@@ -27,6 +27,7 @@ __all__ = [
     "Named",
     "ReportError",
     "Run",
+    "Unread",
     "compare_runs",
     "count_kinds",
     "merge",
@@ -59,10 +60,15 @@ def render(run: Run, baseline: Run | None = None) -> dict[str, str]:
     }
 
 
-def render_index(run: Run) -> str:
-    """The index alone, for a run without cases."""
+def render_index(run: Run, baseline: Run | None = None) -> str:
+    """The index alone, for a run without cases. With a ``baseline`` it also lists the changes since
+    that run.
+    """
     names, cells = _placed(run)
-    return fill("index", index_page(cells, run.header, names), run.header.day)
+    index = index_page(cells, run.header, names)
+    if baseline is not None:
+        index["changes"] = change_list(compare_runs(baseline, run), cells, names)
+    return fill("index", index, run.header.day)
 
 
 def _placed(run: Run) -> tuple[Names, list[Cell]]:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Protocol, get_args
 
 from harness.facts import ASPECTS, RED, Finding
+from harness.judging.explain import judge_command
 from harness.judging.judge_results import AdapterResults
 from harness.judging.results import Result
 from harness.providers.oracle import SecondTurnAspect
 
+from .causes import Cause, Shared, find_causes, share_property
 from .tally import read_for
 
 BLOCKS: Final = {
@@ -43,6 +44,10 @@ MEANINGS: Final = {
     "not_carried": "The fact is lost, and the loss is declared.",
     "not_asked": "The adapter could not be asked for the fact, or the answer failed before it.",
 }
+COMPARED: Final = frozenset({"kept", *RED})
+"""The verdicts of an aspect that was compared."""
+UNREPORTED: Final = frozenset({"calls-unreported", "counts-unreported"})
+"""The reasons of lost facts for which the event model has a place."""
 NEEDLESS_ERROR: Final = "needless_error"
 
 
@@ -57,14 +62,24 @@ class Loss:
     cells: list[Result] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     """The finding of each cell."""
+    shared: Shared | None = None
+    """The property of the wire that these cells share, and no other has."""
 
     @property
     def sentence(self) -> str:
         """The verdict, the number of cells, and the reason in the first cell."""
         words = f"{self.aspect} {self.verdict}".replace("_", " ")
-        note = self.findings[0].note
         head = f"{words} in {len(self.cells):,} cells" if len(self.cells) > 1 else words
-        return f"{head}: {note}" if note else head
+        return f"{head}: {self.note}" if self.note else head
+
+    @property
+    def note(self) -> str:
+        """The reason in the first cell, after the property that all these cells share."""
+        note = self.findings[0].note
+        if self.shared is None:
+            return note
+        shared = f"{self.shared.subject}, {self.shared.contrast}"
+        return f"{shared}: {note}" if note else shared
 
     def add(self, cell: Result, finding: Finding) -> None:
         """Add a cell with its finding."""
@@ -118,8 +133,11 @@ def by_aspect(cells: Iterable[WithAspects]) -> dict[str, Counter[str]]:
 def losses_of(cells: Iterable[Result]) -> list[Loss]:
     """The losses, wrong values and exceptions, by aspect; the most frequent reason first. A
     needless error is one loss, not one for each aspect that is missing because of it. A loss that
-    several cases show on the same answer counts once.
+    several cases show on the same answer counts once. Cells with a common cause are left out.
     """
+    cells = list(cells)
+    caused = {cell.place for cause in causes_of(cells) for cell in cause.cells}
+    cells = [cell for cell in cells if cell.place not in caused]
     losses: dict[tuple[object, ...], Loss] = {}
     seen: set[tuple[object, ...]] = set()
     for cell in cells:
@@ -130,12 +148,45 @@ def losses_of(cells: Iterable[Result]) -> list[Loss]:
             if not is_of_error(cell, finding.subject):
                 seen.add((*key, cell.place))
                 losses.setdefault(key, Loss(finding.subject, finding.verdict)).add(cell, finding)
-    red_cells = (cell for loss in losses.values() for cell in loss.cells)
+    groups = list(losses.values())
+    streams = {cell.place: cell for cell in cells}.values()
+    for number, loss in enumerate(groups):
+        judged = [cell for cell in streams if cell.aspects.get(loss.aspect) in COMPARED]
+        groups[number] = replace(loss, shared=share_property(loss.cells, judged))
+    red_cells = (cell for loss in groups for cell in loss.cells)
     order = {aspect: number for number, aspect in enumerate(by_aspect(red_cells))}
     return sorted(
-        losses.values(),
+        groups,
         key=lambda loss: (order[loss.aspect], -len(loss.cells), loss.cells[0].place),
     )
+
+
+def hints_of(cells: Iterable[Result]) -> dict[str, str]:
+    """How to declare an aspect that is lost in every cell that has it, by aspect. There is no hint
+    for an adapter that keeps nothing, and for a fact that its native events have.
+    """
+    own = {cell.place: cell for cell in cells}
+    for cause in causes_of(own.values()):
+        for cell in cause.cells:
+            own.pop(cell.place, None)
+    counts = by_aspect(own.values())
+    reported = {
+        finding.subject
+        for cell in own.values()
+        for finding in cell.findings
+        if finding.reason in UNREPORTED
+    }
+    if not any(numbers["kept"] for numbers in counts.values()):
+        return {}
+    hints = {}
+    for aspect, numbers in counts.items():
+        compared = sum(numbers[verdict] for verdict in COMPARED)
+        if 1 < numbers["lost"] == compared and aspect not in reported:
+            hints[aspect] = (
+                f"{aspect.replace('_', ' ')} is lost in {compared:,} of {compared:,} cells; if the"
+                f" event model has no place for it: --losses {aspect}"
+            )
+    return hints
 
 
 def is_of_error(cell: Result, aspect: str) -> bool:
@@ -145,8 +196,15 @@ def is_of_error(cell: Result, aspect: str) -> bool:
 
 
 def number_of_findings(cells: Sequence[Result]) -> int:
-    """The number of different losses, and of different reasons why a cell could not be judged."""
-    return len(losses_of(cells)) + len(errors_of(cells))
+    """The number of causes, of different losses, and of different reasons why a cell could not be
+    judged.
+    """
+    return len(causes_of(cells)) + len(losses_of(cells)) + len(errors_of(cells))
+
+
+def causes_of(cells: Iterable[Result]) -> list[Cause]:
+    """The causes that many cells have in common."""
+    return find_causes({cell.place: cell for cell in cells}.values())
 
 
 def errors_of(cells: Iterable[Result]) -> list[list[Result]]:
@@ -182,11 +240,3 @@ def command_of(adapter: AdapterResults, cell: Result, finding: Finding | None = 
     finding; without one, the first finding of the cell.
     """
     return judge_command(adapter.argument or adapter.target, cell, finding)
-
-
-def judge_command(argument: str, cell: Result, finding: Finding | None = None) -> str:
-    """The same for the adapter of an argument on the command line."""
-    shown = finding or next(iter(cell.red_findings), None)
-    cuts = shown.place.cuts if shown else ""
-    options = f" --cuts {cuts}" if cuts else ""
-    return f"harness judge {shlex.quote(argument)} --cassettes {shlex.quote(cell.place)}{options}"

@@ -5,29 +5,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from harness.judging.explain import evidence_lines
 from harness.judging.judge_results import AdapterResults
-from harness.judging.results import LayerView, Result
+from harness.judging.results import Result
 from harness.stream.printable import plural, printable, shorten
 
 from .aspect_counts import (
     BLOCKS,
     VERDICTS,
     by_aspect,
+    causes_of,
     command_of,
     describe_raw,
     errors_of,
+    hints_of,
     losses_of,
     number_of_findings,
 )
-from .tally import count_words
-from .text import LAYER_TITLES
+from .tally import tally
 
 MOST_NAMES: Final = 6
 """Further cells of one loss that are named."""
 VARIANT_BLOCKS: Final = ("variant", "second_turn_of_variants")
 """The sections in which nothing is red."""
-LAYERS: Final = ("frames", "native", "requests")
-"""The layers of an excerpt of which the line in question is shown."""
 LONGEST: Final = 600
 """Characters of an error."""
 
@@ -40,7 +40,7 @@ def results_text(adapter: AdapterResults, *, with_losses: bool = True) -> str:
     for block, cells in adapter.sections.items():
         asked = any(cell.compared or cell.verdict == "error" for cell in cells)
         if asked or (cells and "second_turn" not in block):
-            lines += ["", f"{BLOCKS[block]}: {count_words(cells)}", *matrix_lines(cells)]
+            lines += ["", f"{BLOCKS[block]}: {tally(cells).words}", *matrix_lines(cells)]
     for block in ("documented", "second_turn", *VARIANT_BLOCKS) if with_losses else ():
         lines += _losses(adapter, block)
     for loss in adapter.unused_losses:
@@ -78,6 +78,10 @@ def _losses(adapter: AdapterResults, block: str) -> list[str]:
         return []
     where = BLOCKS[block].lower()
     lines = ["", f"{plural(number, 'finding')}, {where}:"]
+    for cause in causes_of(cells):
+        first = cause.cells[0]
+        lines += ["", f"- {cause.sentence}", *_places(cause.cells)]
+        lines += evidence_lines(first, first.red_findings[0], adapter.argument or adapter.target)
     for error_cells in errors:
         sentence, *rest = shorten(error_cells[0].reason, LONGEST).splitlines()
         lines += [
@@ -91,14 +95,13 @@ def _losses(adapter: AdapterResults, block: str) -> list[str]:
         failed = sum(cell.verdict == "failed" for cell in cells)
         number_in_cells = f"{plural(len(losses), 'finding')} in {plural(failed, 'cell')}"
         return [*lines, "", f"- {number_in_cells}: shown on the page that --report DIR writes"]
+    hints = hints_of(cells) if block == "documented" else {}
     for loss in losses:
         first = loss.cells[0]
         lines += ["", f"- {loss.sentence}", *_places(loss.cells)]
-        if first.requests:
-            lines.append(f"  requests: {first.requests}")
-        views = first.evidence.excerpts.get(loss.aspect, ()) if first.evidence else ()
-        lines += [f"  {_title(view):<8}{_line(view)}" for view in views if view.layer in LAYERS]
-        lines.append(f"  run: {command_of(adapter, first, loss.findings[0])}")
+        if hint := hints.pop(loss.aspect, ""):
+            lines.append(f"  {hint}")
+        lines += evidence_lines(first, loss.findings[0], adapter.argument or adapter.target)
     return lines
 
 
@@ -111,16 +114,3 @@ def _places(cells: Sequence[Result]) -> list[str]:
         more = f" and {len(others) - MOST_NAMES} more" if len(others) > MOST_NAMES else ""
         lines.append(f"  also in {names}{more}")
     return lines
-
-
-def _title(view: LayerView) -> str:
-    """The first word of the title of a layer: ``wire``."""
-    return LAYER_TITLES[view.layer].partition(" ")[0].lower()
-
-
-def _line(side: LayerView) -> str:
-    """The marked line, else the last line."""
-    if not side.lines:
-        return "nothing"
-    at = len(side.lines) - 1 if side.first is None else side.first - side.start
-    return side.lines[at]

@@ -15,6 +15,7 @@ from typing import Final
 from harness.judging.results import VERDICTS
 from harness.stream.printable import excerpt, plural, printable_lines
 
+from .document import Unread
 from .layout import Cell
 from .tally import Tally, by_pair, tally, unread_specs
 from .text import slug
@@ -36,7 +37,7 @@ def badges(
     cells: Sequence[Cell],
     providers: Mapping[str, str],
     columns: Mapping[str, str],
-    unread: Sequence[str] = (),
+    unread: Sequence[Unread] = (),
 ) -> dict[str, str]:
     """File names below ``badges/`` → SVG. ``unread``: errors of specs that could not be read."""
     results = [cell.result for cell in cells]

@@ -1,21 +1,35 @@
 """Compares two runs cell by cell: broken, fixed, new, gone, or the same verdict for other evidence.
 
-A cell that a run did not reach is an error in that run.
+A cell that the later run did not reach is an error in that run. A cell that the earlier run did not
+reach is new.
 
-A cell is identified by its spec, case and adapter, not by its provider or line, which may change.
-Each verdict has a step, from failing to passing. A cell that moves up is fixed; a cell that moves
-down is broken, even if the failure is marked as known.
+The cell of a case is identified by its spec, case and adapter, not by its provider or line, which
+may change. A cell without a case is identified by its exchange and adapter. Each verdict has a
+step, from failing to passing. A cell that moves up is fixed; a cell that moves down is broken, even
+if the failure is marked as known.
+
+Cells of facts are also compared aspect by aspect. An aspect got worse if it is lost, wrong or
+raised now, and was not before, or if it was kept before, and is not asked or absent now. It got
+better if it was red before and is kept, declared or absent now; an aspect that is only not asked
+any more did not get better. A cell with a worse aspect is broken. Variants of the wire are left
+out, because nothing in them is red.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from harness.facts import RED, RUN, Finding
+from harness.judging.explain import judge_command
 from harness.judging.results import VERDICTS, Result, Verdict, sort_key
+from harness.stream.printable import printable
 
 from .document import Run
+from .layout import ReportError
+from .tally import column
 
 Kind = Literal["broken", "fixed", "new", "gone", "changed"]
 
@@ -54,13 +68,47 @@ KINDS: Final[dict[Kind, KindWords]] = {
 }
 
 
+_ABSENT: Final = "absent"
+"""The verdict of an aspect that a cell does not have."""
+_ERROR: Final = "error"
+"""The verdict of a cell that could not be judged, also used as the name of an aspect."""
+
+
+@dataclass(frozen=True, slots=True)
+class AspectChange:
+    """An aspect of a cell that got worse or better. ``finding``: the present one, if there is
+    one.
+    """
+
+    aspect: str
+    before: str
+    after: str
+    finding: Finding | None = None
+
+    @property
+    def is_worse(self) -> bool:
+        """Whether the aspect got worse; else it got better."""
+        return _is_worse(self.before, self.after)
+
+    @property
+    def sentence(self) -> str:
+        """The change in words, with the reason for the new verdict."""
+        before, after = (verdict.replace("_", " ") for verdict in (self.before, self.after))
+        note = self.finding.note if self.finding else ""
+        words = f"{self.aspect.replace('_', ' ')}: {before} → {after}"
+        return f"{words}: {note}" if note else words
+
+
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A cell that changed; ``base`` is None for a new cell, ``head`` for one that is gone."""
+    """A cell that changed; ``base`` is None for a new cell, ``head`` for one that is gone.
+    ``aspects``: the aspects that got worse or better, those that got worse first.
+    """
 
     kind: Kind
     base: Result | None
     head: Result | None
+    aspects: tuple[AspectChange, ...] = ()
 
     @property
     def cell(self) -> Result:
@@ -76,6 +124,14 @@ class Change:
         return " → ".join(dict.fromkeys(verdicts))
 
     @property
+    def place(self) -> str:
+        """The name of the cell: its case, or its exchange, with its column."""
+        cell = self.cell
+        second = ", second turn" if cell.turn == "second" else ""
+        name = f"{cell.spec}::{cell.case}" if cell.case else f"{cell.place}{second}"
+        return f"{name}[{column(cell)}]"
+
+    @property
     def red(self) -> bool:
         """Whether the change makes a comparison red: broken, or new and red."""
         return self.kind == "broken" or (self.kind == "new" and VERDICTS[self.cell.verdict].red)
@@ -83,7 +139,7 @@ class Change:
 
 def compare_runs(base: Run, head: Run) -> list[Change]:
     """All changes from one run to another, by kind, then by place."""
-    before, after = _by_cell(base.results), _by_cell(head.results)
+    before, after = _by_cell(base.results, judged=True), _by_cell(head.results)
     changes = [
         change
         for key in before.keys() | after.keys()
@@ -101,35 +157,124 @@ def count_kinds(changes: Iterable[Change]) -> dict[Kind, int]:
     return counts
 
 
-def _by_cell(results: Iterable[Result]) -> Mapping[tuple[object, ...], Result]:
+def counted_kinds(changes: Iterable[Change]) -> str:
+    """``1 broken, 0 fixed, 2 new, 0 gone, 0 changed evidence``."""
+    counts = count_kinds(changes).items()
+    return ", ".join(f"{number:,} {KINDS[kind].word}" for kind, number in counts)
+
+
+def changes_text(
+    changes: Collection[Change], commands: Mapping[str, str], kinds: Collection[Kind] = tuple(KINDS)
+) -> str:
+    """The changes of these kinds as text for a terminal, and the number of changes of each kind.
+    ``commands``: the argument of ``harness judge`` for each adapter, if it is not its name.
+    """
+    lines = []
+    for change in changes:
+        if change.kind not in kinds:
+            continue
+        lines.append(f"{KINDS[change.kind].word}: {change.place} ({change.words})")
+        lines += [f"  {aspect.sentence}" for aspect in change.aspects]
+        if change.kind == "broken" and change.aspects:
+            cell = change.cell
+            argument = commands.get(cell.adapter, cell.adapter)
+            lines.append(f"  run: {judge_command(argument, cell, change.aspects[0].finding)}")
+    return "\n".join(printable(line) for line in (*lines, counted_kinds(changes))) + "\n"
+
+
+def refuse_strangers(base: Run, head: Run) -> None:
+    """Raise `ReportError` if the runs have no cell in common, so that nothing can be compared."""
+    before, after = _by_cell(base.results, judged=True), _by_cell(head.results)
+    if not before.keys().isdisjoint(after):
+        return
+    names = " and ".join(dict.fromkeys(map(column, head.results))) or "no adapter"
+    raise ReportError(
+        f"the baseline has none of the cells of {names} that were judged now: it has"
+        f" {_example(before)}, judged was {_example(after)}; name the same cassettes in the"
+        " same way"
+    )
+
+
+def _example(cells: Mapping[tuple[object, ...], Result]) -> str:
+    first = next(iter(cells.values()), None)
+    return Change("gone", first, None).place if first else "nothing"
+
+
+def _by_cell(
+    results: Iterable[Result], *, judged: bool = False
+) -> Mapping[tuple[object, ...], Result]:
+    """The results by the names of their cells. ``judged``: only those that the run reached."""
     cells: dict[tuple[object, ...], Result] = {}
+    numbers: Counter[tuple[object, ...]] = Counter()
     for result in sorted(results, key=sort_key):
-        key: tuple[object, ...] = (result.spec, result.case, result.layer, result.adapter)
-        number = 1
-        while (*key, number) in cells:  # two specs folders may have a file of the same name
-            number += 1
-        cells[(*key, number)] = result
+        if judged and not result.judged:
+            continue
+        exchange = () if result.case else (result.turn, result.cassette, result.exchange)
+        key = (result.spec, result.case, result.layer, result.adapter, *exchange)
+        numbers[key] += 1  # two specs folders may have a file of the same name
+        cells[(*key, numbers[key])] = result
     return cells
 
 
 def _change(base: Result | None, head: Result | None) -> Change | None:
     if base is None or head is None:
         return Change("new" if base is None else "gone", base, head)
+    aspects = tuple(sorted(_aspects(base, head), key=lambda aspect: not aspect.is_worse))
     before, after = STEPS[base.verdict], STEPS[head.verdict]
-    if before != after:
-        return Change("broken" if after < before else "fixed", base, head)
+    if not head.case:  # its verdict is that of its aspects
+        before = after = 0
+    if after < before or (aspects and aspects[0].is_worse):
+        return Change("broken", base, head, aspects)
+    if after > before or aspects:
+        return Change("fixed", base, head, aspects)
     same = base.verdict == head.verdict and _evidence(base) == _evidence(head)
     return None if same else Change("changed", base, head)
 
 
-def _evidence(result: Result) -> tuple[object, ...]:
-    """The evidence of a verdict, without times, which change with each recording."""
+def _aspects(before: Result, after: Result) -> Iterator[AspectChange]:
+    """The aspects that got worse or better. If one of the cells could not be judged, only the
+    errors are compared.
+    """
+    if after.layer != "facts" or after.block == "variant":
+        return
+    verdicts = [_ERROR if cell.verdict == _ERROR else "judged" for cell in (before, after)]
+    if _ERROR in verdicts:
+        if verdicts[0] != verdicts[1]:
+            error = next((item for item in after.findings if item.subject == RUN), None)
+            yield AspectChange(_ERROR, verdicts[0], verdicts[1], error)
+        return
+    findings = {finding.subject: finding for finding in after.findings}
+    is_other_answer = _digests(before) != _digests(after)
+    for aspect in dict.fromkeys((*before.aspects, *after.aspects)):
+        old, new = (cell.aspects.get(aspect, _ABSENT) for cell in (before, after))
+        if is_other_answer and _ABSENT in (old, new):
+            continue
+        if _is_worse(old, new) or (_is_red(old) and not _is_red(new) and new != "not_asked"):
+            yield AspectChange(aspect, old, new, findings.get(aspect))
+
+
+def _is_worse(before: str, after: str) -> bool:
+    if _is_red(after):
+        return not _is_red(before)
+    return before == "kept" and after in ("not_asked", _ABSENT)
+
+
+def _is_red(verdict: str) -> bool:
+    return verdict in RED or verdict == _ERROR
+
+
+def _digests(result: Result) -> list[str]:
+    """The digests of the streams of a cell, without times, which change with each recording."""
     evidence = result.evidence
     streams = (*evidence.before, evidence.stream) if evidence else ()
-    digests = [stream.digest for stream in streams if stream]
+    return [stream.digest for stream in streams if stream]
+
+
+def _evidence(result: Result) -> tuple[object, ...]:
+    """The evidence of a verdict."""
     return (
-        digests,
-        evidence.digest if evidence else "",
+        _digests(result),
+        result.evidence.digest if result.evidence else "",
         result.end,
         result.findings,
         result.findings_total,

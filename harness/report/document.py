@@ -33,6 +33,7 @@ from harness.judging.results import (
     Stream,
     Turn,
     Verdict,
+    WireProperty,
     decode_as,
     encode_item,
     sort_key,
@@ -58,6 +59,13 @@ class Named(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True)
     meaning: str = ""
     link: str = ""
     of: str = ""
+
+
+class Unread(Struct, frozen=True, forbid_unknown_fields=True, order=True):
+    """A spec that could not be read: its path, and a line of its error."""
+
+    spec: str
+    problem: str
 
 
 class Judged(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -87,7 +95,7 @@ class Header(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
     adapters: tuple[Named, ...] = ()
     features: tuple[Named, ...] = ()
     losses: tuple[Named, ...] = ()
-    unread: tuple[str, ...] = ()
+    unread: tuple[Unread, ...] = ()
     judged: tuple[Judged, ...] = ()
     skipped: tuple[Unjudged, ...] = ()
 
@@ -157,6 +165,7 @@ class StreamEntry(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields
     how: Stream | None = None
     wire: str = ""
     before: tuple[Stream, ...] = ()
+    properties: tuple[WireProperty, ...] = ()
 
 
 class ResultEntry(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -189,6 +198,7 @@ class ResultEntry(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields
     turn: Turn = "first"
     unary: bool = False
     requests: str = ""
+    log: str = ""
     missing: bool = False
     raw: bool = False
     excerpts: dict[str, tuple[LayerView, ...]] = {}
@@ -345,7 +355,7 @@ _OF_CASE: Final = (
     "regression_of",
     "question",
 )
-_OF_STREAM: Final = ("provider", "cassette", "exchange", "origin", "end", "wire")
+_OF_STREAM: Final = ("provider", "cassette", "exchange", "origin", "end", "wire", "properties")
 _OF_CELL: Final = (
     "adapter",
     "layer",
@@ -364,6 +374,7 @@ _OF_CELL: Final = (
     "turn",
     "unary",
     "requests",
+    "log",
     "block",
     "missing",
     "raw",

@@ -12,6 +12,7 @@ from itertools import islice
 from typing import Final
 
 from harness.facts import Finding
+from harness.judging.explain import judge_command
 from harness.judging.results import VERDICTS, LayerView, Result
 from harness.stream.printable import plural
 
@@ -23,16 +24,19 @@ from .aspect_counts import (
     Square,
     block_of,
     by_aspect,
+    causes_of,
     errors_of,
+    hints_of,
     is_of_error,
-    judge_command,
     losses_of,
+    number_of_findings,
     red_aspects,
     square,
 )
+from .causes import Cause
 from .document import Judged
 from .layout import Cell
-from .tally import count_words
+from .tally import tally
 from .text import slug
 
 MOST_CELLS: Final = 400
@@ -84,6 +88,7 @@ class Example:
     words: str = ""
     link: str = ""
     requests: str = ""
+    log: str = ""
     views: Sequence[LayerView] = ()
 
 
@@ -104,8 +109,9 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """The findings of one aspect. ``of_error``: the number of cells in which the aspect is missing
-    because of a needless error, whose findings are at ``error_anchor``.
+    """The findings of one aspect. ``hint``: how to declare its loss. ``of_error``: the number of
+    cells in which the aspect is missing because of a needless error, whose findings are at
+    ``error_anchor``.
     """
 
     aspect: str
@@ -114,6 +120,7 @@ class Section:
     number: int
     of_error: int = 0
     error_anchor: str = ""
+    hint: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,8 +227,8 @@ def _row(group: FactsCells, aspects: Sequence[str]) -> Row:
         for aspect in aspects
     ]
     of_cases = any(result.case for result in group.results)
-    number = plural(len(streams), "stream") if of_cases else count_words(streams)
-    words = [*number.split(", "), plural(len(losses) + len(errors), "finding")]
+    number = plural(len(streams), "stream") if of_cases else tally(streams).words
+    words = [*number.split(", "), plural(number_of_findings(group.results), "finding")]
     return Row(group.title, squares, group.note, words, group.anchor() if errors else "")
 
 
@@ -229,7 +236,10 @@ def _target(group: FactsCells, aspect: str, listed: Iterable[str]) -> str:
     """The target of a link to the red cells of an aspect: its findings. Payloads of our event
     models have no findings by facts, so the first of these cells.
     """
+    caused = {cell.place for cause in causes_of(group.results) for cell in cause.cells}
     red = [cell for cell in group.cells if red_aspects({cell.result.aspects.get(aspect, ""): 1})]
+    if any(cell.result.place in caused for cell in red) and aspect not in listed:
+        return f"#{group.anchor()}"
     if aspect in listed or any(is_of_error(cell.result, aspect) for cell in red):
         return f"#{group.anchor(aspect)}"
     return red[0].page_anchor if red else ""
@@ -245,8 +255,15 @@ def _group(group: FactsCells) -> Group:
     losses = losses_of(group.results)
     cells = {id(cell.result): cell for cell in group.cells}
     aspects = by_aspect(group.results)
+    hints = hints_of(group.results) if group.block == "documented" else {}
     sections = [
-        _section(group, aspect, [loss for loss in losses if loss.aspect == aspect], cells)
+        _section(
+            group,
+            aspect,
+            [loss for loss in losses if loss.aspect == aspect],
+            cells,
+            hints.get(aspect, ""),
+        )
         for aspect, counts in aspects.items()
         if red_aspects(counts)
     ]
@@ -256,21 +273,28 @@ def _group(group: FactsCells) -> Group:
         group.anchor(),
         judged.version,
         folder=judged.folder,
-        entries=[_error(group, alike, cells) for alike in errors_of(group.results)],
+        entries=[
+            *(_cause(group, cause, cells) for cause in causes_of(group.results)),
+            *(_error(group, alike, cells) for alike in errors_of(group.results)),
+        ],
         sections=[section for section in sections if section.entries or section.of_error],
         unused_losses=judged.unused_losses if group.block == "documented" else (),
     )
 
 
 def _section(
-    group: FactsCells, aspect: str, losses: Sequence[Loss], cells: Mapping[int, Cell]
+    group: FactsCells,
+    aspect: str,
+    losses: Sequence[Loss],
+    cells: Mapping[int, Cell],
+    hint: str,
 ) -> Section:
     kind = "variant" if group.never_red else "failed"
     entries = [
         _entry(
             kind,
             loss.verdict.replace("_", " "),
-            loss.findings[0].note,
+            loss.note,
             loss.cells,
             list(_examples(group, loss.cells, loss.findings, cells)),
         )
@@ -284,7 +308,15 @@ def _section(
         len(losses),
         of_error,
         group.anchor(NEEDLESS_ERROR),
+        hint,
     )
+
+
+def _cause(group: FactsCells, cause: Cause, cells: Mapping[int, Cell]) -> Entry:
+    findings = [result.red_findings[0] for result in cause.cells]
+    examples = list(_examples(group, cause.cells[:1], findings, cells))
+    kind = "variant" if group.never_red else "failed"
+    return _entry(kind, "lost", cause.sentence, cause.cells, examples)
 
 
 def _error(group: FactsCells, alike: Sequence[Result], cells: Mapping[int, Cell]) -> Entry:
@@ -322,5 +354,6 @@ def _examples(
             f", exchange {result.exchange}{', unary' if result.unary else ''}{variants}",
             cells[id(result)].page_anchor,
             result.requests,
+            result.log,
             excerpts.get(finding.subject, ()) if finding else (),
         )

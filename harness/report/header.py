@@ -13,7 +13,7 @@ from harness.providers import PROVIDERS
 from harness.specs import Feature
 from harness.stream.printable import shorten
 
-from .document import Header, Named
+from .document import Header, Named, Unread
 from .layout import ReportError
 
 PACKAGE: Final = "gemini-conformance"
@@ -28,7 +28,7 @@ def package_version() -> str:
 
 
 def make_header(
-    results: Sequence[Result], features: Sequence[Feature], day: str, unread: Sequence[str]
+    results: Sequence[Result], features: Sequence[Feature], day: str, unread: Sequence[Unread]
 ) -> Header:
     """The header of a run. It lists all providers and dialects, selected or not, so that shards of
     a run agree; a user's adapter has its name as its title.

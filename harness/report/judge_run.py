@@ -12,6 +12,7 @@ from harness.judging.judge_results import AdapterResults, JudgeResults, Unjudged
 from harness.judging.results import Result
 from harness.providers import PROVIDERS
 
+from .compare import refuse_strangers
 from .document import Header, Judged, Named, Run
 from .layout import ReportError
 
@@ -58,6 +59,29 @@ def _merged_cells(before: Sequence[Result], after: Sequence[Result]) -> tuple[Re
         if cell.judged or cell.place not in cells:
             cells[cell.place] = cell
     return tuple(cells.values())
+
+
+def compared_runs(base: JudgeResults, head: JudgeResults) -> list[tuple[Run, Run]]:
+    """Two runs for each adapter of ``head``: its baseline, which is the adapter of the same name,
+    and itself. If both have only one adapter, these two are compared. Raises `ReportError` if the
+    baseline does not have the adapter, or none of its cells.
+    """
+    known = {adapter.name: adapter for adapter in base.adapters}
+    is_pair = len(known) == len(head.adapters) == 1
+    runs = []
+    for adapter in head.adapters:
+        before = next(iter(known.values())) if is_pair else known.get(adapter.name)
+        if before is None:
+            names = ", ".join(known) or "no adapter"
+            raise ReportError(
+                f"the baseline does not have {adapter.name}; it has {names}: name the adapter as"
+                " 'NAME = TARGET'"
+            )
+        pair = (replace(before, name=adapter.name), adapter)
+        old, new = (run_of(JudgeResults((side,))) for side in pair)
+        refuse_strangers(old, new)
+        runs.append((old, new))
+    return runs
 
 
 def run_of(document: JudgeResults) -> Run:

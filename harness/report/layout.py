@@ -7,11 +7,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from harness.judging.explain import EXACT
+from harness.judging.explain import EXACT, judge_command
 from harness.judging.results import VERDICTS, Result, VerdictWords, sort_key
 from harness.stream.events import INTERRUPTED
 
-from .aspect_counts import judge_command
 from .document import Named
 from .tally import column
 from .text import slug

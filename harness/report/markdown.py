@@ -9,7 +9,7 @@ from typing import Final
 from harness.judging.results import VERDICTS
 from harness.stream.printable import excerpt, printable_lines
 
-from .compare import KINDS, Change, count_kinds
+from .compare import KINDS, Change, counted_kinds
 from .document import Header
 from .layout import Cell
 from .pages import Names
@@ -35,7 +35,7 @@ def markdown(
         "",
     ]
     lines += [_text(describe_origins(results).replace("`", "")), ""]
-    lines += [f"- not read: {_text(problem)}" for problem in header.unread[:MAX_LISTED]]
+    lines += [f"- not read: {_text(unread.problem)}" for unread in header.unread[:MAX_LISTED]]
     lines += [*_more(len(header.unread)), ""] if header.unread else []
     tallies = {pair: tally(cells_of_pair) for pair, cells_of_pair in by_pair(results).items()}
     if tallies:
@@ -70,19 +70,22 @@ def _square(counted: Tally | None) -> str:
 def _changes(changes: Sequence[Change] | None) -> list[str]:
     if changes is None:
         return []
-    counted = count_kinds(changes)
     lines = [
         "### Since the baseline",
         "",
-        ", ".join(f"{number} {KINDS[kind].word}" for kind, number in counted.items()) + ".",
+        f"{counted_kinds(changes)}.",
         "",
     ]
     listed = [change for change in changes if change.kind in ("broken", "fixed")]
     lines += [
-        f"- {KINDS[change.kind].symbol} {change.kind}: {_cell_of(change)} ({_text(change.words)})"
+        f"- {KINDS[change.kind].symbol} {change.kind}: {_cell_of(change)} ({_text(_words(change))})"
         for change in listed[:MAX_LISTED]
     ]
     return [*lines, *_more(len(listed)), ""]
+
+
+def _words(change: Change) -> str:
+    return "; ".join([change.words, *(aspect.sentence for aspect in change.aspects)])
 
 
 def _cell_of(change: Change) -> str:

@@ -24,7 +24,6 @@ from .tally import (
     by_feature,
     by_pair,
     column,
-    count_words,
     describe_origins,
     describe_raw,
     headline,
@@ -215,7 +214,7 @@ def _judged_sentence(header: Header, groups: Sequence[FactsCells]) -> str:
         findings += f" and {plural(number, 'finding')} in the second turn"
     title = next(named.title for named in header.adapters if named.name == adapter.name)
     return (
-        f"{title}, version {adapter.version}: {count_words(first)} on the documented wire. It has"
+        f"{title}, version {adapter.version}: {tally(first).words} on the documented wire. It has"
         f" {findings}."
     )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +10,8 @@ from typing import Final
 from harness.judging.results import VERDICTS, Result, Verdict
 from harness.stream.exchange import Origin, OriginKind
 from harness.stream.printable import plural, printable_lines
+
+from .document import Unread
 
 ORIGINS: Final[dict[OriginKind | None, str]] = {
     "recorded": "recorded from a live provider",
@@ -21,7 +22,6 @@ ORIGINS: Final[dict[OriginKind | None, str]] = {
 }
 IN_PART: Final = "in part"
 """The word for a feature that is carried in some cells only; it is never used for a cell."""
-_PLACE: Final = re.compile(r":\d+: ")
 NOTHING_COMPARED: Final = "Nothing was compared."
 RECORD_HINT: Final = "`harness record` records streams from a live provider."
 
@@ -103,11 +103,11 @@ class Tally:
             self.cells - self.red - self.counts.get("passed", 0) - self.counts.get("not-carried", 0)
         )
 
+    @property
     def words(self) -> str:
-        """``38 passed, 1 failed, 2 errors``."""
-        return (
-            ", ".join(VERDICTS[verdict].counted(number) for verdict, number in self.counts.items())
-            or "no case"
+        """``260 of 379 cells passed, 117 failed, 2 errors, 450 not run``."""
+        return words_of_counts(
+            {str(verdict): number for verdict, number in self.counts.items()}, "cell"
         )
 
 
@@ -146,14 +146,14 @@ def tally(results: Sequence[Result]) -> Tally:
     )
 
 
-def count_words(results: Sequence[Result]) -> str:
-    """``300 of 340 cells passed, 38 failed, 2 errors``."""
-    return words_of_counts(Counter(result.verdict for result in results), "cell")
-
-
 def words_of_counts(counts: Mapping[str, int], noun: str) -> str:
-    """The numbers of cells, or of other things that ``noun`` names, with each verdict."""
-    number = f"{counts.get('passed', 0):,} of {plural(sum(counts.values()), noun)} passed"
+    """The number of cells, or of other things that ``noun`` names, that passed, of those that were
+    judged; then the numbers of the other verdicts. A cell that was not run was not judged.
+    """
+    judged = sum(counts.values()) - counts.get("not-run", 0)
+    number = f"{counts.get('passed', 0):,} of {plural(judged, noun)} passed"
+    if not judged:
+        number = f"no {noun} was judged"
     others = [
         words.counted(counts[verdict])
         for verdict, words in VERDICTS.items()
@@ -221,7 +221,7 @@ def headline(
     results: Sequence[Result],
     providers: Mapping[str, str],
     columns: Mapping[str, str],
-    unread: Sequence[str] = (),
+    unread: Sequence[Unread] = (),
 ) -> list[str]:
     """A few sentences about a run: the number of cells that ran, if some did not; the specs that
     could not be read (``unread`` are their errors), the result, the most urgent pair of provider
@@ -244,7 +244,7 @@ def _headline(
     results: Sequence[Result],
     providers: Mapping[str, str],
     columns: Mapping[str, str],
-    unread: Sequence[str],
+    unread: Sequence[Unread],
 ) -> list[str]:
     if unread:
         number = plural(len(unread_specs(unread)), "spec")
@@ -255,12 +255,7 @@ def _headline(
     whole = tally(results)
     if whole.counts.get("passed") == whole.cells:
         return [f"All {whole.cells:,} cells passed." if whole.cells > 1 else "The one cell passed."]
-    others = ", ".join(
-        VERDICTS[verdict].counted(number)
-        for verdict, number in whole.counts.items()
-        if verdict != "passed"
-    )
-    counts = f"{whole.counts.get('passed', 0):,} of {whole.cells:,} cells passed; {others}."
+    counts = f"{whole.words}."
     pairs = {pair: tally(cells) for pair, cells in by_pair(results).items()}
 
     def sentence(pair: tuple[str, str]) -> str:
@@ -275,9 +270,9 @@ def _headline(
     return [counts, "Nothing is red.", f"The lowest share of passed features: {sentence(least)}"]
 
 
-def unread_specs(unread: Iterable[str]) -> set[str]:
+def unread_specs(unread: Iterable[Unread]) -> set[str]:
     """The paths of the specs with these errors."""
-    return {_PLACE.split(problem, maxsplit=1)[0] for problem in unread}
+    return {problem.spec for problem in unread}
 
 
 def describe_origins(results: Sequence[Result]) -> str:
@@ -316,7 +311,7 @@ def read_for(adapter: str, number: int) -> str:
     return f"{adapter}: the harness read the wire for it in {plural(number, 'cell')}."
 
 
-def summary(results: Sequence[Result], unread: Sequence[str] = ()) -> str:
+def summary(results: Sequence[Result], unread: Sequence[Unread] = ()) -> str:
     """The lines printed at the end of a run: first the number of cells that ran, if it is not the
     number of all, and whether nothing was compared. Then one line per provider and column, the
     adapters for which the harness read the wire, the whole run, and the origins of its streams.
@@ -329,11 +324,10 @@ def summary(results: Sequence[Result], unread: Sequence[str] = ()) -> str:
     }
     width = max(map(len, pairs), default=0)
     lines = _not_green(whole) if results else []
-    lines += [f"{pair:<{width}}  {counted.words()}" for pair, counted in pairs.items()]
+    lines += [f"{pair:<{width}}  {counted.words}" for pair, counted in pairs.items()]
     lines += map(printable_lines, describe_raw(results))
-    cells = plural(len(results), "cell")
     reason = "the specs could not be read" if unread else "no case was selected"
-    lines.append(f"{cells}: {whole.words()}" if results else f"Nothing ran: {reason}.")
+    lines.append(whole.words if results else f"Nothing ran: {reason}.")
     if whole.compared or not results:
         lines.append(describe_origins(results))
     return "\n".join(lines) + "\n"

@@ -20,6 +20,8 @@ from .matching.operators import OPERATORS, operator_of
 from .matching.validate import VACUOUS, accepts_everything
 from .models import LAYERS
 
+FACTS: Final = "facts"
+"""The event model of adapters that report facts. They are judged without an expectation."""
 VACUOUS_REQUEST: Final = (
     "the expectation accepts every answer; expect a part of the request, such as {request:"
     " {$contains: {model: …}}}, or leave the value empty until there is an expectation"
@@ -145,10 +147,18 @@ def _provider(value: Any, _: _Case, known: Known) -> Iterator[Fault]:
 
 
 def _expect(value: Any, case: _Case, known: Known) -> Iterator[Fault]:
+    if value is None and "expect" not in case and (fault := _missing(case, known)):
+        yield (), fault
     for cell, expected in _items(value):
         if cell not in known.cells:
             yield (cell,), unknown("layer or dialect", cell, known.cells, "known ones")
         if expected is None:  # empty: nothing is expected yet
+            continue
+        if cell == FACTS:
+            yield (
+                (cell,),
+                f"expect.{FACTS} has a value; facts are read from the recording: leave it empty",
+            )
             continue
         if isinstance(case.get("prompt"), dict):
             faults = _request_case_faults(cell, expected)
@@ -158,6 +168,17 @@ def _expect(value: Any, case: _Case, known: Known) -> Iterator[Fault]:
             faults = _stream_faults(cell, expected)
         for path, message in faults:
             yield (cell, *path), message
+
+
+def _missing(case: _Case, known: Known) -> str:
+    """The fault of a case without expectations, or ""."""
+    if isinstance(case.get("prompt"), dict) or case.get("turns"):
+        return "expect is missing"
+    if FACTS not in known.adapters.values():
+        return (
+            "expect is missing; only a project with an adapter that reports facts may leave it out"
+        )
+    return ""
 
 
 def _stream_faults(cell: str, expected: Any) -> Iterator[Fault]:

@@ -224,10 +224,12 @@ class Case(_Closed):
         ),
     )
     expect: dict[str, Any] = Field(
+        default={},
         min_length=1,
         description=(
             "The expectation for each of `frames`, `events` and the dialects. An empty expectation"
-            " is not run; --harness-accept fills it. For a request: {request: …}, {request: …,"
+            " is not run; --harness-accept fills it. A case of a recording that is there for"
+            " adapters that report facts needs none. For a request: {request: …}, {request: …,"
             " warnings: […]} or {error: …}; for a conversation one such item for each turn, or"
             " `recorded`."
         ),

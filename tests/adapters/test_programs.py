@@ -98,6 +98,25 @@ def test_a_program_can_report_an_exception_or_a_skip(tmp_path: Path) -> None:
     adapter.close()
 
 
+def test_the_stderr_of_an_answer_is_its_log(tmp_path: Path) -> None:
+    code = LOOP + "    print('before', number, file=sys.stderr, flush=True)\n" + ANSWERS
+    adapter = program_adapter(code, tmp_path)
+    assert [transcript(adapter).log for _ in range(2)] == ["before 1", "before 2"]
+    adapter.close()
+
+
+def test_a_program_names_the_wires_that_it_reads(tmp_path: Path) -> None:
+    hello = LOOP.replace('version="1.2"', 'version="1.2", providers=["interactions"]')
+    adapter = program_adapter(hello + ANSWERS, tmp_path)
+    assert transcript(adapter).skipped == "it reads interactions; the wire is gemini-api"
+    adapter.close()
+    broken = program_adapter(hello.replace('["int', '["Int') + ANSWERS, tmp_path)
+    with pytest.raises(
+        AdapterError, match=r'hello line of .* is \["Interactions"\]; expected a list'
+    ):
+        broken.output(EXCHANGE)
+
+
 MISBEHAVIOUR = {
     "hangs": ("time.sleep(60)", r"wrote no answer to the descriptor of HARNESS_OUT within 2 s"),
     "floods": ("while True: os.write(int(os.environ['HARNESS_OUT']), b'1' * 60_000)", r"more than 1,000,000 bytes"),

@@ -191,7 +191,7 @@ def test_what_was_kept_and_is_not_asked_now_is_worse(lines: tuple[str, ...]) -> 
     shim(*lines)
     status, output = judge("--baseline", "before.json")
     assert status == 1
-    assert "0 worse" not in output
+    assert "9 broken, 0 fixed" in output
     assert "finish: kept → not asked: no room" in output
 
 
@@ -200,7 +200,7 @@ def test_what_was_wrong_and_is_not_asked_now_is_not_better() -> None:
     judge("--json", "before.json")
     shim('yield {"n": 1}, [Text("Oslo")]', "skip('no room')")
     status, output = judge("--baseline", "before.json")
-    assert (status, "0 worse, 0 better" in output) == (0, True)
+    assert (status, "0 broken, 0 fixed" in output) == (0, True)
 
 
 def test_the_harness_says_that_it_read_the_wire() -> None:

@@ -14,7 +14,7 @@ import pytest
 from msgspec.structs import replace
 
 from harness.judging.results import Result, ResultsError, unjudged
-from harness.report import Run, merge, pack, unpack
+from harness.report import Run, Unread, merge, pack, unpack
 from tests.report.document_samples import HEADER, result
 
 HARNESS = [sys.executable, "-c", "from harness.cli.main import main; raise SystemExit(main())"]
@@ -45,12 +45,12 @@ def document() -> Any:
 
 
 def test_a_report_of_passed_cells_is_green() -> None:
-    assert report(write("whole.json", CASES)) == (0, "9 cells: out/index.html\n")
+    assert report(write("whole.json", CASES)) == (0, "9 of 9 cells passed: out/index.html\n")
 
 
 def test_a_report_of_red_results_is_red() -> None:
     red = [*CASES[:8], result("failed", "n8")]
-    assert report(write("red.json", red)) == (1, "9 cells, 1 red: out/index.html\n")
+    assert report(write("red.json", red)) == (1, "8 of 9 cells passed, 1 failed: out/index.html\n")
 
 
 def test_a_report_of_a_partial_run_says_so() -> None:
@@ -69,7 +69,7 @@ def test_a_report_in_which_nothing_was_compared_is_not_green() -> None:
 
 
 def test_a_report_of_a_run_with_an_unread_spec_is_not_green() -> None:
-    header = replace(HEADER, unread=("a.yaml:1: no",))
+    header = replace(HEADER, unread=(Unread("a.yaml", "a.yaml:1: no"),))
     Path("unread.json").write_bytes(pack(Run(header, CASES)))
     status, output = report("unread.json")
     assert (status, output.splitlines()[0]) == (1, "1 spec could not be read")

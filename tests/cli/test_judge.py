@@ -85,8 +85,8 @@ def test_a_loss_is_a_sentence_with_wire_native_event_and_command(
         "",
         "- finish lost: the wire ends with MAX_TOKENS; the adapter reports STOP",
         "  cassette answers.yaml, exchange 1",
-        '  wire    {"candidates": [{"content": {"parts": [{"text": "Oslo"}]}, "finishReason":'
-        ' "MAX_TOKENS"}]}',
+        '  wire    data: {"candidates": [{"content": {"parts": [{"text": "Oslo"}]},'
+        r' "finishReason": "MAX_TOKENS"}]}\n\n',
         '  native  {"n": 1}',
         "  run: harness judge says_stop:replay --cassettes answers.yaml:1",
         "",
@@ -125,6 +125,45 @@ def test_a_wire_that_the_adapter_does_not_read_is_named(
     sys.modules.pop(module.stem, None)
     assert main(given) == 0
     assert "no text" not in capsys.readouterr().err
+
+
+LOGGING = """
+import logging, sys
+log = logging.getLogger(__name__)
+log.addHandler(logging.StreamHandler())
+
+def replay(exchange):
+    log.warning("no usage in %d bytes", len(exchange.body))
+    print("second line \\x1b[2J", file=sys.stderr)
+    return []
+"""
+
+
+@pytest.mark.parametrize("options", [[], ["-v"]])
+def test_the_log_of_an_adapter_is_shown_with_its_findings_and_with_v_when_it_comes(
+    answers: Path, capsys: pytest.CaptureFixture[str], options: list[str]
+) -> None:
+    name = f"logs_{len(options)}"
+    write(f"{name}.py", LOGGING)
+    target = [f"{name}:replay", "--cassettes", "answers.yaml:1", "--report", "page"]
+    assert main(["judge", *target, *options]) == 1
+    out, err = capsys.readouterr()
+    log = f"  log     no usage in {len(TEXT)} bytes\n  log     second line \\u001b[2J\n  wire    data: "
+    assert out.count(log) == 2
+    assert ("no usage in" in err) == bool(options)
+    assert "second line \\u001b[2J" in Path("page/index.html").read_text(encoding="utf-8")
+
+
+def test_a_shim_with_the_name_of_the_package_that_it_imports_is_refused(
+    answers: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = "def replay(exchange):\n    from colorsys_x import client\n    return []\n"
+    write("colorsys_x.py", source)
+    assert main(["judge", "colorsys_x:replay", "--cassettes", "answers.yaml"]) == 2
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        "harness: adapter colorsys-x: colorsys_x:replay: colorsys_x.py:2 imports colorsys_x, but"
+        " colorsys_x.py has that name, so it imports itself; rename the file"
+    )
 
 
 @pytest.mark.slow
@@ -263,16 +302,20 @@ def test_a_baseline_makes_only_worse_red(answers: Path, capsys: pytest.CaptureFi
     assert main(["judge", f"mine = {good}", *common, "--json", "good.json"]) == 0
     capsys.readouterr()
     assert main(["judge", f"mine = {bad}", *common, "--baseline", "bad.json"]) == 0
-    assert "0 worse, 0 better" in capsys.readouterr().out
+    assert "0 broken, 0 fixed" in capsys.readouterr().out
     assert main(["judge", f"mine = {good}", *common, "--baseline", "bad.json"]) == 0
-    assert "better:\n- finish: lost → kept" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "fixed: answers.yaml:1[mine] (failed → passed)\n  finish: lost → kept\n" in out
     assert main(["judge", f"mine = {bad}", *common, "--baseline", "good.json"]) == 1
     out = capsys.readouterr().out
-    assert "mine: version unknown → unknown: 1 worse, 0 better" in out
     assert (
-        "worse:\n- finish: kept → lost: the wire ends with MAX_TOKENS; the adapter reports STOP"
-        in out
+        "mine: version unknown → unknown\nbroken: answers.yaml:1[mine] (passed → failed)\n" in out
     )
+    assert (
+        "  finish: kept → lost: the wire ends with MAX_TOKENS; the adapter reports STOP\n"
+        f"  run: harness judge 'mine = {bad}' --cassettes answers.yaml:1\n"
+        "1 broken, 0 fixed"
+    ) in out
 
 
 def test_reports_of_several_runs_are_merged_into_one_page(answers: Path) -> None:

@@ -11,13 +11,11 @@ import pytest
 from msgspec.structs import replace
 
 from harness.cli.main import main
-from harness.judging.results import VERDICTS
 from harness.report import Named, Run, pack, render, schema
 from harness.report.files import write_files
 from tests.support.report_samples import HEADER, MIXED, result
 
 RUN = Run(HEADER, MIXED)
-RED = sum(VERDICTS[cell.verdict].red for cell in MIXED)
 
 
 def write(path: Path, run: Run) -> str:
@@ -35,7 +33,10 @@ def test_report_renders_results_later_as_the_run_itself_did(
 ) -> None:
     assert main(["report", write(tmp_path / "r.json", RUN), "-o", str(tmp_path / "out")]) == 1
     assert files(tmp_path / "out") == render(RUN)
-    assert capsys.readouterr().out == f"12 cells, {RED} red: {tmp_path / 'out' / 'index.html'}\n"
+    counts = "4 of 11 cells passed, 1 failed, 1 error, 1 fixed, 1 warning, 1 known failing"
+    others = "1 not carried, 1 not run, 1 unreviewed"
+    page = tmp_path / "out" / "index.html"
+    assert capsys.readouterr().out == f"{counts}, {others}: {page}\n"
 
 
 def test_the_folder_of_a_report_can_be_given_for_its_results(
@@ -190,6 +191,9 @@ def test_compare_prints_changes_and_fails_for_a_broken_cell(
         "gone: gemini-api/tool-calls.yaml::old\\n\\u001b[2J[anthropic] (passed)",
         "1 broken, 1 fixed, 0 new, 1 gone, 0 changed evidence",
     ]
+    other = write(tmp_path / "other.json", Run(HEADER, [result(case="elsewhere")]))
+    assert main(["compare", base, other, "--allow-gone"]) == 2
+    assert "the baseline has none of the cells of anthropic" in capsys.readouterr().err
     assert main(["compare", base, base]) == 0
     assert capsys.readouterr().out == "0 broken, 0 fixed, 0 new, 0 gone, 0 changed evidence\n"
 
@@ -358,7 +362,7 @@ def test_one_cell_is_counted_in_the_singular(
 ) -> None:
     run = write(tmp_path / "one.json", Run(HEADER, [result()]))
     assert main(["report", run, "-o", str(tmp_path / "out")]) == 0
-    assert capsys.readouterr().out.startswith("1 cell: ")
+    assert capsys.readouterr().out.startswith("1 of 1 cell passed: ")
 
 
 def test_a_cell_that_is_gone_fails_a_comparison_unless_it_may(tmp_path: Path) -> None:

@@ -308,6 +308,15 @@ EXAMPLES: dict[str, tuple[Callable[[], Iterable[Finding]], str]] = {
         ).values(),
         '"Hello there." comes after call 1, but the wire has it before',
     ),
+    "text-doubled": (
+        lambda: judged(
+            stop(text("Hello"), text(" there, you.")),
+            Text("Hello"),
+            Text("Hello there, you."),
+            STOP,
+        ),
+        'at character 5 the adapter gives "Hello" a second time',
+    ),
     "call-twice": (lambda: judged(TWO_CALLS, F, F, G, STOP), "the call of f is given twice"),
     "arguments-in-pieces": (
         lambda: judged(STREAMED, Call(None, "read"), STOP, native=[PIECE]),
@@ -317,6 +326,14 @@ EXAMPLES: dict[str, tuple[Callable[[], Iterable[Finding]], str]] = {
     "calls": (
         lambda: judged(stop(call_part("alpha", None, x=1)), Call(None, "beta"), STOP),
         'the wire calls alpha({"x": 1}), the adapter beta({})',
+    ),
+    "calls-unreported": (
+        lambda: judged(TWO_CALLS, G, STOP, native={"tool": {"name": "f", "input": '{"x": 1}'}}),
+        '1 of 2 calls lost: f({"x": 1}); the native events have it: does the shim report it?',
+    ),
+    "calls-merged": (
+        lambda: judged(TWO_CALLS, Call("a", "fg", '{"x": 1}'), STOP),
+        '2 calls are merged into one: fg({"x": 1})',
     ),
     "shared-id": (
         lambda: judged(
@@ -385,6 +402,15 @@ EXAMPLES: dict[str, tuple[Callable[[], Iterable[Finding]], str]] = {
     "counts-invented": (
         lambda: judged(stop(text("a")), Text("a"), STOP, Usage(input=8)),
         "the wire has no counts; the adapter reports input 8",
+    ),
+    "counts-unreported": (
+        lambda: judged(
+            counted(promptTokenCount=10, candidatesTokenCount=5, totalTokenCount=15),
+            *(Text("a"), STOP),
+            native={"usage": {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}},
+        ),
+        "the wire has input 10, output 5, thoughts 0, total 15; the adapter reports input 0,"
+        " output 0, thoughts 0, total 0; the native events have them: does the shim report them?",
     ),
     "counts": (
         lambda: judged(
@@ -554,6 +580,10 @@ EXAMPLES: dict[str, tuple[Callable[[], Iterable[Finding]], str]] = {
         ).values(),
         "the results have no ids and are in another order: expected ['f', 'g'], sent ['g', 'f']",
     ),
+    "result-text-changed": (
+        lambda: sent(output(1, {"output": "result "}), given=(True, True)),
+        'the text of result 2 is "result 2"; sent back is "result "',
+    ),
     "result-text-of-another": (
         lambda: sent(output(1, {"output": "result 1"}), given=(True, True)),
         "result 2 has the text of another call's: result 1",
@@ -611,7 +641,7 @@ EXAMPLES: dict[str, tuple[Callable[[], Iterable[Finding]], str]] = {
     ),
     "text-beyond-call": (
         lambda: sent(lambda model, results: model.append(model.pop(0))),
-        "text is on the other side of a call",
+        'the text "I look. " is sent back after call 1 (f); the answer has it on the other side',
     ),
     "damaged-text": (
         lambda: judge_answer(
@@ -650,6 +680,60 @@ EXAMPLES: dict[str, tuple[Callable[[], Iterable[Finding]], str]] = {
         'the payloads state it as "stop" and as "length"',
     ),
 }
+
+
+@pytest.mark.parametrize(
+    ("pieces", "given", "reason"),
+    [
+        (["One, ", "two, ", "three."], ["One, ", "two, ", "two, ", "three."], "text-doubled"),
+        (
+            ["One, ", "two, ", "three."],
+            ["One, ", "One, ", "two, ", "two, ", "three.", "three."],
+            "text-doubled",
+        ),
+        (["Hallo."], ["Halllo."], "text-doubled"),
+        (["One, ", "two, ", "three."], ["One, ", "four, ", "two, ", "three."], "text"),
+        (["One, ", "two."], ["One, ", "One, and a half, ", "two."], "text"),
+        (["One, ", "two, ", "three."], ["One, ", "three."], "text"),
+    ],
+)
+def test_a_piece_of_text_that_is_given_twice_is_called_doubled(
+    pieces: list[str], given: list[str], reason: str
+) -> None:
+    findings = judged(stop(*map(text, pieces)), *map(Text, given), STOP)
+    assert next(iter(findings)).reason == reason
+
+
+@pytest.mark.parametrize(
+    ("call", "reason"),
+    [
+        (Call("a", "fg", "{}"), "calls-merged"),
+        (Call("a", "f", '{"x": 1}{"y": 2}'), "calls-merged"),
+        (Call("a", "f", '{"x": 1}\n{"y": 2}'), "calls-merged"),
+        (Call("a", "f", '{"x": 1}{"y": 3}'), "calls"),
+        (Call("a", "h", {}), "calls"),
+    ],
+)
+def test_calls_that_an_adapter_merges_are_called_merged(call: Call, reason: str) -> None:
+    wire = stop(call_part("f", "a", x=1), call_part("g", "b", y=2))
+    assert next(iter(judged(wire, call, STOP))).reason == reason
+
+
+@pytest.mark.parametrize(
+    ("native", "reason"),
+    [
+        ({"name": "f", "args": {"x": 1, "on": True}}, "calls-unreported"),
+        ({"name": "f", "args": '{"x": 1, "on": true}'}, "calls-unreported"),
+        ({"name": "f", "args": {"x": 2}}, "calls-missing"),
+        ({"text": "f"}, "calls-missing"),
+    ],
+)
+def test_a_lost_call_that_the_native_events_have_is_said_to_be_there(
+    native: Json, reason: str
+) -> None:
+    wire = stop(call_part("f", "a", x=1, on=True))
+    findings = {finding.subject: finding for finding in judged(wire, STOP, native=native)}
+    assert findings["calls"].reason == reason
 
 
 @pytest.mark.parametrize("reason", EXAMPLES)

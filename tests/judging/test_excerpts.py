@@ -46,21 +46,45 @@ def test_the_lines_around_the_value_of_a_finding_are_shown() -> None:
     assert len(view.lines) == SHOWN
     assert "MAX_TOKENS" in view.lines[2]
     assert view.lines[2].startswith("… x")
-    assert view.lines[2].endswith("y … (842 characters)")
-    assert len(view.lines[2]) < WIDTH + 40
+    assert view.lines[2].endswith(r"y … (852 characters) \n\n")
+    assert len(view.lines[2]) < WIDTH + 45
 
 
 def test_without_a_line_that_has_a_value_the_last_lines_are_shown() -> None:
     finding = Finding("finish", "lost", "no-finish", "MAX_TOKENS")
     view = wire_view(finding, *({"line": number} for number in range(9)))
     assert (view.start, view.first) == (9 - SHOWN, None)
-    assert view.lines[-1] == '{"line": 8}'
+    assert view.lines[-1] == 'data: {"line": 8}\\n\\n'
 
 
 def test_a_value_with_characters_that_json_escapes_is_found() -> None:
     finding = Finding("calls", "lost", "calls-missing", {"first": call_value('a"b\\c\n', {})})
     frames = ({"name": "other"}, {"name": 'a"b\\c\n'}, {"name": "last"})
     assert wire_view(finding, *frames).first == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "lines"),
+    [
+        (
+            b'data: {"n": 1}\r\n\r\ndata: {"n": 2}\r\n\r\n',
+            ['data: {"n": 1}\\r\\n\\r\\n', 'data: {"n": 2}\\r\\n\\r\\n'],
+        ),
+        (
+            b'event: a\ndata: {"n": 1}\n\nevent: b\ndata: {"n": 2}',
+            ['event: a\\ndata: {"n": 1}\\n\\n', 'event: b\\ndata: {"n": 2}'],
+        ),
+        (b'[{"n":1},\r\n{"n":2}]', ['[{"n":1},\\r\\n', '{"n":2}]']),
+        (b'{"n":\n  1}', ['{"n":\\n  1}']),
+    ],
+)
+def test_the_lines_of_the_wire_are_its_bytes_with_their_line_ends(
+    body: bytes, lines: list[str]
+) -> None:
+    exchange = Exchange(None, 200, {}, ((None, body),), provider="gemini-api", generates=True)
+    finding = Finding("finish", "lost", "no-finish", "STOP")
+    view = excerpts_of_answer([finding], exchange, Transcript())["finish"][0]
+    assert list(view.lines) == lines
 
 
 @pytest.mark.parametrize("name", ["wire", "adapter", "the", "12 calls lost: x", "{adapter}", "0"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.pytest_plugin.project import run, write
+from tests.pytest_plugin.project import CASE, run, write
 
 SHIM = """
 import json, os, urllib.request
@@ -60,7 +60,42 @@ def test_a_lost_aspect_of_the_feature_fails_with_its_sentence(configured: pytest
     configure(configured, "without_text")
     result = run(configured, "--harness-dialect", "mine")
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*text: lost (at character 0 the wire has *Hel*"])
+    result.stdout.fnmatch_lines(
+        [
+            "*text: lost (at character 0 the wire has *Hel*",
+            r"  wire    data: {*Hel*}\r\n\r\n",
+            "  native  {}",
+            "  run: harness judge mine --cassettes gemini-api/hello:1",
+        ]
+    )
+
+
+def test_a_case_that_is_there_for_facts_needs_no_expectation(
+    configured: pytest.Pytester,
+) -> None:
+    configure(configured, "replay")
+    case = CASE[: CASE.index("  expect:")]
+    write(configured, "specs/hello.yaml", case)
+    run(configured).assert_outcomes(passed=1)
+    configured.makeini("[pytest]\n")
+    result = run(configured)
+    result.stdout.fnmatch_lines(
+        ["*hello.yaml:*: expect is missing; only a project with an adapter*"]
+    )
+
+
+def test_an_empty_entry_for_facts_is_no_second_cell_and_is_not_filled(
+    configured: pytest.Pytester,
+) -> None:
+    configure(configured, "replay")
+    case = CASE[: CASE.index("    unified-llm")] + "    facts:\n"
+    path = write(configured, "specs/hello.yaml", case)
+    result = run(configured, "--harness-accept", "-v")
+    result.assert_outcomes(passed=1)
+    result.stdout.no_fnmatch_line("*Traceback*")
+    assert path.read_text(encoding="utf-8") == case
+    write(configured, "specs/hello.yaml", case.replace("facts:", "facts: [{text: Hello}]"))
+    run(configured).stdout.fnmatch_lines(["*: expect.facts has a value; facts are read from*"])
 
 
 @pytest.mark.slow

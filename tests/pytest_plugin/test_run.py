@@ -67,7 +67,7 @@ def test_a_cell_that_runs_again_counts_once(project: pytest.Pytester) -> None:
     )
     result = run(project)
     result.assert_outcomes(passed=4)
-    result.stdout.fnmatch_lines(["2 cells: 2 passed"])
+    result.stdout.fnmatch_lines(["2 of 2 cells passed"])
 
 
 @pytest.mark.slow

@@ -10,11 +10,12 @@ from msgspec.structs import replace
 
 from harness.facts import Finding, Place
 from harness.judging.judge_results import JudgeResults, decode_results, encode_results
-from harness.report import ReportError, render_index
-from harness.report.aspect_compare import compare_results, comparison_text
+from harness.judging.results import Evidence, Stream, unjudged
+from harness.report import ReportError, Run, compare_runs, render_index
 from harness.report.aspect_counts import command_of, errors_of, losses_of
 from harness.report.aspect_text import results_text
-from harness.report.judge_run import merge_results, run_of
+from harness.report.compare import Kind, changes_text, count_kinds
+from harness.report.judge_run import compared_runs, merge_results, run_of
 from tests.report.page_reader import Page
 from tests.support.aspect_samples import (
     HOSTILE_RESULTS,
@@ -27,7 +28,7 @@ from tests.support.aspect_samples import (
     red,
     with_findings,
 )
-from tests.support.report_samples import HOSTILE
+from tests.support.report_samples import HEADER, HOSTILE
 
 
 def test_losses_with_the_same_reason_but_other_values_are_one() -> None:
@@ -294,31 +295,75 @@ def test_a_comparison_lists_aspects_that_became_or_were_red() -> None:
         name="new",
         cells=(cell(text="wrong", finish="kept"), cell(exchange=3, ids="lost")),
     )
-    (comparison,) = compare_results(
-        replace(RESULTS, adapters=(before,)), replace(RESULTS, adapters=(after,))
-    )
-    assert [(change.aspect, change.before, change.after) for change in comparison.worse] == [
-        ("text", "kept", "wrong")
+    [pair] = compared_runs(*(replace(RESULTS, adapters=(run,)) for run in (before, after)))
+    changes = compare_runs(*pair)
+    assert count_kinds(changes) == {"broken": 1, "fixed": 0, "new": 1, "gone": 1, "changed": 0}
+    assert [
+        (aspect.aspect, aspect.before, aspect.after, aspect.is_worse)
+        for aspect in changes[0].aspects
+    ] == [("text", "kept", "wrong", True), ("finish", "lost", "kept", False)]
+    shown: list[Kind] = ["broken"]
+    assert changes_text(changes, {"new": "new = other:replay"}, shown).splitlines() == [
+        "broken: gemini-api/a:1[new] (failed)",
+        "  text: kept → wrong: the wire ends with 1; the adapter gives no reason",
+        "  finish: lost → kept",
+        "  run: harness judge 'new = other:replay' --cassettes gemini-api/a:1",
+        "1 broken, 0 fixed, 1 new, 1 gone, 0 changed evidence",
     ]
-    assert [(change.aspect, change.before, change.after) for change in comparison.better] == [
-        ("finish", "lost", "kept")
+
+
+def test_the_page_of_a_comparison_lists_its_changes() -> None:
+    before = replace(OTHER, cells=(cell(text="kept"),), second_turn=(cell(calls="kept"),))
+    after = replace(OTHER, cells=(cell(text="lost"),), second_turn=(cell(calls="kept"),))
+    runs = [run_of(JudgeResults((adapter,))) for adapter in (before, after)]
+    text = Page(render_index(runs[1], runs[0])).text
+    assert "Since the baseline ▼ 1 broken ▲ 0 fixed" in text
+    assert "gemini-api/a:1[other] text: kept → lost: the wire ends with 1" in text
+    assert "Since the baseline" not in Page(render_index(runs[1])).text
+
+
+def test_the_cells_of_facts_of_a_pytest_run_are_compared_by_aspect() -> None:
+    case = replace(cell(text="kept", ids="kept"), spec="a.yaml", case="one", adapter="shop")
+    lost = replace(case, aspects={"text": "kept"})
+    [change] = compare_runs(*(Run(HEADER, [side]) for side in (case, lost)))
+    assert (change.kind, change.words) == ("broken", "passed")
+    assert [aspect.sentence for aspect in change.aspects] == ["ids: kept → absent"]
+    streams = [Stream(200, 3, digest) for digest in ("old", "new")]
+    recorded = [
+        replace(side, evidence=Evidence(stream))
+        for side, stream in zip((case, lost), streams, strict=True)
     ]
-    assert (comparison.new, comparison.left_out) == (1, 1)
-    assert comparison_text(comparison).splitlines()[1:3] == [
-        "1 cell not in the baseline: not compared",
-        "1 cell of the baseline: not judged now",
+    [change] = compare_runs(*(Run(HEADER, [side]) for side in recorded))
+    assert change.kind == "changed", "another answer need not have the aspect"
+
+
+def test_a_cell_that_the_baseline_did_not_reach_is_new() -> None:
+    cells = (cell(text="kept"), cell(exchange=2, text="kept"))
+    runs = [
+        Run(HEADER, [replace(own, adapter="shop") for own in side])
+        for side in ((cells[0], unjudged(cells[1], "killed")), cells)
     ]
+    assert [change.kind for change in compare_runs(*runs)] == ["new"]
+    assert [change.kind for change in compare_runs(*runs[::-1])] == ["broken"]
 
 
 def test_a_baseline_without_any_of_the_cells_is_refused() -> None:
     before = replace(OTHER, cells=(cell(text="kept"),))
     after = replace(OTHER, cells=(cell("cassettes/gemini-api/a.yaml", text="lost"),))
-    documents = (replace(RESULTS, adapters=(adapter,)) for adapter in (before, after))
+    documents = [replace(RESULTS, adapters=(adapter,)) for adapter in (before, after)]
     with pytest.raises(
         ReportError,
-        match=r"it has gemini-api/a:1, judged was cassettes/gemini-api/a\.yaml:1; name the same",
+        match=r"has gemini-api/a:1\[other\], judged was cassettes/gemini-api/a\.yaml:1\[other\]",
     ):
-        compare_results(*documents)
+        compared_runs(*documents)
+    killed = replace(before, cells=(unjudged(before.cells[0], "killed"),))
+    with pytest.raises(ReportError, match="it has nothing, judged was"):
+        compared_runs(*(replace(RESULTS, adapters=(adapter,)) for adapter in (killed, before)))
+
+
+def test_a_baseline_without_the_adapter_is_refused() -> None:
+    with pytest.raises(ReportError, match="does not have new; it has other, shop: name the"):
+        compared_runs(RESULTS, replace(RESULTS, adapters=(replace(OTHER, name="new"),)))
 
 
 def test_the_page_names_the_folder_of_the_commands() -> None:

@@ -20,6 +20,7 @@ from harness.judging.results import (
 from harness.report import (
     Named,
     Run,
+    Unread,
     merge,
     pack,
     unpack,
@@ -28,7 +29,9 @@ from tests.report.document_samples import HEADER, SEVERAL, failing, result
 
 SHARDS = [
     Run(HEADER, SEVERAL[:2]),
-    Run(replace(HEADER, unread=("a.yaml:1: no",), day="2026-11-22"), SEVERAL[1:4]),
+    Run(
+        replace(HEADER, unread=(Unread("a.yaml", "a.yaml:1: no"),), day="2026-11-22"), SEVERAL[1:4]
+    ),
     Run(
         replace(HEADER, adapters=(Named("mine", "My adapter", 7),), tools=("other 2",)),
         [SEVERAL[4], result(case="five", adapter="mine")],
@@ -60,7 +63,7 @@ def test_a_merged_run_has_every_result_once_and_every_name() -> None:
         ("gemini-conformance 1", "other 2"),
         "2026-11-22",
     )
-    assert merged.header.unread == ("a.yaml:1: no",)
+    assert merged.header.unread == (Unread("a.yaml", "a.yaml:1: no"),)
 
 
 def test_the_same_result_twice_in_one_run_stays_two() -> None:

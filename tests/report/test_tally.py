@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from harness.judging.results import (
     Result,
 )
-from harness.report import Run, render, summary
+from harness.report import Run, Unread, render, summary
 from harness.report.tally import headline
 from tests.report.page_reader import Page
 from tests.support.report_samples import (
@@ -29,7 +29,7 @@ from tests.support.report_samples import (
         (
             [result(), result(adapter="unified-llm"), result("not-carried", "x")],
             [
-                "2 of 3 cells passed; 1 not carried.",
+                "2 of 3 cells passed, 1 not carried.",
                 "Nothing is red.",
                 "The lowest share of passed features: Gemini API → anthropic: 0 of 1 feature, 1 in part.",
             ],
@@ -41,7 +41,7 @@ from tests.support.report_samples import (
                 result("not-run", "y", layer="facts", features=("b",)),
             ],
             [
-                "1 of 3 cells passed; 2 not run.",
+                "1 of 1 cell passed, 2 not run.",
                 "Nothing is red.",
                 "Most work remains at Gemini API → anthropic: 1 of 2 features, 1 not run.",
             ],
@@ -53,7 +53,7 @@ from tests.support.report_samples import (
                 result(provider="code-assist", features=("b",)),
             ],
             [
-                "2 of 3 cells passed; 1 known failing.",
+                "2 of 3 cells passed, 1 known failing.",
                 "Nothing is red.",
                 "Most work remains at Code Assist → anthropic: 1 of 2 features, 1 known failing.",
             ],
@@ -66,7 +66,7 @@ from tests.support.report_samples import (
                 result(adapter="unified-llm"),
             ],
             [
-                "1 of 4 cells passed; 1 failed, 2 errors.",
+                "1 of 4 cells passed, 1 failed, 2 errors.",
                 "Look first at Gemini API → unified-llm: 0 of 1 feature, 1 error.",
             ],
         ),
@@ -77,20 +77,21 @@ def test_the_headline_of_a_run(results: list[Result], sentences: list[str]) -> N
 
 
 @pytest.mark.parametrize(
-    ("results", "unread", "sentences"),
+    ("results", "specs", "sentences"),
     [
-        ([result()], ["a.yaml:1: no"], ["1 spec could not be read.", "The one cell passed."]),
+        ([result()], ["a.yaml"], ["1 spec could not be read.", "The one cell passed."]),
         (
             [result()],
-            ["a.yaml:1: no", "a.yaml:7: no", "b.yaml:2: no"],
+            ["a.yaml", "a.yaml", "b:1: odd name.yaml"],
             ["2 specs could not be read.", "The one cell passed."],
         ),
-        ([], ["a.yaml:1: no"], ["1 spec could not be read.", "Nothing ran."]),
+        ([], ["a.yaml"], ["1 spec could not be read.", "Nothing ran."]),
     ],
 )
 def test_headline_and_summary_begin_with_unreadable_specs(
-    results: list[Result], unread: list[str], sentences: list[str]
+    results: list[Result], specs: list[str], sentences: list[str]
 ) -> None:
+    unread = [Unread(spec, f"{spec}:{line}: no") for line, spec in enumerate(specs, 1)]
     assert headline(results, PROVIDERS, DIALECTS, unread) == sentences
     written = render(Run(replace(HEADER, unread=tuple(unread)), results))
     assert " ".join(sentences) in Page(written["index.html"]).text
@@ -104,11 +105,11 @@ def test_the_summary_has_a_line_per_provider_and_dialect() -> None:
     lines = summary(MIXED)
     assert lines.isascii()
     assert lines.splitlines() == [
-        "code-assist / anthropic   1 passed",
-        "gemini-api / anthropic    1 passed, 1 failed, 1 error, 1 fixed, 1 warning, 1 known failing, 1 not carried, 1 not run, "
+        "code-assist / anthropic   1 of 1 cell passed",
+        "gemini-api / anthropic    1 of 8 cells passed, 1 failed, 1 error, 1 fixed, 1 warning, 1 known failing, 1 not carried, 1 not run, "
         "1 unreviewed",
-        "gemini-api / events       1 passed",
-        "gemini-api / unified-llm  1 passed",
-        "12 cells: 4 passed, 1 failed, 1 error, 1 fixed, 1 warning, 1 known failing, 1 not carried, 1 not run, 1 unreviewed",
+        "gemini-api / events       1 of 1 cell passed",
+        "gemini-api / unified-llm  1 of 1 cell passed",
+        "4 of 11 cells passed, 1 failed, 1 error, 1 fixed, 1 warning, 1 known failing, 1 not carried, 1 not run, 1 unreviewed",
         "All 2 streams are written by hand. `harness record` records streams from a live provider.",
     ]

@@ -18,7 +18,7 @@ from harness.judging.results import (
     Stream,
     Verdict,
 )
-from harness.report import Header, Named
+from harness.report import Header, Named, Unread
 from harness.stream.exchange import Origin
 
 LINK = "https://ai.google.dev/gemini-api/docs"
@@ -152,7 +152,7 @@ HOSTILE_HEADER = Header(
     adapters=(Named("anthropic", HOSTILE, 0),),
     features=(Named("hostile", HOSTILE, 0, HOSTILE, f"data:{HOSTILE}"),),
     losses=(Named(HOSTILE, HOSTILE, 0, of="anthropic"),),
-    unread=(HOSTILE,),
+    unread=(Unread(HOSTILE, HOSTILE),),
 )
 
 

@@ -276,7 +276,8 @@ def _result_texts(answer: Facts, returned: Returned, given: Sequence[bool]) -> F
             continue
         there = _RESULT.search(output)
         if there is None:
-            return _found("lost", "result-text-not-sent", result_text(number), output, number)
+            reason = "result-text-changed" if output else "result-text-not-sent"
+            return _found("lost", reason, result_text(number), output, number)
         if keys.count(key) == 1:
             if int(there[1]) <= last:
                 expected = result_text(number)
@@ -363,8 +364,18 @@ def _text(answer: Facts, returned: Returned, aligned: bool) -> Finding:
         part = all(character in characters for character in returned.text)
         return _found("lost" if part else "wrong", "sent-text", answer.text, returned.text)
     if aligned and returned.places != answer.places:
-        return _found("wrong", "text-beyond-call")
+        return _beyond_call(answer, returned)
     return KEPT
+
+
+def _beyond_call(answer: Facts, returned: Returned) -> Finding:
+    """The finding of a text that is sent back on the other side of a call."""
+    pairs = enumerate(zip(answer.places, returned.places, strict=True), 1)
+    number, (there, here) = next((at, pair) for at, pair in pairs if pair[0] != pair[1])
+    name, _ = answer.calls[number - 1]
+    wire = {"text": answer.text[min(there, here) : max(there, here)], "call": name}
+    finding = _found("wrong", "text-beyond-call", wire, call=number)
+    return with_fields(finding, remark="after" if here < there else "before")
 
 
 def _in_one_alphabet(answer: Facts, returned: Returned) -> tuple[Facts, Returned]:

@@ -69,7 +69,8 @@ def _read_part(returned: Returned, part: Content, role: Json) -> None:
         returned.other_signatures.append(str(signature))
     if isinstance(result, dict) and role != "model":  # the provider's own result is in its content
         returned.results.append((str(result.get("name") or ""), result.get("id") or None))
-        returned.outputs.append("\n".join(strings(result)))
+        content = {key: value for key, value in result.items() if key not in ("name", "id")}
+        returned.outputs.append("\n".join(strings(content)))
     if role == "model" and isinstance(part.get("text"), str) and part.get("thought") is not True:
         returned.text += part["text"]
     for name in ("toolCall", "toolResponse"):

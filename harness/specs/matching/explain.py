@@ -241,7 +241,10 @@ class Explainer:
 
 
 def _finding(path: Path, kind: Kind, expected: Json, got: Json, note: str = "") -> Mismatch:
-    return Mismatch(readable_path(path), kind, expected, got, note)
+    index = path[0].start if path and isinstance(path[0], range) else path[0] if path else None
+    return Mismatch(
+        readable_path(path), kind, expected, got, note, index if isinstance(index, int) else None
+    )
 
 
 def _described(item: Json) -> Json:

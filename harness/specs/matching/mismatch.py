@@ -35,7 +35,8 @@ class Mismatch(Struct, frozen=True):
     ``changed``, ``missing`` (expected, not got), ``extra`` (got, not expected), ``moved`` (a
     counted number is off by the same amount from here on) or ``recut`` (same text, cut
     differently). ``expected`` and ``got`` are JSON values: None if there is no value, a list for a
-    run of items. ``note`` is a sentence or ``""``.
+    run of items. ``note`` is a sentence or ``""``. ``index``: the first index of the path, if the
+    path begins with one.
     """
 
     path: str
@@ -43,6 +44,7 @@ class Mismatch(Struct, frozen=True):
     expected: Json = None
     got: Json = None
     note: str = ""
+    index: int | None = None
 
 
 def sides(mismatch: Mismatch) -> tuple[str | None, str | None]:

@@ -31,7 +31,14 @@ def test_one_lost_block_is_one_finding_with_its_shifts(
     expected, actual = message(blocks), message(blocks[:lost] + blocks[lost + 1 :])
     start = 1 + 3 * lost
     assert compare(expected, actual) == [
-        Mismatch(f"[{start}..{start + 2}]", "missing", expected[start : start + 3], None, note),
+        Mismatch(
+            f"[{start}..{start + 2}]",
+            "missing",
+            expected[start : start + 3],
+            None,
+            note,
+            index=start,
+        ),
     ]
     (extra,) = compare(actual, expected)
     assert (extra.path, extra.kind, extra.note) == (
@@ -45,7 +52,7 @@ def test_a_lost_block_without_renumbering_shifts_nothing() -> None:
     expected = message([("{}", True)] * 9)
     actual = [payload for payload in expected if payload.get("index") != 4]
     assert compare(expected, actual) == [
-        Mismatch("[13..15]", "missing", expected[13:16], None, "3 items")
+        Mismatch("[13..15]", "missing", expected[13:16], None, "3 items", index=13)
     ]
 
 
@@ -72,7 +79,9 @@ def calls(*names: str) -> Payloads:
 def test_a_lost_call_is_one_finding_with_the_shift_of_ids() -> None:
     expected, actual = calls("a", "b", "c", "d"), calls("a", "c", "d")
     assert compare(expected, actual) == [
-        Mismatch("[2..3]", "missing", expected[2:4], None, "2 items; call_ ids −1 from here")
+        Mismatch(
+            "[2..3]", "missing", expected[2:4], None, "2 items; call_ ids −1 from here", index=2
+        )
     ]
 
 
@@ -126,8 +135,8 @@ def test_a_run_without_numbers_causes_no_shift() -> None:
     expected = message(TEXTS[:20])
     actual = change(expected, range(20, 21), 7)
     assert compare([*expected[:10], {"type": "ping"}, *expected[10:]], actual) == [
-        Mismatch("[10]", "missing", {"type": "ping"}),
-        Mismatch("[21].index", "changed", 6, 13),
+        Mismatch("[10]", "missing", {"type": "ping"}, index=10),
+        Mismatch("[21].index", "changed", 6, 13, index=21),
     ]
 
 
@@ -137,8 +146,8 @@ def test_a_single_wrong_number_is_not_caused_by_an_earlier_run(wrong: int) -> No
     number = expected[wrong]["index"]
     actual = change(expected, range(wrong, wrong + 1), 7)
     assert compare(expected, actual[:8] + actual[9:]) == [
-        Mismatch("[8]", "missing", expected[8]),
-        Mismatch(f"[{wrong}].index", "changed", number, number + 7),
+        Mismatch("[8]", "missing", expected[8], index=8),
+        Mismatch(f"[{wrong}].index", "changed", number, number + 7, index=wrong),
     ]
 
 
@@ -158,15 +167,15 @@ def change(payloads: Payloads, numbers: range, by: int) -> Payloads:
 
 
 MOVED = [
-    (range(10, 11), 5, Mismatch("[10].index", "changed", 3, 8)),
+    (range(10, 11), 5, Mismatch("[10].index", "changed", 3, 8, index=10)),
     (
         range(10, 16),
         5,
-        Mismatch("[10].index", "moved", 3, 8, "index +5 here, 6 times, then as before"),
+        Mismatch("[10].index", "moved", 3, 8, "index +5 here, 6 times, then as before", index=10),
     ),
-    (range(10, 61), 1, Mismatch("[10].index", "moved", 3, 4, "index +1 from here")),
-    (range(60, 61), 3, Mismatch("[60].index", "changed", 19, 22)),
-    (range(1, 61), -1, Mismatch("[1].index", "moved", 0, -1, "index −1 from here")),
+    (range(10, 61), 1, Mismatch("[10].index", "moved", 3, 4, "index +1 from here", index=10)),
+    (range(60, 61), 3, Mismatch("[60].index", "changed", 19, 22, index=60)),
+    (range(1, 61), -1, Mismatch("[1].index", "moved", 0, -1, "index −1 from here", index=1)),
 ]
 
 

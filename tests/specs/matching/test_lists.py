@@ -58,13 +58,13 @@ def test_runs_and_pairs(
 
 def test_a_run_of_missing_items_is_one_finding() -> None:
     (mismatch,) = compare(words(10), words(10)[:3] + words(10)[6:])
-    assert mismatch == Mismatch("[3..5]", "missing", words(10)[3:6], None, "3 items")
+    assert mismatch == Mismatch("[3..5]", "missing", words(10)[3:6], None, "3 items", index=3)
 
 
 def test_one_event_of_5000_deleted_is_one_finding() -> None:
     events = words(5000)
     assert compare(events, events[:2500] + events[2501:]) == [
-        Mismatch("[2500]", "missing", events[2500])
+        Mismatch("[2500]", "missing", events[2500], index=2500)
     ]
 
 

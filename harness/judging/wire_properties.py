@@ -1,0 +1,63 @@
+"""The properties of an answer's bytes that a whole group of red cells may share: its framing, the
+line ends between its messages, and the fields of its messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Final
+
+from harness.pipeline.replay import Normalized
+from harness.stream.decompression import unpack_before_fault
+from harness.stream.exchange import Exchange
+from harness.stream.json_codec import Json
+
+from .results import WireProperty
+
+MAX_FIELDS: Final = 200
+"""The maximum number of fields of one answer."""
+_CHOSEN: Final = frozenset({"args", "arguments", "response", "willContinue"})
+"""Fields below which the names are chosen by the user."""
+_LINE_ENDS: Final = ((b"\r\n\r\n", "CRLF"), (b"\n\n", "LF"), (b"\r\r", "CR"))
+
+
+def properties_of(exchange: Exchange) -> tuple[WireProperty, ...]:
+    """The properties of an answer. The line ends are those of a stream of several messages."""
+    frames = Normalized(exchange, None, None).trace.frames
+    body, _ = unpack_before_fault(exchange.body, exchange.header("content-encoding"))
+    framing = _framing(exchange, body)
+    properties = [WireProperty("framing", framing)]
+    if framing == EVENTS and len(frames) > 1:
+        between = body[frames[0].offset : frames[-1].offset]
+        ends = [name for end, name in _LINE_ENDS if end in between]
+        properties += [WireProperty("line ends", " and ".join(ends))] if ends else []
+    names = dict.fromkeys(name for frame in frames for name in _fields(frame.json))
+    properties += [WireProperty("field", name) for name in islice(names, MAX_FIELDS)]
+    return tuple(properties)
+
+
+EVENTS: Final = "server-sent events"
+
+
+def _framing(exchange: Exchange, body: bytes) -> str:
+    if exchange.streamed is False:
+        return "one document"
+    start = body.lstrip()
+    if start.startswith((b"data:", b"event:", b"id:", b"retry:", b":")):
+        return EVENTS
+    if start.startswith(b"{"):
+        return "JSON lines"
+    return "a JSON array" if start.startswith(b"[") else "other text"
+
+
+def _fields(value: Json) -> Iterator[str]:
+    """The names of all fields, without those that the user of a tool chooses."""
+    pending = [value]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, dict):
+            yield from item
+            pending += [inner for name, inner in item.items() if name not in _CHOSEN]
+        elif isinstance(item, list):
+            pending += item
