@@ -102,6 +102,7 @@ event model, or None if only a golden case finds them.
 FAILED = "after a cut or a fault an error stands for the reason (aspect finish)"
 ERRORS = "the first 30 characters of the message, beside a code of no known class (aspect error)"
 BLOCKED = "an error that names the block reason is kept (aspect blocked)"
+FILTERED = "an error that reports a block is kept for a reason of class filter (aspect finish)"
 WORDS = "the raw word counts where the class is other (aspect finish)"
 OF_ITS_CLASS = "a reason of the wire's class is kept, also beside a call (aspect finish)"
 NOT_STOP = "for a reason of class other, or for none, any class but stop is kept (aspect finish)"
@@ -117,6 +118,7 @@ OPEN: dict[str, tuple[str, int | None]] = {
     "mind: every_error_is_the_agents": (ERRORS, None),
     "unified-llm: every_429_is_a_rate_limit": (ERRORS, None),
     "unified-llm: blocked_prompt_is_an_untyped_error": (BLOCKED, None),
+    "unified-llm: filtered_answer_is_an_untyped_error": (FILTERED, 8),
     "unified-llm: recitation_is_no_filter": (WORDS, 3),
     "unified-llm: two_reasons_are_filters": (WORDS, 3),
     "anthropic: TokenLimitHidesTheCall": (OF_ITS_CLASS, None),
