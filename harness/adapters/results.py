@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import count
+from itertools import count, zip_longest
 
 from harness.facts import Call, Facts, NamedArguments, arguments_of
 from harness.providers.oracle import result_text, result_with_image
@@ -39,8 +39,11 @@ class Results:
         self._requests: dict[str, int] = {}
 
     @cached_property
-    def _calls(self) -> list[NamedArguments]:
-        return self._read().calls
+    def _calls(self) -> list[tuple[str | None, NamedArguments]]:
+        """The id of each call, and the call."""
+        facts = self._read()
+        ids = [call_id for call_id, _ in facts.marks]
+        return list(zip_longest(ids, facts.calls))
 
     def text(self, call: Call) -> str:
         """The text of the result of a call. Equal calls get the texts of their numbers in turn."""
@@ -63,11 +66,20 @@ class Results:
         return number
 
     def _numbers_of(self, call: Call) -> list[int]:
-        """The numbers of the equal calls of the answer; without one, of those of the same tool."""
-        named = [number for number, (name, _) in enumerate(self._calls, 1) if name == call.name]
+        """The numbers of the calls of the answer that are this one by id and arguments, by id, by
+        arguments, or only by name.
+        """
+        numbered = list(enumerate(self._calls, 1))
         arguments = _object_of(call.arguments)
-        equal = [number for number in named if same_json(self._calls[number - 1][1], arguments)]
-        return equal or named
+        named = [number for number, (_, (name, _)) in numbered if name == call.name]
+        same_id = [n for n, (call_id, _) in numbered if call_id and call_id == call.id]
+        equal = [n for n, (_, (_, value)) in numbered if same_json(value, arguments)]
+        choices = (
+            [number for number in named if number in same_id and number in equal],
+            [number for number in named if number in same_id],
+            [number for number in named if number in equal],
+        )
+        return next(filter(None, choices), named)
 
 
 def _object_of(arguments: Json) -> Json:

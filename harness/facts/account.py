@@ -106,7 +106,7 @@ class Facts:
     pieces: list[str] = field(default_factory=list)
     places: list[int] = field(default_factory=list)
     signed_before: list[int] = field(default_factory=list)
-    order: list[Run] = field(default_factory=list)
+    order: list[Run] = field(default_factory=list, compare=False)
     unclosed_calls: int = 0
     mended: str | None = None
     tagged: str = ""

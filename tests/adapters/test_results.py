@@ -47,6 +47,18 @@ def test_a_call_that_the_answer_does_not_have_gets_a_free_text() -> None:
     assert texts(Call(None, "f", {"x": 9}), Call(None, "f", {"x": 1})) == [1, 2]
 
 
+def test_a_call_without_its_arguments_is_found_by_its_id() -> None:
+    parts = [
+        {"functionCall": {"id": "a", "name": "f", "args": {"x": 1}}},
+        {"functionCall": {"id": "a", "name": "f", "args": {"x": 2}}},
+        {"functionCall": {"name": "f"}},
+    ]
+    body = json.dumps({"candidates": [{"content": {"parts": parts}}]}).encode()
+    at = at_of(Question(exchange(b"data: " + body + b"\n\n")))
+    given = [at.result(Call(call_id, "f")) for call_id in ("a", "a", "made-up")]
+    assert given == ["result 1", "result 2", "result 3"]
+
+
 def test_a_result_with_an_image_has_the_number_of_the_call() -> None:
     parts = [{"functionCall": {"name": name, "args": args}} for name, args in CALLS]
     body = json.dumps({"candidates": [{"content": {"parts": parts}}]}).encode()
