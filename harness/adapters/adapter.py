@@ -158,7 +158,6 @@ class Adapter:
     options)`` gives the body of the request that the adapter sends after the answer, with the
     results of its calls, or the reason why there is no request. It raises `AdapterError`.
     ``close()`` ends the threads and processes of the adapter. A later run starts new ones.
-    ``prepare()`` starts in advance the processes that the first run needs.
     """
 
     name: str
@@ -177,7 +176,6 @@ class Adapter:
     version: Callable[[], str] = lambda: UNKNOWN
     second_request: Callable[[Exchange, RunOptions], bytes | str] | None = None
     close: Callable[[], None] = lambda: None
-    prepare: Callable[[], None] = lambda: None
     of_normalized: Callable[[Normalized, RunOptions], Output] | None = None
 
     @property

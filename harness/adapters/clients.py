@@ -4,11 +4,15 @@ this machine.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+import os
+import sys
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import chdir, contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
+from io import BytesIO, StringIO, TextIOWrapper
 from typing import TYPE_CHECKING, Any, Final
 
 from harness.dialects import DIALECTS
@@ -17,7 +21,6 @@ from harness.stream.exchange import Cassette, Exchange
 
 from .adapter import Adapter, AdapterError, AdapterMissing, Output, RunOptions
 from .environment import CERTIFICATE
-from .warm import run_program, start_program
 
 if TYPE_CHECKING:
     from harness.server import Server
@@ -26,8 +29,6 @@ CLIENTS: Final = {
     dialect.client.name: dialect.client for dialect in DIALECTS.values() if dialect.client
 }
 """The clients and programs of our dialects, by their names in specs."""
-
-TIMEOUT_S: Final = 60.0
 
 Adapt = Callable[[Mapping[str, Any], ServedCassette], list[Any]]
 
@@ -38,8 +39,8 @@ def make_client_adapter(
     """The adapter of a client. ``load`` gives the cassette with a name. ``adapt`` is called instead
     of the function that ``client.target`` names.
 
-    A run raises `AdapterError` if the client can't use the context, or if a program hangs or writes
-    too much. It raises `AdapterMissing` if a module is not installed.
+    A run raises `AdapterError` if the client can't use the context, and `AdapterMissing` if a
+    module is not installed.
     """
 
     def run(exchange: Exchange, options: RunOptions) -> Output:
@@ -54,11 +55,7 @@ def make_client_adapter(
             except ContextError as error:
                 raise AdapterError(str(error)) from None
 
-    def prepare() -> None:
-        if client.program:
-            start_program(client.program)
-
-    return Adapter(name=client.name, model=client.name, run=run, prepare=prepare)
+    return Adapter(name=client.name, model=client.name, run=run)
 
 
 def _import(client: ClientAdapter) -> Adapt:
@@ -92,4 +89,40 @@ class _Served:
         self, module: str, arguments: Sequence[str], environment: Mapping[str, str], folder: str
     ) -> tuple[bytes, int]:
         trusted = {"SSL_CERT_FILE": str(CERTIFICATE)}  # the server has no TLS
-        return run_program(module, arguments, {**environment, **trusted}, folder, TIMEOUT_S)
+        return _run_here(module, arguments, {**environment, **trusted}, folder)
+
+
+def _run_here(
+    module: str, arguments: Sequence[str], environment: Mapping[str, str], folder: str
+) -> tuple[bytes, int]:
+    """Run a program in this process. Returns its stdout and its exit code, which are the same as
+    from the interpreter.
+    """
+    main: Callable[[Sequence[str]], int] = import_module(module).main
+    printed = BytesIO()
+    out = TextIOWrapper(printed, "utf-8")
+    with chdir(folder), redirect_stdout(out), _surroundings(environment):
+        try:
+            status = main(arguments)
+        except SystemExit as end:
+            status = end.code if isinstance(end.code, int) else int(end.code is not None)
+        except Exception:  # noqa: BLE001  # prints any exception, as the interpreter does
+            traceback.print_exc()
+            status = 1
+    out.flush()
+    return printed.getvalue(), status
+
+
+@contextmanager
+def _surroundings(environment: Mapping[str, str]) -> Iterator[None]:
+    """Gives this process another environment, and an empty stdin."""
+    before, stdin = dict(os.environ), sys.stdin
+    os.environ.clear()
+    os.environ.update(environment)
+    sys.stdin = StringIO()
+    try:
+        yield
+    finally:
+        sys.stdin = stdin
+        os.environ.clear()
+        os.environ.update(before)

@@ -1,6 +1,4 @@
-"""A user's functions as adapters: imports them, calls them within a time limit, and reads their
-results.
-"""
+"""A user's functions as adapters: imports them, calls them, and reads their results."""
 
 from __future__ import annotations
 
@@ -8,10 +6,13 @@ import ast
 import asyncio
 import inspect
 import sys
-import threading
 import time
+import weakref
 from collections.abc import AsyncIterable, Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from contextvars import copy_context
+from functools import partial
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -23,12 +24,10 @@ from harness.providers import PROVIDERS
 
 from .adapter import UNKNOWN, AdapterError
 from .at import Question, at_of, unread_wire, with_streamed
-from .environment import kept_streams, without_exit, without_keys
+from .environment import without_keys
 from .json_data import json_of_native
 from .raised import raised_by, trim
 from .reply import Level, Reply, checked_facts
-from .started import Forks, ended_with_this_process
-from .thread import Expired, Overtime, WorkerThread
 from .wires import text_of_bytes
 
 _EXPECTED: Final[Mapping[Level, str]] = {
@@ -36,8 +35,6 @@ _EXPECTED: Final[Mapping[Level, str]] = {
     "payloads": "payloads",
     "wire": "chunks or events of the wire, as objects or text",
 }
-END_S: Final = 2.0
-"""The time limit for tasks and generators that are still open when a function returns."""
 
 
 class Function:
@@ -45,8 +42,8 @@ class Function:
 
     ``PROVIDERS`` of its module names the wires that it reads. By default it reads all wires.
     ``THOUGHTS = False`` there says that the adapter can't ask for thoughts.
-    ``served``: the function gets an `At`, otherwise the `Exchange`. The time for the import is not
-    limited. Raises `AdapterError` if the module or function does not exist.
+    ``served``: the function gets an `At`, otherwise the `Exchange`. Raises `AdapterError` if the
+    module or function does not exist.
     """
 
     def __init__(self, target: str, level: Level, folder: Path, *, served: bool) -> None:
@@ -54,7 +51,6 @@ class Function:
         self._level = level
         self._served = served
         self._module, self._function = _find(target, folder, served=served)
-        self._forks = Forks()
         self._converse = getattr(self._module, "converse", None) if served else None
         self.converses = self._converse is not None
         self.asks_thoughts = getattr(self._module, "THOUGHTS", True) is not False
@@ -74,7 +70,7 @@ class Function:
 
     def reply(self, question: Question, reply: Reply, loop: asyncio.Runner) -> None:
         """Call the function, and add each event to ``reply`` when it arrives. Raises `AdapterError`
-        for a value that a function may not return. Raises `Expired` after the time limit.
+        for a value that a function may not return.
         """
         function: Any = self._function
         argument: Any
@@ -86,11 +82,10 @@ class Function:
         if unread := unread_wire(question, self._providers):
             reply.skipped = unread
             return
-        self._forks.reap()
         try:
-            with ended_with_this_process(), without_keys(served=self._served), without_exit():
+            with without_keys(served=self._served):
                 self._gather(function, argument, reply, loop, silent=question.turn == 2)
-        except (AdapterError, Expired):
+        except (AdapterError, KeyboardInterrupt):
             raise
         except Skipped as skipped:
             reply.skipped = str(skipped) or "no reason is given"
@@ -101,8 +96,6 @@ class Function:
                     f" {'at' if self._served else 'an exchange'}: {error}"
                 ) from error
             reply.raised, reply.exception = raised_by(error), error
-        finally:
-            self._forks.end_child()
 
     def _gather(
         self, function: Any, argument: Any, reply: Reply, loop: asyncio.Runner, *, silent: bool
@@ -146,54 +139,43 @@ class Function:
 
 
 class InProcess:
-    """Calls a function in a thread of this process. If a call can't be stopped, the later exchanges
-    go to a new process, which ``elsewhere`` starts. With ``isolated``, all exchanges go there.
-    """
+    """Calls a function in this process, as pytest calls a test: without limits and guards."""
 
-    def __init__(
-        self, function: Function, elsewhere: Callable[[], Any], *, isolated: bool = False
-    ) -> None:
+    def __init__(self, function: Function) -> None:
         self.version = function.version
         self.converses = function.converses
         self.asks_thoughts = function.asks_thoughts
         self._function = function
-        self._elsewhere = elsewhere
-        self._process: Any = elsewhere() if isolated else None
-        self._thread: WorkerThread | None = None
-        self._lock = threading.Lock()
+        self._open()
+
+    def _open(self) -> None:
+        self._loop = asyncio.Runner()
+        self._end = weakref.finalize(self, _outside_loops, self._loop.close)
 
     def ask(self, question: Question, timeout: float) -> Reply:
-        """The reply to a question. Raises `AdapterError`."""
-        with self._lock:
-            if self._process is not None:
-                reply: Reply = self._process.ask(question, timeout)
-                return reply
-            self._thread = self._thread or WorkerThread()
-            reply = Reply()
-            try:
-                with kept_streams() as log:
-                    self._thread.call(
-                        lambda loop: self._function.reply(question, reply, loop), timeout
-                    )
-                reply.log = log.end
-            except Overtime as over:
-                self._thread = None
-                if not over.ended:
-                    self._process = self._elsewhere()
-                raise AdapterError(
-                    f"{self._function.target} did not return within {timeout:g} s; expected the"
-                    " events of one answer"
-                ) from None
-            return reply
+        """The reply to a question. ``timeout`` is not used. Raises `AdapterError`."""
+        if not self._end.alive:
+            self._open()
+        reply = Reply()
+        _outside_loops(partial(self._function.reply, question, reply, self._loop))
+        return reply
 
     def close(self) -> None:
-        """End the thread and the other process."""
-        with self._lock:
-            if self._thread is not None:
-                self._thread.end(END_S)
-                self._thread = None
-            if self._process is not None:
-                self._process.close()
+        """End the tasks that the function has left."""
+        self._end()
+
+
+def _outside_loops(call: Callable[[], None]) -> None:
+    """Call a function that runs an event loop. An asynchronous test runs one already in this
+    thread; then another thread calls the function.
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        call()
+        return
+    with ThreadPoolExecutor(1) as executor:
+        executor.submit(copy_context().run, call).result()
 
 
 def _find(target: str, folder: Path, *, served: bool) -> tuple[Any, Any]:
@@ -206,7 +188,7 @@ def _find(target: str, folder: Path, *, served: bool) -> tuple[Any, Any]:
         sys.path.insert(0, str(folder))
     _refuse_own_name(name, target)
     try:
-        with ended_with_this_process(), without_keys(served=served), kept_streams():
+        with without_keys(served=served):
             module = import_module(name)
         function: Any = module
         for part in path.split("."):

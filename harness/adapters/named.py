@@ -162,7 +162,7 @@ def adapter_of_target(
     configured: Mapping[str, NamedAdapter],
     *,
     timeout: float = TIMEOUT_S,
-    isolated: bool = False,
+    guest: bool = False,
 ) -> Adapter:
     """The adapter that an argument of a command names: one of our dialects, or an adapter as for
     `read_argument`. Raises `AdapterError`.
@@ -170,19 +170,20 @@ def adapter_of_target(
     if target in ADAPTERS:
         return ADAPTERS[target]
     named = read_argument(target, configured)
-    return make_adapter(named, folder, timeout=timeout, isolated=isolated)
+    return make_adapter(named, folder, timeout=timeout, guest=guest)
 
 
 def make_adapter(
-    named: NamedAdapter, folder: Path, *, timeout: float = TIMEOUT_S, isolated: bool = False
+    named: NamedAdapter, folder: Path, *, timeout: float = TIMEOUT_S, guest: bool = False
 ) -> Adapter:
     """The adapter of one line. Programs run in ``folder``, and modules are imported from there.
-    ``timeout`` is the time limit for one exchange in seconds. With ``isolated``, functions run in a
-    separate process, which can always be stopped.
+    ``timeout`` is the time limit of a separate process for one exchange, in seconds.
 
-    A function is imported now. A program is started by its first run. Raises `AdapterError` if the
-    module or function does not exist. A run raises it if the adapter hangs, writes too much, ends
-    its process, returns values that are not events, or sends no request to its address.
+    A function runs in this process, like a test; as a ``guest`` it runs in a separate process,
+    which can always be stopped. It is imported now. A program is started by its first run. Raises
+    `AdapterError` if the module or function does not exist. A run raises it if the adapter hangs,
+    writes too much, ends its process, returns values that are not events, or sends no request to
+    its address.
     """
     wire = named.dialect if named.dialect in WIRES else ""
     level: Level = "wire" if wire else "facts" if named.by_facts else "payloads"
@@ -191,7 +192,7 @@ def make_adapter(
         raise AdapterError(f"{named.target!r} is not a target; expected {_TARGETS}")
     kind, rest = parsed
     try:
-        asker, offers = _asker(kind, rest, level, folder, isolated=isolated)
+        asker, offers = _asker(kind, rest, level, folder, guest=guest)
     except AdapterError as error:
         raise AdapterError(f"adapter {named.name}: {error}") from error.__cause__
     run = _Run(named.name, level, asker, offers, timeout, wire)
@@ -276,7 +277,7 @@ class _Run:
 
 
 def _asker(
-    kind: Kind, rest: Any, level: Level, folder: Path, *, isolated: bool
+    kind: Kind, rest: Any, level: Level, folder: Path, *, guest: bool
 ) -> tuple[Asker, Offers | None]:
     offers = None if kind in ("function", "run") else SHARED
     match kind:
@@ -285,12 +286,10 @@ def _asker(
         case "run" | "serve":
             return Program(rest, level, folder, served=kind == "serve"), offers
     served = kind == "served function"
+    if guest:
+        return worker_program(rest, level, folder, served=served), offers
     function = Function(rest, level, folder, served=served)
-
-    def elsewhere() -> Program:
-        return worker_program(rest, level, folder, served=served)
-
-    return InProcess(function, elsewhere, isolated=isolated), offers
+    return InProcess(function), offers
 
 
 def _read_target(target: str) -> tuple[Kind, Any] | None:

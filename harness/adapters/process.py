@@ -1,9 +1,7 @@
-"""A process that answers lines, with limits of time and size. All processes that it started end
-with it.
+"""A process that answers lines, with limits of time and size.
 
 It writes its lines to the file descriptor in ``HARNESS_OUT``, so it may use stdout for other
-output. It runs in its own session. When it ends, all processes of the session are killed. On Linux,
-the processes that left the session are also killed: a mark in their environment identifies them.
+output. It runs in its own process group. When it ends, all processes of the group are killed.
 """
 
 from __future__ import annotations
@@ -20,15 +18,12 @@ from pathlib import Path
 from typing import Final
 
 from .adapter import AdapterError
-from .environment import LOGS, adapter_environment, show_log
-from .started import end_marked
+from .environment import LOGS, adapter_environment
 
 OUT: Final = "HARNESS_OUT"
 MAX_OUTPUT: Final = 64 * 1024 * 1024
 TAIL: Final = 2000
 """The number of bytes of stderr that are kept."""
-MARK: Final = "HARNESS_PROGRAM"
-"""The environment variable that marks a program and all processes that it starts."""
 
 _STEP_S: Final = 0.2
 """The interval of the checks whether a silent program still runs. Its pipes may stay open after its
@@ -57,10 +52,9 @@ class LineProcess:
         self.name = name
         self._log = bytearray()
         self._runs_function = runs_function
-        mark = f"{os.getpid()}-{time.monotonic_ns()}"  # unique on this machine
         read_end, write_end = os.pipe()
         environment = adapter_environment(os.environ, served=served)
-        environment |= {MARK: mark, OUT: str(write_end)}
+        environment[OUT] = str(write_end)
         try:
             self._process = subprocess.Popen(  # noqa: S603  # the user names the program
                 command,
@@ -86,7 +80,7 @@ class LineProcess:
         self._errors = bytearray()
         self._searched = 0
         self._received = 0
-        self.end = weakref.finalize(self, _end, self._process, read_end, mark)
+        self.end = weakref.finalize(self, _end, self._process, read_end)
 
     def ask(self, line: bytes, timeout: float, *, first: bool = False) -> Iterator[bytes]:
         """Write a line, and yield the lines of the answer until the caller stops. Raises `Unusable`
@@ -141,8 +135,7 @@ class LineProcess:
             elif key.fd == self._stderr:
                 self._errors = (self._errors + data)[-TAIL:]
                 self._log = (self._log + data)[-TAIL:]
-                if LOGS.of_programs:
-                    show_log(data.decode("utf-8", "backslashreplace"))
+                LOGS.write(data.decode("utf-8", "backslashreplace"))
         if self._received > MAX_OUTPUT:
             raise Unusable(
                 f"{self.name} wrote more than {MAX_OUTPUT:,} bytes for one exchange; expected the"
@@ -180,13 +173,10 @@ class LineProcess:
         return f":\n{words}" if "\n" in words else f": {words}" if words else ""
 
 
-def _end(process: subprocess.Popen[bytes], read_end: int, mark: str) -> None:
-    """Kill all processes of its session, and all that have the mark. This is also called when the
-    harness ends.
-    """
+def _end(process: subprocess.Popen[bytes], read_end: int) -> None:
+    """Kill all processes of its group. This is also called when the harness ends."""
     with suppress(ProcessLookupError, PermissionError):  # all processes have ended
         os.killpg(process.pid, signal.SIGKILL)
-    end_marked(MARK, mark, but=process.pid)
     with suppress(OSError):
         os.close(read_end)
     with process:  # closes the pipes, and waits for the end

@@ -45,9 +45,6 @@ class Program:
     command. If a program can't be started, it is not started again.
     """
 
-    converses = True
-    """A program may have a second turn. If it has none, its hello line reports that."""
-
     def __init__(
         self,
         command: Sequence[str],
@@ -79,15 +76,27 @@ class Program:
         return str(self._hello.get("version") or UNKNOWN)
 
     @property
+    def converses(self) -> bool:
+        """Whether the hello line does not say that the program has no second turn. Before the
+        program is started, it may have one.
+        """
+        return self._hello.get("turns") != 1
+
+    @property
     def asks_thoughts(self) -> bool:
         """Whether the hello line does not say that the program can't ask for thoughts."""
         return self._hello.get("thoughts") is not False
+
+    def start(self) -> None:
+        """Start the program. Raises `AdapterError` if it can't be started."""
+        with self._lock:
+            self._started()
 
     def ask(self, question: Question, timeout: float) -> Reply:
         """The reply to a question. Raises `AdapterError`."""
         with self._lock:
             process = self._started()
-            if question.turn == 2 and self._hello.get("turns") == 1:
+            if question.turn == 2 and not self.converses:
                 return Reply(skipped="it has no second turn")
             if unread := unread_wire(question, self._hello.get("providers") or PROVIDERS):
                 return Reply(skipped=unread)
@@ -165,6 +174,8 @@ class Program:
 def _read_hello(process: LineProcess) -> Mapping[str, Any]:
     (data,) = process.ask(b"", START_S, first=True)
     hello = _object(process.name, data)
+    if fault := hello.get("fault"):
+        raise Unusable(str(fault))
     if hello.get("hello") != 1:
         raise Unusable(
             f"the first line that {process.name} wrote is {shorten(json.dumps(hello), 80)};"

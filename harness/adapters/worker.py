@@ -1,7 +1,7 @@
-"""Runs a user's function as a program, because a separate process can always be stopped.
+"""Runs a user's function as a guest: in a process of its own, which can always be stopped.
 
-``python -m harness.adapters.worker served|direct LEVEL FOLDER module:function``. It
-uses the protocol of `harness.adapters.program`, and writes each event when it arrives.
+``python -m harness.adapters.worker served|direct LEVEL FOLDER module:function``. It uses the
+protocol of `harness.adapters.program`, and writes each event when it arrives.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ import json
 import os
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from msgspec import convert
 
@@ -28,17 +29,26 @@ from .reply import Level, Reply
 
 
 def worker_program(target: str, level: Level, folder: Path, *, served: bool) -> Program:
-    """The program that runs the function ``target``."""
+    """The program that runs the function ``target``. Raises `AdapterError` if there is no such
+    function.
+    """
     words = ["served" if served else "direct", level, str(folder), target]
     command = [sys.executable, "-m", __name__, *words]
-    return Program(command, level, folder, with_exchange=True, function=target, served=served)
+    program = Program(command, level, folder, with_exchange=True, function=target, served=served)
+    program.start()
+    return program
+
+
+PROCESS: Final = os.getpid()
+DESCRIPTOR: Final = int(os.environ.get(OUT, "-1"))  # a function may clear the environment
 
 
 def _write(number: int, **fields: Any) -> None:
     data = json.dumps({"id": number, **fields}).encode() + b"\n"
-    out = int(os.environ[OUT])
+    if os.getpid() != PROCESS:  # the function has forked, and its child has returned
+        os._exit(1)
     while data:
-        data = data[os.write(out, data) :]
+        data = data[os.write(DESCRIPTOR, data) :]
 
 
 class _WrittenReply(Reply):
@@ -57,9 +67,13 @@ class _WrittenReply(Reply):
 def main(words: list[str]) -> None:
     """Import the function, write the hello line, and answer one line after the other."""
     served, level, folder, target = words
-    function = Function(target, cast(Level, level), Path(folder), served=served == "served")
+    try:
+        function = Function(target, cast(Level, level), Path(folder), served=served == "served")
+    except AdapterError as error:
+        _write(0, fault=str(error))
+        return
     hello = {"name": target, "version": function.version, "thoughts": function.asks_thoughts}
-    _write(0, hello=1, **hello)
+    _write(0, hello=1, turns=1 + function.converses, **hello)
     loop = asyncio.Runner()
     for line in sys.stdin.buffer:
         _answer(function, json.loads(line), loop)
@@ -79,6 +93,8 @@ def _answer(function: Function, given: Mapping[str, Any], loop: asyncio.Runner) 
     except AdapterError as error:
         _write(number, fault=str(error))
         return
+    with suppress(AttributeError, ValueError, OSError):  # the function may close it
+        sys.stderr.flush()
     raised = reply.raised and {
         "type": reply.raised.type,
         "message": reply.raised.message,

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import pdb
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -19,7 +20,7 @@ from typing import BinaryIO, Final, Self, get_args
 
 from msgspec.structs import replace as with_fields
 
-from harness.adapters import ADAPTERS, Adapter, AdapterError
+from harness.adapters import ADAPTERS, Adapter, AdapterError, Output, RunOptions
 from harness.adapters.declarations import declared_losses
 from harness.adapters.environment import LOGS
 from harness.adapters.named import TIMEOUT_S, read_argument
@@ -57,6 +58,7 @@ from harness.report.aspect_text import results_text
 from harness.report.compare import changes_text
 from harness.report.files import INDEX, write_files
 from harness.report.judge_run import JSON, compared_runs, merge_results, run_of
+from harness.stream.exchange import Exchange
 from harness.stream.printable import plural, printable
 
 from .arguments import read_count, read_seconds
@@ -149,6 +151,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"seconds for one exchange (default: {TIMEOUT_S:g})",
     )
     parser.add_argument(
+        "--pdb",
+        action="store_true",
+        help="run a function in the process of the harness, without a time limit, one exchange at a"
+        " time; open the debugger at each exception that it raises",
+    )
+    parser.add_argument(
         "-v",
         "--verbose",
         action="store_true",
@@ -174,7 +182,7 @@ def _judge(parsed: argparse.Namespace) -> int:
         )
     results: list[AdapterResults] = []
     with ExitStack() as stack:
-        stack.enter_context(LOGS.shown(wanted=parsed.verbose))
+        stack.enter_context(LOGS.setting(shown=parsed.verbose))
         named = [_adapters(text, parsed, declared) for text in parsed.targets]
         for adapters in named:
             for adapter in adapters:
@@ -237,9 +245,7 @@ def _judge_one(
     )
     blank = masked(unmasked, secrets)
     file.begin(blank)
-    bar = partial(
-        tqdm, unit=" exchanges", file=sys.stderr, leave=False, disable=LOGS.of_programs or None
-    )
+    bar = partial(tqdm, unit=" exchanges", file=sys.stderr, leave=False, disable=LOGS.shown or None)
     cells, second_turn = [], []
     for judged in bar(judge_items(items, adapters, use, cuts), desc=first.name, total=len(items)):
         cell = masked(judged, secrets)
@@ -364,10 +370,23 @@ def read_document(path: Path) -> JudgeResults:
 
 def _adapters(text: str, parsed: argparse.Namespace, losses: Losses) -> list[Adapter]:
     """The adapter of an argument, made once for each job. Raises `AdapterError`."""
+    if parsed.pdb:
+        return [_debugged(open_adapter(text, losses))]
     return [
-        open_adapter(text, losses, timeout=parsed.timeout, isolated=parsed.jobs > 1)
-        for _ in range(parsed.jobs)
+        open_adapter(text, losses, timeout=parsed.timeout, guest=True) for _ in range(parsed.jobs)
     ]
+
+
+def _debugged(adapter: Adapter) -> Adapter:
+    """The adapter, with the debugger at each exception that it raises."""
+
+    def run(exchange: Exchange, options: RunOptions) -> Output:
+        output = adapter.run(exchange, options)
+        if output.exception is not None:
+            pdb.post_mortem(output.exception.__traceback__)
+        return output
+
+    return replace(adapter, run=run)
 
 
 def declared_of(given: Sequence[str]) -> Losses:

@@ -20,12 +20,12 @@ Losses = Mapping[str, tuple[DeclaredLoss, ...]]
 
 
 def open_adapter(
-    text: str, losses: Losses | None = None, *, timeout: float = TIMEOUT_S, isolated: bool = False
+    text: str, losses: Losses | None = None, *, timeout: float = TIMEOUT_S, guest: bool = False
 ) -> Adapter:
     """The adapter of an argument, with its declared losses: those in ``losses``, or else the
-    configured losses. Raises `AdapterError`.
+    configured losses. ``guest``: a function runs in a separate process. Raises `AdapterError`.
     """
-    adapter = adapter_of_target(text, Path.cwd(), adapters_of(), timeout=timeout, isolated=isolated)
+    adapter = adapter_of_target(text, Path.cwd(), adapters_of(), timeout=timeout, guest=guest)
     declared = losses_for(adapter.name, losses_of() if losses is None else losses)
     return replace(adapter, losses=(*adapter.losses, *declared))
 

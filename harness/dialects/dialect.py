@@ -164,9 +164,8 @@ class ServedCassette(Protocol):
     def run_program(
         self, module: str, arguments: Sequence[str], environment: Mapping[str, str], folder: str
     ) -> tuple[bytes, int]:
-        """Run a program, bounded in time and output; returns stdout and exit code. ``module`` has
-        the functions ``main(arguments)``, which returns the exit code, and ``warm_up()``, which
-        does the work that every run would do first.
+        """Run a program in this process; returns stdout and exit code. ``module`` has the function
+        ``main(arguments)``, which returns the exit code.
         """
 
 
@@ -177,14 +176,12 @@ class ClientAdapter:
     ``name`` is its key under ``expect``. It needs ``module``, which the ``extra`` of the package
     installs. ``target``, ``module:function``, is imported when a case needs it: a function of the
     case's ``context`` and a `ServedCassette` that returns payloads and raises `ContextError`.
-    ``program``: the module of its program, which can be started before the first case.
     """
 
     name: str
     module: str
     extra: str
     target: str
-    program: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

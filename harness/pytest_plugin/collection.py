@@ -50,17 +50,11 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop(session: pytest.Session) -> None:
-    """Start the programs of cells, so that they are ready when their cells are judged. A worker of
-    pytest-xdist does not know its cells at this time.
-
-    The specs stay in memory until the end, so the garbage collector does not need to check them.
+    """Freeze the specs: they stay in memory until the end, so the garbage collector does not need
+    to check them.
     """
-    config = session.config
     if any(hasattr(item, "cell") for item in session.items):
         gc.freeze()
-    if not config.option.collectonly and not hasattr(config, "workerinput"):
-        for item in session.items:
-            getattr(item, "prepare", lambda: None)()
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:

@@ -103,11 +103,6 @@ class CellItem(ResultItem):
     def ihook(self) -> HookRelay:
         return cast(HookRelay, self.quiet) if self.quiet else super().ihook
 
-    def prepare(self) -> None:
-        """Start in advance the processes that its run needs."""
-        if adapter := project_of(self.config).adapter(self.cell.column):
-            adapter.prepare()
-
     def runtest(self) -> None:
         project = project_of(self.config)
         filled, fault = False, ""

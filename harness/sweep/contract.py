@@ -61,8 +61,7 @@ class Settings:
     """All settings that influence the verdicts of a sweep; the input is separate.
 
     ``folder``: the folder with the modules and programs of adapters. ``laws``: the numbers of the
-    laws that are also checked. ``isolated``: each exchange is judged in a separate process, which
-    may end.
+    laws that are also checked.
     """
 
     adapter: Target
@@ -70,7 +69,6 @@ class Settings:
     folder: str = "."
     timeout: float = TIMEOUT_S
     laws: tuple[int, ...] = ()
-    isolated: bool = False
 
 
 def judge_batch(batch: Sequence[Stream], settings: Settings) -> list[Row]:
@@ -111,7 +109,7 @@ def open_adapter(target: Target, settings: Settings) -> Adapter:
         Path(settings.folder),
         {},
         timeout=settings.timeout,
-        isolated=settings.isolated,
+        guest=True,
     )
     return replace(adapter, losses=(*adapter.losses, *read_losses(target.losses)))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import cache, partial
 from typing import Final
 
@@ -70,7 +70,7 @@ def plan_sweep(
 
 
 def _manifest(settings: Settings) -> bytes:
-    decisive = asdict(replace(settings, isolated=False))
+    decisive = asdict(settings)
     return mask().text(json.dumps(decisive, sort_keys=True, ensure_ascii=False)).encode() + b"\n"
 
 
@@ -102,7 +102,6 @@ def run_sweep(
             losses = losses + 1 if len(waiting) == before else 0
             if losses == MAX_LOSSES:
                 raise SweepError(f"processes end repeatedly: {error}") from None
-            settings = replace(settings, isolated=True)  # an adapter may have ended the process
     for name in sweep.folder.names():
         if name.endswith(UNFINISHED):
             sweep.folder.delete(name)

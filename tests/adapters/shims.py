@@ -88,13 +88,13 @@ def function_adapter(
     name: str = "replay",
     level: str = "facts",
     timeout: float = 20.0,
-    isolated: bool = False,
+    guest: bool = False,
 ) -> Adapter:
     """An adapter of a function in a new module with this code."""
     module = f"shim_{os.getpid()}_{next(_numbers)}"
     (folder / f"{module}.py").write_text(code, encoding="utf-8")
     line = read_line(f"mine: {level} = {kind}{module}:{name}")
-    return make_adapter(line, folder, timeout=timeout, isolated=isolated)
+    return make_adapter(line, folder, timeout=timeout, guest=guest)
 
 
 def program_adapter(

@@ -209,7 +209,7 @@ def test_an_exception_of_native_code_is_decided_by_its_type(tmp_path: Path) -> N
 @pytest.mark.slow
 def test_a_function_in_its_own_process_crashes_too(tmp_path: Path) -> None:
     code = READS.replace("STATEMENT", "KNOWN[reason]")
-    adapter = function_adapter(code, tmp_path, isolated=True)
+    adapter = function_adapter(code, tmp_path, guest=True)
     raised = transcript(adapter, answer("SPII")).raised
     adapter.close()
     assert raised is not None

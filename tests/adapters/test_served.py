@@ -35,9 +35,9 @@ def answered(data: bytes, **fields: object) -> Exchange:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("isolated", [False, True])
-def test_a_function_asks_the_served_address(isolated: bool, tmp_path: Path) -> None:
-    adapter = function_adapter(ASKS, tmp_path, SERVED, isolated=isolated)
+@pytest.mark.parametrize("guest", [False, True])
+def test_a_function_asks_the_served_address(guest: bool, tmp_path: Path) -> None:
+    adapter = function_adapter(ASKS, tmp_path, SERVED, guest=guest)
     result = transcript(adapter)
     adapter.close()
     assert list(result.facts()) == [Text("Hel"), Text("lo"), Finish("STOP")]
@@ -154,10 +154,10 @@ def test_the_output_of_a_program_is_not_asked(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("isolated", [False, True])
-def test_the_events_before_a_second_request_are_counted(isolated: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize("guest", [False, True])
+def test_the_events_before_a_second_request_are_counted(guest: bool, tmp_path: Path) -> None:
     again = ASKS + "    yield from replay(at)\n"
-    adapter = function_adapter(again, tmp_path, SERVED, isolated=isolated)
+    adapter = function_adapter(again, tmp_path, SERVED, guest=guest)
     result = transcript(adapter)
     adapter.close()
     assert (result.asked_again, result.entries_of_first_request, len(result.entries)) == (1, 2, 2)
@@ -183,9 +183,9 @@ def converse(at):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("isolated", [False, True])
-def test_the_second_request_is_caught(isolated: bool, tmp_path: Path) -> None:
-    adapter = function_adapter(CONVERSES, tmp_path, SERVED, isolated=isolated)
+@pytest.mark.parametrize("guest", [False, True])
+def test_the_second_request_is_caught(guest: bool, tmp_path: Path) -> None:
+    adapter = function_adapter(CONVERSES, tmp_path, SERVED, guest=guest)
     body = second_request(adapter, answered(CALLS))
     request = second_request(adapter, EXCHANGE)
     adapter.close()

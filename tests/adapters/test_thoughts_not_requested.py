@@ -46,7 +46,7 @@ def judged(adapter: Adapter) -> dict[str, str]:
 
 def shim(folder: Path, thoughts: bool, fact: str = "", output: int = 2, **options: bool) -> Adapter:
     code = SHIM.format(thoughts=thoughts, fact=fact, output=output)
-    return function_adapter(code, folder, **options)  # type: ignore[arg-type]  # isolated is a flag
+    return function_adapter(code, folder, **options)  # type: ignore[arg-type]  # guest is a flag
 
 
 def test_a_client_that_can_ask_for_thoughts_must_show_them(tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_other_counts_are_still_judged(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_function_in_its_own_process_says_it_too(tmp_path: Path) -> None:
-    assert judged(shim(tmp_path, False, isolated=True))["thoughts"] == "not_asked"
+    assert judged(shim(tmp_path, False, guest=True))["thoughts"] == "not_asked"
 
 
 @pytest.mark.parametrize(("hello", "verdict"), [({"thoughts": False}, "not_asked"), ({}, "lost")])

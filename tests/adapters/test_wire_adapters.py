@@ -102,7 +102,7 @@ def test_a_function_may_return_one_document(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_bytes_from_another_process_are_the_same(tmp_path: Path) -> None:
-    mine = adapter("data", tmp_path, isolated=True)
+    mine = adapter("data", tmp_path, guest=True)
     assert facts_of(mine) == HELLO
     mine.close()
 

@@ -82,7 +82,7 @@ def test_an_exception_of_an_adapter_is_judged(folder: Path) -> None:
 
 @pytest.mark.slow
 def test_an_adapter_that_ends_its_process_is_an_error_of_that_row(folder: Path) -> None:
-    settings = Settings(write_shim(folder, "dying"), folder=str(folder), isolated=True)
+    settings = Settings(write_shim(folder, "dying"), folder=str(folder))
     first, died, last = judge_batch(
         streams(row("a"), row("b", body=body("die")), row("c")), settings
     )

@@ -5,7 +5,6 @@ from typing import Final
 from ..dialect import ClientAdapter, Dialect, type_of
 from .facts import read_facts
 from .mutations import MUTATIONS
-from .program import MAIN
 from .request import REQUEST
 from .response import LOSSES, ORDER, Translator
 
@@ -25,7 +24,6 @@ DIALECT: Final = Dialect(
         "google.genai",
         "genai",
         "harness.dialects.mind.program.adapter:adapt",
-        program=MAIN,
     ),
     api=None,
 )

@@ -84,19 +84,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
 
 
-def warm_up() -> None:
-    """Import and build the objects that every run needs."""
-    request = translate(
-        {"prompt": "-"}, {"model_name": DEFAULT_MODEL, "allowed_tools": []}, Session()
-    )
-    with load_sdk().Client(api_key="none", vertexai=False):
-        arguments(request)
-    types = load_sdk().types
-    for kind in (types.Tool, types.ListModelsResponse, types.Model, types.GenerateContentResponse):
-        kind.model_rebuild()  # google-genai builds a type when it is first used
-    types.Candidate.model_rebuild()
-
-
 def parse_arguments(argv: Sequence[str] | None) -> Namespace:
     parser = ArgumentParser(
         prog="harness-mind",
