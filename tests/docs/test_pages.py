@@ -25,8 +25,8 @@ GUIDES = [page for page in PAGES if "<!-- line: " in page.read_text(encoding="ut
 """Pages that change the package: `test_guides` follows them in a copy of it."""
 GENERATED = [ROOT / "docs" / "threads.md", ROOT / "docs" / "findings.md"]
 """Pages that are generated from data and have no commands or code."""
-ELSEWHERE = [ROOT / "docs" / "plugins.md"]
-"""Pages whose examples another test runs."""
+ELSEWHERE = [ROOT / "docs" / "plugins.md", ROOT / "docs" / "decisions.md"]
+"""Pages without examples, or whose examples another test runs."""
 NEEDS = {"spec-language.md": ["cassette-format.md"]}
 """Pages that continue the project of another page."""
 

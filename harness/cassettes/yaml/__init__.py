@@ -51,21 +51,7 @@ def parse(text: str | bytes, *, foreign: bool = False, max_bytes: int = MAX_BYTE
     Raises `YamlError` for anything that is not YAML, not plain data, nested deeper than `MAX_DEPTH`
     or longer than ``max_bytes``.
     """
-    data = _bounded(text, max_bytes)
-    if not foreign and (whole := _parse_short(data)) is not None:
-        return whole
-    return _Builder(data, foreign).build()
-
-
-def _parse_short(text: bytes) -> Any:
-    """The result of `parse`, from a parser that does not read the literal blocks; None for a text
-    without such blocks and for a faulty text.
-    """
-    try:
-        lifted = lift(text)
-        return lifted.put_back(_Builder(lifted.text, False).build()) if lifted.blocks else None
-    except (UnicodeError, YamlError):
-        return None  # parsing the whole text gives the error with its line
+    return _Builder(_bounded(text, max_bytes), foreign).build()
 
 
 def parse_usual(text: str | bytes) -> tuple[dict[str, Any], dict[str, bytes]] | None:

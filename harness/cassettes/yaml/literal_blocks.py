@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from io import BytesIO
 from itertools import islice
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 _PLACEHOLDER: Final = "lifted-block-"
 _HEADER: Final = re.compile(rb"\n( +)[a-z0-9]+: (\|(2[+-])?\n)")
@@ -33,14 +33,6 @@ class Lifted(NamedTuple):
 
     text: bytes
     blocks: dict[str, bytes]
-
-    def put_back(self, data: Any) -> Any:
-        """The parsed ``data`` with each block in place of its placeholder; None unless ``data`` has
-        every placeholder once, as a whole value.
-        """
-        words = self.blocks.copy()
-        whole = _put_back(data, words)
-        return None if words else whole
 
 
 def lift(text: bytes) -> Lifted:
@@ -119,16 +111,3 @@ def _chomped(lines: bytes, mark: bytes | None) -> bytes:
             return lines.rstrip(b"\n")
         case _:
             return lines.rstrip(b"\n") + b"\n"
-
-
-def _put_back(value: Any, words: dict[str, bytes]) -> Any:
-    """``value`` with its blocks; removes the placeholders that it replaces from ``words``."""
-    match value:
-        case dict():
-            return {key: _put_back(inner, words) for key, inner in value.items()}
-        case list():
-            return [_put_back(inner, words) for inner in value]
-        case str() if value in words:
-            return words.pop(value).decode()
-        case _:
-            return value
