@@ -371,10 +371,8 @@ def read_document(path: Path) -> JudgeResults:
 def _adapters(text: str, parsed: argparse.Namespace, losses: Losses) -> list[Adapter]:
     """The adapter of an argument, made once for each job. Raises `AdapterError`."""
     if parsed.pdb:
-        return [_debugged(open_adapter(text, losses))]
-    return [
-        open_adapter(text, losses, timeout=parsed.timeout, guest=True) for _ in range(parsed.jobs)
-    ]
+        return [_debugged(open_adapter(text, losses, guest=False))]
+    return [open_adapter(text, losses, timeout=parsed.timeout) for _ in range(parsed.jobs)]
 
 
 def _debugged(adapter: Adapter) -> Adapter:

@@ -20,10 +20,11 @@ Losses = Mapping[str, tuple[DeclaredLoss, ...]]
 
 
 def open_adapter(
-    text: str, losses: Losses | None = None, *, timeout: float = TIMEOUT_S, guest: bool = False
+    text: str, losses: Losses | None = None, *, timeout: float = TIMEOUT_S, guest: bool = True
 ) -> Adapter:
     """The adapter of an argument, with its declared losses: those in ``losses``, or else the
-    configured losses. ``guest``: a function runs in a separate process. Raises `AdapterError`.
+    configured losses. A function runs in a separate process, if it is a ``guest``. Raises
+    `AdapterError`.
     """
     adapter = adapter_of_target(text, Path.cwd(), adapters_of(), timeout=timeout, guest=guest)
     declared = losses_for(adapter.name, losses_of() if losses is None else losses)

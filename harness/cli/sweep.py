@@ -190,7 +190,7 @@ def _target(text: str, declared: Losses, timeout: float) -> Target:
     """The target of an argument, from which every process can make the adapter. Raises
     `AdapterError`.
     """
-    adapter = open_adapter(text, {}, timeout=timeout, guest=True)
+    adapter = open_adapter(text, {}, timeout=timeout)
     try:
         version = adapter.version()
     finally:
