@@ -14,7 +14,7 @@ from typing import Any, Final, get_args
 
 import pytest
 
-from harness.adapters import ADAPTERS, EVENTS, FACTS, Adapter, Output
+from harness.adapters import EVENTS, FACTS, Adapter, Output
 from harness.adapters.crash import CRASHES, is_crash, is_crash_by_name
 from harness.cassettes.yaml import parse
 from harness.facts import (
@@ -50,7 +50,7 @@ VERDICTS: Final[Mapping[str, AspectVerdict]] = {
     "not asked": "not_asked",
 }
 """The keys of an example that have the facts of an adapter, and their verdicts."""
-KEYS: Final = {*VERDICTS, "wire", "chat", "end", "thoughts", "reason", "sentence", "model"}
+KEYS: Final = {*VERDICTS, "wire", "chat", "end", "model", "reason", "sentence"}
 OF_MESSAGE: Final = {"usageMetadata", "promptFeedback", "error"}
 """The keys of a message in an example that do not belong to its candidate."""
 CRASH: Final = "A crash is no report"
@@ -114,9 +114,10 @@ def message(shown: dict[str, Json]) -> Json:
 
 def chunk(shown: dict[str, Json]) -> Json:
     """A chunk of Chat Completions: an example leaves out the choice around its delta."""
-    whole = {key: value for key, value in shown.items() if key == "usage"}
-    choice = {"index": 0, "delta": {}, **{k: v for k, v in shown.items() if k != "usage"}}
-    return {"object": "chat.completion.chunk", "choices": [choice], **whole}
+    return {
+        "object": "chat.completion.chunk",
+        "choices": [{"index": 0, "delta": {}, **shown}],
+    }
 
 
 def exchange_of(block: dict[str, Any]) -> Exchange:
@@ -142,7 +143,7 @@ def exchange_of(block: dict[str, Any]) -> Exchange:
     )
 
 
-def transcript_of(block: dict[str, Any], stated: list[dict[str, Any]]) -> Transcript:
+def transcript_of(stated: list[dict[str, Any]]) -> Transcript:
     """The transcript of an adapter that gives one event for each fact. ``native`` is an event,
     ``raises`` an exception.
     """
@@ -155,24 +156,26 @@ def transcript_of(block: dict[str, Any], stated: list[dict[str, Any]]) -> Transc
             raised = Raised(kind, text, crash=is_crash_by_name(kind, "python"))
         native = fact.pop("native", {f"event {number}": None})
         entries.append(Entry(native, (fact_of_json(fact),) if fact else ()))
-    return Transcript(tuple(entries), raised, asks_thoughts=block.get("thoughts", True))
+    return Transcript(tuple(entries), raised)
 
 
 def judged(example: Example) -> tuple[Mapping[str, AspectVerdict], Mapping[str, Finding]]:
-    """The verdict of each aspect of an example, and the findings that are not kept."""
+    """The verdict of each aspect of an example, and the findings; the second turn has none that is
+    kept.
+    """
     block, given = example.block, example.block[example.key]
     exchange = exchange_of(block)
     stated = Adapter(name="example", model=FACTS, run=lambda exchange, options: Output([]))
     if example.part == "The second turn":
-        body = json.dumps(given if isinstance(given, dict) else {"contents": given}).encode()
+        body = json.dumps({"contents": given}).encode()
         adapter = replace(stated, second_request=lambda exchange, options: body)
         [result] = judge_second_turns([Item("page", 1, exchange)], [adapter])
         return result.aspects, {finding.subject: finding for finding in result.findings}
     if "model" in block:
-        model = {**ADAPTERS, "events": EVENTS}[block["model"]]
-        aspects = judge_output(exchange, model, Output(given)).aspects
+        assert block["model"] == EVENTS.name
+        aspects = judge_output(exchange, EVENTS, Output(given)).aspects
     else:
-        output = Output.of_transcript(transcript_of(block, given))
+        output = Output.of_transcript(transcript_of(given))
         aspects = judge_output(exchange, stated, output).aspects
     return {aspect: finding.verdict for aspect, finding in aspects.items()}, aspects
 
