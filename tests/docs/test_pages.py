@@ -20,6 +20,7 @@ from tests.conftest import NO_HYPOTHESIS
 ROOT = Path(__file__).parents[2]
 INDEX = ROOT / "docs" / "README.md"
 CONTRIBUTING = ROOT / "CONTRIBUTING.md"
+CHANGELOG = ROOT / "CHANGELOG.md"
 PAGES = [ROOT / "README.md", *sorted({*(ROOT / "docs").glob("*.md")} - {INDEX})]
 GUIDES = [page for page in PAGES if "<!-- line: " in page.read_text(encoding="utf-8")]
 """Pages that change the package: `test_guides` follows them in a copy of it."""
@@ -35,6 +36,8 @@ _BLOCK = re.compile(
 )
 _FILE = re.compile(r"`((?:harness|tests)/[\w./-]+\.py)`")
 _LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
+_ANCHOR = re.compile(r"\]\((?!https?:)([^)#]*)#([^)]+)\)")
+_ANY_BLOCK = re.compile(r"^```.*?^```\n", re.DOTALL | re.MULTILINE)
 
 
 def blocks(page: Path) -> list[re.Match[str]]:
@@ -174,6 +177,24 @@ def test_the_index_lists_every_page() -> None:
 def test_links_lead_somewhere(page: Path) -> None:
     for target in _LINK.findall(page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    text = _ANY_BLOCK.sub("", page.read_text(encoding="utf-8"))
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    names = [re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings]
+    before = [names[:number].count(name) for number, name in enumerate(names)]
+    return {f"{name}-{n}" if n else name for name, n in zip(names, before, strict=True)}
+
+
+@pytest.mark.parametrize(
+    "page", [INDEX, CONTRIBUTING, CHANGELOG, *PAGES], ids=lambda page: page.name
+)
+def test_links_lead_to_headings(page: Path) -> None:
+    for target, anchor in _ANCHOR.findall(page.read_text(encoding="utf-8")):
+        there = page.parent / target if target else page
+        assert anchor in anchors(there), f"{page.name} links to {target}#{anchor}"
 
 
 @pytest.mark.parametrize("page", [INDEX, CONTRIBUTING, *PAGES], ids=lambda page: page.name)
