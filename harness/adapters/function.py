@@ -169,13 +169,19 @@ def _outside_loops(call: Callable[[], None]) -> None:
     """Call a function that runs an event loop. An asynchronous test runs one already in this
     thread; then another thread calls the function.
     """
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
+    if not _loop_runs():
         call()
         return
     with ThreadPoolExecutor(1) as executor:
         executor.submit(copy_context().run, call).result()
+
+
+def _loop_runs() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 def _find(target: str, folder: Path, *, served: bool) -> tuple[Any, Any]:

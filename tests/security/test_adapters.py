@@ -85,7 +85,7 @@ if os.fork() == 0:
  for n in {0, 1, 2, out}: os.close(n)
  time.sleep(60)
 time.sleep(0.5)
-os.write(out, b'{{"hello": 1}}\\n{{"id": 1, "native": [{{}}]}}\\n')
+os.write(out, b'{"hello": 1}\\n{"id": 1, "native": [{}]}\\n')
 """
 
 
