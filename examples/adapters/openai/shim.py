@@ -1,0 +1,98 @@
+"""openai at Google's OpenAI-compatible endpoint: `chat.completions.stream` and `create`."""
+
+from openai import OpenAI
+
+from harness.facts import Call, Finish, Text, Thought, Usage
+
+VERSION_OF = "openai"
+PROVIDERS = ("openai-compat",)
+THOUGHTS = {"extra_body": {"google": {"thinking_config": {"include_thoughts": True}}}}
+
+
+def replay(at):
+    messages = [{"role": "user", "content": at.prompt}]
+    if not at.stream:
+        whole = _client(at).create(**_asked(at, messages))
+        yield whole, list(_facts(whole))
+        return
+    given = set()
+    with _stream(at, messages) as stream:
+        for event in stream:
+            if event.type == "chunk":
+                yield event, list(_facts(event.chunk))
+            elif event.type == "tool_calls.function.arguments.done":
+                given.add(event.index)
+                message = stream.current_completion_snapshot.choices[0].message
+                yield event, [_call(message.tool_calls[event.index])]
+        final = stream.get_final_completion()
+        calls = enumerate(final.choices[0].message.tool_calls or ()) if final.choices else ()
+        yield final, [_call(call) for index, call in calls if index not in given]
+
+
+def converse(at):
+    messages = [{"role": "user", "content": at.prompt}]
+    if at.stream:
+        with _stream(at, messages) as stream:
+            message = stream.get_final_completion().choices[0].message
+    else:
+        message = _client(at).create(**_asked(at, messages)).choices[0].message
+    messages.append(message.model_dump(exclude_none=True, exclude={"parsed"}))
+    results = [
+        {"role": "tool", "tool_call_id": call.id, "content": at.result(_call(call))}
+        for call in message.tool_calls or ()
+    ]
+    messages += results or [{"role": "user", "content": at.say}]
+    _client(at).create(**_asked(at, messages))
+
+
+def _client(at):
+    address = f"{at.base_url}/v1beta/openai"
+    return OpenAI(api_key="none", base_url=address, max_retries=0).chat.completions
+
+
+def _stream(at, messages):
+    return _client(at).stream(**_asked(at, messages), stream_options={"include_usage": True})
+
+
+def _asked(at, messages):
+    tools = [
+        {
+            "type": "function",
+            "function": {
+                "name": tool.name,
+                "description": tool.description or "",
+                "parameters": tool.parameters,
+            },
+        }
+        for tool in at.tools
+    ]
+    asked = {"model": at.model, "messages": messages, "extra_body": THOUGHTS}
+    return {**asked, "tools": tools} if tools else asked
+
+
+def _facts(answer):
+    for choice in answer.choices:
+        if choice.index:
+            continue
+        piece = getattr(choice, "delta", None) or choice.message
+        google = ((piece.model_extra or {}).get("extra_content") or {}).get("google") or {}
+        if piece.content:
+            yield (Thought if google.get("thought") else Text)(piece.content)
+        if piece.refusal:
+            yield Text(piece.refusal)
+        if hasattr(choice, "message"):
+            yield from map(_call, piece.tool_calls or ())
+        if choice.finish_reason:
+            yield Finish(choice.finish_reason)
+    if usage := answer.usage:
+        details = usage.completion_tokens_details
+        yield Usage(
+            input=usage.prompt_tokens,
+            output=usage.completion_tokens,
+            thoughts=details and details.reasoning_tokens,
+            total=usage.total_tokens,
+        )
+
+
+def _call(call):
+    return Call(call.id, call.function.name, call.function.arguments)
