@@ -1,0 +1,93 @@
+// openai at Google's OpenAI-compatible endpoint: `chat.completions.stream` and `create`.
+import OpenAI from 'openai';
+
+import { answer } from '../program.mjs';
+
+function completions(at) {
+  const baseURL = `${at.base_url}/v1beta/openai`;
+  return new OpenAI({ apiKey: 'none', baseURL, maxRetries: 0 }).chat.completions;
+}
+
+function asked(at, messages) {
+  const tools = at.tools.map(({ name, description, parameters }) => ({
+    type: 'function',
+    function: { name, description, parameters },
+  }));
+  return {
+    model: at.model,
+    messages,
+    extra_body: { google: { thinking_config: { include_thoughts: true } } },
+    ...(tools.length ? { tools } : {}),
+    ...(at.stream ? { stream_options: { include_usage: true } } : {}),
+  };
+}
+
+async function replay(at, say) {
+  const messages = [{ role: 'user', content: at.prompt }];
+  if (!at.stream) {
+    const whole = await completions(at).create(asked(at, messages));
+    return say(whole, facts(whole));
+  }
+  const given = new Set();
+  const stream = completions(at).stream(asked(at, messages));
+  const done = []; // the calls that the event before the next chunk has ended
+  stream.on('tool_calls.function.arguments.done', (event) => {
+    if (given.has(event.index)) return;
+    given.add(event.index);
+    const { message } = stream.currentChatCompletionSnapshot.choices[0];
+    done.push([event, [call(message.tool_calls[event.index])]]);
+  });
+  stream.on('chunk', (chunk) => {
+    for (const each of done.splice(0)) say(...each);
+    say(chunk, facts(chunk));
+  });
+  const whole = await stream.finalChatCompletion().finally(() => {
+    for (const each of done.splice(0)) say(...each);
+  });
+  const calls = whole.choices[0]?.message.tool_calls ?? [];
+  say(whole, calls.filter((_, index) => !given.has(index)).map(call));
+}
+
+async function converse(at) {
+  const messages = [{ role: 'user', content: at.prompt }];
+  const whole = at.stream
+    ? await completions(at).stream(asked(at, messages)).finalChatCompletion()
+    : await completions(at).create(asked(at, messages));
+  const { message } = whole.choices[0];
+  const results = (message.tool_calls ?? []).map(({ id }, index) => ({
+    role: 'tool',
+    tool_call_id: id,
+    content: at.results[index],
+  }));
+  messages.push(message, ...(results.length ? results : [{ role: 'user', content: at.say }]));
+  await completions(at).create(asked({ ...at, stream: false }, messages));
+}
+
+function facts({ choices, usage }) {
+  const stated = [];
+  for (const { index, delta, message, finish_reason: reason } of choices ?? []) {
+    if (index) continue;
+    const { content, refusal, extra_content: extra, tool_calls: calls } = delta ?? message ?? {};
+    if (content) stated.push(extra?.google?.thought ? { thought: content } : { text: content });
+    if (refusal) stated.push({ text: refusal });
+    if (message) stated.push(...(calls ?? []).map(call));
+    if (reason) stated.push({ finish: reason });
+  }
+  if (usage) {
+    stated.push({
+      usage: {
+        input: usage.prompt_tokens,
+        output: usage.completion_tokens,
+        thoughts: usage.completion_tokens_details?.reasoning_tokens,
+        total: usage.total_tokens,
+      },
+    });
+  }
+  return stated;
+}
+
+function call({ id, function: { name, arguments: json } }) {
+  return { call: { id: id ?? null, name, arguments: json } };
+}
+
+await answer({ module: 'openai', from: import.meta.url, providers: ['openai-compat'], replay, converse });
