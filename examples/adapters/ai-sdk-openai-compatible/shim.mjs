@@ -1,0 +1,84 @@
+// @ai-sdk/openai-compatible through the AI SDK: `streamText` and `generateText`, with tools that are not run.
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+import { generateText, jsonSchema, streamText, tool } from 'ai';
+
+import { answer } from '../program.mjs';
+
+function asked(at) {
+  const gemini = createOpenAICompatible({
+    name: 'gemini',
+    apiKey: 'none',
+    baseURL: `${at.base_url}/v1beta/openai`,
+    includeUsage: true,
+  });
+  return {
+    model: gemini(at.model),
+    maxRetries: 0,
+    onError: () => {}, // the errors come as parts of the stream
+    tools: Object.fromEntries(
+      at.tools.map(({ name, description, parameters }) => [
+        name,
+        tool({ description, inputSchema: jsonSchema(parameters) }),
+      ]),
+    ),
+  };
+}
+
+async function replay(at, say) {
+  if (!at.stream) {
+    const whole = await generateText({ ...asked(at), prompt: at.prompt });
+    const { content, usage, finishReason, rawFinishReason, providerMetadata } = whole;
+    say({ content, usage, finishReason, rawFinishReason, providerMetadata }, [
+      ...content.flatMap(facts),
+      ...facts({ type: 'finish', rawFinishReason, finishReason, totalUsage: usage }),
+    ]);
+    return;
+  }
+  for await (const part of streamText({ ...asked(at), prompt: at.prompt }).fullStream) {
+    const { request, ...native } = part; // `request` is the whole request
+    say(native, facts(part));
+  }
+}
+
+async function converse(at) {
+  const messages = [{ role: 'user', content: at.prompt }];
+  const ask = at.stream ? streamText : generateText;
+  const first = ask({ ...asked(at), messages });
+  const { toolCalls, response } = at.stream ? first : await first;
+  const calls = await toolCalls;
+  messages.push(...(await response).messages); // with an error for each invalid call
+  const results = calls.flatMap(({ toolCallId, toolName, invalid }, index) =>
+    invalid
+      ? []
+      : { type: 'tool-result', toolCallId, toolName, output: { type: 'text', value: at.results[index] ?? at.say } },
+  );
+  if (results.length) messages.push({ role: 'tool', content: results });
+  else if (!calls.length) messages.push({ role: 'user', content: at.say });
+  await streamText({ ...asked(at), messages }).consumeStream();
+}
+
+function facts(part) {
+  if (part.type === 'text' || part.type === 'text-delta') return [{ text: part.text }];
+  if (part.type === 'reasoning' || part.type === 'reasoning-delta') return [{ thought: part.text }];
+  if (part.type === 'tool-call') {
+    if (part.invalid && part.error?.name !== 'AI_NoSuchToolError') return []; // it is not run
+    return [{ call: { id: part.toolCallId, name: part.toolName, arguments: part.input } }];
+  }
+  if (part.type === 'error') {
+    const { name, message, responseBody, statusCode } = part.error ?? {};
+    return [{ error: { code: statusCode ?? null, message: `${name}: ${message ?? JSON.stringify(part.error)} ${responseBody ?? ''}` } }];
+  }
+  if (part.type !== 'finish') return [];
+  const { inputTokens: input, outputTokens: output, reasoningTokens: thoughts, totalTokens: total } = part.totalUsage;
+  const counts = input === undefined ? [] : [{ usage: { input, output, thoughts, total } }];
+  return [{ finish: part.rawFinishReason ?? part.finishReason ?? null }, ...counts];
+}
+
+await answer({
+  module: '@ai-sdk/openai-compatible',
+  from: import.meta.url,
+  providers: ['openai-compat'],
+  thoughts: false, // it reads other fields
+  replay,
+  converse,
+});
