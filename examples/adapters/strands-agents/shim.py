@@ -1,4 +1,4 @@
-"""strands-agents: the events of `GeminiModel.stream`, of which its `process_stream` makes messages."""
+"""strands-agents: `GeminiModel.stream`, and `process_stream`, which makes a message of its events."""
 
 from strands.event_loop.streaming import process_stream
 from strands.models.gemini import GeminiModel
