@@ -28,7 +28,7 @@ async function replay(at, say) {
   say(whole.toJSON(), [
     ...(at.stream ? [] : (whole.message?.content ?? []).flatMap(facts)),
     { finish: whole.finishReason ?? null },
-    ...(input === undefined ? [] : [{ usage: { input, output, thoughts, total } }]),
+    ...((total ?? output ?? input) === undefined ? [] : [{ usage: { input, output, thoughts, total } }]),
   ]);
 }
 
