@@ -11,12 +11,14 @@ THOUGHTS = False  # its Chat Completions have no place for thoughts
 
 
 def replay(at):
-    whole, given = None, []
+    whole, given = None, 0
     for piece in _ask(at, [HumanMessage(at.prompt)]):
+        calls = list(_calls(whole))[given:] if whole and piece.text else []  # text ends calls
+        given += len(calls)
         whole = piece if whole is None else whole + piece
-        yield piece, [Text(piece.text)] if piece.text else []
+        yield piece, [*calls, Text(piece.text)] if piece.text else []
     if whole is not None:
-        yield whole, list(_end(whole))
+        yield whole, [*list(_calls(whole))[given:], *_end(whole)]
 
 
 def converse(at):
@@ -55,7 +57,6 @@ def _calls(whole):
 
 
 def _end(whole):
-    yield from _calls(whole)
     if reason := whole.response_metadata.get("finish_reason"):
         yield Finish(reason)
     if usage := whole.usage_metadata:
