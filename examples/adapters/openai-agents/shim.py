@@ -1,5 +1,7 @@
 """openai-agents: `OpenAIChatCompletionsModel`, whose events and items are those of Responses."""
 
+from dataclasses import replace
+
 from agents import FunctionTool, ModelSettings, ModelTracing, OpenAIChatCompletionsModel
 from openai import AsyncOpenAI
 
@@ -12,15 +14,23 @@ DELTAS = ("response.output_text.delta", "response.refusal.delta")
 
 
 async def replay(at):
+    calls, given = {}, []  # the ends of all calls come at the end of the answer
     async for event in _ask(at, [{"role": "user", "content": at.prompt}]):
         facts = []
         if not at.stream:
             facts = [fact for item in event.output for fact in _facts(item)]
             facts += _usage(event.usage)
         elif event.type in DELTAS:
-            facts = [Text(event.delta)]
+            before = [call for call in calls.values() if call not in given]  # the text follows them
+            given += before
+            facts = [*before, Text(event.delta)]
+        elif event.type == "response.output_item.added" and event.item.type == "function_call":
+            calls[event.output_index] = _call(event.item)
+        elif event.type == "response.function_call_arguments.delta":
+            call = calls[event.output_index]
+            calls[event.output_index] = replace(call, arguments=call.arguments + event.delta)
         elif event.type == "response.output_item.done" and event.item.type == "function_call":
-            facts = [_call(event.item)]
+            facts = [call for call in [_call(event.item)] if call not in given]
         elif event.type == "response.completed":
             facts = [Finish(event.response.status or "completed")]
             facts += _usage(event.response.usage) if event.response.usage else []
