@@ -1,7 +1,5 @@
 """openai-agents: `OpenAIChatCompletionsModel`, whose events and items are those of Responses."""
 
-from dataclasses import replace
-
 from agents import FunctionTool, ModelSettings, ModelTracing, OpenAIChatCompletionsModel
 from openai import AsyncOpenAI
 
@@ -10,29 +8,29 @@ from harness.facts import Call, Finish, Text, Usage
 VERSION_OF = "openai-agents"
 PROVIDERS = ("openai-compat",)
 THOUGHTS = False  # it has no name for the mark of Google's thoughts
-DELTAS = ("response.output_text.delta", "response.refusal.delta")
 
 
 async def replay(at):
-    calls, given = {}, []  # the ends of all calls come at the end of the answer
+    items, given = {}, []  # the ends of all calls come at the end of the answer
     async for event in _ask(at, [{"role": "user", "content": at.prompt}]):
         facts = []
         if not at.stream:
             facts = [fact for item in event.output for fact in _facts(item)]
             facts += _usage(event.usage)
-        elif event.type in DELTAS:
-            before = [call for call in calls.values() if call not in given]  # the text follows them
+        elif event.type == "response.output_text.delta":
+            whole = [_call(item) for item in items.values()]
+            before = [call for call in whole if call not in given]  # the text follows them
             given += before
             facts = [*before, Text(event.delta)]
         elif event.type == "response.output_item.added" and event.item.type == "function_call":
-            calls[event.output_index] = _call(event.item)
+            items[event.output_index] = event.item.model_copy()
         elif event.type == "response.function_call_arguments.delta":
-            call = calls[event.output_index]
-            calls[event.output_index] = replace(call, arguments=call.arguments + event.delta)
+            items[event.output_index].arguments += event.delta
         elif event.type == "response.output_item.done" and event.item.type == "function_call":
             facts = [call for call in [_call(event.item)] if call not in given]
         elif event.type == "response.completed":
             facts = [Finish(event.response.status or "completed")]
+            facts += [fact for item in event.response.output for fact in _refusal(item)]
             facts += _usage(event.response.usage) if event.response.usage else []
         yield event, facts
 
@@ -96,11 +94,17 @@ def _facts(item):
     if item.type == "function_call":
         return [_call(item)]
     parts = item.content if item.type == "message" else ()
-    return [Text(part.text if part.type == "output_text" else part.refusal) for part in parts]
+    return [Text(part.text) for part in parts if part.type == "output_text"] + _refusal(item)
+
+
+def _refusal(item):
+    """A refusal is how it reports that the answer was filtered, in its own words."""
+    parts = item.content if item.type == "message" else ()
+    return [Finish("refusal") for part in parts if part.type == "refusal"]
 
 
 def _call(item):
-    return Call(item.call_id, item.name, item.arguments)
+    return Call(item.call_id, item.name, item.arguments or "{}")  # it runs a tool with "" like this
 
 
 def _usage(usage):

@@ -68,7 +68,9 @@ function facts({ choices, usage }) {
   for (const { index, delta, message, finish_reason: reason } of choices ?? []) {
     if (index) continue;
     const { content, refusal, extra_content: extra, tool_calls: calls } = delta ?? message ?? {};
-    if (content) stated.push(extra?.google?.thought ? { thought: content } : { text: content });
+    // Google marks the deltas of thoughts. It also marks signatures, and messages with thoughts.
+    const isThought = delta && extra?.google?.thought && !extra.google.thought_signature;
+    if (content) stated.push(isThought ? { thought: content } : { text: content });
     if (refusal) stated.push({ text: refusal });
     if (message) stated.push(...(calls ?? []).map(call));
     if (reason) stated.push({ finish: reason });

@@ -75,9 +75,8 @@ def _facts(answer):
         if choice.index:
             continue
         piece = getattr(choice, "delta", None) or choice.message
-        google = ((piece.model_extra or {}).get("extra_content") or {}).get("google") or {}
         if piece.content:
-            yield (Thought if google.get("thought") else Text)(piece.content)
+            yield (Thought if _is_thought(choice) else Text)(piece.content)
         if piece.refusal:
             yield Text(piece.refusal)
         if hasattr(choice, "message"):
@@ -92,6 +91,13 @@ def _facts(answer):
             thoughts=details and details.reasoning_tokens,
             total=usage.total_tokens,
         )
+
+
+def _is_thought(choice):
+    """Google marks the deltas of thoughts. It also marks signatures, and messages with thoughts."""
+    extra = (getattr(choice, "delta", None) or choice).model_extra or {}
+    google = (extra.get("extra_content") or {}).get("google") or {}
+    return google.get("thought") and "thought_signature" not in google
 
 
 def _call(call):

@@ -1,4 +1,4 @@
-"""strands-agents: `GeminiModel.stream`, and `process_stream`, which makes a message of its events."""
+"""strands-agents: the events of `GeminiModel.stream`; `process_stream` makes a message of them."""
 
 from strands.event_loop.streaming import process_stream
 from strands.models.gemini import GeminiModel
