@@ -218,6 +218,18 @@ class Facts:
             signatures=signatures,
         )
 
+    def with_thoughts_in_text(self) -> Facts:
+        """The facts as a client reads them that knows no thoughts: all of it is text."""
+        text, places, used = "", [], {"text": 0, "thought": 0}
+        for run in self.order:
+            if run.kind == "call":
+                places.append(len(text))
+                continue
+            start = used[run.kind]
+            used[run.kind] += run.size
+            text += (self.text if run.kind == "text" else self.thoughts)[start : used[run.kind]]
+        return replace(self, text=text, thoughts="", places=places)
+
     def until_the_end(self) -> Facts:
         """The facts up to the first error or the refusal, for event models in which both end the
         answer.

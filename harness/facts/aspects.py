@@ -439,8 +439,31 @@ class _Judge:
         given = self._carried.text
         return any(account.tagged and given == account.tagged for account in self._accounts)
 
+    @property
+    def _has_marked_thoughts(self) -> bool:
+        """Whether the adapter tells the thoughts from the text by a mark of the wire, and leaves
+        their tags in both.
+        """
+        text, thoughts = self._carried.text, self._carried.thoughts
+        return bool(thoughts) and any(
+            account.tagged == thoughts + text
+            and account.thoughts in thoughts
+            and account.text in text
+            for account in self._accounts
+        )
+
+    @property
+    def _has_unasked_thoughts(self) -> bool:
+        """Whether the text also has the thoughts, and the adapter can't ask for thoughts: the
+        server would not send it any.
+        """
+        if self._wire.asks_thoughts or not self._wire.facts.thoughts:
+            return False
+        given = self._carried.text
+        return any(given == account.with_thoughts_in_text().text for account in self._accounts)
+
     def text(self) -> Finding | None:
-        if self._has_tagged_text:
+        if self._has_tagged_text or self._has_marked_thoughts or self._has_unasked_thoughts:
             return KEPT
         texts = [self._text_of(account) for account in self._accounts]
         mended = self._wire.facts.mended
@@ -467,6 +490,8 @@ class _Judge:
             return _found("not_asked", "thoughts-not-requested")
         if self._has_tagged_text and not self._carried.thoughts:
             return _found("not_asked", "thoughts-in-text")
+        if self._has_marked_thoughts:
+            return KEPT
         thoughts = [account.thoughts for account in self._accounts]
         if self._carried.thoughts and self._carried.thoughts in map(mended_thoughts, thoughts):
             return self._late("thought") or KEPT
@@ -565,8 +590,11 @@ class _Judge:
                 return _found("wrong", "call-twice", adapter=_call_value(carried.repeated))
             return KEPT
         if carried.doubles:
-            rounded = [[(name, in_doubles(given)) for name, given in calls] for calls in expected]
-            if any(_equal_calls(wanted, mine, ordered) for wanted in rounded):
+            rounded, own = [
+                [[(name, in_doubles(given)) for name, given in calls] for calls in side]
+                for side in (expected, [mine])  # a double is also written with other digits
+            ]
+            if any(_equal_calls(wanted, own[0], ordered) for wanted in rounded):
                 return _found("not_asked", "only-doubles")
         extra = list(mine)
         missing = [call for call in expected[0] if not take_call(extra, call)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from queue import SimpleQueue
@@ -28,7 +28,7 @@ from harness.facts import (
 )
 from harness.pipeline.replay import cut_reads
 from harness.providers import declared_tools
-from harness.providers.oracle import judge_second_turn
+from harness.providers.oracle import SecondTurnAspect, judge_second_turn
 from harness.stream.exchange import Exchange
 from harness.stream.json_codec import decode_json
 
@@ -246,17 +246,24 @@ def _judge_second_turn(item: Item, adapter: Adapter) -> Result:
         return _unjudged(blank, f"the second request is not JSON: {error}")
     if not isinstance(request, dict):
         return _unjudged(blank, "the second request is not a JSON object")
-    given = _given(facts, item.exchange)
+    first, given = _first_turn(item, adapter), _given(facts, item.exchange)
     judged = judge_second_turn(facts, request, given=given)
+    if facts.thoughts and first and not first.asks_thoughts and _is_red(judged, "text"):
+        as_text = judge_second_turn(facts.with_thoughts_in_text(), request, given=given)
+        judged = judged if _is_red(as_text, "text") else as_text
     calls = [(name, in_doubles(arguments)) for name, arguments in facts.calls]
-    if calls != facts.calls and judged["calls"].red and _has_doubles(item, adapter):
+    if calls != facts.calls and _is_red(judged, "calls") and first and first.doubles:
         rounded = dataclasses.replace(facts, calls=calls)
-        in_its_language = judge_second_turn(rounded, request, given=given)
+        in_its_language = judge_second_turn(rounded, request, given=given, doubles=True)
         if in_its_language["calls"].verdict == "kept":
             judged = in_its_language
             judged["calls"] = Finding("calls", "not_asked", "only-doubles")
     findings = list(judged.values())
     return _with_findings(blank, findings, excerpts_of_request(findings, item.exchange, request))
+
+
+def _is_red(findings: Mapping[SecondTurnAspect, Finding], aspect: SecondTurnAspect) -> bool:
+    return aspect in findings and findings[aspect].red
 
 
 def _unjudged(blank: Result, message: str, group: str = "") -> Result:
@@ -297,12 +304,6 @@ def _first_turn(item: Item, adapter: Adapter) -> Transcript | None:
     except AdapterError:
         return None
     return output.transcript or Transcript()
-
-
-def _has_doubles(item: Item, adapter: Adapter) -> bool:
-    """Whether all numbers of the adapter's language are doubles."""
-    transcript = _first_turn(item, adapter)
-    return transcript is not None and transcript.doubles
 
 
 def _is_error(transcript: Transcript | None) -> bool:

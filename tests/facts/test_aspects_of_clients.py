@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from harness.facts import (
     Aspect,
@@ -31,12 +32,15 @@ STOP = Finish("stop")
 
 def chat(*deltas: dict[str, Any], reason: str = "stop", **members: Any) -> WireAnswer:
     """An answer on the OpenAI-compatible wire."""
+    return WireAnswer(gather_compat(chat_body(*deltas, reason=reason, **members)), "complete")
+
+
+def chat_body(*deltas: dict[str, Any], reason: str = "stop", **members: Any) -> bytes:
     choices: list[dict[str, Any]] = [{"index": 0, "delta": delta} for delta in deltas]
     choices.append({"index": 0, "delta": {}, "finish_reason": reason})
     events = [{"object": "chat.completion.chunk", "choices": [choice]} for choice in choices]
     events[-1] |= members
-    body = "".join(f"data: {json.dumps(event)}\n\n" for event in events)
-    return WireAnswer(gather_compat(body.encode()), "complete")
+    return "".join(f"data: {json.dumps(event)}\n\n" for event in events).encode()
 
 
 def stated(*facts: Fact, doubles: bool = False) -> Transcript:
@@ -107,6 +111,73 @@ def test_thoughts_that_are_only_marked_may_not_stay_in_the_text() -> None:
     assert red(wire, stated(Text("HmHi"), STOP)) == {"text": "wrong", "thoughts": "lost"}
 
 
+MARK = {"extra_content": {"google": {"thought": True}}}
+
+
+@pytest.mark.parametrize(
+    ("thought", "text", "expected"),
+    [
+        ("<thought>Hm", "</thought>Hi", {}),
+        ("<thought>Hm</thought>", "Hi", {}),
+        ("<thought>Hm", "Hi", {"thoughts": "wrong"}),
+        ("<thought>Hm</thought>H", "i", {"text": "lost", "thoughts": "wrong"}),
+        ("<thought>H", "m</thought>Hi", {"text": "wrong", "thoughts": "wrong"}),
+    ],
+)
+def test_thoughts_with_tags_may_be_told_by_their_mark(
+    thought: str, text: str, expected: dict[Aspect, AspectVerdict]
+) -> None:
+    wire = chat({"content": "<thought>Hm", **MARK}, {"content": "</thought>Hi"})
+    assert red(wire, stated(Thought(thought), Text(text), STOP)) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "asks", "expected"),
+    [
+        ("HmHi", False, {}),
+        ("Hi", False, {}),
+        ("HiHm", False, {"text": "wrong"}),
+        ("Hm", False, {"text": "wrong"}),
+        ("HmHi", True, {"text": "wrong", "thoughts": "lost"}),
+    ],
+)
+def test_thoughts_that_a_client_can_not_ask_for_may_be_in_its_text(
+    text: str, asks: bool, expected: dict[Aspect, AspectVerdict]
+) -> None:
+    wire = replace(chat({"content": "Hm", **MARK}, {"content": "Hi"}), asks_thoughts=asks)
+    assert red(wire, stated(Text(text), STOP)) == expected
+
+
+def test_thoughts_as_text_are_before_the_calls_that_follow_them() -> None:
+    thought = {"text": "Hm", "thought": True}
+    events = [
+        frame({"text": "a"}),
+        frame(thought),
+        frame(call_part("f", "i")),
+        frame({"text": "b"}),
+    ]
+    as_text = answer(*events).facts.with_thoughts_in_text()
+    assert (as_text.text, as_text.thoughts, as_text.places) == ("aHmb", "", [3])
+
+
+def test_tags_of_another_name_are_text() -> None:
+    content = "<think>Hm</think>Four <thought>kilos</thought>."
+    facts = gather_compat(chat_body({"content": content}), tag="think")
+    assert facts.text == "Four <thought>kilos</thought>."
+    messages = [{"role": "user", "content": "?"}, {"role": "assistant", "content": content}]
+    assert judge_second_turn(facts, {"messages": messages})["text"].verdict == "kept"
+
+
+def test_a_signature_may_be_sent_back_beside_the_content_as_it_came() -> None:
+    delta = {"content": "Noon.", "thought_signature": "EpwCAePx3kq/9Lw+sea+Yg=="}
+    messages = [{"role": "user", "content": "?"}, {"role": "assistant", **delta}]
+    findings = judge_second_turn(chat(delta).facts, {"messages": messages})
+    assert findings["other_signatures"].verdict == "kept"
+    del messages[1]["thought_signature"]
+    findings = judge_second_turn(chat(delta).facts, {"messages": messages})
+    assert findings["other_signatures"].verdict == "lost"
+
+
 @pytest.mark.parametrize(
     ("content", "verdict"),
     [
@@ -173,6 +244,8 @@ def test_a_total_leaves_out_no_thoughts_that_the_wire_counts() -> None:
         (LARGE, LARGE, True, "kept"),
         (LARGE, LARGE - 1, True, "not_asked"),
         (-LARGE, -LARGE + 1, True, "not_asked"),
+        (2**64 + 1, 18446744073709552000, True, "not_asked"),
+        (2**64 + 1, 18446744073709552000, False, "wrong"),
         (10**400, None, True, "not_asked"),
         (LARGE, LARGE - 1, False, "wrong"),
         (LARGE, float(LARGE), False, "wrong"),

@@ -28,6 +28,7 @@ from harness.facts import (
     NativeSearch,
     Place,
     call_value,
+    in_doubles,
     mended_calls,
     plain_base64,
     take_call,
@@ -80,6 +81,7 @@ def judge_second_turn(
     request: Json,
     given: Sequence[bool] = (),
     exact: Collection[str] | None = None,
+    doubles: bool = False,
 ) -> dict[SecondTurnAspect, Finding]:
     """The finding of each aspect of the request that follows an answer with these facts.
 
@@ -91,6 +93,8 @@ def judge_second_turn(
     ``exact``: the kinds of parts whose signatures must be sent back. With it, all contents are
     read, signatures are compared as text, and placeholders are refused; an id that the answer does
     not have is only sent over a wire that needs it; no call is after a result.
+
+    ``doubles``: the adapter's language rounds large integers, as those of ``answer`` are.
     """
     if request.get("previous_interaction_id"):
         return _judge_stored(answer, request, given)
@@ -101,6 +105,8 @@ def judge_second_turn(
         first = roles.index("model") if "model" in roles else len(contents)
     returned = gather_contents(contents, first)
     returned.by_id, returned.request = names_calls_by_id(request), request
+    if doubles:
+        returned.calls = [(name, in_doubles(arguments)) for name, arguments in returned.calls]
     if exact is None:
         _sort_results(returned)
         answer, returned = _in_one_alphabet(answer, returned)
@@ -148,6 +154,8 @@ def judge_second_turn(
     if answer.text:
         # a message of Chat Completions does not have the order of its text and calls
         put("text", _text(answer, returned, aligned and "messages" not in request))
+        if answer.tagged and answer.tagged in _own_texts(request):
+            put("text", KEPT)
     return findings
 
 
@@ -366,6 +374,12 @@ def _text(answer: Facts, returned: Returned, aligned: bool) -> Finding:
     if aligned and returned.places != answer.places:
         return _beyond_call(answer, returned)
     return KEPT
+
+
+def _own_texts(request: dict[str, Json]) -> list[Json]:
+    """The texts of the model's messages, with any tags in them, of the OpenAI-compatible wire."""
+    messages = [message for message in request.get("messages") or [] if isinstance(message, dict)]
+    return [message.get("content") for message in messages if message.get("role") == "assistant"]
 
 
 def _beyond_call(answer: Facts, returned: Returned) -> Finding:

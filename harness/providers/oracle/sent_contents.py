@@ -91,10 +91,12 @@ def _tagged(text: str) -> list[Content]:
 
 
 def _signature(holder: Content) -> Json:
-    """The signature in ``extra_content`` of a call or a message; Vertex AI has its own key."""
+    """The signature in ``extra_content`` of a call or a message; Vertex AI has its own key. Older
+    answers had it beside the content, so it may be sent back there.
+    """
     extra = holder.get("extra_content") or {}
     own = extra.get("google") or extra.get("vertex") or {}
-    return own.get("thought_signature")
+    return own.get("thought_signature") or holder.get("thought_signature")
 
 
 def _names(messages: list[Json]) -> dict[str, list[str]]:
