@@ -43,7 +43,8 @@ def _ask(at, messages):
         api_key="none",
         http_options=types.HttpOptions(base_url=at.base_url),
         generation_config=types.GenerateContentConfig(thinking_config=THINKING),
-        context_window=100_000,  # else it requests the limits of the model
+        context_window=100_000,  # without both, it requests the limits of the model
+        max_tokens=8192,
         max_retries=0,
     )
     declared = [

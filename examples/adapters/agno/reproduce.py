@@ -1,0 +1,7 @@
+from agno.models.google import Gemini
+from agno.models.message import Message
+
+options = {"base_url": "http://127.0.0.1:8080"}
+model = Gemini("gemini-3.8-flash", api_key="none", client_params={"http_options": options})
+for event in model.invoke_stream([Message(role="user", content="Hi")], Message(role="assistant")):
+    print(event)

@@ -1,0 +1,6 @@
+from any_llm import completion
+
+server = {"provider": "gemini", "api_base": "http://127.0.0.1:8080", "api_key": "none"}
+messages = [{"role": "user", "content": "Hi"}]
+for chunk in completion(model="gemini-3.8-flash", messages=messages, stream=True, **server):
+    print(chunk)

@@ -1,0 +1,8 @@
+from google.genai import types
+from llama_index.core.base.llms.types import ChatMessage
+from llama_index.llms.google_genai import GoogleGenAI
+
+server = {"api_key": "none", "http_options": types.HttpOptions(base_url="http://127.0.0.1:8080")}
+model = GoogleGenAI("gemini-3.8-flash", max_tokens=9, context_window=9, max_retries=0, **server)
+for answer in model.stream_chat([ChatMessage(role="user", content="Hi")]):
+    print(answer.message.blocks, answer.raw["finish_reason"], answer.raw.get("usage_metadata"))
