@@ -3,8 +3,9 @@
 usage: findings.py RESULTS.json…
 
 ``findings.yaml`` has the findings: the first finding that fits explains a red. The script also
-lists findings that fit no red, cells whose adapter could not be judged, and known defects that are
-not seen and have no reason. The exit status is 1 if anything is listed.
+lists findings that fit no red, cells whose adapter could not be judged and that no finding
+explains, and known defects that are not seen and have no reason. The exit status is 1 if anything
+is listed.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any, Final
 
 import yaml
 
-from harness.facts import RUN
+from harness.facts import RUN, error_finding
 from harness.facts import Finding as Red
 from harness.judging.judge_results import AdapterResults, decode_results
 from harness.judging.results import Result
@@ -39,9 +40,20 @@ a documented wire, with three cuts of the reads, and in the second turn.
 [What is judged](what-is-judged.md) has the rules. `make peers` judges the adapters again and
 writes this page.
 
-Each finding has the sentence of its first cell, and the command that shows it. Run the command in
-the folder of the adapter. For a gateway, start it first, as its folder describes. *Thread* is a
-public report of the same defect; — means that none is known.
+Each finding has the day on which it was found, the sentence of its first cell, and the command that
+shows it. Run the command in the folder of the adapter. For a gateway, start it first, as its folder
+describes. *Thread* is a public report of the same defect; — means that none is known.
+
+A program of at most ten lines, `reproduce.py` or `reproduce.mjs` in the folder of the adapter, is
+at the head of each section. It shows a finding without this package, in an environment with the
+lock of the adapter:
+
+    python examples/adapters/serve_answer.py openai-compat/calls:1    # needs only Python
+    python examples/adapters/openai/reproduce.py                      # in another shell
+
+The first command serves a recorded answer, and *answer* names it for each finding. The second
+prints all that the adapter reads in it. Findings in the second request, in unary answers, in cut
+answers, at gateways, and of the Gemini CLI and llm-gemini have no such program.
 """
 
 SEEN: Final = "seen: "
@@ -67,7 +79,10 @@ class Finding:
     value fits.
 
     ``cuts``: only other cuts than the recorded ones show it. ``second_turn``: the finding is about
-    the request after the answer.
+    the request after the answer. ``entry``: the function of the adapter, if it is not the one that
+    the last document names. ``found``: the day on which it was first seen. ``answer``: the recorded
+    answer for the adapter's program, by default the first cell. ``prints``: what the program
+    printed for it.
     """
 
     adapters: list[str]
@@ -79,10 +94,14 @@ class Finding:
     cuts: bool = False
     second_turn: bool = False
     thread: str = ""
+    entry: str = ""
+    found: str = "2026-11-23"
+    answer: str = ""
+    prints: str = ""
     shown: list[tuple[AdapterResults, Result, Red]] = field(default_factory=list)
 
     def fits(self, adapter: str, cell: Result, red: Red, second_turn: bool) -> bool:
-        """Whether the finding explains a red aspect of a cell."""
+        """Whether the finding explains a red aspect of a cell, or its error."""
         given = [*Red(red.subject, red.verdict, adapter=red.adapter).values(), red.place.adapter]
         return (
             self.second_turn == second_turn
@@ -91,6 +110,7 @@ class Finding:
             and any(fnmatchcase(red.subject, pattern) for pattern in self.aspects)
             and (not self.reasons or red.reason in self.reasons)
             and (not self.gives or any(text in value for text in self.gives for value in given))
+            and (red.subject != RUN or bool(self.gives))
             and (bool(red.place.cuts) or not self.cuts)
         )
 
@@ -108,7 +128,7 @@ def main(paths: Sequence[str]) -> int:
         for path in paths
         for adapter in decode_results(Path(path).read_bytes(), path).adapters
     ]
-    findings, threads, accepted, known, prototype = read_findings()
+    findings, threads, accepted, known, prototype, entries = read_findings()
     unexplained = []
     for adapter, cell, red, second_turn in reds(adapters):
         fitting = (entry for entry in findings if entry.fits(adapter.name, cell, red, second_turn))
@@ -116,13 +136,8 @@ def main(paths: Sequence[str]) -> int:
             finding.shown.append((adapter, cell, red))
         else:
             turn = " second turn" if second_turn else ""
-            unexplained.append(f"{adapter.name} {cell.place}{turn} {red.sentence}")
-    unexplained += [
-        f"{adapter.name} {cell.place} error: {cell.reason}"
-        for adapter in adapters
-        for cell in (*adapter.cells, *adapter.second_turn)
-        if cell.verdict == "error"
-    ]
+            sentence = red.sentence if red.subject != RUN else f"error: {cell.reason}"
+            unexplained.append(f"{adapter.name} {cell.place}{turn} {sentence}")
     names = {adapter.name for adapter in adapters}
     unseen = [
         f"not seen: {finding.adapters}: {finding.symptom}"
@@ -138,7 +153,7 @@ def main(paths: Sequence[str]) -> int:
     ]
     before = prototype_rows(prototype, adapters)
     unseen += [f"no reason: {aspect}" for aspect, row in before.items() if row.endswith("| ")]
-    page = page_of(adapters, findings)
+    page = page_of(adapters, findings, entries)
     page += [
         table("Differences that are not findings", "in a plain comparison", "here", accepted),
         table("Public threads", "thread", "in these versions", threads),
@@ -174,16 +189,24 @@ def prototype_rows(
 def reds(
     adapters: Sequence[AdapterResults],
 ) -> Iterator[tuple[AdapterResults, Result, Red, bool]]:
-    """The red aspects of the documented wire, and whether each is of the second turn."""
+    """The red aspects of the documented wire, and whether each is of the second turn; also the
+    cells whose adapter could not be judged.
+    """
     for adapter in adapters:
         for second_turn, cells in ((False, adapter.cells), (True, adapter.second_turn)):
             for cell in cells:
+                if cell.verdict == "error":
+                    yield adapter, cell, error_finding(cell.reason), second_turn
                 for red in cell.red_findings if cell.block == "documented" else ():
                     if red.subject != RUN:
                         yield adapter, cell, red, second_turn
 
 
-def page_of(adapters: Sequence[AdapterResults], findings: Sequence[Finding]) -> list[str]:
+def page_of(
+    adapters: Sequence[AdapterResults],
+    findings: Sequence[Finding],
+    entries: Mapping[str, Mapping[str, str]],
+) -> list[str]:
     """The head of the page, and a section for each adapter, most frequent findings first."""
     parts = [HEAD]
     for adapter in adapters:
@@ -201,17 +224,49 @@ def page_of(adapters: Sequence[AdapterResults], findings: Sequence[Finding]) -> 
             f"{adapter.day}; {len(adapter.cells)} exchanges, {asked} of them judged;"
             f" {asked_again} second requests; {len(shown)} findings.\n"
         )
-        for finding, entries in shown:
-            _, cell, red = entries[0]
-            cells = dict.fromkeys(entry[1].place for entry in entries)
+        entry = entries.get(adapter.name, {})
+        if program := program_of(entry):
+            parts.append(program)
+        for finding, reds_shown in shown:
+            _, cell, red = reds_shown[0]
+            cells = dict.fromkeys(shown_red[1].place for shown_red in reds_shown)
             others = f" and {len(cells) - 1} more" if len(cells) > 1 else ""
             sentence = PATH.sub("…/", red.sentence)[:300]
             parts.append(
-                f"**{finding.symptom}** {cell.place}{others}. Thread: {finding.thread or '—'}\n\n"
+                f"**{finding.symptom}** {cell.place}{others}. Thread: {finding.thread or '—'}."
+                f" {seen(finding, adapter, entry)}\n\n"
                 f"    {' '.join(sentence.split())}\n"
                 f"    {command_of(adapter, cell, red)}\n"
             )
+            if program and (answer := answer_of(finding, [each[1] for each in reds_shown])):
+                prints = f" prints {finding.prints}" if finding.prints else ""
+                parts[-1] += f"    answer {answer}{prints}\n"
     return parts
+
+
+def seen(finding: Finding, adapter: AdapterResults, entry: Mapping[str, str]) -> str:
+    """Where and when a finding was seen."""
+    turn = "converse" if finding.second_turn else "entry"
+    name = finding.entry or entry.get(turn, "")
+    return f"{f'`{name}`, ' if name else ''}{adapter.version}, {finding.found}."
+
+
+def program_of(entry: Mapping[str, str]) -> str:
+    """The program of an adapter as a block of code; "" if it has none."""
+    if "program" not in entry:
+        return ""
+    path = HERE / entry["program"]
+    language = "python" if path.suffix == ".py" else "js"
+    code = path.read_text(encoding="utf-8").rstrip()
+    return f"`examples/adapters/{entry['program']}`:\n\n```{language}\n{code}\n```\n"
+
+
+def answer_of(finding: Finding, cells: Sequence[Result]) -> str:
+    """The recorded answer that shows a finding in a program; "" if no program shows it."""
+    if finding.second_turn:
+        return ""
+    shown = (cell.place for cell in cells if not cell.unary and cell.end == "complete")
+    return finding.answer or next(shown, "")
 
 
 def table(title: str, left: str, right: str, entries: Mapping[str, str]) -> str:
