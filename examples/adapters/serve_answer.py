@@ -45,6 +45,8 @@ def read_answer(place: str) -> tuple[int, str, bytes]:
     if not (status and kind and block):
         raise SystemExit(f"{place}: expected a body as a block of text")
     body = re.sub(r"(?m)^ {8}", "", block[1])
+    if re.search(r"\n +eol: crlf", response):
+        body = body.replace("\n", "\r\n")
     return int(status[1]), kind[1], body.encode()
 
 

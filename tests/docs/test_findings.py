@@ -11,17 +11,23 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from harness.facts import Finding, Place, call_value
+from harness.cassettes.load import load
+from harness.facts import Finding, Place, call_value, error_finding
 from harness.facts.finding import REASONS
 from harness.judging.judge_results import JudgeResults, encode_results
 from tests.support.aspect_samples import OTHER, SHOP, cell, error, with_findings
 
 FOLDER = Path(__file__).parents[2] / "examples" / "adapters"
+CASSETTES = Path(__file__).parents[2] / "cassettes"
 
 
 @pytest.fixture(scope="module")
 def script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("findings_of_peers", FOLDER / "findings.py")
+    return imported("findings")
+
+
+def imported(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"{name}_of_peers", FOLDER / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -35,7 +41,7 @@ def test_every_entry_of_the_yaml_is_read_and_names_reasons_of_the_table(
 ) -> None:
     findings, *others = script.read_findings()
     assert len(findings) > 50
-    assert len(others) == 4
+    assert len(others) == 5
     assert {reason for finding in findings for reason in finding.reasons} <= {*REASONS}
     for finding in findings:
         assert all(text and isinstance(text, str) for text in finding.gives)
@@ -131,14 +137,69 @@ def test_the_page_has_each_finding_and_unexplained_reds_are_listed(
     (tmp_path / "shop.json").write_bytes(encode_results(JudgeResults((shop,))))
     entry = script.Finding(["shop"], "It ends as stop.", reasons=["finish"], thread="a/b#1")
     monkeypatch.setattr(script, "PAGE", tmp_path / "page.md")
-    monkeypatch.setattr(script, "read_findings", lambda: [[entry], {}, {}, {}, {}])
+    named = {"shop": {"entry": "shop.sell", "program": "openai/reproduce.py"}}
+    monkeypatch.setattr(script, "read_findings", lambda: [[entry], {}, {}, {}, {}, named])
     assert script.main([str(tmp_path / "shop.json")]) == 1
     listed = capsys.readouterr().out.splitlines()
     assert listed[0].startswith("shop gemini-api/a:2 text lost: at character ")
     assert listed[1] == "shop gemini-api/d:1 error: it hung"
     assert len(listed) == 3
     page = (tmp_path / "page.md").read_text(encoding="utf-8")
-    assert "**It ends as stop.** gemini-api/a:1. Thread: a/b#1" in page
+    assert "**It ends as stop.** gemini-api/a:1. Thread: a/b#1. `shop.sell`, " in page
+    assert ", 2026-11-23.\n" in page
+    assert (
+        "`examples/adapters/openai/reproduce.py`:\n\n```python\nfrom openai import OpenAI\n" in page
+    )
     assert "    finish wrong: the wire ends with BRAND_NEW; the adapter reports stop\n" in page
     assert "    harness judge other:replay --cassettes gemini-api/a:1\n" in page
     assert "4 exchanges, 4 of them judged; 0 second requests; 1 findings." in page
+
+
+def test_an_error_of_a_cell_is_explained_only_by_its_words(script: ModuleType) -> None:
+    red = error_finding("it raised Error: input was missing")
+    assert not script.Finding(["shop"], "Broken.").fits("shop", cell(), red, True)
+    finding = script.Finding(["shop"], "Broken.", gives=["input was missing"], second_turn=True)
+    assert finding.fits("shop", cell(), red, True)
+    assert not finding.fits("shop", cell(), error_finding("it hung"), True)
+
+
+def test_a_program_shows_findings_of_whole_streams(script: ModuleType) -> None:
+    cut, unary, whole = (
+        replace(cell(), exchange=1, end="cut"),
+        replace(cell(), exchange=2, end="complete", unary=True),
+        replace(cell(), exchange=3, end="complete"),
+    )
+    finding = script.Finding(["shop"], "It ends.")
+    assert script.answer_of(finding, [cut, unary, whole]) == whole.place
+    assert script.answer_of(finding, [cut, unary]) == ""
+    chosen = script.Finding(["shop"], "It ends.", answer="gemini-api/a:9")
+    assert script.answer_of(chosen, [whole]) == "gemini-api/a:9"
+    again = script.Finding(["shop"], "It ends.", second_turn=True)
+    assert script.answer_of(again, [whole]) == ""
+
+
+def test_each_adapter_has_an_entry_point_and_a_program_of_ten_lines(script: ModuleType) -> None:
+    *_, entries = script.read_findings()
+    programs = [FOLDER / entry["program"] for entry in entries.values() if "program" in entry]
+    assert {path.parent.name for path in programs} == {
+        path.parent.name for path in FOLDER.glob("*/reproduce.*")
+    }
+    for path in programs:
+        assert len(path.read_text(encoding="utf-8").splitlines()) <= 10
+        assert "127.0.0.1:8080" in path.read_text(encoding="utf-8")
+    shims = {path.parent.name for path in FOLDER.glob("*/shim.*")}
+    assert shims <= {*entries}
+
+
+def test_answers_that_findings_name_are_recorded(script: ModuleType) -> None:
+    served = imported("serve_answer")
+    findings, *_ = script.read_findings()
+    places = [finding.answer for finding in findings if finding.answer]
+    assert len(places) > 10
+    for place in places:
+        name, _, number = place.partition(":")
+        exchange = load(CASSETTES / f"{name}.yaml").exchanges[int(number) - 1]
+        status, kind, body = served.read_answer(place)
+        headers = {name.lower(): value for name, value in exchange.headers.items()}
+        assert (status, [kind]) == (exchange.status, headers["content-type"])
+        assert body.rstrip() == exchange.body.rstrip()
