@@ -263,10 +263,9 @@ def program_of(entry: Mapping[str, str]) -> str:
 
 def answer_of(finding: Finding, cells: Sequence[Result]) -> str:
     """The recorded answer that shows a finding in a program; "" if no program shows it."""
-    if finding.second_turn:
-        return ""
-    shown = (cell.place for cell in cells if not cell.unary and cell.end == "complete")
-    return finding.answer or next(shown, "")
+    if finding.answer or finding.second_turn:
+        return finding.answer
+    return next((cell.place for cell in cells if not cell.unary and cell.end == "complete"), "")
 
 
 def table(title: str, left: str, right: str, entries: Mapping[str, str]) -> str:
