@@ -403,7 +403,11 @@ class _Judge:
         """
         if aspect in self._wire.unavailable:
             return Finding(aspect, "not_asked", "not-on-wire")
-        if (crash := self._carried.crash) and finding.verdict in ("lost", "raised"):
+        carried = self._carried
+        waits = self._again and not (carried.text or carried.thoughts or carried.calls)
+        if waits and finding.verdict == "lost":  # it gives all at the end of the last answer
+            return Finding(aspect, "not_asked", "asked-again")
+        if (crash := carried.crash) and finding.verdict in ("lost", "raised"):
             given = {"words": crash.sentence, "type": crash.type, "place": crash.place}
             return Finding(aspect, "raised", "crash", adapter=given)
         if finding.red and self._is_needless:

@@ -187,6 +187,7 @@ MALFORMED = (
     [
         (MALFORMED, 1, "I look.", set()),
         (MALFORMED, 1, "I", {"text"}),
+        (MALFORMED, 1, "", set()),  # it gives its events only after the last answer
         (MALFORMED, 1, "I look. And more.", {"text"}),
         (MALFORMED, 2, "I look.", {"needless_error", "finish", "finish_message"}),
         (MALFORMED.replace(b"MALFORMED_FUNCTION_CALL", b"STOP"), 1, "I look.", {"needless_error"}),

@@ -36,7 +36,7 @@ def replay(at):
     if reason := reply.meta.get("finish_reason"):
         facts.append(Finish(reason))
     usage = reply.meta.get("usage") or {}
-    if usage.get("total_tokens"):
+    if any(usage.get(name) for name in ("prompt_tokens", "completion_tokens", "total_tokens")):
         facts.append(
             Usage(
                 input=usage["prompt_tokens"],
