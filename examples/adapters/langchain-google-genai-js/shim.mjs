@@ -60,7 +60,7 @@ function callsOf({ tool_calls: calls }) {
 
 function end({ response_metadata: metadata, additional_kwargs: more, usage_metadata: usage }) {
   const reason = metadata?.finishReason ?? more?.finishReason;
-  const stated = reason ? [{ finish: reason }] : [];
+  const stated = reason ? [{ finish: String(reason) }] : [];
   if (usage) {
     stated.push({
       usage: {
