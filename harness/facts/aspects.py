@@ -608,7 +608,7 @@ class _Judge:
             names = sorted({name for name, _ in missing})
             lost = {"missing": len(missing), "of": len(expected[0]), "names": names}
             reason = "calls-missing"
-            if carried.search.has_call(*missing[0]):
+            if self._account is None and carried.search.has_call(*missing[0]):
                 reason = "calls-unreported"
             return _found("lost", reason, lost | {"first": call_value(*missing[0])})
         for call in extra:
@@ -800,8 +800,9 @@ class _Judge:
             if is_early and all(here[name] <= max(accepted[name]) for name in wrong):
                 has_others = False
             wanted = [str(there[name]) for name in wrong if there[name]]
-            is_native = not any(here.values()) and all(map(self._carried.search.has_leaf, wanted))
-            reason = "counts-unreported" if is_native and wanted else "counts"
+            is_native = wanted and not any(here.values()) and self._account is None
+            is_native = is_native and all(map(self._carried.search.has_leaf, wanted))
+            reason = "counts-unreported" if is_native else "counts"
             return _found("wrong" if has_others else "lost", reason, there, here)
         if cached and not self._carried.search.has_leaf(str(cached)):
             return _found("lost", "cached-count", cached)
