@@ -24,8 +24,8 @@ from .encodings import WINDOW, Span, merged, readings, unescape
 from .patterns import (
     BEGINNINGS,
     CUT,
+    KINDS,
     LONG,
-    SHAPES,
     find_shapes,
     finder,
     rest,
@@ -181,7 +181,7 @@ class Scanner:
             hits: list[Span] = []
             may_show = self._may_show(reading.text)
             for start, stop, name in self._find(reading.text) if may_show else ():
-                if name not in SHAPES:
+                if name not in KINDS:
                     hits.append((start, stop))
                 elif not reading.joined:
                     hits.append((start, rest(reading.text, start, stop)))
