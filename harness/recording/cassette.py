@@ -20,8 +20,9 @@ from vcr.persisters.filesystem import CassetteNotFoundError
 from harness.cassettes import CassetteError, Exchange, Request, is_cassette
 from harness.cassettes.redaction import secrets
 from harness.cassettes.redaction.guard import Guard
+from harness.cassettes.redaction.names import SECRET_HEADERS
 from harness.cassettes.redaction.redactor import Redactor
-from harness.cassettes.redaction.scanner import SECRET_HEADERS, Scanner
+from harness.cassettes.redaction.scanner import Scanner
 from harness.pipeline.replay import ReplayError, check_known
 from harness.pipeline.request_index import RequestIndex
 from harness.specs.matching import Mismatch, sides

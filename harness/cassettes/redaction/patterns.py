@@ -1,4 +1,4 @@
-"""Defines the shapes of credentials: Google's, those of the services whose traffic is recorded beside
+"""Defines the shapes of credentials: Google's, those of services whose traffic is recorded beside
 Google's, and tokens after `Bearer`.
 
 The patterns are strict about length and alphabet, so that a thought signature, which is a long

@@ -23,64 +23,9 @@ from harness.stream.exchange import Cassette, CassetteError, Exchange, Origin, R
 
 from .encodings import WINDOW, merged, unescape, unquote
 from .members import Members
+from .names import KEPT_HEADERS, SECRET_BESIDE, SECRET_KEYS, SECRET_PARAMETERS, URL_HEADERS
 from .patterns import LONG, finder
 
-KEPT_HEADERS: Final = frozenset(
-    [
-        "accept",
-        "accept-encoding",
-        "content-encoding",
-        "content-length",
-        "content-type",
-        "date",
-        "location",
-        "retry-after",
-        "server",
-        "server-timing",
-        "transfer-encoding",
-        "user-agent",
-        "vary",
-        "x-exit-code",
-        "x-goog-api-client",
-        "x-goog-upload-chunk-granularity",
-        "x-goog-upload-command",
-        "x-goog-upload-control-url",
-        "x-goog-upload-file-name",
-        "x-goog-upload-header-content-length",
-        "x-goog-upload-header-content-type",
-        "x-goog-upload-offset",
-        "x-goog-upload-protocol",
-        "x-goog-upload-size-received",
-        "x-goog-upload-status",
-        "x-goog-upload-url",
-        "x-program",
-        "x-server-timeout",
-        "x-stderr",
-    ]
-)
-URL_HEADERS: Final = frozenset({"location", "x-goog-upload-control-url", "x-goog-upload-url"})
-"""The kept headers with a URL that the client requests next."""
-SECRET_KEYS: Final = (
-    "access_token", "accessToken", "refresh_token", "refreshToken", "id_token", "idToken",
-    "client_secret", "clientSecret", "private_key", "privateKey", "api_key", "apiKey",
-    "x-goog-api-key", "authorization", "webhook_config", "webhookConfig",
-)  # fmt: skip
-"""The names of JSON members and form fields with credentials, in any letter case."""
-SECRET_PARAMETERS: Final = frozenset({
-    *map(str.lower, SECRET_KEYS), "key", "token", "assertion", "code", "password",
-    "upload_id", "x-goog-signature", "x-goog-credential",
-    "x-amz-signature", "x-amz-credential", "x-amz-security-token",
-})  # fmt: skip
-"""The names of query parameters and form fields with credentials, in lower case."""
-SECRET_BESIDE: Final = {
-    "mcp_server": ("headers",),
-    "allowlist": ("transform",),
-    'environment"': ("env",),
-}
-"""A word in a body → the names of members with credentials in such a body: the headers for a server
-of remote tools, those that an environment adds to requests, and its variables
-(https://ai.google.dev/api/interactions-api).
-"""
 REDACTED: Final = "REDACTED"
 MAX_SEARCHED: Final = 8 << 20
 """The maximum size in bytes of a body with a cached search."""

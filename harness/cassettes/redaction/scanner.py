@@ -21,6 +21,7 @@ from harness.stream.exchange import Cassette, CassetteError, Exchange
 from ..reader import is_cassette, loads
 from ..writer import CassetteText
 from .encodings import WINDOW, Span, merged, readings, unescape
+from .names import SECRET_HEADERS
 from .patterns import (
     BEGINNINGS,
     CUT,
@@ -35,17 +36,6 @@ from .redactor import REDACTED, Redactor
 MIN_LENGTH: Final = 8
 """The minimum length of a known secret; a shorter secret would be found everywhere."""
 
-SECRET_HEADERS: Final = frozenset(
-    {
-        "authorization",
-        "proxy-authorization",
-        "cookie",
-        "set-cookie",
-        "x-goog-api-key",
-        "x-goog-iam-authorization-token",
-        "api-key",
-    }
-)
 MAX_LISTED: Final = 5
 _WAY_OUT: Final = (
     "a file must not contain secrets: remove it at its source, or add a rule to `redact` of"

@@ -35,6 +35,10 @@ def redacted(body: bytes, *rules: str) -> bytes:
 URLS = [
     (f"{URL}?alt=sse&key=abc", f"{URL}?alt=sse&key=REDACTED"),
     (f"{URL}?KEY=abc&alt=s%73e", f"{URL}?KEY=REDACTED&alt=s%73e"),
+    (
+        f"{URL}?sig=a&Signature=b&auth=c&api-key=d",
+        f"{URL}?sig=REDACTED&Signature=REDACTED&auth=REDACTED&api-key=REDACTED",
+    ),
     (f"{URL}?%6bey=abc", f"{URL}?%6bey=REDACTED"),
     (f"{URL}?api%5Fkey=a&access_token=b", f"{URL}?api%5Fkey=REDACTED&access_token=REDACTED"),
     ("https://me:password@host/a?b", "https://REDACTED@host/a?b"),
@@ -74,6 +78,11 @@ BODIES = [
     (
         b'{"access_token": "abc", "expires_in": 3599}',
         b'{"access_token": "REDACTED", "expires_in": 3599}',
+    ),
+    (
+        b'{"password":"a","secret":"b","x-api-key":"c","api-key":"d","cookie":"e","sessionToken":"f"}',
+        b'{"password":"REDACTED","secret":"REDACTED","x-api-key":"REDACTED","api-key":"REDACTED",'
+        b'"cookie":"REDACTED","sessionToken":"REDACTED"}',
     ),
     (b'{"Refresh_Token":"a\\"b\\\\","x":"y"}', b'{"Refresh_Token":"REDACTED","x":"y"}'),
     (b'{"clientSecret" :\n "abc"}', b'{"clientSecret" :\n "REDACTED"}'),
