@@ -229,6 +229,7 @@ def test_values_in_recordings_of_others_are_found(
         ),
         *("fake", "fake-api-key-123", "FAKE_KEY", "{{api_key}}", "${GEMINI_API_KEY}", "xxxxxxxx"),
         *("***", "test-key", "your-api-key", "**REDACTED**", "sk-fake", "mock_token", "XXX-XXX"),
+        *("TOKEN", "GEMINI_API_KEY", "X-GOOG-API-KEY-XXX", "REDACTED-BY-COPIER"),
     ],
 )
 @pytest.mark.parametrize("text", [STOCK, HAR, FLOW_WITH_KEY], ids=["vcrpy", "HAR", "ours"])
@@ -241,10 +242,28 @@ def test_placeholders_are_no_findings(
 
 
 @pytest.mark.parametrize(
+    ("cookie", "status"),
+    [
+        ("__cf_bm=REDACTED; path=/; expires=Thu, 01-Jan-26 00:30:00 GMT; Secure", 0),
+        ("__cf_bm=REDACTED; path=/; HttpOnly, sid=hunter2hunter2; path=/", 1),
+        ("__cf_bm=hunter2hunter2; path=/REDACTED", 1),
+    ],
+)
+def test_each_value_of_a_cookie_must_be_a_placeholder(
+    tmp_path: Path, cookie: str, status: int
+) -> None:
+    path = tmp_path / "foreign.yaml"
+    text = STOCK.replace('Set-Cookie: ["{0}"]', 'Set-Cookie: ["{1}"]').replace("key={1}", "key=")
+    path.write_text(text.format("REDACTED", cookie), encoding="utf-8")
+    assert main(["scan", str(path)]) == status
+
+
+@pytest.mark.parametrize(
     "value",
     [
         *("hunter2hunter2", "fakir-7731-azerty", "c29tZW9uZTpodW50ZXIy", "<k7fG9w0BAQ+/EFA>"),
         *("test1234567890123", "123456789", "testimony", "0f0f0f0f", "my-pa55w0rd"),
+        *("token", "REDACTED-7f9a0b", "GEMINI_KEY_7F9A"),
     ],
 )
 def test_other_values_are_findings(

@@ -31,7 +31,7 @@ from .patterns import (
     finder,
     rest,
 )
-from .placeholders import is_placeholder
+from .placeholders import is_placeholder_header
 from .redactor import REDACTED, Redactor
 
 MIN_LENGTH: Final = 8
@@ -163,7 +163,7 @@ class Scanner:
         for kind, headers in (("request", sent), ("response", exchange.headers)):
             for name, values in headers.items():
                 if name.lower() in SECRET_HEADERS and not all(
-                    map(is_placeholder, map(_bytes, values))
+                    is_placeholder_header(name, value) for value in values
                 ):
                     yield Finding(f"{place}, {kind} header {name}", _UNREDACTED)
 
