@@ -229,7 +229,7 @@ def test_values_in_recordings_of_others_are_found(
         ),
         *("fake", "fake-api-key-123", "FAKE_KEY", "{{api_key}}", "${GEMINI_API_KEY}", "xxxxxxxx"),
         *("***", "test-key", "your-api-key", "**REDACTED**", "sk-fake", "mock_token", "XXX-XXX"),
-        *("TOKEN", "GEMINI_API_KEY", "X-GOOG-API-KEY-XXX", "REDACTED-BY-COPIER"),
+        *("TOKEN", "DUMMY_GOOGLE_API_KEY", "X-GOOG-API-KEY-XXX", "REDACTED-BY-COPIER"),
     ],
 )
 @pytest.mark.parametrize("text", [STOCK, HAR, FLOW_WITH_KEY], ids=["vcrpy", "HAR", "ours"])

@@ -12,12 +12,12 @@ MAX_LENGTH: Final = 100
 _MARKS: Final = (
     "redacted|filtered|blanked|scrubbed|sanitized|masked|mask|hidden|removed|omitted|replaced|obfuscated"
     "|dummy|fake|mocked|mock|placeholder|example|sample|invalid|testing|test|foobar|insert|changeme"
-    "|clean|your|none|null|undefined|x{3,}"
+    "|your|none|null|undefined|x{3,}"
 )
 """A placeholder has one of these."""
 _OTHERS: Final = (
     "access|account|anthropic|api|auth|basic|bearer|client|cookie|credentials?|for|gcp|gemini|github"
-    "|goes|goog|google|groq|header|here|id|key|mistral|my|not|openai|openrouter|password|pat|project|real"
+    "|goes|google|goog|groq|header|here|id|key|mistral|my|not|openai|openrouter|password|pat|project|real"
     "|secret|service|session|set|sk|the|this|tokens?|user|value|valid|vertex|ai|x(?=-)"
 )
 """The other words of placeholders."""
