@@ -152,9 +152,9 @@ def use_cassette(
     the client stops early. ``recorded_by``: the test that recorded the cassette in this run; the
     message about an unknown request names it.
 
-    If the block raises, nothing is saved. The reads before the error stay in NAME.yaml.part, unless
-    they contain a secret. A note of the exception names that file. Raises `CassetteError` for a
-    file that can't be read or written, or that another recording has changed meanwhile,
+    If the block raises, nothing is saved. The reads before the error stay in a crash journal,
+    unless they contain a secret. A note of the exception names that file. Raises `CassetteError`
+    for a file that can't be read or written, or that another recording has changed meanwhile,
     `RecordingRefused` for a recording that is not kept.
     """
     check_known("record mode", mode, MODES)
@@ -193,7 +193,6 @@ def use_cassette(
         )
         until_saved.push(lambda _, error, __: journal.end(error))
         tape.listener = journal.put
-        journal.start()
         yield tape
         refuse_errors(tape.exchanges(), allow_status)
         refuse_broken(tape.answered(), allow_end)

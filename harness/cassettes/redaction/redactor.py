@@ -65,7 +65,7 @@ _KELVIN: Final = "\u212a".encode()
 _OVERLAP: Final = 4096
 """The maximum length of a name, with its escapes, in a body that is read in windows."""
 _JSON: Final = re.compile(
-    rb'[\s\xef\xbb\xbf]*[\[{"]|[\s\xef\xbb\xbf]*(?::|data:|event:|id:|retry:)'
+    rb'[\s\xef\xbb\xbf,]*[\[{"]|[\s\xef\xbb\xbf]*(?::|data:|event:|id:|retry:)'
 )
 
 _PYTHON: Final = re.compile(rb"[\[({\s]*+'")
