@@ -8,6 +8,7 @@ file around JSON, or a text that was cut.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from typing import Final
 
@@ -19,7 +20,7 @@ TEXT_NAMES: Final = (
     b"reasoning_content", b"reasoning",
 )  # fmt: skip
 """The names of members with a piece of a text."""
-MARKS: Final = frozenset({b"index", b"jsonPath", b"json_path", b"role", b"thought", b"type"})
+MARKS: Final = frozenset({b"index", b"jsonPath", b"json_path", b"thought", b"type"})
 """The members that tell the pieces of two texts apart, in the object of a text or around it."""
 MAX_DEPTH: Final = 100
 """The paths of deeper texts begin here, so that they are short."""
@@ -46,6 +47,13 @@ _BY_NAME: Final = (
 _TOKEN: Final = re.compile(
     rb'"((?:[^"\\\n]++|\\.)*+)"(?:(\s*+:)\s*+(true|[0-9]++)?)?|[{}\[\]]|data:|\0'
 )
+
+
+_NUMBER: Final = re.compile(rb'[0-9](?<![0-9].)(?<!index":.)(?<!index": .)[0-9]*+', re.DOTALL)
+_NAMES: Final = frozenset(TEXT_NAMES)
+
+Key = tuple[bytes, bytes]
+"""The path and the name of a text."""
 
 
 class _Node:
@@ -92,17 +100,18 @@ class _Node:
 def joins(data: bytes) -> Iterator[list[Span]]:
     """The spans of the pieces of each text, in order. A text in one piece is omitted."""
     known: set[tuple[Span, ...]] = set()
-    for pattern in _BY_NAME:
-        yield from _new([match.span(pattern.groups) for match in pattern.finditer(data)], known)
-    if not known:
+    plain, nested = (
+        [match.span(each.groups) for match in each.finditer(data)] for each in _BY_NAME
+    )
+    yield from _new(plain, known)
+    yield from _new(nested, known)
+    if len(plain) < 2:
         return
-    plain: dict[tuple[bytes, bytes], list[Span]] = {}
-    placed: dict[tuple[bytes, bytes], list[Span]] = {}
-    for span, name, node in _pieces(data):
-        path, place = node.paths()
-        plain.setdefault((path, name), []).append(span)
-        placed.setdefault((place, name), []).append(span)
-    for spans in (*plain.values(), *placed.values()):
+    texts: dict[Key, list[Span]] = {}
+    for span, keys in _pieces(data, plain):
+        for key in keys:
+            texts.setdefault(key, []).append(span)
+    for spans in texts.values():
         yield from _new(spans, known)
 
 
@@ -113,12 +122,48 @@ def _new(spans: list[Span], known: set[tuple[Span, ...]]) -> Iterable[list[Span]
     return (spans,)
 
 
-def _pieces(data: bytes) -> list[tuple[Span, bytes, _Node]]:
-    """Each piece with its name and its object. The marks of an object may follow the piece."""
-    names = frozenset(TEXT_NAMES)
-    pieces: list[tuple[Span, bytes, _Node]] = []
+def _pieces(data: bytes, spans: list[Span]) -> Iterator[tuple[Span, tuple[Key, Key]]]:
+    """Each piece with the keys of its texts. A stream has few kinds of lines, so a line that is
+    whole JSON is read once for all lines that differ only in their pieces and numbers.
+    """
+    lines: dict[bytes, list[tuple[Key, Key]]] = {}
+    waiting: list[_Piece] = []
     node = _Node(None)
-    for token in _TOKEN.finditer(data):
+    start = first = 0
+    while start < len(data):
+        stop = data.find(b"\n", start) + 1 or len(data)
+        last = bisect_left(spans, (stop, 0), first)
+        held, kind = spans[first:last], b""
+        if node.around is None and not waiting:
+            ends = [start, *(place for span in held for place in span), stop]
+            parts = [data[ends[at] : ends[at + 1]] for at in range(0, len(ends), 2)]
+            kind = b'"'.join(parts)
+            if kind not in lines:
+                kind = _NUMBER.sub(b"0", kind)
+        if kind in lines:
+            yield from zip(held, lines[kind], strict=True)
+        else:
+            node = _read_line(data, start, stop, node, waiting)
+            if node.around is None:
+                pieces = [(span, _keys(name, place)) for span, name, place in waiting]
+                yield from pieces
+                waiting.clear()
+                if kind and [span for span, _ in pieces] == held:
+                    lines[kind] = [keys for _, keys in pieces]
+        start, first = stop, last
+    yield from ((span, _keys(name, node)) for span, name, node in waiting)
+
+
+def _keys(name: bytes, node: _Node) -> tuple[Key, Key]:
+    path, place = node.paths()
+    return (path, name), (place, name)
+
+
+def _read_line(data: bytes, start: int, stop: int, node: _Node, pieces: list[_Piece]) -> _Node:
+    """Add the pieces of a line; returns the object in which it ends. The marks of an object may
+    follow a piece in it.
+    """
+    for token in _TOKEN.finditer(data, start, stop):
         match token[0]:
             case b"{" | b"[":
                 node.count += 1
@@ -131,11 +176,15 @@ def _pieces(data: bytes) -> list[tuple[Span, bytes, _Node]]:
                 node.key = token[1]
                 if token[3] and node.key in MARKS:
                     _mark(node, token[3])
-            case _ if node.key in names:
+            case _ if node.key in _NAMES:
                 pieces.append((token.span(1), node.key or b"", node))
             case _ if node.key in MARKS:
                 _mark(node, token[1])
-    return pieces
+    return node
+
+
+_Piece = tuple[Span, bytes, _Node]
+"""A piece, its name and its object."""
 
 
 def _mark(node: _Node, value: bytes) -> None:

@@ -93,12 +93,14 @@ SHAPES: Final = (
 )
 """AWS's documentation uses the two keys that end with EXAMPLE."""
 _FIND: Final = (
-    *((shape.kind, shape.pattern(shape.text)) for shape in SHAPES),
+    *((shape.beginning, shape.kind, shape.pattern(shape.text)) for shape in SHAPES),
     (
+        b"earer",
         "a bearer token",
         re.compile(rb"earer[ +](?<=[Bb]earer.)((?=[A-Za-z._~+/-]*+[0-9])[0-9A-Za-z._~+/-]{20})"),
     ),
     (
+        b"-----BEGIN",
         "a private key",
         re.compile(
             rb"-----BEGIN[ +](?:[A-Z]{2,12}[ +])?PRIVATE[ +]KEY-----"
@@ -106,7 +108,7 @@ _FIND: Final = (
         ),
     ),
 )
-KINDS: Final = frozenset(kind for kind, _ in _FIND)
+KINDS: Final = frozenset(kind for _, kind, _ in _FIND)
 """The names of all shapes."""
 
 
@@ -159,9 +161,10 @@ def find_shapes(data: bytes) -> Iterator[tuple[int, int, str]]:
     """Start, end and name of each credential in ``data``. A pattern matches only the beginning of a
     credential; `rest` returns its end.
     """
-    for name, pattern in _FIND:
-        for match in pattern.finditer(data):
-            yield match.start(match.lastindex or 0), match.end(), name
+    for beginning, name, pattern in _FIND:
+        if beginning in data:
+            for match in pattern.finditer(data):
+                yield match.start(match.lastindex or 0), match.end(), name
 
 
 def rest(data: bytes, start: int, stop: int) -> int:
