@@ -11,6 +11,7 @@ import textwrap
 import zlib
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 from urllib.parse import quote, quote_plus
 
 from harness.cassettes import Cassette, Exchange, Origin, Request
@@ -80,7 +81,7 @@ PLAIN = Exchange(
 Place = Callable[[str], Cassette]
 
 
-def cassette(exchange: Exchange, **origin: str) -> Cassette:
+def cassette(exchange: Exchange, **origin: Any) -> Cassette:
     return Cassette((exchange,), Origin("recorded", date="2026-11-22", **origin))
 
 

@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from itertools import accumulate, pairwise
 from time import process_time
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -380,7 +381,9 @@ def test_a_faulty_rule_is_refused(rule: str) -> None:
 
 def test_rules_redact_reason_phrases_and_origins() -> None:
     redactor = Redactor(["re:hunter2-[a-z0-9]+"])
-    words = {name: f"{name} hunter2-{name} 1" for name in ("client", "model", "licence", "note")}
+    names = ("client", "model", "licence", "note")
+    words: dict[str, Any] = {name: f"{name} hunter2-{name} 1" for name in names}
+    kept_words: dict[str, Any] = {name: f"{name} REDACTED 1" for name in names}
     origin = Origin(
         "imported",
         date="2026-11-22",
@@ -396,7 +399,7 @@ def test_rules_redact_reason_phrases_and_origins() -> None:
         date="2026-11-22",
         source="https://REDACTED@h/REDACTED?key=REDACTED&a=REDACTED",
         commit="c0ffee",
-        **{name: f"{name} REDACTED 1" for name in words},
+        **kept_words,
     )
     assert kept.exchanges[0].reason_phrase == "Fine REDACTED"
     assert Scanner(redactor=redactor).scan_cassette(Cassette((), origin)) == [
