@@ -12,7 +12,7 @@ from harness.cassettes.redaction.redactor import Redactor
 from harness.dialects import DIALECTS
 from harness.pipeline.replay import replay
 from harness.providers import PROVIDERS
-from harness.recording.journal_writer import LineBuffer
+from harness.recording.journal_writer import FrameBuffer
 from harness.specs import SpecError, read_spec
 from harness.stream.framing import frame_by_content
 from harness.stream.tool_code import Block, Splitter, parse_body
@@ -85,9 +85,9 @@ def pieces_of_text(text: str) -> None:
 
 
 def reads_of_body(body: bytes) -> None:
-    buffer = LineBuffer(Redactor())
+    buffer = FrameBuffer(Redactor())
     for start in range(0, len(body), 1000):
-        buffer.feed([(0.0, body[start : start + 1000])])
+        buffer.feed(0.0, body[start : start + 1000])
     buffer.close()
 
 

@@ -16,20 +16,16 @@ READS = 20_000
 
 
 def saving(folder: Path) -> dict[str, float]:
-    """Microseconds of processor time a read: the journal of a stream that arrives faster than it is
-    written, and the redacted and scanned text of the cassette.
-    """
+    """Microseconds of processor time a read: the journal, with a frame in each read, and the redacted and scanned text of the cassette."""
     exchange = exchange_of(READS, short_message)
     origin = Origin("recorded", date="2026-11-21")
     started = process_time()
     journal = JournalWriter(folder / "journal.yaml", lambda _: (origin, guard()))
-    journal.start()
     journal.put(Started(1, exchange.request))
     journal.put(Answered(1, exchange.status, exchange.reason_phrase, exchange.headers))
     for at_ms, data in exchange.reads:
         journal.put(Read(1, at_ms, data))
     journal.put(Ended(1, exchange.end))
-    journal.close()
     written = process_time()
     journal.end(None)
     guard().encode(Cassette((exchange,), origin), "cassette.yaml")

@@ -2,7 +2,7 @@
 it runs.
 
 A cassette stores line ends and read lengths beside a body, so it can be written only when the body
-is complete. A journal (a `.part` file) can be read even if it is cut anywhere. After the head, each
+is complete. A journal can be read even if it is cut anywhere. After the head, each
 line is one fact about one exchange, in chronological order. An exchange without an `Ended` line was
 `cut`. A last line without a line end is ignored.
 """
@@ -31,11 +31,14 @@ class Started(NamedTuple):
 
 
 class Read(NamedTuple):
-    """Bytes of the body arrived, ``at_ms`` milliseconds after the exchange began."""
+    """Bytes of the body arrived, ``at_ms`` milliseconds after the exchange began. ``continues``:
+    they are the rest of the read before them.
+    """
 
     number: int
     at_ms: float | None
     data: bytes
+    continues: bool = False
 
 
 class _Line(
@@ -77,6 +80,7 @@ class _Read(_Line, tag="read"):
     at: float | None = None
     text: str = ""
     base64: str = ""
+    rest: bool = False
 
 
 class _Head(msgspec.Struct, forbid_unknown_fields=True):
@@ -107,8 +111,9 @@ def _line_of(fact: Fact) -> _Line:
             return _Started(
                 number, request.method, request.url, request.headers, *_as_text(request.body)
             )
-        case Read(number, at_ms, data):
-            return _Read(number, None if at_ms is None else round(at_ms, 3), *_as_text(data))
+        case Read(number, at_ms, data, continues):
+            at = None if at_ms is None else round(at_ms, 3)
+            return _Read(number, at, *_as_text(data), continues)
         case Answered() | Ended():
             return fact
     raise TypeError(f"{fact!r} is not a fact of a journal")
@@ -182,7 +187,10 @@ def _apply(line: _Started | Answered | _Read | Ended, drafts: dict[int, _Draft])
         case Answered():
             drafts[line.number].answer = line
         case _Read():
-            drafts[line.number].reads.append((line.at, _as_bytes(line)))
+            reads, data = drafts[line.number].reads, _as_bytes(line)
+            if line.rest and reads:
+                data = reads.pop()[1] + data
+            reads.append((line.at, data))
         case Ended():
             drafts[line.number].end = line.end
 

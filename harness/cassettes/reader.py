@@ -77,6 +77,8 @@ class _Metadata(_Closed):
     commit: str | None = None
     licence: str | None = None
     note: str | None = None
+    redacted: tuple[str, ...] = ()
+    allowed: tuple[str, ...] = ()
 
 
 class _File(_Closed):
@@ -160,7 +162,8 @@ _Blocks = dict[str, bytes]
 
 def _read_file(file: _File, blocks: _Blocks) -> Cassette:
     meta = file.metadata
-    origin = Origin(meta.origin, **{name: getattr(meta, name) for name in ORIGIN_FIELDS})
+    texts = {name: getattr(meta, name) for name in ORIGIN_FIELDS}
+    origin = Origin(meta.origin, **texts, redacted=meta.redacted, allowed=meta.allowed)
     exchanges = tuple(
         _read_interaction(item, ("interactions", index), blocks)
         for index, item in enumerate(file.interactions)

@@ -150,6 +150,9 @@ def _head_lines(cassette: Cassette) -> Iterator[str]:
         value = getattr(cassette.origin, name)
         if value is not None:
             yield f"  {name}: {_scalar(value)}"
+    for name, texts in ("redacted", cassette.origin.redacted), ("allowed", cassette.origin.allowed):
+        if texts:
+            yield f"  {name}: [{', '.join(map(_quoted, texts))}]"
     yield "interactions:" if cassette.exchanges else "interactions: []"
 
 

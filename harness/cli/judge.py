@@ -25,6 +25,7 @@ from harness.adapters.declarations import declared_losses
 from harness.adapters.environment import LOGS
 from harness.adapters.named import TIMEOUT_S, read_argument
 from harness.cassettes import CassetteError
+from harness.cassettes.redaction.masked import masked
 from harness.cassettes.redaction.secrets import mask
 from harness.facts import read_losses
 from harness.judging.aspect_run import (
@@ -45,7 +46,6 @@ from harness.judging.judge_results import (
     decode_results,
     encode_results,
 )
-from harness.judging.masked import masked
 from harness.judging.results import Result, encode_item
 from harness.pipeline.replay import choose_provider, is_answer
 from harness.project.configuration import adapters_of, losses_of

@@ -15,7 +15,7 @@ from io import TextIOWrapper
 from pkgutil import resolve_name
 from typing import Final, NamedTuple, NoReturn
 
-from harness.adapters.masked_output import masked_output
+from harness.cassettes.redaction.masked_output import masked_output
 from harness.stream.garbage_collector import collect_seldom
 from harness.stream.printable import printable
 

@@ -79,7 +79,7 @@ def scan_file(path: Path, scanner: Scanner) -> list[Finding]:
         if ours:
             raise
         return findings
-    return findings + scanner.scan_cassette(cassette, redacted=not ours)
+    return findings + scanner.scan_cassette(cassette)
 
 
 def _path_of(argument: str) -> Path:

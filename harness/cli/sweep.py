@@ -13,8 +13,8 @@ from typing import Any
 
 from tqdm import tqdm
 
-from harness.adapters.masked_output import masked_output
 from harness.adapters.named import TIMEOUT_S
+from harness.cassettes.redaction.masked_output import masked_output
 from harness.cassettes.redaction.secrets import mask
 from harness.dialects import DEFAULT_DIALECT
 from harness.judging.laws import LAWS

@@ -19,7 +19,8 @@ from urllib.parse import unquote, unquote_plus
 
 import msgspec
 
-from harness.cassettes.redaction.redactor import SECRET_PARAMETERS, redact_request
+from harness.cassettes.redaction.names import SECRET_PARAMETERS
+from harness.cassettes.redaction.redactor import redact_request
 from harness.providers.gemini.canonical_request import canonical_request
 from harness.specs.matching import Mismatch, compare
 from harness.stream.exchange import Exchange, Request

@@ -9,8 +9,8 @@ from typing import Any, Final
 import pytest
 from msgspec.structs import replace
 
+from harness.cassettes.redaction.masked import masked
 from harness.judging.explain import explain
-from harness.judging.masked import masked
 from harness.judging.results import VERDICTS, Result, Verdict, brief, encode
 from harness.stream.printable import printable, printable_lines
 

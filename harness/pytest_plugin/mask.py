@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import linecache
 from contextlib import contextmanager
-from copy import copy
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final
@@ -46,7 +45,7 @@ def masked_prints(config: pytest.Config) -> Iterator[None]:
     if config.getoption("capture") not in ("no", "tee-sys"):
         yield
         return
-    from harness.adapters.masked_output import masked_output
+    from harness.cassettes.redaction.masked_output import masked_output
 
     with masked_output(by_line=True, until=BaseException):
         yield
@@ -170,24 +169,9 @@ def _mask_report(
     fields = vars(report)
     shown = {name: value for name in _SHOWN if (value := fields.get(name))}
     if shown:
-        fields.update(mask().value(partial(_with_texts, shown)))
+        from harness.cassettes.redaction.masked import masked as masked_value
+
+        fields.update(masked_value(shown, mask()))
 
 
 _SHOWN: Final = ("longrepr", "sections", "user_properties", "wasxfail")
-
-
-def _with_texts(value: Any, change: Callable[[str], str]) -> Any:
-    """A copy of a part of a report with each text changed."""
-    match value:
-        case str():
-            return change(value)
-        case dict():
-            return {key: _with_texts(item, change) for key, item in value.items()}
-        case list() | tuple():
-            return type(value)(_with_texts(item, change) for item in value)
-        case object(toterminal=_):  # pytest's form of an exception, a traceback or a line of it
-            shown = copy(value)
-            vars(shown).update(_with_texts({**vars(value)}, change))
-            return shown
-        case _:
-            return value

@@ -15,10 +15,10 @@ import pytest
 from msgspec.structs import replace
 
 from harness.cassettes import CassetteError
+from harness.cassettes.redaction.masked import masked
 from harness.cassettes.redaction.secrets import mask
 from harness.judging.judge import Cell, blank_result
 from harness.judging.laws.judge import LawCell, blank_law_result
-from harness.judging.masked import masked
 from harness.judging.results import Result, encode, unjudged
 from harness.project.project import kind_of
 from harness.specs import SpecError

@@ -20,8 +20,9 @@ from vcr.persisters.filesystem import CassetteNotFoundError
 from harness.cassettes import CassetteError, Exchange, Request, is_cassette
 from harness.cassettes.redaction import secrets
 from harness.cassettes.redaction.guard import Guard
+from harness.cassettes.redaction.names import SECRET_HEADERS
 from harness.cassettes.redaction.redactor import Redactor
-from harness.cassettes.redaction.scanner import SECRET_HEADERS, Scanner
+from harness.cassettes.redaction.scanner import Scanner
 from harness.pipeline.replay import ReplayError, check_known
 from harness.pipeline.request_index import RequestIndex
 from harness.specs.matching import Mismatch, sides
@@ -151,9 +152,9 @@ def use_cassette(
     the client stops early. ``recorded_by``: the test that recorded the cassette in this run; the
     message about an unknown request names it.
 
-    If the block raises, nothing is saved. The reads before the error stay in NAME.yaml.part, unless
-    they contain a secret. A note of the exception names that file. Raises `CassetteError` for a
-    file that can't be read or written, or that another recording has changed meanwhile,
+    If the block raises, nothing is saved. The reads before the error stay in a crash journal,
+    unless they contain a secret. A note of the exception names that file. Raises `CassetteError`
+    for a file that can't be read or written, or that another recording has changed meanwhile,
     `RecordingRefused` for a recording that is not kept.
     """
     check_known("record mode", mode, MODES)
@@ -192,7 +193,6 @@ def use_cassette(
         )
         until_saved.push(lambda _, error, __: journal.end(error))
         tape.listener = journal.put
-        journal.start()
         yield tape
         refuse_errors(tape.exchanges(), allow_status)
         refuse_broken(tape.answered(), allow_end)

@@ -1,25 +1,22 @@
-"""Writes the crash journal NAME.yaml.part while a recording runs, line by line.
+"""Writes the crash journal while a recording runs: a frame of an answer is appended when it ends.
 
-A line of a body is redacted, scanned and appended as soon as it is complete; an incomplete line is
-never written. Compressed bodies, and exchanges that a user's hook filters, are written when they
-end. If anything may be a secret, the journal is deleted and nothing more is written.
-
-A separate thread writes the journal, so that no client waits for redaction or for the disk. After
-`kill -9` only the facts of the last milliseconds are missing from the file. If the disk is full,
-the file contains everything before that. Only its owner can read it, because it is not scanned as a
-whole.
+A frame is redacted as a whole, scanned and appended before the client gets its last bytes, so that
+after `kill -9` only the read that was arriving is missing. An incomplete frame, or a frame after
+which the value of a member may follow, waits. Compressed bodies, and exchanges that a user's hook
+filters, are written when they end. If anything may be a secret, the journal is deleted and nothing
+more is written.
 """
 
 from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
 from pathlib import Path
-from queue import SimpleQueue
 from typing import Final
+
+import msgspec
 
 from harness.cassettes import Cassette, Exchange, Origin, Request
 from harness.cassettes.journal import (
@@ -38,25 +35,11 @@ from harness.stream.events import End
 
 from .part_file import PartFile, delete_left, kept
 
-PAUSE_S: Final = 0.01
-"""The time that the thread waits before it takes a fact, so that the client gets its
-bytes first.
-"""
-
-TOGETHER: Final = 1000
-"""The maximum number of facts that are written together."""
-
-_OVERLAP: Final = 8192
-"""Bytes of earlier lines that are scanned again with a line, because a secret may span several
-lines.
-"""
-
-_LINE_END: Final = re.compile(rb"(?<=[,{}\[\]\n])[ \t]*\r?\n")
-"""A line end that is not inside a JSON value or a frame. After a colon or a string, the value of a
-member may still follow.
-"""
-
 _GZIP: Final = b"\x1f"
+_EVENT: Final = re.compile(rb"[\s\xef\xbb\xbf]*(?::|data:|event:|id:|retry:)")
+_EVENT_END: Final = re.compile(rb"(?>\r\n|\n|\r){2}")
+_ITEM_END: Final = re.compile(rb"[}\],][^\n]*\n")
+"""The last line of an item in a list of frames that is written with indents."""
 
 Begin = Callable[[Request | None], tuple[Origin, Guard]]
 """The first request → the origin, and the guard with the secrets."""
@@ -65,11 +48,10 @@ Reads = list[tuple[float | None, bytes]]
 
 
 class JournalWriter:
-    """The journal of the cassette at ``path``: `put` takes facts, a thread writes them. The file is
-    created when the first answer arrives.
+    """The journal of the cassette at ``path``. `put` writes facts, from any thread; the file is
+    created with the first answer.
 
-    ``keep`` applies vcrpy's filters to a request; None drops the exchange. The thread calls it and
-    ``begin``.
+    ``keep`` applies vcrpy's filters to a request; None drops the exchange.
     """
 
     def __init__(
@@ -82,107 +64,58 @@ class JournalWriter:
         self._file: Final = PartFile(path)
         self._begin = begin
         self._keep = keep
-        self._facts: SimpleQueue[Fact | None] = SimpleQueue()
-        self._closing = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._guard = Guard()
+        self._head: bytes | None = None
+        self._open: dict[int, _Open] = {}
+        self._lock: Final = threading.Lock()
         self._answered = False
-        self.put: Final[Callable[[Fact], None]] = self._facts.put
 
-    def start(self) -> None:
-        """Start the thread before the first fact, so that no client waits for the start."""
-        self._thread = threading.Thread(target=self._run, name="harness-journal", daemon=True)
-        self._thread.start()
-
-    def close(self) -> None:
-        """Write the remaining facts. The file stays locked."""
-        if self._thread is not None:
-            self._facts.put(None)
-            self._closing.set()
-            self._thread.join()
-            self._thread = None
+    def put(self, fact: Fact) -> None:
+        """Write a fact, and what it completes."""
+        with self._lock:
+            self._answered |= isinstance(fact, Answered)
+            if self._file.stopped:
+                return
+            try:
+                self._add(fact)
+            except Exception:  # noqa: BLE001  # from a user's hook; saving the recording raises it again
+                self._file.delete()
 
     def end(self, error: BaseException | None) -> None:
-        """Close and delete the journal if the cassette is saved, or if it must not be kept. After
-        any other error the journal stays, and a note of the error names it. A saved cassette also
-        replaces the journals of earlier recordings.
+        """Delete the journal if the cassette is saved, or if it must not be kept. After any other
+        error the journal stays, and a note of the error names it. A saved cassette also replaces
+        the journals of earlier recordings.
         """
-        self.close()
-        if error is None or isinstance(error, SecretFound):
-            self._file.delete()
-        self._file.close()
+        with self._lock:
+            self._write_rest()
+            if error is None or isinstance(error, SecretFound):
+                self._file.delete()
+            self._file.close()
         if error is None and self._answered:
             delete_left(self._path)
         if error is not None and self._file.path:
             error.add_note(kept(self._file.path, self._path))
 
-    def _run(self) -> None:
-        file = self._file
-        lines = _Lines(file, self._begin, self._keep)
-        while True:
-            facts = [self._facts.get()]
-            if facts[0] is not None and self._facts.empty():
-                self._closing.wait(PAUSE_S)
-            # If the thread is late, all waiting facts are written together.
-            while facts[-1] is not None and len(facts) < TOGETHER and not self._facts.empty():
-                facts.append(self._facts.get())
-            self._answered |= any(isinstance(fact, Answered) for fact in facts)
-            try:
-                if not file.stopped:
-                    lines.add([fact for fact in facts if fact is not None])
-                    if facts[-1] is None:
-                        lines.close()
-            except Exception:  # noqa: BLE001  # from a user's hook; saving the recording raises it again
-                file.delete()
-            if facts[-1] is None:
-                return
+    def _write_rest(self) -> None:
+        """Write the incomplete frames: nothing follows them."""
+        try:
+            for number, exchange in self._open.items():
+                if exchange.body and not self._file.stopped:
+                    self._write_reads(number, exchange.body.close())
+        except Exception:  # noqa: BLE001  # a secret, or a rule that fails
+            self._file.delete()
+        self._open.clear()
 
-
-@dataclass(slots=True)
-class _Open:
-    """An exchange that has not ended. ``reads`` are not written yet. They are added to ``body``; if
-    it is None, they are written at the end.
-    """
-
-    request: Request | None
-    answer: Answered | None = None
-    body: LineBuffer | None = None
-    reads: Reads = field(default_factory=list)
-    scanned: bytes = b""
-
-
-class _Lines:
-    """Turns facts into lines of the journal. Raises `SecretFound` if a line contains a secret."""
-
-    def __init__(
-        self, file: PartFile, begin: Begin, keep: Callable[[Request], Request | None]
-    ) -> None:
-        self._file = file
-        self._begin = begin
-        self._keep = keep
-        self._guard = Guard()
-        self._head: bytes | None = None
-        self._open: dict[int, _Open] = {}
-
-    def add(self, facts: Sequence[Fact]) -> None:
-        """Write the facts that can be written now."""
-        for fact in facts:
-            match fact:
-                case Started(number, request):
-                    self._ask(number, request)
-                case Answered(number) if number in self._open:
-                    self._answer(self._open[number], fact)
-                case Read(number, at_ms, data) if number in self._open:
-                    self._read(self._open[number], at_ms, data)
-                case Ended(number, end) if number in self._open:
-                    self._end(number, self._open.pop(number), end)
-        for number, exchange in self._open.items():
-            self._write_fresh(number, exchange)
-
-    def close(self) -> None:
-        """Write the rest of the unfinished bodies."""
-        for number, exchange in self._open.items():
-            if exchange.body:
-                self._write_reads(number, exchange, exchange.body.close())
+    def _add(self, fact: Fact) -> None:
+        match fact:
+            case Started(number, request):
+                self._ask(number, request)
+            case Answered(number) if number in self._open:
+                self._answer(self._open[number], fact)
+            case Read(number, at_ms, data) if number in self._open:
+                self._read(number, self._open[number], at_ms, data)
+            case Ended(number, end) if number in self._open:
+                self._end(number, self._open.pop(number), end)
 
     def _ask(self, number: int, request: Request | None) -> None:
         if self._head is None:
@@ -196,26 +129,22 @@ class _Lines:
         exchange.answer = answer
         head = _exchange_of(exchange, "aborted")
         if not self._guard.redactor.asks_whole and not _is_compressed(head):
-            exchange.body = LineBuffer(self._guard.redactor)
+            exchange.body = FrameBuffer(self._guard.redactor)
             self._write_exchange(answer.number, head)
 
-    def _read(self, exchange: _Open, at_ms: float | None, data: bytes) -> None:
-        is_first = exchange.body and exchange.body.is_new and not exchange.reads
-        if is_first and data[:1] == _GZIP:
+    def _read(self, number: int, exchange: _Open, at_ms: float | None, data: bytes) -> None:
+        if exchange.body and exchange.body.is_new and data[:1] == _GZIP:
             exchange.body = None  # compressed, without a header for it
-        exchange.reads.append((at_ms, data))
-
-    def _write_fresh(self, number: int, exchange: _Open) -> None:
-        if exchange.body and exchange.reads:
-            reads, exchange.reads = exchange.reads, []
-            self._write_reads(number, exchange, exchange.body.feed(reads))
+        if exchange.body:
+            self._write_reads(number, exchange.body.feed(at_ms, data))
+        else:
+            exchange.reads.append((at_ms, data))
 
     def _end(self, number: int, exchange: _Open, end: End) -> None:
         if exchange.answer is None:
             return
-        self._write_fresh(number, exchange)
         if exchange.body:
-            self._write_reads(number, exchange, exchange.body.close())
+            self._write_reads(number, exchange.body.close())
         elif not self._write_exchange(number, _exchange_of(exchange, end)):
             return
         self._file.write(encode_fact(Ended(number, end)))
@@ -236,14 +165,24 @@ class _Lines:
         self._head = b""
         return True
 
-    def _write_reads(self, number: int, exchange: _Open, reads: Reads) -> None:
-        if not reads:
+    def _write_reads(self, number: int, pieces: Sequence[Piece]) -> None:
+        if not pieces:
             return
-        seen = exchange.scanned + b"".join(data for _, data in reads)
-        if self._guard.scanner.scan(seen):
+        if self._guard.scanner.scan(b"".join(piece.data for piece in pieces)):
             raise SecretFound("the body contains a secret")
-        exchange.scanned = seen[-_OVERLAP:]
-        self._file.write(b"".join(encode_fact(Read(number, at_ms, data)) for at_ms, data in reads))
+        facts = (Read(number, piece.at_ms, piece.data, piece.continues) for piece in pieces)
+        self._file.write(b"".join(map(encode_fact, facts)))
+
+
+@dataclass(slots=True)
+class _Open:
+    """An exchange that has not ended."""
+
+    request: Request | None
+    answer: Answered | None = None
+    body: FrameBuffer | None = None
+    """The frames of the answer. None: the reads are written at the end."""
+    reads: Reads = field(default_factory=list)
 
 
 def _exchange_of(exchange: _Open, end: End) -> Exchange:
@@ -264,67 +203,92 @@ def _is_compressed(exchange: Exchange) -> bool:
     return coding.strip().lower() != "identity"
 
 
-class LineBuffer:
-    """Buffers the body of one answer, and returns its redacted reads when their lines are complete.
-    The cuts between reads and the times of reads do not change.
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A redacted read, or a part of one."""
+
+    at_ms: float | None
+    data: bytes
+    continues: bool = False
+    """Whether it is the rest of the read before it."""
+
+
+class FrameBuffer:
+    """Buffers the body of one answer, and returns its redacted reads when their frames end. A read
+    in which a frame ends and another begins is divided there.
     """
 
     def __init__(self, redactor: Redactor) -> None:
         self._redactor = redactor
-        self._begun = b""  # raw bytes of a line, of which the first reads were already returned
         self._held: Reads = []
-        self._tail = b""
-
-    @property
-    def is_new(self) -> bool:
+        self._text = bytearray()
+        self._next = 0  # no search before the text has this size
+        self._is_divided = False
+        self.is_new = True
         """Whether no read was added yet."""
-        return not self._tail
 
-    def feed(self, reads: Reads) -> Reads:
-        """Add reads; returns the reads that may be written now."""
-        self._held += reads
-        seen = self._tail + b"".join(data for _, data in reads)
-        self._tail = seen[-_OVERLAP:]
-        if not _LINE_END.search(seen):
+    def feed(self, at_ms: float | None, data: bytes) -> list[Piece]:
+        """Add a read; returns what may be written now."""
+        self.is_new = False
+        self._held.append((at_ms, data))
+        self._text += data
+        if len(self._text) < self._next or (b"\n" not in data and b"\r" not in data):
             return []
-        text = self._text()
-        whole = text[: _last_line_end(text)]
-        return self._release(text, self._redactor.unfinished(whole))
-
-    def close(self) -> Reads:
-        """End the body; returns the remaining reads."""
-        text = self._text()
-        return self._release(text, len(text))
-
-    def _text(self) -> bytes:
-        return self._begun + b"".join(data for _, data in self._held)
-
-    def _release(self, text: bytes, end: int) -> Reads:
-        """The redacted reads that end in ``text`` at ``end`` or before."""
-        ends = list(accumulate((len(data) for _, data in self._held), initial=len(self._begun)))
-        count = sum(place <= end for place in ends[1:])
-        if not count:
+        end = _frames_end(self._text, len(self._text) - len(data))
+        if not end:
             return []
-        # The redactor drops empty reads, so reads are numbered; number 0 was already returned.
-        numbered = enumerate([self._begun, *(data for _, data in self._held)])
-        redacted = dict(self._redactor.reads(tuple((float(n), data) for n, data in numbered)))
-        released = [
-            (at_ms, redacted[number])
-            for number, (at_ms, _) in enumerate(self._held[:count], 1)
-            if number in redacted
-        ]
-        given = text[: ends[count]]
-        self._begun = given[min(_last_line_end(given), self._redactor.unfinished(given)) :]
-        self._held = self._held[count:]
-        return released
+        if self._redactor.unfinished(bytes(self._text[:end])) < end:
+            self._next = 2 * len(self._text)  # so that a hostile body is searched in linear time
+            return []
+        return list(self._release(len(self._text) - end))
+
+    def close(self) -> list[Piece]:
+        """End the body; returns the rest."""
+        return list(self._release(0))
+
+    def _release(self, size: int) -> Iterator[Piece]:
+        """The redacted reads without the last ``size`` bytes, which are held."""
+        if not self._held:
+            return
+        at_ms, last = self._held[-1]
+        cut = len(last) - size
+        reads = [*self._held[:-1], (at_ms, last[:cut])]
+        # The redactor drops empty reads, so reads are numbered.
+        numbered = tuple((float(number), data) for number, (_, data) in enumerate(reads))
+        redacted = dict(self._redactor.reads(numbered))
+        for number, (at, _) in enumerate(reads):
+            if redacted.get(number):
+                yield Piece(at, redacted[number], self._is_divided and not number)
+        self._held = [(at_ms, last[cut:])] if size else []
+        self._text, self._next = bytearray(last[cut:]), 0
+        self._is_divided = bool(size and redacted.get(len(reads) - 1))
 
 
-def _last_line_end(text: bytes) -> int:
-    """The end of the last complete line of ``text``; 0 if there is none."""
-    stop = text.rfind(b"\n")
-    while stop >= 0:  # from the end, because most lines of a stream are complete
-        start = text.rfind(b"\n", 0, stop)
-        if _LINE_END.search(text, start + 1, stop + 1):
-            return stop + 1
-        stop = start
+def _frames_end(text: bytearray, start: int) -> int:
+    """The last end of a frame after ``start`` in a text that begins with a frame; 0 if there is
+    none.
+    """
+    if text.isspace():  # the second half of a line end
+        return len(text)
+    if _EVENT.match(text):
+        ends = _EVENT_END.finditer(text, max(start - 3, 0))
+        return max((match.end() for match in ends if match.end() > start), default=0)
+    stop = text.rfind(b"\n", start) + 1
+    while stop:  # from the end, because most lines of a stream are complete
+        begin = text.rfind(b"\n", 0, stop - 1) + 1
+        line = bytes(text[begin:stop])
+        if _ITEM_END.match(line) or _is_json(line.strip(b" \t\r\n,")):
+            return stop
+        stop = begin if begin > start else 0
     return 0
+
+
+def _is_json(line: bytes) -> bool:
+    line = line.removeprefix(b"[").removesuffix(b"]")
+    if line[:1] != b"{" or line[-1:] != b"}":
+        return False
+    try:
+        msgspec.json.decode(line, type=msgspec.Raw)
+    except msgspec.DecodeError:
+        return False
+    return True

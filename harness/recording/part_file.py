@@ -1,9 +1,10 @@
-"""Handles the file of a crash journal, NAME.yaml.part. It is created with the first lines, locked
-by the process that writes it, and kept if the disk is full.
+"""Handles the file of a crash journal, in the folder ``.harness`` of the project, outside the
+cassettes that are committed. It is created with the first lines, locked by the process that writes
+it, and kept if the disk is full.
 
-A second process that records the same name writes NAME.yaml.2.part. A lock ends with its process,
-so a file without a lock is from an earlier recording. On systems without locks, every file counts
-as one from an earlier recording.
+Each recording has its own file, NAME.yaml.RANDOM.part. A lock ends with its process, so a file
+without a lock is from an earlier recording. On systems without locks, every file counts as one from
+an earlier recording.
 """
 
 from __future__ import annotations
@@ -18,7 +19,20 @@ from typing import Final
 
 from .locks import lock
 
-MAX_PARTS: Final = 100
+FOLDER: Final = ".harness"
+_PROJECT: Final = ("pyproject.toml", "pytest.ini", "tox.ini", "setup.cfg", ".git")
+"""A folder with one of these is a project."""
+
+
+def journal_folder(cassette: Path) -> Path:
+    """The folder of the journals of a cassette: in the nearest project that contains it, or else
+    beside it, with the folders between as in the project.
+    """
+    folder = cassette.absolute().parent
+    for root in (folder, *folder.parents):
+        if any((root / name).exists() for name in _PROJECT):
+            return root / FOLDER / "journals" / folder.relative_to(root)
+    return folder / FOLDER / "journals"
 
 
 class PartFile:
@@ -57,27 +71,17 @@ class PartFile:
                     os.ftruncate(self._handle, self._size)
 
     def _open(self) -> None:
-        """Create the file. It is locked before it gets its name, so that no process mistakes it for
-        the file of a dead process.
-        """
-        folder = self._cassette.parent
+        folder = journal_folder(self._cassette)
         folder.mkdir(parents=True, exist_ok=True)
-        handle, temporary = mkstemp(dir=folder, prefix=f".{self._cassette.name}.")
-        try:
-            lock(handle)
-            for number in range(1, MAX_PARTS):
-                path = _part(self._cassette, number)
-                if not _delete_if_left(path):
-                    continue
-                with suppress(FileExistsError):  # another process was faster
-                    os.link(temporary, path)
-                    self.path, self._handle = path, handle
-                    return
-            raise OSError(f"{MAX_PARTS} recordings of {self._cassette} run at the same time")
-        finally:
-            Path(temporary).unlink(missing_ok=True)
-            if self._handle is None:
-                os.close(handle)
+        root = _root(folder)
+        if root.is_symlink():
+            raise OSError(f"{root} is a link, and is not followed")
+        ignore = root / ".gitignore"
+        if not ignore.exists():
+            ignore.write_text("*\n", encoding="utf-8")
+        handle, name = mkstemp(dir=folder, prefix=f"{self._cassette.name}.", suffix=".part")
+        lock(handle)
+        self.path, self._handle = Path(name), handle
 
     def delete(self) -> None:
         """Delete the file; nothing more is written."""
@@ -121,15 +125,20 @@ def delete_left(path: Path) -> None:
         _delete_if_left(part)
 
 
-def _part(path: Path, number: int) -> Path:
-    return path.with_name(f"{path.name}.part" if number == 1 else f"{path.name}.{number}.part")
+def _root(folder: Path) -> Path:
+    return next(place for place in folder.parents if place.name == FOLDER)
 
 
 def _left(path: Path) -> Iterator[Path]:
-    """The journals that no process is writing."""
-    pattern = re.compile(re.escape(path.name) + r"(?:\.\d+)?\.part")
-    parts = sorted(path.parent.iterdir()) if path.parent.is_dir() else ()
-    return (part for part in parts if pattern.fullmatch(part.name) and not _is_in_use(part))
+    """The journals that no process is writing. An empty file has just been created."""
+    pattern = re.compile(re.escape(path.name) + r"\.[a-z0-9_]+\.part")
+    folder = journal_folder(path)
+    parts = sorted(folder.iterdir()) if folder.is_dir() else ()
+    return (
+        part
+        for part in parts
+        if pattern.fullmatch(part.name) and not _is_in_use(part) and part.lstat().st_size
+    )
 
 
 def _is_in_use(path: Path) -> bool:

@@ -117,7 +117,6 @@ class StreamingCassette(VcrCassette):  # type: ignore[misc]  # vcrpy has no type
             path, lambda request: (origin_of([request], {}), guard()), partial(filtered, self)
         )
         self.tape.listener = self.journal.put
-        self.journal.start()
 
     def _save(self, force: bool = False) -> None:
         """Add the recorded exchanges, in start order, and let vcrpy write the file; an error is

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from harness.cassettes.redaction.masked import masked
 from harness.cassettes.redaction.secrets import mask
-from harness.judging.masked import masked
 from harness.providers import PROVIDERS
 
 from . import render

@@ -16,7 +16,7 @@ from itertools import accumulate
 from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
-from harness.cassettes.redaction.redactor import URL_HEADERS
+from harness.cassettes.redaction.names import URL_HEADERS
 from harness.pipeline.replay import cut_reads
 from harness.stream.events import INTERRUPTED, End
 from harness.stream.exchange import Exchange

@@ -39,6 +39,10 @@ class Origin(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
     commit: str | None = None
     licence: str | None = None
     note: str | None = None
+    redacted: tuple[str, ...] = ()
+    """The bodies in which values were redacted."""
+    allowed: tuple[str, ...] = ()
+    """The texts that a rule of the project allows, though they look like secrets."""
 
 
 def first_value(headers: dict[str, list[str]], name: str) -> str | None:

@@ -76,7 +76,7 @@ def test_vcrpy_records_redacted_cassettes(upstream: str, tmp_path: Path) -> None
     assert cassette.exchanges[0].body == BODY
     assert "secret" not in path.read_text(encoding="utf-8")
     assert "hidden" not in path.read_text(encoding="utf-8")
-    assert not list(path.parent.glob("*.part"))
+    assert not list(path.parent.rglob("*.part"))
 
 
 def test_vcrpy_replays_our_cassettes(tmp_path: Path) -> None:

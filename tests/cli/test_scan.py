@@ -149,6 +149,12 @@ interactions:
     headers: {authorization: Bearer abcdefghijkl}
   response: {status: {code: 200}, end: complete}
 """
+FLOW_WITH_KEY = (
+    FLOW.replace("{", "{{")
+    .replace("}", "}}")
+    .replace("abcdef\n", "{1}\n")
+    .replace("Bearer abcdefghijkl", '"Bearer {0}"')
+)
 
 
 @pytest.mark.parametrize(
@@ -164,3 +170,106 @@ def test_unredacted_values_are_found_in_any_yaml_style(
     output = capsys.readouterr().out
     assert "exchange 1, URL shows a parameter that must be redacted" in output
     assert "exchange 1, request header authorization shows a value that must be redacted" in output
+
+
+STOCK = """\
+interactions:
+- request:
+    body: '{{"contents": [{{"parts": [{{"text": "Hi"}}]}}], "api_key": "{0}"}}'
+    headers:
+      authorization: ["Basic {0}"]
+      cookie: ["{0}"]
+      X-Goog-Api-Key: ["{0}"]
+      Api-Key: ["{0}"]
+    method: POST
+    uri: https://generativelanguage.googleapis.com/v1beta/models/m:generateContent?key={1}
+  response:
+    body: {{string: '{{"candidates": []}}'}}
+    headers: {{Content-Type: [application/json], Set-Cookie: ["{0}"]}}
+    status: {{code: 200, message: OK}}
+version: 1
+"""
+HAR = """\
+{{"log": {{"entries": [{{"request": {{"method": "POST", "headers": [
+{{"name": "authorization", "value": "Basic {0}"}}, {{"name": "cookie", "value": "{0}"}},
+{{"name": "x-goog-api-key", "value": "{0}"}}, {{"name": "api-key", "value": "{0}"}}],
+"url": "https://generativelanguage.googleapis.com/v1beta/models/m:generateContent?key={1}",
+"postData": {{"text": "{{\\"api_key\\": \\"{0}\\"}}"}}}},
+"response": {{"status": 200, "statusText": "OK",
+"headers": [{{"name": "Set-Cookie", "value": "{0}"}}],
+"content": {{"mimeType": "application/json", "text": "{{\\"candidates\\": []}}"}}}}}}]}}}}
+"""
+
+
+@pytest.mark.parametrize("text", [STOCK, HAR], ids=["vcrpy", "HAR"])
+def test_values_in_recordings_of_others_are_found(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str
+) -> None:
+    path = tmp_path / "foreign.yaml"
+    path.write_text(text.format("abcdefghijkl", "abcdefghijkl"), encoding="utf-8")
+    assert main(["scan", str(path)]) == 1
+    found = capsys.readouterr().out.lower()
+    for place in (
+        *("request header authorization", "request header cookie", "request header x-goog-api-key"),
+        *("request header api-key", "response header set-cookie", "url", "request body"),
+    ):
+        assert f"exchange 1, {place} shows a" in found
+
+
+@pytest.mark.parametrize(
+    "placeholder",
+    [
+        *(
+            "<filtered>",
+            "<FILTERED GOOGLE_API_KEY>",
+            "REDACTED",
+            "[REDACTED]",
+            "DUMMY",
+            "dummy-key",
+        ),
+        *("fake", "fake-api-key-123", "FAKE_KEY", "{{api_key}}", "${GEMINI_API_KEY}", "xxxxxxxx"),
+        *("***", "test-key", "your-api-key", "**REDACTED**", "sk-fake", "mock_token", "XXX-XXX"),
+        *("TOKEN", "DUMMY_GOOGLE_API_KEY", "X-GOOG-API-KEY-XXX", "REDACTED-BY-COPIER"),
+    ],
+)
+@pytest.mark.parametrize("text", [STOCK, HAR, FLOW_WITH_KEY], ids=["vcrpy", "HAR", "ours"])
+def test_placeholders_are_no_findings(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, placeholder: str
+) -> None:
+    path = tmp_path / "foreign.yaml"
+    path.write_text(text.format(placeholder, quote(placeholder)), encoding="utf-8")
+    assert main(["scan", str(path)]) == 0, capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("cookie", "status"),
+    [
+        ("__cf_bm=REDACTED; path=/; expires=Thu, 01-Jan-26 00:30:00 GMT; Secure", 0),
+        ("__cf_bm=REDACTED; path=/; HttpOnly, sid=hunter2hunter2; path=/", 1),
+        ("__cf_bm=hunter2hunter2; path=/REDACTED", 1),
+    ],
+)
+def test_each_value_of_a_cookie_must_be_a_placeholder(
+    tmp_path: Path, cookie: str, status: int
+) -> None:
+    path = tmp_path / "foreign.yaml"
+    text = STOCK.replace('Set-Cookie: ["{0}"]', 'Set-Cookie: ["{1}"]').replace("key={1}", "key=")
+    path.write_text(text.format("REDACTED", cookie), encoding="utf-8")
+    assert main(["scan", str(path)]) == status
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *("hunter2hunter2", "fakir-7731-azerty", "c29tZW9uZTpodW50ZXIy", "<k7fG9w0BAQ+/EFA>"),
+        *("test1234567890123", "123456789", "testimony", "0f0f0f0f", "my-pa55w0rd"),
+        *("token", "REDACTED-7f9a0b", "GEMINI_KEY_7F9A"),
+    ],
+)
+def test_other_values_are_findings(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], value: str
+) -> None:
+    path = tmp_path / "foreign.yaml"
+    path.write_text(STOCK.format(value, quote(value)), encoding="utf-8")
+    assert main(["scan", str(path)]) == 1
+    assert value not in capsys.readouterr().out

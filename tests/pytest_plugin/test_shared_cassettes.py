@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from harness import load
+from tests.recording.clients import part_of
 from tests.support.raw_server import raw_server, streaming
 
 pytestmark = pytest.mark.slow
@@ -83,8 +84,10 @@ def test_a_failed_test_names_its_journal_at_once(pytester: pytest.Pytester, path
     with raw_server(streaming(EVENT)) as url:
         result = record(pytester, url, "once", "-k", "hi0")
     result.assert_outcomes(failed=1, deselected=5, warnings=1)
-    result.stdout.fnmatch_lines([f"*the reads so far are kept in {path}.part; `harness import *"])
-    assert load(f"{path}.part").exchanges[0].body == EVENT
+    result.stdout.fnmatch_lines(
+        [f"*the reads so far are kept in {part_of(path)}; `harness import *"]
+    )
+    assert load(part_of(path)).exchanges[0].body == EVENT
 
 
 def test_a_refused_recording_names_its_journal(pytester: pytest.Pytester, path: Path) -> None:
@@ -93,4 +96,6 @@ def test_a_refused_recording_names_its_journal(pytester: pytest.Pytester, path: 
     with raw_server(streaming(quota)) as url:
         result = record(pytester, url, "once", "-k", "hi0")
     result.assert_outcomes(passed=1, errors=1, deselected=5)
-    result.stdout.fnmatch_lines([f"*the reads so far are kept in {path}.part; `harness import *"])
+    result.stdout.fnmatch_lines(
+        [f"*the reads so far are kept in {part_of(path)}; `harness import *"]
+    )

@@ -16,6 +16,7 @@ from harness.cassettes.journal import (
     encode_head,
 )
 from harness.recording.cassette import use_cassette
+from harness.recording.part_file import journal_folder
 from harness.recording.transport import transports
 from tests.support.need import need
 
@@ -28,7 +29,21 @@ EVENTS = [
 
 def part_of(path: Path) -> Path:
     """The journal of the cassette at ``path`` when a single process records it."""
-    return path.with_name(f"{path.name}.part")
+    folder = journal_folder(path)
+    return next(iter(parts_of(path)), folder / f"{path.name}.earlier.part")
+
+
+def parts_of(path: Path) -> list[Path]:
+    """The journals of the cassette at ``path``."""
+    return sorted(journal_folder(path).glob(f"{path.name}.*.part"))
+
+
+def leave_part(path: Path, name: str = "earlier") -> Path:
+    """The journal of a recording that was killed."""
+    part = journal_folder(path) / f"{path.name}.{name}.part"
+    part.parent.mkdir(parents=True, exist_ok=True)
+    part.write_bytes(UNFINISHED)
+    return part
 
 
 PATH = "/v1beta/models/gemini-x:streamGenerateContent?alt=sse"
@@ -82,11 +97,13 @@ def ask_and_fail(url: str, path: Path, mode: Any = "once") -> None:
 
 
 def wait_for(text: bytes, path: Path) -> bytes:
+    """The journal of the cassette at ``path`` that has this text."""
     for _ in range(3000):
-        if path.exists() and text in (data := path.read_bytes()):
-            return data
+        for part in parts_of(path):
+            if text in (data := part.read_bytes()):
+                return data
         threading.Event().wait(0.01)
-    raise AssertionError(f"{text!r} never came to {path}")
+    raise AssertionError(f"{text!r} never came to a journal of {path}")
 
 
 HEAD_LINE = encode_head(Origin("recorded", date="2026-11-22"))

@@ -19,6 +19,7 @@ from harness.cli.main import main
 from harness.pipeline.replay import ReplayError
 from harness.recording.run import record_requests
 from harness.recording.settings import GenerateAsk, Settings
+from tests.recording.clients import leave_part
 from tests.recording.command_support import SPEC
 from tests.recording.providers import (
     BODY,
@@ -129,12 +130,10 @@ def test_an_invalid_base_url_is_an_error(
 def test_the_command_names_the_journal_of_an_earlier_run(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    part = project / "cassettes" / "gemini-api" / "two-turns.yaml.part"
-    part.parent.mkdir(parents=True)
-    part.write_bytes(b"x")
+    leave_part(project / "cassettes" / "gemini-api" / "two-turns.yaml")
     assert main(["record", "--missing", "--base-url", "http://127.0.0.1:1"]) == 1
     assert (
-        "two-turns.yaml.part was left by an earlier recording that stopped"
+        "two-turns.yaml.earlier.part was left by an earlier recording that stopped"
         in capsys.readouterr().err
     )
 

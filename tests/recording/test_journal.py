@@ -23,16 +23,10 @@ from harness.cassettes import CassetteError, Origin
 from harness.cassettes.journal import Answered, Ended, Read, Started, read_journal
 from harness.cassettes.redaction.guard import Guard
 from harness.cassettes.redaction.redactor import Redactor
-from harness.cassettes.redaction.scanner import Scanner
 from harness.recording import register, use_cassette
-from harness.recording.journal_writer import (
-    _LINE_END,
-    JournalWriter,
-    LineBuffer,
-    _last_line_end,
-)
+from harness.recording.journal_writer import FrameBuffer, JournalWriter, Piece
 from harness.recording.transport import transports
-from tests.recording.clients import part_of
+from tests.recording.clients import part_of, parts_of
 from tests.support.raw_server import Connection, raw_server
 
 PATH = "/v1beta/models/gemini-x:streamGenerateContent?alt=sse"
@@ -68,37 +62,80 @@ def test_the_journal_is_a_prefix_of_the_final_recording(kind: str, rules: str) -
     redactor, body = REDACTORS[rules], BODIES[kind]
     for cuts in cuts_of(body):
         whole = redactor.reads(tuple((float(number), data) for number, data in enumerate(cuts)))
-        buffer = LineBuffer(redactor)
-        written: list[tuple[float | None, bytes]] = []
+        buffer = FrameBuffer(redactor)
+        pieces: list[Piece] = []
         for number, data in enumerate(cuts):
-            written += buffer.feed([(float(number), data)])
-            assert tuple(written) == whole[: len(written)]
-        written += buffer.close()
+            pieces += buffer.feed(float(number), data)
+            so_far = written_reads(pieces)
+            assert so_far[:-1] == [*whole[: max(len(so_far) - 1, 0)]]
+            assert not so_far or whole[len(so_far) - 1][1].startswith(so_far[-1][1])
+        pieces += buffer.close()
+        written = written_reads(pieces)
         assert (HIDDEN in b"".join(data for _, data in written)) == (
             rules == "built in" and kind in ("lines", "cut in an escape")
         )
         assert tuple(written) == whole
 
 
-def test_a_read_is_given_out_when_its_line_is_whole() -> None:
-    buffer = LineBuffer(Redactor())
-    pieces = [b'data: {"access_token": ', b'"opaque-1"}', b"\n", b'data: {"a', b'": 1}']
-    given = [buffer.feed([(float(at), data)]) for at, data in enumerate(pieces)]
-    assert [b"".join(data for _, data in reads) for reads in given] == [
-        b"",
-        b"",
-        b'data: {"access_token": "REDACTED"}\n',
-        b"",
-        b"",
+def written_reads(pieces: list[Piece]) -> list[tuple[float | None, bytes]]:
+    """The reads that a reader of the journal gets."""
+    reads: list[tuple[float | None, bytes]] = []
+    for piece in pieces:
+        data = reads.pop()[1] + piece.data if piece.continues else piece.data
+        reads.append((piece.at_ms, data))
+    return reads
+
+
+def test_a_read_is_given_out_when_its_frame_ends() -> None:
+    buffer = FrameBuffer(Redactor())
+    pieces = [b'data: {"access_token": ', b'"opaque-1"}', b"\n", b"\n", b'data: {"a', b'": 1}']
+    given = [buffer.feed(float(at), data) for at, data in enumerate(pieces)]
+    assert [b"".join(piece.data for piece in each) for each in given] == [
+        *(b"", b"", b""),
+        b'data: {"access_token": "REDACTED"}\n\n',
+        *(b"", b""),
     ]
-    assert buffer.close() == [(3.0, b'data: {"a'), (4.0, b'": 1}')]
+    assert buffer.close() == [Piece(4.0, b'data: {"a'), Piece(5.0, b'": 1}')]
 
 
-def test_a_read_that_holds_a_whole_line_waits_for_its_last_line() -> None:
-    buffer = LineBuffer(Redactor())
-    assert buffer.feed([(0.0, b'{"a": 1}\n{"access_token": "opa')]) == []
-    assert buffer.feed([(1.0, b'que-1"}\n{')]) == [(0.0, b'{"a": 1}\n{"access_token": "REDACTED')]
-    assert buffer.feed([(2.0, b'"b": 1}\n')]) == [(1.0, b'"}\n{'), (2.0, b'"b": 1}\n')]
+def test_a_read_is_divided_where_a_frame_ends() -> None:
+    buffer = FrameBuffer(Redactor())
+    assert buffer.feed(0.0, b'{"a": 1}\n{"access_token": "opa') == [Piece(0.0, b'{"a": 1}\n')]
+    assert buffer.feed(1.0, b'que-1"}\n{') == [
+        Piece(0.0, b'{"access_token": "REDACTED', continues=True),
+        Piece(1.0, b'"}\n'),
+    ]
+    assert buffer.feed(2.0, b'"b": 1}\n') == [
+        Piece(1.0, b"{", continues=True),
+        Piece(2.0, b'"b": 1}\n'),
+    ]
+
+
+@pytest.mark.parametrize(
+    "frames",
+    [
+        [b'[{\n  "a": {\n    "text": "}"\n  }\n}\n', b',\r\n{\n  "b": 1\n}\n', b"]\n"],
+        [b'[{"a": [1]},\n', b'{"b": 2},\n', b'{"c": 3}]\n'],
+        [b"data: {}\r\n\r\n", b": alive\n\n", b"event: a\ndata: {}\n\n"],
+        [b'data: {"a":\ndata: 1}\r\r', b"data: [DONE]\r\r"],
+        [b'warning\n\n{"type": "init"}\n', b'{"type": "message"}\n'],
+    ],
+)
+def test_the_frames_of_each_framing_are_known(frames: list[bytes]) -> None:
+    buffer, given = FrameBuffer(Redactor()), b""
+    for number, frame in enumerate(frames, 1):
+        for byte in frame:
+            given += b"".join(piece.data for piece in buffer.feed(0.0, bytes([byte])))
+            if byte in b'"{':
+                assert given.strip(b",\r\n") == b"".join(frames[: number - 1]).strip(b",\r\n")
+        assert given == b"".join(frames[:number])
+
+
+def test_a_frame_with_an_open_value_waits() -> None:
+    buffer = FrameBuffer(Redactor())
+    for data in (b'{"api_key": [\n', b'{"a": "opaque-1"},\n', b'{"b": "opaque-2"}\n'):
+        assert buffer.feed(1.0, data) == []
+    assert b"opaque" not in b"".join(piece.data for piece in buffer.close())
 
 
 def answer(*pieces: bytes, coding: bytes = b"identity") -> Any:
@@ -181,7 +218,7 @@ def test_a_rule_redacts_a_secret_in_client_and_model_names(
     kept = load(part_of(path) if fail else path)
     assert (kept.origin.client, kept.origin.model) == ("app REDACTED", "REDACTED")
     assert kept.exchanges[0].reason_phrase == "Fine REDACTED"
-    assert b"hunter2" not in b"".join(file.read_bytes() for file in tmp_path.glob("a.yaml*"))
+    assert b"hunter2" not in b"".join(file.read_bytes() for file in tmp_path.rglob("a.yaml*"))
 
 
 @pytest.mark.parametrize("fail", [True, False])
@@ -201,7 +238,7 @@ def test_a_secret_in_a_packed_answer_keeps_both_files_away(
         expected,
     ):
         record(url, tmp_path / "a.yaml", fail=fail)
-    assert list(tmp_path.iterdir()) == []
+    assert [file for file in tmp_path.rglob("*") if file.suffix in (".yaml", ".part")] == []
 
 
 @pytest.mark.parametrize("door", ["ours", "vcrpy's"])
@@ -252,7 +289,7 @@ def test_a_recording_refused_for_a_secret_leaves_no_journal(
         pytest.raises(CassetteError, match="the value of MY_SECRET"),
     ):
         record(url, tmp_path / "a.yaml", fail=False)
-    assert list(tmp_path.iterdir()) == []
+    assert [file for file in tmp_path.rglob("*") if file.suffix in (".yaml", ".part")] == []
 
 
 def test_a_hook_applies_to_the_journal_too(tmp_path: Path) -> None:
@@ -285,42 +322,32 @@ def test_a_hook_that_fails_leaves_no_journal(tmp_path: Path) -> None:
 
     with raw_server(answer(b"as it came")) as url, pytest.raises(RuntimeError):
         record(url, tmp_path / "a.yaml", options={"before_record": before_record})
-    assert list(tmp_path.iterdir()) == []
+    assert [file for file in tmp_path.rglob("*") if file.suffix in (".yaml", ".part")] == []
 
 
-def test_reads_that_wait_are_written_together(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Counts the scanned texts: a fast stream must not be scanned once for each read."""
-    scans: list[bytes] = []
-    scan = Scanner.scan
-
-    def counted(self: Scanner, data: bytes, *options: Any, **more: Any) -> Any:
-        scans.append(data)
-        return scan(self, data, *options, **more)
-
-    monkeypatch.setattr(Scanner, "scan", counted)
+def test_the_reads_of_a_divided_read_are_one(tmp_path: Path) -> None:
     written = JournalWriter(tmp_path / "c.yaml", lambda _: (Origin("recorded"), Guard()))
-    reads = [(float(number), b"data: {}\n") for number in range(5000)]
+    reads = [(1.0, b'data: {"a": 1}\n\ndata: {"b"'), (2.0, b": 2}\n\n"), (3.0, b"data: ")]
     written.put(Started(1, None))
     written.put(Answered(1, 200, "OK", {}))
     for at_ms, data in reads:
         written.put(Read(1, at_ms, data))
+    (exchange,) = read_journal(part_of(tmp_path / "c.yaml").read_bytes(), "c").exchanges
+    assert list(exchange.reads) == reads[:2]
+    assert exchange.end == "cut"
     written.put(Ended(1, "complete"))
-    written.start()
-    written.close()
-    journal = next(tmp_path.glob("*.part"))
-    (exchange,) = read_journal(journal.read_bytes(), "c").exchanges
-    assert list(exchange.reads) == reads
-    assert len(scans) < 20
+    (exchange,) = read_journal(part_of(tmp_path / "c.yaml").read_bytes(), "c").exchanges
+    assert (list(exchange.reads), exchange.end) == (reads, "complete")
     written.end(None)
+    assert parts_of(tmp_path / "c.yaml") == []
 
 
-@pytest.mark.slow
-def test_the_last_line_end_equals_that_of_a_forward_search() -> None:
-    some = random.Random(1)
-    for _ in range(20_000):
-        parts = some.choices(b'\n \t,}a\r"', k=some.randrange(14))
-        text = bytes(parts).replace(b"\r", b"\r\n") if some.random() < 0.5 else bytes(parts)
-        ends = [match.end() for match in _LINE_END.finditer(text)]
-        assert _last_line_end(text) == max(ends, default=0), text
+def test_journals_are_outside_the_cassettes_and_ignored_by_git(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").touch()
+    path = tmp_path / "tests" / "cassettes" / "a.yaml"
+    with raw_server(answer(b"data: {}\n\n")) as url, pytest.raises(RuntimeError):
+        record(url, path)
+    (part,) = parts_of(path)
+    assert part.parent == tmp_path / ".harness" / "journals" / "tests" / "cassettes"
+    assert (tmp_path / ".harness" / ".gitignore").read_text() == "*\n"
+    assert not path.parent.exists()

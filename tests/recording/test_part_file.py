@@ -23,9 +23,10 @@ from harness.recording.part_file import left_behind
 from tests.recording.clients import (
     EVENTS,
     PATH,
-    UNFINISHED,
     ask_and_fail,
+    leave_part,
     part_of,
+    parts_of,
     stream,
     wait_for,
 )
@@ -61,25 +62,26 @@ def wait_for_all(process: subprocess.Popen[str]) -> None:
 
 @pytest.mark.slow
 def test_two_processes_on_one_name_keep_both_recordings(tmp_path: Path) -> None:
-    path, second = tmp_path / "a.yaml", tmp_path / "a.yaml.2.part"
+    path = tmp_path / "a.yaml"
     scripts = streaming(*EVENTS[:2]), streaming(*EVENTS[2:])
     with raw_server(*scripts) as url, start(url, path) as first:
         wait_for_all(first)
-        wait_for(b"t1", part_of(path))
+        wait_for(b"t1", path)
+        (part,) = parts_of(path)
         with start(url, path) as other:
             wait_for_all(other)
-            wait_for(b"t3", second)
-            assert b"t1" in part_of(path).read_bytes()
+            wait_for(b"t3", path)
+            assert b"t1" in part.read_bytes()
             assert left_behind(path) is None  # both are being written
             other.communicate("\n")
         assert other.returncode == 0
         _, error = first.communicate("\n")
     assert first.returncode == 1
     assert "another recording has written this cassette meanwhile" in error
-    assert f"the reads so far are kept in {part_of(path)}" in error
+    assert f"the reads so far are kept in {part}" in error
     assert load(path).exchanges[0].body == b"".join(EVENTS[2:])
-    assert load(part_of(path)).exchanges[0].body == b"".join(EVENTS[:2])
-    assert not second.exists()
+    assert load(part).exchanges[0].body == b"".join(EVENTS[:2])
+    assert parts_of(path) == [part]
 
 
 def test_two_recordings_of_one_process_keep_both(tmp_path: Path) -> None:
@@ -88,7 +90,7 @@ def test_two_recordings_of_one_process_keep_both(tmp_path: Path) -> None:
     def nested(url: str) -> None:
         with use_cassette(path, mode="rewrite") as tape:
             stream("httpx2", tape, url)
-            wait_for(b"t1", part_of(path))
+            wait_for(b"t1", path)
             with use_cassette(path, mode="rewrite") as inner:
                 stream("httpx2", inner, url)
 
@@ -148,12 +150,12 @@ def stream_by_vcr(url: str) -> None:
 
 def test_a_complete_recording_deletes_earlier_journals(tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
-    for name in ("a.yaml.part", "a.yaml.2.part", "aa.yaml.part"):
-        (tmp_path / name).write_bytes(UNFINISHED)
-    assert f"{part_of(path)}" in (left_behind(path) or "")
+    for name in ("one", "other"):
+        assert str(leave_part(path, name)) in (left_behind(path) or "")
+    of_another = leave_part(tmp_path / "a.yaml.b.yaml")
     with raw_server(streaming(*EVENTS)) as url, use_cassette(path, mode="once") as tape:
         stream("httpx2", tape, url)
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["a.yaml", "aa.yaml.part"]
+    assert sorted(of_another.parent.iterdir()) == [of_another]
     assert left_behind(path) is None
 
 

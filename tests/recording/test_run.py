@@ -14,6 +14,7 @@ from harness import load
 from harness.cassettes import CassetteError, Exchange
 from harness.recording.settings import GenerateAsk, Limits
 from harness.stream.events import End
+from tests.recording.clients import part_of
 from tests.recording.providers import BODY, HELLO, Seen, ask, event, limited
 from tests.support.raw_server import Script, plain, raw_server, streaming
 
@@ -159,4 +160,4 @@ def test_ctrl_c_leaves_whole_cassettes_only(tmp_path: Path) -> None:
     with raw_server(HELLO, limited("5s")) as url, pytest.raises(KeyboardInterrupt):
         ask(url, path, [GenerateAsk(BODY, "m")] * 2, sleep=stop)
     assert not path.exists()
-    assert load(tmp_path / "a.yaml.part").exchanges[0].body == event("hello")
+    assert load(part_of(tmp_path / "a.yaml")).exchanges[0].body == event("hello")

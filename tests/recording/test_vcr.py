@@ -17,7 +17,7 @@ from harness import load
 from harness.cassettes import Cassette, CassetteError, Exchange, Origin, Request, dumps
 from harness.cassettes.vcrpy import export
 from harness.recording import register
-from tests.recording.clients import BODY, EVENTS, PATH, part_of, wait_for
+from tests.recording.clients import BODY, EVENTS, PATH, wait_for
 from tests.support.raw_server import plain, raw_server, streaming
 
 
@@ -40,7 +40,7 @@ def test_a_vcrpy_suite_has_a_journal_until_its_cassette_is_written(
         ):
             for number, _ in enumerate(response.iter_raw(), 1):
                 if number == 2:
-                    assert b"t1" in wait_for(b"t1", part_of(path))
+                    assert b"t1" in wait_for(b"t1", path)
                 gate.release()
             if fail:
                 raise RuntimeError("the test failed")
@@ -49,10 +49,12 @@ def test_a_vcrpy_suite_has_a_journal_until_its_cassette_is_written(
         with pytest.raises(RuntimeError):
             ask(url, fail=True)
         assert not path.exists()
-        with pytest.warns(UserWarning, match=r"a\.yaml\.part was left by an earlier recording"):
+        with pytest.warns(
+            UserWarning, match=r"a\.yaml\.\w+\.part was left by an earlier recording"
+        ):
             ask(url, fail=False)
     assert [data for _, data in load(path).exchanges[0].reads] == EVENTS
-    assert [file.name for file in tmp_path.iterdir()] == ["a.yaml"]
+    assert [file for file in tmp_path.rglob("a.yaml*") if file.is_file()] == [path]
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ import textwrap
 import zlib
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 from urllib.parse import quote, quote_plus
 
 from harness.cassettes import Cassette, Exchange, Origin, Request
@@ -21,10 +22,34 @@ KINDS = {
     "environment": f"it is {ENVIRONMENT} there",
     "Google API key": "it is AIzaSyLEAK-456789-0123456789_0123456789 there",
     "OAuth token": "Authorization: Bearer ya29.a0LEAKH6SMBx-0123456789abcdef there",
+    "OAuth token of a service account": "it is ya29.c.c0LEAKpZjLEAK-0123456789ab there",
+    "OAuth token of an identity": "it is ya29.d.c0LEAKbNpLEAK-0123456789ab there",
+    "Google API key of the new form": "it is AQ.Ab8LEAKJxLEAK-0123456789ab there",
+    "OAuth refresh token": f"it is 1//0gLEAK{'abLEAK-_01' * 4} there",
+    "OAuth client secret": "it is GOCSPX-abLEAKdefLEAK-0123456789 there",
+    "OAuth code": "it is 4/0AXLEAKWhLEAK-0123456789ab there",
+    "JSON Web Token": "it is eyJhbGciOiJS.eyJzLEAKOiIx.c2lLEAK0dXJlLEAK there",
+    "private key": "it is -----BEGIN PRIVATE KEY----- MIILEAKBADLEAKhkiG9w0B there",
+    "key of another service": "it is sk-ant-api03-abLEAKdefLEAK-0123456789 there",
     "secret name": 'it is {"access_token": "opaque\\"tail-LEAK-7731"} there',
 }
 """A text with a secret of each kind."""
-PARTS = ("environ-7", "SyLEAK-456", "0123456789_01", "a0LEAKH6S", "tail-LEAK")
+PARTS = (
+    "environ-7",
+    "SyLEAK-456",
+    "0123456789_01",
+    "a0LEAKH6S",
+    "tail-LEAK",
+    "LEAKpZjLEAK",
+    "LEAKbNpLEAK",
+    "b8LEAKJxLE",
+    "abLEAK-_01",
+    "abLEAKdefL",
+    "XLEAKWhLEA",
+    "eyJzLEAKOi",
+    "c2lLEAK0dX",
+    "MIILEAKBAD",
+)
 """Parts of the secrets; none of them may be shown."""
 
 
@@ -56,7 +81,7 @@ PLAIN = Exchange(
 Place = Callable[[str], Cassette]
 
 
-def cassette(exchange: Exchange, **origin: str) -> Cassette:
+def cassette(exchange: Exchange, **origin: Any) -> Cassette:
     return Cassette((exchange,), Origin("recorded", date="2026-11-22", **origin))
 
 

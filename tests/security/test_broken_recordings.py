@@ -116,13 +116,13 @@ for line in sys.stdin:
 def test_a_killed_recording_leaves_the_old_or_the_new_cassette(
     tmp_path: Path,
 ) -> None:
-    """Killed twenty times: between reads, and while the cassette is written."""
+    """Killed thirty times: between reads, and while the cassette is written."""
     command, pipe = [sys.executable, "-c", RECORDS], subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as program:
         assert program.stdin is not None
         assert program.stdout is not None
         assert program.stdout.readline() == "\n"
-        for moment in range(20):
+        for moment in range(30):
             path = tmp_path / f"{moment}.yaml"
             path.write_text(old := dumps(Cassette((), Origin("written"))), encoding="utf-8")
             came = min(moment + 1, len(EVENTS))
@@ -132,7 +132,7 @@ def test_a_killed_recording_leaves_the_old_or_the_new_cassette(
                 program.stdin.flush()
                 recording = int(program.stdout.readline())
                 assert "gone\n" not in iter(program.stdout.readline, f"{came}\n")
-                wait_for(b"t%d" % (came - 1), part_of(path))
+                wait_for(b"t%d" % (came - 1), path)
                 if moment >= len(EVENTS):
                     gate.release()
                     assert program.stdout.readline() == "all\n"
@@ -181,5 +181,4 @@ def test_a_full_disk_keeps_what_was_written(old: str, tmp_path: Path) -> None:
     (exchange,) = load(part_of(path)).exchanges
     assert len(exchange.reads) > 20
     assert [data for _, data in exchange.reads] == many[: len(exchange.reads)]
-    names = {"a.yaml", "a.yaml.part"} if old else {"a.yaml.part"}
-    assert {file.name for file in tmp_path.iterdir()} == names
+    assert {file.name for file in tmp_path.glob("*a.yaml*")} == ({"a.yaml"} if old else set())

@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from harness.adapters.masked_output import MaskedOutput
 from harness.cassettes import Cassette, Origin, dumps
 from harness.cassettes.redaction.mask import Mask
+from harness.cassettes.redaction.masked_output import MaskedOutput
 from harness.cli.main import main
 from harness.facts import Finding
 from harness.judging.results import (
@@ -209,8 +209,8 @@ def test_a_command_prints_no_secret(
 def test_a_secret_at_the_cut_of_a_long_output_is_not_shown(
     monkeypatch: pytest.MonkeyPatch, lines_before: int
 ) -> None:
-    monkeypatch.setattr("harness.adapters.masked_output.MAX_HELD", 1000)
-    monkeypatch.setattr("harness.adapters.masked_output.MAX_SECRET", 300)
+    monkeypatch.setattr("harness.cassettes.redaction.masked_output.MAX_HELD", 1000)
+    monkeypatch.setattr("harness.cassettes.redaction.masked_output.MAX_SECRET", 300)
     stream, before, after = io.StringIO(), "a line\n" * 5 * lines_before, "the end\n" * 300
     output = MaskedOutput(stream, by_line=False)
     for line in (before + wrapped(KINDS["Google API key"]) + "\n" + after).splitlines(True):

@@ -131,7 +131,7 @@ def hostile(verdict: Verdict) -> Result:
         reason=HOSTILE,
         link=f"https://x/{HOSTILE}",
         cassette=HOSTILE,
-        origin=Origin("imported", *[HOSTILE] * 7),
+        origin=Origin("imported", *[HOSTILE] * 7),  # type: ignore[arg-type]  # the first seven are texts
         findings=(
             Finding(HOSTILE, "wrong", "changed", HOSTILE, HOSTILE, HOSTILE_PLACE, HOSTILE),
             Finding(HOSTILE, "wrong", "law", HOSTILE, HOSTILE, HOSTILE_PLACE, HOSTILE),

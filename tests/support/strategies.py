@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import Any
 
 from hypothesis import strategies as st
 
@@ -20,14 +21,17 @@ def cassettes(draw: st.DrawFn) -> Cassette:
     Requests have any headers and bytes, or are missing.
     """
     kind: OriginKind = draw(st.sampled_from(["recorded", "loopback", "imported", "written"]))
-    origin = Origin(
-        kind,
-        **draw(
-            st.fixed_dictionaries(
-                {}, optional=dict.fromkeys(["date", "model", "source", "note"], TEXTS)
-            )
-        ),
+    names = st.lists(TEXTS, min_size=1, max_size=2).map(tuple)
+    fields: dict[str, Any] = draw(
+        st.fixed_dictionaries(
+            {},
+            optional={
+                **dict.fromkeys(["date", "model", "source", "note"], TEXTS),
+                **dict.fromkeys(["redacted", "allowed"], names),
+            },
+        )
     )
+    origin = Origin(kind, **fields)
     headers = st.dictionaries(
         st.from_regex(r"x-[a-z]{1,5}", fullmatch=True),
         st.lists(TEXTS, min_size=1, max_size=2),

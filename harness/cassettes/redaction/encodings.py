@@ -20,6 +20,8 @@ from functools import partial
 from itertools import accumulate
 from typing import Final
 
+from .joins import joins
+
 Span = tuple[int, int]
 """The start and the end of a range of bytes."""
 Piece = tuple[int, int, int]
@@ -37,19 +39,6 @@ _WRAPPED: Final = re.compile(
 """A break that may be inside base64. Both patterns are for a text in which every break is a line
 feed, because `re` finds one literal byte fastest.
 """
-_NAMES: Final = (
-    b"t(?:ext|hinking)(?:_delta)?|d(?:elta|ata)|co(?:de|ntent)|string(?:V|_v)alue|output|arguments"
-    b"|partial_json|re(?:fusal|asoning_content)"
-)
-"""Names with the same first letter are grouped, which takes two thirds of the time."""
-_TEXTS: Final = (
-    re.compile(rb'"(?:%b)"\s*+:\s*+"((?:[^"\\]++|\\.)*+)' % _NAMES, re.DOTALL),
-    re.compile(
-        rb'\\(?<!\\\\)(\\*+)"(?:%b)\\\1"\s*+:\s*+\\\1"((?:[^"\\]++|(?!\\\1")\\++"?)*+)' % _NAMES,
-        re.DOTALL,
-    ),
-)
-"""Texts of a stream: in JSON, and in JSON inside a string, where quotes have backslashes."""
 _PERCENT: Final = re.compile(rb"(%(?:25)*+[0-9a-fA-F]{2})")
 _ENTITY: Final = re.compile(
     rb"(&(?:amp;)*+(?:amp|apos|gt|lt|quot|#0*+[0-9]{2,3}|#[xX]0*+[0-9a-fA-F]{2});)"
@@ -120,8 +109,8 @@ def readings(data: bytes, window: int = sys.maxsize) -> Iterator[Reading]:
         yield plain
         unescaped = _unescaped(plain)
         yield from _with_joined(unescaped, is_new=unescaped is not plain)
-    for pattern in _TEXTS:
-        for texts in _joined_texts(data, pattern, window):
+    for pieces in joins(data):
+        for texts in _joined_texts(data, pieces, window):
             yield texts
             unescaped = _unescaped(texts)
             yield from _with_joined(unescaped, is_new=unescaped is not texts)
@@ -140,15 +129,14 @@ def _windows(data: bytes, window: int) -> Iterator[Reading]:
         )
 
 
-def _joined_texts(data: bytes, pattern: re.Pattern[bytes], window: int) -> Iterator[Reading]:
+def _joined_texts(data: bytes, pieces: Iterable[Span], window: int) -> Iterator[Reading]:
     """The joined texts of a stream. In a long text, only the two ends can be part of a secret that
     continues in another text.
     """
     plain, overlap = Reading(data), window // 8
     spans: list[Span] = []
     size = low = 0
-    for match in pattern.finditer(data):
-        start, stop = match.span(pattern.groups)
+    for start, stop in pieces:
         is_long = stop - start > overlap
         spans.append((start, start + overlap if is_long else stop))
         size += spans[-1][1] - start

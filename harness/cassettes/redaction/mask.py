@@ -13,7 +13,8 @@ from functools import lru_cache
 from typing import Final, TypeVar
 
 from .encodings import Span
-from .redactor import REDACTED, SECRET_KEYS, Redactor
+from .names import SECRET_KEYS
+from .redactor import REDACTED, Redactor
 from .scanner import Scanner
 
 Value = TypeVar("Value")

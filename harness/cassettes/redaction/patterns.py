@@ -1,4 +1,5 @@
-"""Defines the shapes of Google's credentials, and of tokens after `Bearer`.
+"""Defines the shapes of credentials: Google's, those of services whose traffic is recorded beside
+Google's, and tokens after `Bearer`.
 
 The patterns are strict about length and alphabet, so that a thought signature, which is a long
 base64 text, does not match. Each pattern begins with literal bytes, because `re` finds these fast;
@@ -10,26 +11,105 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-SHAPES: Final = {
-    "a Google API key": re.compile(
-        rb"AIza(?:[0-9A-Za-z_-]{35}(?![0-9A-Za-z_-])|(?<![0-9A-Za-z+/_-]AIza)[0-9A-Za-z_-]{30})"
+
+class Shape(NamedTuple):
+    """The shape of a credential."""
+
+    kind: str
+    """The name in findings."""
+    beginning: bytes
+    """The literal bytes with which the credential begins."""
+    text: bytes
+    """A pattern for the bytes after these, as many as are needed to know the credential."""
+    before: bytes = b"0-9A-Za-z_-"
+    """The bytes that can't be directly before it, as in a class of `re`."""
+    cut: bytes | None = b""
+    """A pattern between the beginning and the rest of a credential that was cut. None: a cut
+    credential can't be known.
+    """
+
+    def pattern(self, text: bytes) -> re.Pattern[bytes]:
+        """The pattern of a credential with this text after its beginning."""
+        beginning = re.escape(self.beginning)
+        behind = b"(?<![%b]%b)" % (self.before, beginning) if self.before else b""
+        return re.compile(beginning + behind + text)
+
+
+_MIXED: Final = rb"(?=[a-z_-]{0,19}[A-Z0-9])"
+_GOOGLE_KEY: Final = "a Google API key"
+_GITHUB: Final = "a GitHub token"
+_OPENAI: Final = "an API key of the form sk-"
+_AWS: Final = "an AWS access key"
+SHAPES: Final = (
+    Shape(
+        _GOOGLE_KEY,
+        b"AIza",
+        rb"(?:[0-9A-Za-z_-]{35}(?![0-9A-Za-z_-])|(?<![0-9A-Za-z+/_-]AIza)[0-9A-Za-z_-]{30})",
+        before=b"",
     ),
-    "a Google API key of the new form": re.compile(
-        rb"AQ\.(?<![0-9A-Za-z_.-]AQ\.)[0-9A-Za-z_-]{20}"
+    Shape(f"{_GOOGLE_KEY} of the new form", b"AQ.", rb"[0-9A-Za-z_-]{20}", b"0-9A-Za-z_.-"),
+    Shape(  # of a user (a0), a service account (c.) or an identity from elsewhere (d.)
+        "an OAuth access token",
+        b"ya29.",
+        rb"(?:[a-z]\.)?[0-9A-Za-z_-]{20}",
+        b"0-9A-Za-z_.-",
+        cut=rb"(?:[a-z]\.)?",
     ),
-    "an OAuth access token": re.compile(rb"ya29\.(?<![0-9A-Za-z_.-]ya29\.)[0-9A-Za-z_-]{20}"),
-    "an OAuth refresh token": re.compile(rb"1//0(?<![0-9A-Za-z+_-]1//0)[0-9A-Za-z_-]{40}"),
-    "an OAuth client secret": re.compile(rb"GOCSPX-(?<![0-9A-Za-z_-]GOCSPX-)[0-9A-Za-z_-]{20}"),
-    "a bearer token": re.compile(
-        rb"earer[ +](?<=[Bb]earer.)((?=[A-Za-z._~+/-]*+[0-9])[0-9A-Za-z._~+/-]{20})"
+    Shape("an OAuth refresh token", b"1//0", rb"[0-9A-Za-z_-]{40}"),
+    Shape("an OAuth client secret", b"GOCSPX-", rb"[0-9A-Za-z_-]{20}"),
+    Shape("an OAuth authorization code", b"4/0A", rb"[0-9A-Za-z_-]{20}"),
+    Shape(
+        "a JSON Web Token",
+        b"eyJ",
+        rb"[0-9A-Za-z_-]{8,}\.eyJ[0-9A-Za-z_-]{8,}\.[0-9A-Za-z_-]{8}",
+        cut=rb"[0-9A-Za-z_-]{8,}\.(?:eyJ[0-9A-Za-z_-]{8,}\.)?",
     ),
-    "a private key": re.compile(
-        rb"-----BEGIN[ +](?:[A-Z]{2,12}[ +])?PRIVATE[ +]KEY-----"
-        rb"(?:\s|\\n|\\r){0,20}[0-9A-Za-z+/]{20}"
+    Shape("an Anthropic API key", b"sk-ant-", rb"(?:[a-z]{3,6}[0-9]{2}-)?[0-9A-Za-z_-]{20}"),
+    Shape("an OpenRouter API key", b"sk-or-v1-", rb"[0-9a-f]{20}"),
+    *(
+        Shape(_OPENAI, beginning, _MIXED + rb"[0-9A-Za-z_-]{20}")
+        for beginning in (b"sk-proj-", b"sk-svcacct-", b"sk-admin-", b"sk-None-", b"sk-lf-")
     ),
-}
+    Shape(_OPENAI, b"sk-", _MIXED + rb"[0-9A-Za-z]{20}", cut=None),
+    Shape("a Groq API key", b"gsk_", rb"[0-9A-Za-z]{30}"),
+    Shape("an xAI API key", b"xai-", _MIXED + rb"[0-9A-Za-z]{30}"),
+    Shape("a Hugging Face token", b"hf_", rb"[0-9A-Za-z]{30}"),
+    *(
+        Shape(_GITHUB, b"gh%b_" % letter, rb"[0-9A-Za-z]{30}")
+        for letter in (b"p", b"o", b"u", b"s", b"r")
+    ),
+    Shape(_GITHUB, b"github_pat_", rb"[0-9A-Za-z_]{30}"),
+    *(
+        Shape(
+            _AWS,
+            beginning,
+            rb"(?!(?:IOSFODNN7|I44QH8DHB)EXAMPLE)(?=[A-Z]*+[0-9])[0-9A-Z]{16}(?![0-9A-Za-z_-])",
+            cut=None,
+        )
+        for beginning in (b"AKIA", b"ASIA")
+    ),
+)
+"""AWS's documentation uses the two keys that end with EXAMPLE."""
+_FIND: Final = (
+    *((shape.beginning, shape.kind, shape.pattern(shape.text)) for shape in SHAPES),
+    (
+        b"earer",
+        "a bearer token",
+        re.compile(rb"earer[ +](?<=[Bb]earer.)((?=[A-Za-z._~+/-]*+[0-9])[0-9A-Za-z._~+/-]{20})"),
+    ),
+    (
+        b"-----BEGIN",
+        "a private key",
+        re.compile(
+            rb"-----BEGIN[ +](?:[A-Z]{2,12}[ +])?PRIVATE[ +]KEY-----"
+            rb"(?:\s|\\n|\\r){0,20}[0-9A-Za-z+/]{20}"
+        ),
+    ),
+)
+KINDS: Final = frozenset(kind for _, kind, _ in _FIND)
+"""The names of all shapes."""
 
 
 _CUT_REST: Final = (
@@ -38,21 +118,23 @@ _CUT_REST: Final = (
     rb"|(?=\n?\0|\Z))"
 )
 CUT: Final = {
-    beginning: re.compile(re.escape(beginning) + behind + _CUT_REST)
-    for beginning, behind in (
-        (b"AIza", b""),
-        (b"AQ.", rb"(?<![0-9A-Za-z_.-]AQ\.)"),
-        (b"ya29.", rb"(?<![0-9A-Za-z_.-]ya29\.)"),
-        (b"1//0", rb"(?<![0-9A-Za-z/+_-]1//0)"),
-        (b"GOCSPX-", b""),
-        (b"Bearer ", rb"(?=[A-Za-z._~+/-]*+[0-9])"),
-        (b"bearer ", rb"(?=[A-Za-z._~+/-]*+[0-9])"),
-    )
+    **{
+        shape.beginning: shape.pattern(shape.cut + _CUT_REST)
+        for shape in SHAPES
+        if shape.cut is not None
+    },
+    **{
+        beginning: re.compile(beginning + rb"(?=[A-Za-z._~+/-]*+[0-9])" + _CUT_REST)
+        for beginning in (b"Bearer ", b"bearer ")
+    },
 }
 """The beginning of a credential in an excerpt, then the mark of a gap and the end of the
 credential.
 """
-BEGINNINGS: Final = (*CUT, b"earer+", b"-----BEGIN")
+BEGINNINGS: Final = (
+    *dict.fromkeys(shape.beginning for shape in SHAPES),
+    *(b"Bearer ", b"bearer ", b"earer+", b"-----BEGIN"),
+)
 """Every match of a pattern in this module has one of these. A search for each takes less time than
 the pattern.
 """
@@ -79,9 +161,10 @@ def find_shapes(data: bytes) -> Iterator[tuple[int, int, str]]:
     """Start, end and name of each credential in ``data``. A pattern matches only the beginning of a
     credential; `rest` returns its end.
     """
-    for name, pattern in SHAPES.items():
-        for match in pattern.finditer(data):
-            yield match.start(match.lastindex or 0), match.end(), name
+    for beginning, name, pattern in _FIND:
+        if beginning in data:
+            for match in pattern.finditer(data):
+                yield match.start(match.lastindex or 0), match.end(), name
 
 
 def rest(data: bytes, start: int, stop: int) -> int:

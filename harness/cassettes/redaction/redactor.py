@@ -9,9 +9,11 @@ equal requests stay equal.
 
 from __future__ import annotations
 
+import json
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import copy
 from dataclasses import replace
 from itertools import accumulate
 from typing import Final
@@ -20,67 +22,14 @@ from urllib.parse import quote_plus, unquote_plus, urlsplit, urlunsplit
 import msgspec
 
 from harness.stream.exchange import Cassette, CassetteError, Exchange, Origin, Request
+from harness.stream.printable import plural
 
 from .encodings import WINDOW, merged, unescape, unquote
 from .members import Members
+from .names import KEPT_HEADERS, SECRET_BESIDE, SECRET_KEYS, SECRET_PARAMETERS, URL_HEADERS
 from .patterns import LONG, finder
+from .placeholders import is_placeholder
 
-KEPT_HEADERS: Final = frozenset(
-    [
-        "accept",
-        "accept-encoding",
-        "content-encoding",
-        "content-length",
-        "content-type",
-        "date",
-        "location",
-        "retry-after",
-        "server",
-        "server-timing",
-        "transfer-encoding",
-        "user-agent",
-        "vary",
-        "x-exit-code",
-        "x-goog-api-client",
-        "x-goog-upload-chunk-granularity",
-        "x-goog-upload-command",
-        "x-goog-upload-control-url",
-        "x-goog-upload-file-name",
-        "x-goog-upload-header-content-length",
-        "x-goog-upload-header-content-type",
-        "x-goog-upload-offset",
-        "x-goog-upload-protocol",
-        "x-goog-upload-size-received",
-        "x-goog-upload-status",
-        "x-goog-upload-url",
-        "x-program",
-        "x-server-timeout",
-        "x-stderr",
-    ]
-)
-URL_HEADERS: Final = frozenset({"location", "x-goog-upload-control-url", "x-goog-upload-url"})
-"""The kept headers with a URL that the client requests next."""
-SECRET_KEYS: Final = (
-    "access_token", "accessToken", "refresh_token", "refreshToken", "id_token", "idToken",
-    "client_secret", "clientSecret", "private_key", "privateKey", "api_key", "apiKey",
-    "x-goog-api-key", "authorization", "webhook_config", "webhookConfig",
-)  # fmt: skip
-"""The names of JSON members and form fields with credentials, in any letter case."""
-SECRET_PARAMETERS: Final = frozenset({
-    *map(str.lower, SECRET_KEYS), "key", "token", "assertion", "code", "password",
-    "upload_id", "x-goog-signature", "x-goog-credential",
-    "x-amz-signature", "x-amz-credential", "x-amz-security-token",
-})  # fmt: skip
-"""The names of query parameters and form fields with credentials, in lower case."""
-SECRET_BESIDE: Final = {
-    "mcp_server": ("headers",),
-    "allowlist": ("transform",),
-    'environment"': ("env",),
-}
-"""A word in a body → the names of members with credentials in such a body: the headers for a server
-of remote tools, those that an environment adds to requests, and its variables
-(https://ai.google.dev/api/interactions-api).
-"""
 REDACTED: Final = "REDACTED"
 MAX_SEARCHED: Final = 8 << 20
 """The maximum size in bytes of a body with a cached search."""
@@ -92,6 +41,7 @@ Span = tuple[int, int, bytes]
 _RULE_KEY: Final = re.compile(r"[A-Za-z_$][\w.$-]*", re.ASCII)
 _RULE_PATTERN: Final = "re:"
 _RULE_KEPT: Final = "keep:"
+_RULE_ALLOWED: Final = "allow:"
 _STRING: Final = re.compile(
     rb'"((?:[^"\\]++|\\.)*+)(?:"|\\?\Z)', re.DOTALL
 )  # a body may be cut inside a text
@@ -115,7 +65,7 @@ _KELVIN: Final = "\u212a".encode()
 _OVERLAP: Final = 4096
 """The maximum length of a name, with its escapes, in a body that is read in windows."""
 _JSON: Final = re.compile(
-    rb'[\s\xef\xbb\xbf]*[\[{"]|[\s\xef\xbb\xbf]*(?::|data:|event:|id:|retry:)'
+    rb'[\s\xef\xbb\xbf,]*[\[{"]|[\s\xef\xbb\xbf]*(?::|data:|event:|id:|retry:)'
 )
 
 _PYTHON: Final = re.compile(rb"[\[({\s]*+'")
@@ -125,11 +75,12 @@ _PYTHON: Final = re.compile(rb"[\[({\s]*+'")
 class Redactor:
     """Redacts exchanges by the built-in names and the user's ``rules``.
 
-    A rule is a name, ``re:`` and a regular expression, or ``keep:`` and the name of a header to
-    keep. A name (``customer_id``) replaces the value of that JSON member, form field or query
-    parameter, in any letter case; a number becomes 0. A regular expression replaces its matches in
-    JSON strings, plain bodies, paths, parameters, kept headers, reason phrases, and the texts of
-    the origin. Raises `CassetteError` for another rule.
+    A rule is a name, ``re:`` and a regular expression, ``keep:`` and the name of a header to keep,
+    or ``allow:`` and a text of a body that is no secret, though it looks like one. A name
+    (``customer_id``) replaces the value of that JSON member, form field or query parameter, in any
+    letter case; a number becomes 0. A regular expression replaces its matches in JSON strings,
+    plain bodies, paths, parameters, kept headers, reason phrases, and the texts of the origin.
+    Raises `CassetteError` for another rule.
 
     ``before_record`` gets each exchange before it is redacted and returns the one to keep, or None
     to drop it. It is called for each recorded exchange, but not for the look-up of a request.
@@ -142,21 +93,29 @@ class Redactor:
     ) -> None:
         keys: list[str] = []
         kept: list[str] = []
+        allowed: list[str] = []
         self._patterns: list[re.Pattern[str]] = []
         for rule in rules:
             if rule.startswith(_RULE_PATTERN):
                 self._patterns.append(_compiled(rule))
             elif rule.startswith(_RULE_KEPT):
                 kept.append(rule.removeprefix(_RULE_KEPT).strip().lower())
+            elif rule.startswith(_RULE_ALLOWED) and rule.removeprefix(_RULE_ALLOWED).strip():
+                allowed.append(rule.removeprefix(_RULE_ALLOWED).strip())
             elif _RULE_KEY.fullmatch(rule):
                 keys.append(rule)
             else:
                 raise CassetteError(
                     f"the redaction rule {rule!r} is not a name; a regular expression begins with"
-                    " `re:`, the name of a header to keep with `keep:`"
+                    " `re:`, the name of a header to keep with `keep:`, and an innocent text with"
+                    " `allow:`"
                 )
         self.kept_headers: Final = KEPT_HEADERS.union(kept)
         """The headers that a cassette keeps, in lower case."""
+        self.allowed: Final = tuple(allowed)
+        """The texts that are no secrets."""
+        self._allowed: Final = {text: _written(text) for text in allowed}
+        self._is_exempt: Callable[[bytes], bool] = lambda _: False
         self._before_record = before_record
         self.asks_whole: Final = before_record is not None
         """Whether exchanges can be redacted only when they are complete."""
@@ -178,13 +137,37 @@ class Redactor:
         self._streamed: Final = _streamed(names)
         self._searched = b"", False
 
+    def without_placeholders(self) -> Redactor:
+        """The same redactor, which does not change the placeholders of other recorders. A scan uses
+        it, because a placeholder is no finding; a file gets our own placeholder.
+        """
+        changed = copy(self)
+        changed._is_exempt = is_placeholder
+        return changed
+
     def cassette(self, cassette: Cassette) -> Cassette:
-        """The redacted cassette, without the exchanges that ``before_record`` drops."""
-        kept = (self.exchange(exchange) for exchange in cassette.exchanges)
-        return Cassette(
-            tuple(exchange for exchange in kept if exchange is not None),
-            self.origin(cassette.origin),
+        """The redacted cassette, without the exchanges that ``before_record`` drops. Its origin
+        names the bodies that were changed, and the allowed texts in them.
+        """
+        exchanges: list[Exchange] = []
+        notes = dict.fromkeys(cassette.origin.redacted)
+        for exchange in cassette.exchanges:
+            if (found := self._before(exchange)) is None:
+                continue
+            exchanges.append(kept := self._redacted(found))
+            notes |= dict.fromkeys(_changes(found, kept, len(exchanges)))
+        bodies = [
+            body for exchange in exchanges for body in (_sent(exchange), exchange.body) if body
+        ]
+        allowed = [
+            text
+            for text, forms in self._allowed.items()
+            if any(form in body for form in forms for body in bodies)
+        ]
+        origin = msgspec.structs.replace(
+            self.origin(cassette.origin), redacted=tuple(notes), allowed=tuple(allowed)
         )
+        return Cassette(tuple(exchanges), origin)
 
     def origin(self, origin: Origin) -> Origin:
         """The redacted origin; its texts may be from headers and URLs."""
@@ -199,11 +182,13 @@ class Redactor:
 
     def exchange(self, exchange: Exchange) -> Exchange | None:
         """The redacted exchange; None if ``before_record`` drops it."""
-        if self._before_record is not None:
-            kept = self._before_record(exchange)
-            if kept is None:
-                return None
-            exchange = kept
+        found = self._before(exchange)
+        return None if found is None else self._redacted(found)
+
+    def _before(self, exchange: Exchange) -> Exchange | None:
+        return exchange if self._before_record is None else self._before_record(exchange)
+
+    def _redacted(self, exchange: Exchange) -> Exchange:
         request = None if exchange.request is None else self.request(exchange.request)
         redacted = replace(
             exchange,
@@ -228,9 +213,11 @@ class Redactor:
             parts = urlsplit(url)
         except ValueError:
             return url
-        _, at, host = parts.netloc.rpartition("@")
+        user, at, host = parts.netloc.rpartition("@")
         cleaned = parts._replace(
-            netloc=f"{REDACTED}@{host}" if at else parts.netloc,
+            netloc=f"{REDACTED}@{host}"
+            if at and not self._is_exempt(user.encode())
+            else parts.netloc,
             path=self.text(parts.path),
             query=self._query(parts.query),
             fragment="?".join(map(self._query, parts.fragment.split("?"))),
@@ -249,19 +236,19 @@ class Redactor:
         if b"=" in body and _FORM.fullmatch(body):
             cleaned = self._query(body.decode("latin-1")).encode("latin-1")
             return _recut(reads, body, [(0, len(body), cleaned)]) if cleaned != body else reads
-        reads, body = _replaced(reads, body, self._member_spans(body))
+        reads, body = self._replaced(reads, body, self._member_spans(body))
         if b"=" in body or ((b"%" in body or b"u00" in body) and _ESCAPED_EQUALS.search(body)):
-            reads, body = _replaced(reads, body, _spans(self._assigned, body))
+            reads, body = self._replaced(reads, body, _spans(self._assigned, body))
         if b"'" in body:
             in_json = _JSON.match(body) and not _PYTHON.match(body)
             printed = self._printed_in_json if in_json else self._printed
-            reads, body = _replaced(reads, body, _spans(printed, body))
+            reads, body = self._replaced(reads, body, _spans(printed, body))
         if b"artial" in body:
-            reads, body = _replaced(reads, body, _spans(self._streamed, body))
+            reads, body = self._replaced(reads, body, _spans(self._streamed, body))
         if b"\n--" in body:
-            reads, body = _replaced(reads, body, _spans(self._parts, body))
+            reads, body = self._replaced(reads, body, _spans(self._parts, body))
         if self._patterns:
-            reads, body = _replaced(reads, body, list(self._matches(body)))
+            reads, body = self._replaced(reads, body, list(self._matches(body)))
         return reads
 
     def unfinished(self, body: bytes) -> int:
@@ -278,10 +265,35 @@ class Redactor:
         for members in self._members_in(text):
             container = members.find(text)
             for start, stop in container.strings:
-                if text[start:stop].replace(REDACTED.encode(), b""):
+                if text[start:stop].replace(REDACTED.encode(), b"") and not self._is_kept(
+                    text, start, stop
+                ):
                     yield start, stop
             if members is self._members:
                 yield from (span for span in container.numbers if text[slice(*span)] != b"0")
+
+    def is_allowed(self, text: bytes, start: int, stop: int) -> bool:
+        """Whether these bytes are inside a text that a rule allows."""
+        for forms in self._allowed.values():
+            for form in forms:
+                first = max(stop - len(form), 0)
+                if text.find(form, first, start + len(form)) >= 0:
+                    return True
+        return False
+
+    def _is_kept(self, text: bytes, start: int, stop: int) -> bool:
+        return self._is_exempt(text[start:stop]) or self.is_allowed(text, start, stop)
+
+    def _replaced(self, reads: Reads, body: bytes, spans: Sequence[Span]) -> tuple[Reads, bytes]:
+        changed = [
+            (start, stop, word)
+            for start, stop, word in spans
+            if body[start:stop] != word and not self._is_kept(body, start, stop)
+        ]
+        if not changed:
+            return reads, body
+        reads = _recut(reads, body, changed)
+        return reads, b"".join(data for _, data in reads)
 
     def may_name(self, body: bytes) -> bool:
         """Whether a body may have one of the names, also with escapes. True for a short body,
@@ -361,6 +373,8 @@ class Redactor:
     def _parameter(self, parameter: str) -> str:
         name, equals, value = parameter.partition("=")
         if equals and unquote_plus(name).lower() in self._parameters:
+            if self._is_exempt(value.encode("latin-1", "replace")):
+                return parameter
             return f"{name}={REDACTED}{value[len(value.rstrip()) :]}"
         plain = unquote(value.replace("+", " ").encode("latin-1", "replace"))
         if "%" in value and (cleaned := self.body(plain)) != plain:
@@ -389,6 +403,27 @@ def _lowered(body: bytes) -> Iterator[bytes]:
         part = body[start : start + WINDOW]
         lowered = part.lower()
         yield unescape(part).lower() if _ESCAPED_LETTER.search(lowered) else lowered
+
+
+def _written(text: str) -> tuple[bytes, ...]:
+    """The bytes of an allowed text, unchanged and as JSON writers spell it."""
+    spellings = text, json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1]
+    return tuple(dict.fromkeys(spelling.encode("utf-8", "replace") for spelling in spellings))
+
+
+def _sent(exchange: Exchange) -> bytes:
+    return exchange.request.body if exchange.request else b""
+
+
+def _changes(before: Exchange, after: Exchange, number: int) -> Iterator[str]:
+    """A note for each body of an exchange that the redaction changed."""
+    for part, old, new in (
+        ("request", _sent(before), _sent(after)),
+        ("response", before.body, after.body),
+    ):
+        if old != new:
+            count = max(new.count(REDACTED.encode()) - old.count(REDACTED.encode()), 1)
+            yield f"exchange {number}, {part} body: {plural(count, 'value')}"
 
 
 def _compiled(rule: str) -> re.Pattern[str]:
@@ -476,13 +511,6 @@ def _places(text: str, *, escaped: bool) -> Sequence[int]:
     pattern = _ESCAPE.pattern + "|." if escaped else "."
     characters = re.finditer(pattern, text, re.DOTALL)
     return list(accumulate((len(match[0].encode()) for match in characters), initial=0))
-
-
-def _replaced(reads: Reads, body: bytes, spans: Sequence[Span]) -> tuple[Reads, bytes]:
-    if not any(body[start:stop] != word for start, stop, word in spans):
-        return reads, body
-    reads = _recut(reads, body, spans)
-    return reads, b"".join(data for _, data in reads)
 
 
 def _recut(reads: Reads, body: bytes, spans: Sequence[Span]) -> Reads:

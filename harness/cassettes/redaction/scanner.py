@@ -21,31 +21,22 @@ from harness.stream.exchange import Cassette, CassetteError, Exchange
 from ..reader import is_cassette, loads
 from ..writer import CassetteText
 from .encodings import WINDOW, Span, merged, readings, unescape
+from .names import SECRET_HEADERS
 from .patterns import (
     BEGINNINGS,
     CUT,
+    KINDS,
     LONG,
-    SHAPES,
     find_shapes,
     finder,
     rest,
 )
+from .placeholders import is_placeholder_header
 from .redactor import REDACTED, Redactor
 
 MIN_LENGTH: Final = 8
 """The minimum length of a known secret; a shorter secret would be found everywhere."""
 
-SECRET_HEADERS: Final = frozenset(
-    {
-        "authorization",
-        "proxy-authorization",
-        "cookie",
-        "set-cookie",
-        "x-goog-api-key",
-        "x-goog-iam-authorization-token",
-        "api-key",
-    }
-)
 MAX_LISTED: Final = 5
 _WAY_OUT: Final = (
     "a file must not contain secrets: remove it at its source, or add a rule to `redact` of"
@@ -85,6 +76,7 @@ class Scanner:
         longest = max(map(len, self._forms), default=0)
         self._window = max(WINDOW, 64 * longest)  # a secret with escapes fits in the overlap
         self._redactor = redactor or Redactor()
+        self._check = self._redactor.without_placeholders()
         ends = {end for form in self._forms for end in (form[:MIN_LENGTH], form[-MIN_LENGTH:])}
         self._anything = tuple(map(re.escape, (*BEGINNINGS, *sorted(ends))))
 
@@ -123,11 +115,12 @@ class Scanner:
     def scan_cassette(self, cassette: Cassette, *, redacted: bool = False) -> list[Finding]:
         """The secrets in the exchanges, each once in each part.
 
-        Values that should have been redacted are also findings. In a ``redacted`` cassette only
-        compressed bodies are searched for them, because a redactor does not change these bodies.
+        Values that should have been redacted are also findings, except placeholders. In a
+        ``redacted`` cassette only compressed bodies are searched for them, because a redactor does
+        not change these bodies.
         """
         findings: list[Finding] = []
-        if not redacted and self._redactor.origin(cassette.origin) != cassette.origin:
+        if not redacted and self._check.origin(cassette.origin) != cassette.origin:
             findings.append(Finding("metadata", _UNREDACTED))
         for number, exchange in enumerate(cassette.exchanges, 1):
             for part, reads, coding in _parts(exchange):
@@ -157,19 +150,21 @@ class Scanner:
                 for _, kind in self._search(plain, is_part=True):
                     places.setdefault(kind, f"{place}, unpacked")
             unredacted = plain is not body or (is_body and not redacted)
-            if unredacted and self._redactor.body(plain) != plain:
+            if unredacted and self._check.body(plain) != plain:
                 places[_UNREDACTED] = place
         return [Finding(where, kind) for kind, where in places.items()]
 
     def _unredacted(self, exchange: Exchange, place: str) -> Iterator[Finding]:
         """The parts of the URL and the headers that contain credentials without redaction."""
         request = exchange.request
-        if request is not None and self._redactor.url(request.url) != request.url:
+        if request is not None and self._check.url(request.url) != request.url:
             yield Finding(f"{place}, URL", "a parameter that must be redacted")
         sent = request.headers if request else {}
         for kind, headers in (("request", sent), ("response", exchange.headers)):
             for name, values in headers.items():
-                if name.lower() in SECRET_HEADERS and not {"", REDACTED}.issuperset(values):
+                if name.lower() in SECRET_HEADERS and not all(
+                    is_placeholder_header(name, value) for value in values
+                ):
                     yield Finding(f"{place}, {kind} header {name}", _UNREDACTED)
 
     def spans(self, data: bytes) -> list[Span]:
@@ -181,7 +176,7 @@ class Scanner:
             hits: list[Span] = []
             may_show = self._may_show(reading.text)
             for start, stop, name in self._find(reading.text) if may_show else ():
-                if name not in SHAPES:
+                if name not in KINDS:
                     hits.append((start, stop))
                 elif not reading.joined:
                     hits.append((start, rest(reading.text, start, stop)))
@@ -196,7 +191,7 @@ class Scanner:
                     if form[:MIN_LENGTH] in reading.text or form[-MIN_LENGTH:] in reading.text:
                         hits += _cut(form, reading.text)
             if reading.in_pieces:
-                hits += self._redactor.shown(reading.text)
+                hits += self._check.shown(reading.text)
             spans += reading.places(hits)
         return merged(spans)
 
@@ -211,7 +206,7 @@ class Scanner:
             secrets = self._find(reading.text) if self._may_show(reading.text) else iter(())
             if is_part and not reading.is_plain:
                 secrets = chain(
-                    secrets, ((*span, _UNREDACTED) for span in self._redactor.shown(reading.text))
+                    secrets, ((*span, _UNREDACTED) for span in self._check.shown(reading.text))
                 )
             for start, stop, name in secrets:
                 if name not in seen and (places := reading.places([(start, stop)])):
@@ -232,7 +227,16 @@ class Scanner:
                 yield start, start + len(form), name
                 start = text.find(form, start + len(form))
             yield from ((*span, name) for span in _rests(form, text))
-        yield from find_shapes(text)
+        for start, stop, name in find_shapes(text):
+            if not self._is_allowed(text, start, stop):
+                yield start, stop, name
+
+    def _is_allowed(self, text: bytes, start: int, stop: int) -> bool:
+        """Whether a rule allows a credential with this beginning. A known secret is not allowed."""
+        if not self._redactor.allowed:
+            return False
+        end = start + len(text[start : rest(text, start, stop)].rstrip(b".="))
+        return self._redactor.is_allowed(text, start, end)
 
 
 def _refuse(findings: Sequence[Finding], name: str) -> None:

@@ -1,16 +1,18 @@
 """Collects this machine's secrets and this project's redaction rules.
 
 They are read each time when a file is written or scanned, because an environment changes. They are
-not stored, printed or sent anywhere.
+not written, printed or sent anywhere.
 """
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
@@ -19,18 +21,12 @@ from harness.stream.exchange import CassetteError
 
 from .guard import Guard
 from .mask import Mask
+from .names import CREDENTIAL_MEMBERS, SECRET_VARIABLE
 from .redactor import Redactor
 from .scanner import Scanner
 
-WORDS: Final = ("KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL")
-"""An environment variable with one of these words in its name contains a secret."""
-_WORD: Final = re.compile("|".join(WORDS), re.IGNORECASE)
-MEMBERS: Final = frozenset(
-    {"private_key", "refresh_token", "client_secret", "access_token", "id_token"}
-)
-"""The secret members in a file of Google's credentials,
-https://cloud.google.com/docs/authentication/application-default-credentials.
-"""
+_USER: Final = re.compile(r"://[^\s/?#:@]*:([^\s/?#@]+)@")
+"""The user and the password of a URL."""
 
 
 def guard(folder: Path | None = None, *, environ: Mapping[str, str] = os.environ) -> Guard:
@@ -108,14 +104,31 @@ def read_rules(folder: Path) -> list[str]:
 
 
 def _variables(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    for name in environ:
-        if _is_secret(name):
-            yield f"the value of {name}", environ[name]
+    for name, value in environ.items():
+        yield from _secrets_of(name, value)
 
 
 @lru_cache(1024)
-def _is_secret(name: str) -> bool:
-    return _WORD.search(name) is not None
+def _secrets_of(name: str, value: str) -> tuple[tuple[str, str], ...]:
+    """The secrets in a variable: its value if the name tells so, the secret members of credentials
+    in it, also in base64, and the password in a URL, whatever the name.
+    """
+    secrets: dict[str, str] = {}
+    if SECRET_VARIABLE.search(name):
+        secrets[f"the value of {name}"] = value
+        for member, inner in _members(_credentials_in(value)):
+            secrets[f"the {member} in {name}"] = inner
+    for number, password in enumerate(_USER.findall(value), 1):
+        secrets[f"password {number} in {name}"] = password
+    return tuple(secrets.items())
+
+
+def _credentials_in(value: str) -> Any:
+    """The JSON of a variable, which may be in base64; None if it is another text."""
+    with suppress(ValueError):
+        text = value if value.lstrip().startswith("{") else base64.b64decode(value, validate=True)
+        return json.loads(text)
+    return None
 
 
 @lru_cache(4)
@@ -151,7 +164,7 @@ def _read_credentials(path: Path) -> Any:
 def _members(value: Any) -> Iterator[tuple[str, str]]:
     """The secret members of credentials, which may be nested."""
     for key, inner in value.items() if isinstance(value, dict) else ():
-        if key in MEMBERS and isinstance(inner, str):
+        if key in CREDENTIAL_MEMBERS and isinstance(inner, str):
             yield key, inner
         else:
             yield from _members(inner)

@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from itertools import accumulate, pairwise
 from time import process_time
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -35,6 +36,10 @@ def redacted(body: bytes, *rules: str) -> bytes:
 URLS = [
     (f"{URL}?alt=sse&key=abc", f"{URL}?alt=sse&key=REDACTED"),
     (f"{URL}?KEY=abc&alt=s%73e", f"{URL}?KEY=REDACTED&alt=s%73e"),
+    (
+        f"{URL}?sig=a&Signature=b&auth=c&api-key=d",
+        f"{URL}?sig=REDACTED&Signature=REDACTED&auth=REDACTED&api-key=REDACTED",
+    ),
     (f"{URL}?%6bey=abc", f"{URL}?%6bey=REDACTED"),
     (f"{URL}?api%5Fkey=a&access_token=b", f"{URL}?api%5Fkey=REDACTED&access_token=REDACTED"),
     ("https://me:password@host/a?b", "https://REDACTED@host/a?b"),
@@ -74,6 +79,11 @@ BODIES = [
     (
         b'{"access_token": "abc", "expires_in": 3599}',
         b'{"access_token": "REDACTED", "expires_in": 3599}',
+    ),
+    (
+        b'{"password":"a","secret":"b","x-api-key":"c","api-key":"d","cookie":"e","sessionToken":"f"}',
+        b'{"password":"REDACTED","secret":"REDACTED","x-api-key":"REDACTED","api-key":"REDACTED",'
+        b'"cookie":"REDACTED","sessionToken":"REDACTED"}',
     ),
     (b'{"Refresh_Token":"a\\"b\\\\","x":"y"}', b'{"Refresh_Token":"REDACTED","x":"y"}'),
     (b'{"clientSecret" :\n "abc"}', b'{"clientSecret" :\n "REDACTED"}'),
@@ -371,7 +381,9 @@ def test_a_faulty_rule_is_refused(rule: str) -> None:
 
 def test_rules_redact_reason_phrases_and_origins() -> None:
     redactor = Redactor(["re:hunter2-[a-z0-9]+"])
-    words = {name: f"{name} hunter2-{name} 1" for name in ("client", "model", "licence", "note")}
+    names = ("client", "model", "licence", "note")
+    words: dict[str, Any] = {name: f"{name} hunter2-{name} 1" for name in names}
+    kept_words: dict[str, Any] = {name: f"{name} REDACTED 1" for name in names}
     origin = Origin(
         "imported",
         date="2026-11-22",
@@ -387,7 +399,7 @@ def test_rules_redact_reason_phrases_and_origins() -> None:
         date="2026-11-22",
         source="https://REDACTED@h/REDACTED?key=REDACTED&a=REDACTED",
         commit="c0ffee",
-        **{name: f"{name} REDACTED 1" for name in words},
+        **kept_words,
     )
     assert kept.exchanges[0].reason_phrase == "Fine REDACTED"
     assert Scanner(redactor=redactor).scan_cassette(Cassette((), origin)) == [

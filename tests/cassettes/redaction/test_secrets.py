@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -58,6 +60,39 @@ USER = {
     "client_secret": "client-secret-1",
     "refresh_token": "refresh-token-1",
 }
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("DB_PASSWD", "DBPASS", "GITHUB_PAT", "REGISTRY_AUTH", "SESSION_COOKIE", "SSH_PASSPHRASE"),
+        *("SENTRY_DSN", "MYSQL_PWD", "AWS_CREDS"),
+    ],
+)
+def test_the_end_of_a_variable_s_name_tells_that_it_is_secret(name: str) -> None:
+    assert list(known_secrets((), {name: "swordfish-1"}).values()) == ["swordfish-1"]
+
+
+@pytest.mark.parametrize(
+    "name", ["PWD", "OLDPWD", "SSH_ASKPASS", "COMPASS", "BYPASS", "XAUTHORITY", "COMPAT", "PASSAGE"]
+)
+def test_other_names_of_variables_are_not_secret(name: str) -> None:
+    assert known_secrets((), {name: "/usr/bin/somewhere"}) == {}
+
+
+def test_the_password_of_a_url_in_a_variable_is_secret() -> None:
+    urls = "postgres://me:sw%40rdfish-1@db/x, redis://:other-fish-2@cache"
+    scanner = Scanner(known_secrets((), {"DATABASE_URL": urls}))
+    for text in ("sw%40rdfish-1", "sw@rdfish-1", "other-fish-2"):
+        assert scanner.scan(text.encode()), text
+    assert not scanner.scan(b"postgres://me@db/x")
+
+
+@pytest.mark.parametrize("write", [str, lambda text: base64.b64encode(text.encode()).decode()])
+def test_each_line_of_a_key_in_a_variable_is_secret(write: Callable[[str], str]) -> None:
+    scanner = Scanner(known_secrets((), {"GCP_SA_KEY": write(json.dumps(ACCOUNT))}))
+    for text in KEY_LINES:
+        assert scanner.scan(f"a {text} b".encode()), text
 
 
 def test_credential_files_are_read_where_google_keeps_them(tmp_path: Path) -> None:

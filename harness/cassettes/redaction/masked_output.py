@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 if TYPE_CHECKING:
-    from harness.cassettes.redaction.mask import Mask
+    from .mask import Mask
 
 MAX_HELD: Final = 1 << 22
 """The number of characters of stdout that are held, so that a secret in several lines is found."""
@@ -77,7 +77,7 @@ class MaskedOutput:
         """Write ``text`` to the stream, and hold the text after it."""
         self._held, self._size = [after], len(after)
         if text:
-            from harness.cassettes.redaction.secrets import (
+            from .secrets import (
                 mask,
             )  # slow to import, and often not needed
 

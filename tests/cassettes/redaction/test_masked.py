@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from harness.cassettes.redaction.mask import Mask
+from harness.cassettes.redaction.masked import masked
 from harness.facts import Finding, Place, call_value
-from harness.judging.masked import masked
 from harness.judging.results import Result, encode_item
 from harness.stream.json_codec import Json
 

@@ -1,21 +1,24 @@
-"""Replaces the secrets in results, so that nothing that is made from results can show them.
+"""Replaces the secrets in values: results, so that nothing that is made from results can show them,
+and the parts of pytest's reports.
 
-Results keep their form. Names that other parts refer to, and words of closed lists, do not change.
+Values keep their form. Names that other parts refer to, and words of closed lists, do not change.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from copy import copy
 from functools import cache
 from typing import Any, Final, Literal, TypeVar, get_origin
 
 from msgspec import Struct
 from msgspec.structs import fields, replace
 
-from harness.cassettes.redaction.mask import Mask
 from harness.facts import Finding, Place
 from harness.stream.json_codec import Json
+
+from .mask import Mask
 
 NAMES: Final = frozenset(
     {"adapter", "aspects", "digest", "features", "lost_features", "name", "of", "provider"}
@@ -27,14 +30,14 @@ NAMES_OF: Final[Mapping[type[Struct], frozenset[str]]] = {
 }
 """The same for types in which ``adapter`` is not a name, but text of the adapter."""
 
-AnyStruct = TypeVar("AnyStruct", bound=Struct)
+Value = TypeVar("Value")
 
 
-def masked(value: AnyStruct, mask: Mask) -> AnyStruct:
-    """A result, or a part of one, without secrets. A secret that is divided between several of its
-    texts is also replaced.
+def masked(value: Value, mask: Mask) -> Value:
+    """A value without secrets. A secret that is divided between several of its texts is also
+    replaced.
     """
-    changed: AnyStruct = mask.value(lambda change: _replace(value, change))
+    changed: Value = mask.value(lambda change: _replace(value, change))
     return changed
 
 
@@ -63,6 +66,10 @@ def _replace(value: Any, change: Callable[[str], str]) -> Any:
                 if (item := getattr(value, name))  # most fields of a result are empty
             }
             return replace(value, **changed) if changed else value
+        case object(toterminal=_):  # pytest's form of an exception, a traceback or a line of it
+            shown = copy(value)
+            vars(shown).update(_replace({**vars(value)}, change))
+            return shown
         case _:
             return value
 
