@@ -17,9 +17,6 @@ STARTED: Final = pytest.StashKey[float]()
 RECORDED: Final = pytest.StashKey[dict[Path, str]]()
 """The tests that have recorded a cassette in this process, by the path of the cassette."""
 
-FILLED: Final = "harness_filled"
-"""The property of a test report with the name of an item with a filled expectation."""
-
 
 def refuse_unused_marker(item: pytest.Item, *, finished: bool) -> None:
     """Fail a test whose marker has no effect, because the test uses no fixture of the cassette. A
