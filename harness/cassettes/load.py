@@ -17,8 +17,9 @@ _EVENTS: Final = (b'data: {"candidates"', b'data: {"response"')
 """The beginnings of Gemini's SSE text. The search for a format is skipped for them."""
 
 
-def load(path: str | Path) -> Cassette:
-    """Loads the recording at ``path``; its format is detected from its content.
+def load(path: str | Path, provider: str | None = None) -> Cassette:
+    """Loads the recording at ``path``; its format is detected from its content. With ``provider``,
+    content of no known format is a bare body of that provider.
 
     Returns a `Cassette` with the exchanges in start order, each with its provider. Raises
     `CassetteError` for a file that can't be read, with the place and the reason.
@@ -34,12 +35,12 @@ def load(path: str | Path) -> Cassette:
             data = file.read()
     except OSError as error:
         raise CassetteError(f"{path}: {error.strerror or error}") from None
-    return read_recording(data, str(path))
+    return read_recording(data, str(path), provider)
 
 
-def read_recording(data: bytes, name: str) -> Cassette:
+def read_recording(data: bytes, name: str, provider: str | None = None) -> Cassette:
     """Reads the recording in ``data``: a cassette, a crash journal, or another format. ``name`` is
-    the file's name in errors.
+    the file's name in errors; ``provider``: see `load`.
 
     Raises `CassetteError` for content that is damaged or of no known format.
     """
@@ -54,5 +55,14 @@ def read_recording(data: bytes, name: str) -> Cassette:
     else:
         from . import importers
 
-        cassette = importers.read(data, name)
-    return Cassette(tuple(map(with_provider, cassette.exchanges)), cassette.origin)
+        try:
+            cassette = importers.read(data, name)
+        except importers.UnknownFormat:
+            if provider is None:
+                raise
+            cassette = importers.read_body(data, name, provider)
+    exchanges = (
+        exchange if exchange.provider else with_provider(exchange)
+        for exchange in cassette.exchanges
+    )
+    return Cassette(tuple(exchanges), cassette.origin)

@@ -162,7 +162,7 @@ def _add_recording(parser: argparse.ArgumentParser) -> None:
 
 def _replay(parsed: argparse.Namespace) -> int:
     replayed = False
-    for number, exchange in _numbered(_recording(parsed.file), parsed):
+    for number, exchange in _numbered(_recording(parsed.file, parsed.provider), parsed):
         if parsed.exchange is None and not is_answer(exchange, parsed.provider):
             continue
         if exchange.generates and parsed.provider is None and exchange.provider is None:
@@ -212,7 +212,7 @@ def _read_json(path: Path) -> Any:
 
 
 def _show(parsed: argparse.Namespace) -> int:
-    cassette = _recording(parsed.file)
+    cassette = _recording(parsed.file, parsed.provider)
     if parsed.list:
         for line in list_exchanges(cassette, number_in(parsed.file) or 1):
             print(printable(line))
@@ -235,7 +235,7 @@ def _show(parsed: argparse.Namespace) -> int:
     return 0 if generating else NOTHING
 
 
-def _recording(place: str) -> Cassette:
+def _recording(place: str, provider: str | None) -> Cassette:
     """The recording that an argument names, or the exchange at a place that `harness sweep` prints.
     Raises `CassetteError`, `SweepError` or `OSError`.
     """
@@ -246,7 +246,7 @@ def _recording(place: str) -> Cassette:
             if stream.exchange is None:
                 raise CassetteError(f"{place}: {stream.fault}")
             return Cassette((stream.exchange,), Origin("imported"))
-    return load_recording(place)
+    return load_recording(place, provider=provider)
 
 
 def _import(parsed: argparse.Namespace) -> int:

@@ -4,25 +4,43 @@ converted, no file is changed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from glob import escape as glob_escape
 from pathlib import Path
+from typing import Final
 
 from harness.cassettes import Cassette, CassetteError, is_cassette
 from harness.cassettes.load import load
 from harness.cassettes.redaction.secrets import guard
 from harness.project.project import SUFFIXES, yaml_files
+from harness.recording.locks import lock
 from harness.recording.persister import commit, stage
 from harness.recording.stock_cassettes import is_stock
 
+from .output import note
 
-def convert(paths: Iterable[Path], complete: Callable[[Cassette], Cassette]) -> list[Path]:
+MARK: Final = "import-"
+"""A part of the names of temporary files."""
+
+
+def convert(paths: Sequence[Path], complete: Callable[[Cassette], Cassette]) -> list[Path]:
     """Replace each recording by a cassette. ``complete`` adds the rest of its origin. Returns the
     files that were replaced.
 
     Every cassette is written beside its file before the first file is replaced. Raises
     `CassetteError` with a line for each file that can't be converted. In that case, no file has
-    changed.
+    changed. Deletes the temporary files of a conversion that was killed.
     """
+    with _alone(paths) as alone:
+        for file in _left(paths) if alone else ():
+            file.unlink(missing_ok=True)
+            note(f"deleted {file}, which a conversion that was killed had left")
+        return _convert(paths, complete)
+
+
+def _convert(paths: Iterable[Path], complete: Callable[[Cassette], Cassette]) -> list[Path]:
     staged: dict[Path, Path] = {}
     converted: list[Path] = []
     problems: list[str] = []
@@ -34,7 +52,7 @@ def convert(paths: Iterable[Path], complete: Callable[[Cassette], Cassette]) -> 
                     continue
                 try:
                     pieces = guard(target.parent).pieces(complete(load(file)), str(file))
-                    staged[target] = stage(target, pieces)
+                    staged[target] = stage(target, pieces, MARK)
                     converted.append(file)
                 except CassetteError as error:
                     problems.append(str(error))
@@ -46,6 +64,38 @@ def convert(paths: Iterable[Path], complete: Callable[[Cassette], Cassette]) -> 
         for temporary in staged.values():
             temporary.unlink(missing_ok=True)
     return converted
+
+
+@contextmanager
+def _alone(paths: Sequence[Path]) -> Iterator[bool]:
+    """Locks the folders; False if another conversion has locked one of them."""
+    handles: list[int] = []
+    try:
+        for folder in {_folder(path) for path in paths}:
+            with suppress(OSError):  # a folder that does not exist, or that can't be opened
+                handles.append(os.open(folder, os.O_RDONLY))
+        yield all(lock(handle) for handle in handles)
+    finally:
+        for handle in handles:
+            os.close(handle)
+
+
+def _folder(path: Path) -> Path:
+    return path.resolve() if path.is_dir() else path.resolve().parent
+
+
+def _left(paths: Sequence[Path]) -> list[Path]:
+    """The temporary files of earlier conversions of the same files or folders."""
+    return sorted(
+        file
+        for path in paths
+        for file in (
+            path.rglob(f".*.{MARK}*")
+            if path.is_dir()
+            else path.parent.glob(f".{glob_escape(path.name)}.{MARK}*")
+        )
+        if file.is_file() and not file.is_symlink()
+    )
 
 
 def _recordings(path: Path, problems: list[str]) -> Iterator[Path]:

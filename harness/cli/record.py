@@ -91,6 +91,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             " cassette)"
         ),
     )
+    parser.add_argument(
+        "--allow-incomplete",
+        action="store_true",
+        help=(
+            "also keep what is not the complete answer of a model: another page, a redirect, an"
+            " empty body, an answer without a finish reason (default: only if the old cassette has"
+            " the same)"
+        ),
+    )
     add_asking(parser)
     parser.set_defaults(run=_record)
 
@@ -268,6 +277,7 @@ def _record_one(plan: Plan, project: Project, parsed: argparse.Namespace, spent:
             spent=spent,
             allow_status=parsed.allow_status,
             allow_end=parsed.allow_end,
+            allow_incomplete=parsed.allow_incomplete,
             before=_old_exchanges(plan, project),
             progress=bar,
         )

@@ -145,6 +145,7 @@ REASONS: Final[Mapping[str, Reason]] = {
         "the answer has an error, a refusal, a fault or no end, beside which it is not asked"
     ),
     "declared": Reason("declared as {wire}", ("wire",)),
+    "unread": Reason("nothing of this answer was read, and the adapter reports nothing"),
     "in-session": Reason("the payloads of {wire} do not have it without their session", ("wire",)),
     "nameless-call": Reason("the wire has a call without a name, which nobody can run"),
     "only-doubles": Reason(

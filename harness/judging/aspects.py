@@ -29,7 +29,7 @@ from harness.facts import (
 from harness.pipeline.replay import choose_provider
 from harness.providers import PROVIDERS, Provider, declared_tools
 from harness.providers.oracle import read_messages
-from harness.stream.decompression import unpack, unpack_before_fault
+from harness.stream.decompression import unpack, unpack_before_fault, unread_coding
 from harness.stream.events import INTERRUPTED
 from harness.stream.exchange import Exchange
 from harness.stream.session import Session
@@ -85,7 +85,11 @@ class ExchangeJudgement:
 def judge_exchange(
     exchange: Exchange, adapter: Adapter, *, cassette: str = "", number: int = 1
 ) -> ExchangeJudgement:
-    """Run an adapter on one exchange and judge its transcript."""
+    """Run an adapter on one exchange and judge its transcript. An answer whose coding can't be
+    decoded is an error.
+    """
+    if fault := unread_coding(exchange.body, exchange.header("content-encoding")):
+        return ExchangeJudgement(cassette, number, error=fault)
     try:
         output = adapter.output(exchange)
     except AdapterError as error:
@@ -99,6 +103,16 @@ def judge_exchange(
             exception=error.__cause__,
         )
     judged = judge_output(exchange, adapter, output, cassette=cassette, number=number)
+    if not judged.red and judged.transcript and not any(judged.transcript.facts()):
+        facts = wire_facts(exchange, adapter)
+        if exchange.status == 200 and not judged.transcript.raised and not facts.understood:
+            # Silence is right for any answer that can't be read, so it shows nothing.
+            unread = {
+                aspect: Finding(aspect, "not_asked", "unread")
+                for aspect, finding in judged.aspects.items()
+                if finding.verdict == "kept"
+            }
+            judged = replace(judged, aspects={**judged.aspects, **unread})
     return replace(judged, exception=output.exception)
 
 

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Final
 
 from harness.pipeline.replay import Normalized
-from harness.stream.decompression import unpack_before_fault
+from harness.stream.decompression import unpack_before_fault, unread_coding
 from harness.stream.exchange import Exchange
 from harness.stream.json_codec import Json
 
@@ -23,7 +23,11 @@ _LINE_ENDS: Final = ((b"\r\n\r\n", "CRLF"), (b"\n\n", "LF"), (b"\r\r", "CR"))
 
 
 def properties_of(exchange: Exchange) -> tuple[WireProperty, ...]:
-    """The properties of an answer. The line ends are those of a stream of several messages."""
+    """The properties of an answer. The line ends are those of a stream of several messages. An
+    answer whose coding can't be decoded has none.
+    """
+    if unread_coding(exchange.body, exchange.header("content-encoding")):
+        return ()
     frames = Normalized(exchange, None, None).trace.frames
     body, _ = unpack_before_fault(exchange.body, exchange.header("content-encoding"))
     framing = _framing(exchange, body)

@@ -154,8 +154,11 @@ def _messages(text: str) -> Iterator[Json]:
 def _json(text: str) -> Json:
     try:
         return _decode(text)
-    except ValueError:
-        return json.loads(text)
+    except (ValueError, RecursionError):
+        try:
+            return json.loads(text)
+        except RecursionError:
+            raise ValueError("nested too deeply") from None
 
 
 def _of_message(message: dict[str, Any]) -> Iterator[str]:

@@ -58,12 +58,15 @@ def number_in(text: str) -> int | None:
     return int(match[1]) if match else None
 
 
-def load_recording(text: str, cassettes: Path | None = None) -> Cassette:
+def load_recording(
+    text: str, cassettes: Path | None = None, provider: str | None = None
+) -> Cassette:
     """The recording that an argument names, in the way of `find_recording`. It has all exchanges,
-    or only the exchange with the given number. Raises `CassetteError` or `OSError`.
+    or only the exchange with the given number. ``provider``: see `load`. Raises
+    `CassetteError` or `OSError`.
     """
     path, number = find_recording(text, cassettes)
-    cassette = load(path)
+    cassette = load(path, provider)
     if number is None:
         return cassette
     count = len(cassette.exchanges)

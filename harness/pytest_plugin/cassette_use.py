@@ -22,7 +22,7 @@ from harness.recording.part_file import left_behind
 from harness.recording.relay import relay
 from harness.recording.user_code import is_users
 
-from .markers import MARKER, OUTPUT, PASSED, RECORDED, STARTED
+from .markers import MARKER, OUTPUT, PASSED, RECORDED, STARTED, USED
 
 if TYPE_CHECKING:
     from google.genai.types import HttpOptions
@@ -86,6 +86,7 @@ def use_marked_cassette(
 ) -> Iterator[Recording | Playback]:
     """The cassette of the test's marker, for the fixture ``harness_cassette``."""
     config = request.config
+    request.node.stash[USED] = True
     with _in_words():
         name, ordered, allowed = _marked(request.node)
         path = Project([], config.rootpath / config.getini("harness_cassettes")).cassette_path(name)
@@ -108,6 +109,13 @@ def use_marked_cassette(
         for note in (*hidden, *getattr(stopped, "__notes__", ())):
             request.node.warn(RecordingWarning(note))
         return
+    if isinstance(tape, Recording) and not tape.answered():
+        got = "got no answer" if tape.in_flight else "sent no request through this cassette"
+        pytest.fail(
+            f"{name}: the test {got}, so nothing was recorded; remove the marker"
+            " and its fixture, or connect the client to harness_http_options or harness_base_url",
+            pytrace=False,
+        )
     if isinstance(tape, Recording) and tape.in_flight:
         config.stash[RECORDED][path] = request.node.nodeid
     _judge(request.node, tape, ordered=ordered, strict=config.getoption("--harness-strict"))
@@ -134,17 +142,18 @@ def _marked(node: pytest.Item) -> tuple[str, bool, dict[str, Any]]:
         case pytest.Mark(args=(str(name),), kwargs=options) if options.keys() <= {
             "allow_status",
             "allow_end",
+            "allow_incomplete",
             "ordered",
         }:
-            return (
-                name,
-                bool(options.get("ordered", True)),
-                {key: tuple(options[key]) for key in options if key != "ordered"},
-            )
+            allowed: dict[str, Any] = {
+                key: tuple(options[key]) for key in ("allow_status", "allow_end") if key in options
+            }
+            allowed["allow_incomplete"] = bool(options.get("allow_incomplete", False))
+            return name, bool(options.get("ordered", True)), allowed
         case pytest.Mark():
             raise pytest.UsageError(
                 f"{node.nodeid}: {MARKER} takes a name, and the keywords allow_status,"
-                " allow_end and ordered"
+                " allow_end, allow_incomplete and ordered"
             )
     raise pytest.UsageError(
         f"{node.nodeid}: the test names no cassette; mark it with"

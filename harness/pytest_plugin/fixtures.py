@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from .failures import HarnessFailure
-from .markers import MARKER, OUTPUT, PASSED, RECORDED, STARTED, is_ours
+from .markers import MARKER, OUTPUT, PASSED, RECORDED, STARTED, is_ours, refuse_unused_marker
 
 if TYPE_CHECKING:
     from google.genai.types import HttpOptions
@@ -37,6 +37,13 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
 
     with refuse_network("this test is replayed; run it with --harness-record once to record it"):
         return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
+    refuse_unused_marker(item, finished=False)
+    yield
+    refuse_unused_marker(item, finished=True)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -11,12 +11,27 @@ MARKER: Final = "harness_cassette"
 
 PASSED: Final = pytest.StashKey[bool]()
 OUTPUT: Final = pytest.StashKey[str]()
+USED: Final = pytest.StashKey[bool]()
+"""Whether the fixture of the test's cassette was used."""
 STARTED: Final = pytest.StashKey[float]()
 RECORDED: Final = pytest.StashKey[dict[Path, str]]()
 """The tests that have recorded a cassette in this process, by the path of the cassette."""
 
-FILLED: Final = "harness_filled"
-"""The property of a test report with the name of an item with a filled expectation."""
+
+def refuse_unused_marker(item: pytest.Item, *, finished: bool) -> None:
+    """Fail a test whose marker has no effect, because the test uses no fixture of the cassette. A
+    test with the fixture ``request`` may ask for one until it has ``finished``.
+    """
+    if item.get_closest_marker(MARKER) is None or item.stash.get(USED, False):
+        return
+    names = getattr(item, "fixturenames", ())
+    if "harness_cassette" not in names and (finished or "request" not in names):
+        pytest.fail(
+            f"{item.nodeid}: the marker {MARKER} does nothing without a fixture that connects the"
+            " client: harness_http_options (google-genai), harness_base_url (any client) or"
+            " harness_cassette; nothing was recorded or replayed",
+            pytrace=False,
+        )
 
 
 def is_ours(item: pytest.Item) -> bool:

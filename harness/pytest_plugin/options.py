@@ -117,10 +117,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
-        f"{MARKER}(name, allow_status=(), allow_end=(), ordered=True): the cassette that records"
-        " and answers this test's client; allow_status: HTTP statuses of errors that may be"
-        " recorded; allow_end: ends of incomplete answers that may be recorded (cut, reset,"
-        " aborted); ordered: whether another order of requests is reported",
+        f"{MARKER}(name, allow_status=(), allow_end=(), allow_incomplete=False, ordered=True): the"
+        " cassette that records and answers this test's client; allow_status: HTTP statuses of"
+        " errors that may be recorded; allow_end: ends of incomplete answers that may be recorded"
+        " (cut, reset, aborted); allow_incomplete: whether something else than the complete answer"
+        " of a model may be recorded; ordered: whether another order of requests is reported",
     )
     if config.getoption("--harness-accept") and os.environ.get("CI"):
         raise usage_error(

@@ -7,12 +7,17 @@ Each result is attached to its test report, so a report has the same bytes with 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
 from .failures import Gap, HarnessFailure
 
+if TYPE_CHECKING:
+    from .filling import Fill, Filled
+
+FILL: Final = "harness_fill"
+"""The attribute of a test report that carries the value of an empty expectation."""
 ENDED: Final = "the run ended before this cell was judged"
 RESULT: Final = "harness_result"
 """The attribute of a test report that carries the encoded result to the controller."""
@@ -38,6 +43,8 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     report = yield
     if call.when == "call" and (encoded := getattr(item, "encoded_result", "")):
         setattr(report, RESULT, encoded)  # for an `items.ResultItem`
+        if fill := getattr(item, "fill", None):
+            setattr(report, FILL, fill)
     return report
 
 
@@ -52,6 +59,8 @@ class _Collector:
         self.plan: dict[str, None] = {}  # the ids of the selected items that can be cells
         self.gaps: dict[str, Gap] = {}  # by the id of the item
         self.stopped = ENDED
+        self.fills: dict[str, Fill] = {}  # by the id of the item
+        self.filled: dict[str, Filled] = {}
         self.unreached: dict[str, str] = {}  # the encoded results of the cells that have a gap
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
@@ -75,6 +84,8 @@ class _Collector:
         encoded = getattr(report, RESULT, None)
         if encoded is not None:
             self.encoded[report.nodeid] = encoded
+            if fill := getattr(report, FILL, None):
+                self.fills[report.nodeid] = fill
         elif report.nodeid in self.plan and not report.passed:
             self.gaps.setdefault(report.nodeid, _gap(report))
 
@@ -93,6 +104,10 @@ class _Collector:
         """Note the cells that the run did not reach. Fail a whole run if no cell shows a declared
         loss or a known failure.
         """
+        if self.fills:
+            self._write_fills()
+            if any(filled.fault for filled in self.filled.values()):
+                session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED
         ids = [nodeid for nodeid in self.plan if nodeid not in self.encoded]
         gaps = {nodeid: self._gap_of(nodeid, session) for nodeid in ids}
         if gaps:
@@ -111,6 +126,17 @@ class _Collector:
             if self.unshown and session.exitstatus == pytest.ExitCode.OK:
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
+    def _write_fills(self) -> None:
+        """Fill empty expectations in their files, and correct the results of their cells."""
+        from .filling import write_fills
+        from .summary import with_filled
+
+        # Workers report in any order.
+        fills = {nodeid: self.fills[nodeid] for nodeid in self.plan if nodeid in self.fills}
+        self.filled = write_fills(fills)
+        for nodeid, filled in self.filled.items():
+            self.encoded[nodeid] = with_filled(self.encoded[nodeid], filled)
+
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(
         self, terminalreporter: pytest.TerminalReporter, exitstatus: int
@@ -123,7 +149,8 @@ class _Collector:
 
             encoded = [*self.encoded.values(), *self.unreached.values()]
             unread = [Unread(spec, problem) for problem, spec in self.unread.items()]
-            write_summary(terminalreporter, encoded, unread, self.unshown)
+            filled = list(self.filled.values())
+            write_summary(terminalreporter, encoded, unread, self.unshown, filled)
         selected = self.config.getini("harness_specs") or self.config.getoption("--harness-dialect")
         if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and selected:
             from .summary import explain_nothing

@@ -1,7 +1,7 @@
 """Specs as test items: one item for each case and column. Its verdict becomes its outcome.
 
-An item is judged in the process in which pytest-xdist runs it. With ``--harness-accept`` it first
-fills its own expectation if that is empty.
+An item is judged in the process in which pytest-xdist runs it. With ``--harness-accept`` it reports
+the value for its own expectation if that is empty (`filling`).
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from pluggy import HookRelay
 
 from harness.adapters import AdapterError
 from harness.cassettes import CassetteError
-from harness.cassettes.redaction.secrets import guard, mask
+from harness.cassettes.redaction.secrets import mask
 from harness.judging.explain import EXACT
 from harness.judging.judge import Cell, judge, resolve_fixture, run_cell
 from harness.judging.results import VERDICTS, Result
 from harness.pipeline.replay import ReplayError
-from harness.project.project import Project, kind_of, read_text, unheaded
-from harness.specs import SpecError, accept
+from harness.project.project import Project, kind_of, unheaded
+from harness.specs import SpecError
 
 from .failures import HarnessWarning
+from .filling import Fill, fill_of
 from .items import ResultItem
-from .markers import FILLED
 from .paths import id_of_file
 from .project import project_of
 from .quiet import QuietHooks
@@ -96,6 +96,7 @@ class CellItem(ResultItem):
         super().__init__(**kwargs)
         self.cell = cell
         self.quiet = quiet
+        self.fill: Fill | None = None
         for feature in cell.case.features:
             self.keywords[feature] = True
 
@@ -105,10 +106,11 @@ class CellItem(ResultItem):
 
     def runtest(self) -> None:
         project = project_of(self.config)
-        filled, fault = False, ""
+        fault = ""
         try:
-            filled = self.config.getoption("--harness-accept") and self._accept(project)
-        except (AdapterError, CassetteError, SpecError) as error:
+            if self.config.getoption("--harness-accept"):
+                self.fill = self._value_to_fill(project)
+        except (AdapterError, CassetteError) as error:
             fault = f"nothing could be filled in: {error}"
         judgement = judge(
             self.cell,
@@ -124,13 +126,9 @@ class CellItem(ResultItem):
             result = with_evidence(judgement)
         if judgement.fixture and judgement.fixture.guessed and result.verdict != "error":
             self._warn_of_guess()
-        if filled:
-            self.user_properties.append((FILLED, self.named()))
-            result = replace(
-                result,
-                verdict="unreviewed",
-                reason=f"filled in {self.path.name}; read it, then delete `reviewed: no`",
-            )
+        if self.fill:
+            reason = f"empty; its value is written to {self.path.name} at the end of the run"
+            result = replace(result, verdict="unreviewed", reason=reason)
         if fault:
             result = replace(result, verdict="error", reason=fault)
         strict = self.config.getoption("--harness-strict")
@@ -150,25 +148,21 @@ class CellItem(ResultItem):
             )
         )
 
-    def _accept(self, project: Project) -> bool:
-        """Fill an empty expectation of this cell in its file; returns whether it was filled. Raises
-        `AdapterError`, `CassetteError` for a text that shows a secret, and `SpecError` for a file
-        that can't be edited.
+    def _value_to_fill(self, project: Project) -> Fill | None:
+        """The value for an empty expectation of this cell, which the controller writes. Raises
+        `AdapterError`, and `CassetteError` for a value that shows a secret.
         """
-
         case, key = self.cell.case, self.cell.key
         if self.cell.layer == "facts":
-            return False  # an expectation of facts is read from the recording
+            return None  # an expectation of facts is read from the recording
         if case.expect.get(key, ...) is not None or not project.fills(self.cell.column, key):
-            return False
+            return None
         try:
             fixture = resolve_fixture(case, project.cassette)
             got = run_cell(self.cell, fixture, project.adapter(self.cell.column)).items
         except (CassetteError, ReplayError):
-            return False  # the judge reports it
-        text = accept(read_text(self.path), case.case, key, got, path=str(self.path))
-        self.path.write_bytes(guard().scanner.refuse(text, str(self.path)).encode())
-        return True
+            return None  # the judge reports it
+        return fill_of(self.path, case.case, key, got, self.named())
 
     def reportinfo(self) -> tuple[Path, int, str]:
         return self.path, self.cell.case.line - 1, self.name

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from harness.judging.facts_cells import fixed_failures, unshown_losses
-from harness.judging.results import Result, decode
+from harness.judging.results import Result, decode, encode
 from harness.project.project import kind_of, yaml_files
 from harness.report import Run, Unread, summary
 from harness.report.files import read_run, write_report
@@ -17,7 +19,7 @@ from harness.report.header import choose_day, make_header
 from harness.specs import SpecError
 from harness.stream.printable import printable
 
-from .markers import FILLED
+from .filling import Filled
 from .mask import masked
 from .paths import cassette_folder, named_paths, spec_roots
 from .project import project_of
@@ -52,9 +54,10 @@ def write_summary(
     encoded: Iterable[str],
     unread: Sequence[Unread],
     unshown: Sequence[str],
+    filled: Sequence[Filled],
 ) -> None:
-    """Print the summary, the specs that could not be read, and the losses and known failures that
-    no cell shows. Write the report if an option requests it.
+    """Print the summary, the specs that could not be read, the losses and known failures that no
+    cell shows, and the filled expectations. Write the report if an option requests it.
     """
     config, results = terminal.config, _decode(encoded)
     terminal.section("Gemini conformance")
@@ -63,8 +66,11 @@ def write_summary(
         terminal.write_line(masked(f"not read: {line.problem}"), red=True)
     for sentence in unshown:
         terminal.write_line(masked(sentence), red=True)
-    for item in _filled(terminal):
-        terminal.write_line(masked(printable(f"filled in: {item}, `reviewed: no`")))
+    for item in filled:
+        sentence = f"filled in: {item.named}, `reviewed: no`"
+        if item.fault:
+            sentence = f"not filled in: {item.named}: {item.fault}"
+        terminal.write_line(masked(printable(sentence)), red=bool(item.fault))
     if folder := config.getoption("--harness-report"):
         target = Path(config.invocation_params.dir / folder)
         _write_report(results, target, config, unread)
@@ -82,16 +88,14 @@ def _write_report(
     write_report(Run(header, results), base, target)
 
 
-def _filled(terminal: pytest.TerminalReporter) -> list[object]:
-    """The items with filled expectations."""
-    return [
-        value
-        for reports in terminal.stats.values()
-        for report in reports
-        if isinstance(report, pytest.TestReport) and report.when == "call"
-        for name, value in report.user_properties
-        if name == FILLED
-    ]
+def with_filled(encoded: str, filled: Filled) -> str:
+    """The encoded result of a cell after its value was written, or could not be written."""
+    changes: dict[str, Any] = {
+        "reason": f"filled in {filled.file}; read it, then delete `reviewed: no`"
+    }
+    if filled.fault:
+        changes = {"verdict": "error", "reason": f"nothing could be filled in: {filled.fault}"}
+    return encode([replace(result, **changes) for result in _decode([encoded])]).decode()
 
 
 def explain_nothing(terminal: pytest.TerminalReporter) -> None:

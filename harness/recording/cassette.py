@@ -20,6 +20,7 @@ from vcr.persisters.filesystem import CassetteNotFoundError
 from harness.cassettes import CassetteError, Exchange, Request, is_cassette
 from harness.cassettes.redaction import secrets
 from harness.cassettes.redaction.guard import Guard
+from harness.cassettes.redaction.mask import Mask
 from harness.cassettes.redaction.names import SECRET_HEADERS
 from harness.cassettes.redaction.redactor import Redactor
 from harness.cassettes.redaction.scanner import Scanner
@@ -31,7 +32,7 @@ from harness.stream.printable import printable
 
 from .journal_writer import JournalWriter
 from .persister import Persister, stamp_of, unchanged, use_format
-from .policy import refuse_broken, refuse_errors, refuse_unread
+from .policy import refuse_answers, refuse_unread
 from .stock_cassettes import is_stock
 from .tape import Tape
 from .vcr_values import append, filtered, from_vcr, origin_of
@@ -135,6 +136,7 @@ def use_cassette(
     mode: Mode = "none",
     allow_status: Collection[int] = (),
     allow_end: Collection[End] = (),
+    allow_incomplete: bool = False,
     options: Mapping[str, Any] | None = None,
     keys: Collection[str] = (),
     whole: bool = False,
@@ -145,8 +147,9 @@ def use_cassette(
 
     ``name``: the cassette's name in messages. ``allow_status``: statuses of errors that may be
     recorded. ``allow_end``: ends of incomplete answers that may be recorded (``cut``, ``reset``,
-    ``aborted``). ``options``: options of vcrpy (``before_record_request``, ``ignore_hosts`` …);
-    ``before_record``, which gets whole exchanges (see `Redactor`); ``answer_bytes`` and
+    ``aborted``). ``allow_incomplete``: requests to a model may get something else than the complete
+    answer of a model. ``options``: options of vcrpy (``before_record_request``, ``ignore_hosts``
+    …); ``before_record``, which gets whole exchanges (see `Redactor`); ``answer_bytes`` and
     ``answer_seconds``, the limits of an answer (see `Tape`). ``keys``: further secrets, which are
     neither in the environment nor in request headers. ``whole``: read answers to their end, even if
     the client stops early. ``recorded_by``: the test that recorded the cassette in this run; the
@@ -169,6 +172,7 @@ def use_cassette(
         known = secrets.known_secrets(sorted({*_credentials(tape), *keys}))
         return Guard(redactor, Scanner(known, redactor))
 
+    tape.mask = lambda text: Mask(guard().scanner).text(text)
     recorder = VCR(
         record_mode="none" if mode == "none" else "once",
         record_on_exception=False,
@@ -194,8 +198,17 @@ def use_cassette(
         until_saved.push(lambda _, error, __: journal.end(error))
         tape.listener = journal.put
         yield tape
-        refuse_errors(tape.exchanges(), allow_status)
-        refuse_broken(tape.answered(), allow_end)
+        refuse_answers(
+            [
+                in_flight
+                for in_flight in tape.answered()
+                if in_flight.request is None or filtered(cassette, in_flight.request)
+            ],
+            tape.mask,
+            allow_status=allow_status,
+            allow_end=allow_end,
+            allow_incomplete=allow_incomplete,
+        )
         refuse_unread(tape.answered(), redactor.kept_headers)
         until_saved.enter_context(unchanged(path, before))
         append(tape.exchanges(), cassette, tape.origin)

@@ -177,12 +177,12 @@ def save(path: Path, pieces: Iterable[bytes]) -> None:
         raise
 
 
-def stage(path: Path, pieces: Iterable[bytes]) -> Path:
+def stage(path: Path, pieces: Iterable[bytes], mark: str = "") -> Path:
     """Write a file beside ``path`` with its permissions, and flush it to disk. If anything fails,
-    the new file is deleted.
+    the new file is deleted. ``mark`` is a part of its name.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    handle, name = mkstemp(dir=path.parent, prefix=f".{path.name}.{mark}")
     temporary = Path(name)
     try:
         with os.fdopen(handle, "wb") as file:

@@ -2,24 +2,30 @@
 
 A suite that recorded "quota exceeded" would always pass. Therefore answers about an account or an
 overload are refused, before a stream and inside it, unless the user allows them because the case is
-about them. Incomplete answers are refused too, because the network failed. If no test has checked
-the answer, every other error is refused too, because the usual cause is a mistyped name.
+about them. Broken answers are refused too, because the network failed.
+
+A request to a model must get a complete answer of a model: not an error, and for the oracle of the
+wire, an answer with a readable last message and a finish reason or a block reason. These rules are
+the same for every way of recording.
 """
 
 from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
+from urllib.parse import urljoin, urlsplit
 
 from harness.cassettes import CassetteError, Exchange
-from harness.pipeline.replay import ReplayError, replay
-from harness.providers import EXIT_CODE, with_provider
+from harness.facts import Facts
+from harness.pipeline.replay import DEFAULT_PROVIDER, ReplayError, replay
+from harness.providers import EXIT_CODE, PROVIDERS, detect_provider, with_provider
+from harness.stream.decompression import unpack_before_fault
 from harness.stream.events import End
-from harness.stream.printable import plural
+from harness.stream.printable import plural, printable
 
-from .tape import InFlightExchange
+from .tape import CLIENT_LEFT, InFlightExchange
 
 REFUSED: Final = {
     401: "an authentication answer",
@@ -64,6 +70,10 @@ NO_LOGIN: Final = 41
 """
 
 _MAX_QUOTED: Final = 200
+_MAX_SHOWN: Final = 80
+"""The length of the beginning of a body in a message."""
+_MASKED: Final = 4096
+"""The length of the beginning of a body that is masked, so that no secret is cut before that."""
 _SHORTEST_NEED: Final = 6
 """The minimum size of a header value that is searched in later requests; a shorter value may occur
 by chance.
@@ -97,34 +107,155 @@ class Refusal(NamedTuple):
         return f"{self.code}: {self.quoted}" if self.quoted else str(self.code)
 
 
-def refuse_errors(exchanges: Iterable[Exchange], allowed: Collection[int] = ()) -> None:
-    """Raises `RecordingRefused` for the first answer with a status in `REFUSED` that is not
-    ``allowed``.
-    """
-    for number, exchange in enumerate(exchanges, 1):
-        if refusal := refusal_of(exchange, allowed):
+def refuse_answers(
+    answered: Sequence[InFlightExchange],
+    mask: Callable[[str], str],
+    *,
+    allow_status: Collection[int] = (),
+    allow_end: Collection[End] = (),
+    allow_incomplete: bool = False,
+) -> None:
+    """Raises `RecordingRefused` for the first answer that a recording must not have."""
+    exchanges = [in_flight.exchange() for in_flight in answered]
+    of_model = [not allow_incomplete and asks for asks in _ask_model(exchanges)]
+    for number, (exchange, every) in enumerate(zip(exchanges, of_model, strict=True), 1):
+        if refusal := refusal_of(exchange, allow_status, every=every):
             raise RecordingRefused(
                 f"exchange {number} is {refusal.kind} ({refusal.details}); correct the cause and"
-                f" record again, or allow the status {refusal.code} if the case is about it",
+                f" record again, or allow the status {refusal.code} if the case is about it:"
+                f" allow_status=[{refusal.code}]",
                 refusal.quoted,
+            )
+    refuse_broken(answered, allow_end)
+    for number, (exchange, every) in enumerate(zip(exchanges, of_model, strict=True), 1):
+        stopped = exchange.end == "aborted" and not answered[number - 1].failure
+        if not every or stopped or is_allowed(exchange, allow_status, allow_end):
+            continue
+        if is_followed(exchange, exchanges[number:]):
+            continue
+        if fault := incompleteness(exchange):
+            shown = beginning(exchange, mask)
+            raise RecordingRefused(
+                f"the answer of exchange {number} {fault}: {shown}; a recording needs complete"
+                " answers of a model; record again, or, if the case is about this answer, allow it:"
+                " allow_incomplete=True",
+                shown,
             )
 
 
 def refuse_broken(exchanges: Iterable[InFlightExchange], allowed: Collection[End] = ()) -> None:
     """Raises `RecordingRefused` for the first answer that was cut, reset or given up, unless such
     an end is ``allowed``. If the client stopped reading and there was no network error, the answer
-    is kept.
+    is kept. The client of a relay may stop because of a time-out, so its answer must be complete.
     """
     for number, in_flight in enumerate(exchanges, 1):
         exchange = in_flight.exchange()
         allowed_here = allowed if in_flight.failure else {"aborted", *allowed}
-        if breakage := breakage_of(exchange, allowed_here):
+        breakage = breakage_of(exchange, allowed_here)
+        if breakage and not (in_flight.failure == CLIENT_LEFT and not incompleteness(exchange)):
             why = f": {in_flight.failure}" if exchange.end == "aborted" else ""
             raise RecordingRefused(
                 f"the answer of exchange {number} {breakage}{why}; a recording needs complete"
                 " answers; record again, or allow this end if the case is about it:"
                 f" allow_end=[{exchange.end!r}]"
             )
+
+
+def _ask_model(exchanges: Sequence[Exchange]) -> Iterator[bool]:
+    """For each exchange: whether a model was asked. The URL of the request decides. A request that
+    follows a redirect of such a request asks a model too.
+    """
+    asks = False
+    before: Exchange | None = None
+    for exchange in exchanges:
+        request = exchange.request
+        follows = asks and before is not None and _redirects_to(before, exchange)
+        asks = (
+            follows
+            or request is None
+            or detect_provider(request.method, request.url, request.body, b"").generates
+        )
+        before = exchange
+        yield asks
+
+
+def _redirects_to(exchange: Exchange, following: Exchange) -> bool:
+    """Whether the next request follows the redirect of an answer. A relay may have changed the
+    host, so the paths decide.
+    """
+    place = exchange.header("location")
+    if place is None or not (exchange.request and following.request):
+        return False
+    target = urlsplit(urljoin(exchange.request.url, place))
+    return 300 <= exchange.status < 400 and target.path == urlsplit(following.request.url).path
+
+
+def is_followed(exchange: Exchange, later: Sequence[Exchange]) -> bool:
+    """Whether the answer of a model is in a later exchange: after a redirect, or if the client
+    polls an answer in the background.
+    """
+    if later and _redirects_to(exchange, later[0]):
+        return True
+    return exchange.request is not None and any(
+        follower.request is not None
+        and follower.request.method == "GET"
+        and detect_provider("GET", follower.request.url, b"", b"").generates
+        for follower in later
+    )
+
+
+def is_allowed(
+    exchange: Exchange, allow_status: Collection[int], allow_end: Collection[End]
+) -> bool:
+    """Whether the error or the end of an answer is allowed, so that the answer need not be
+    complete.
+    """
+    codes = {status_of(exchange), *(error.get("code") for error in errors_of(exchange))} - {200}
+    return not codes.isdisjoint(allow_status) or (
+        exchange.end in BROKEN and exchange.end in allow_end
+    )
+
+
+def incompleteness(exchange: Exchange, provider: str | None = None) -> str:
+    """Why an answer is not the complete answer of a model, or "". ``provider`` is used if neither
+    URL nor body shows it. The oracle of the provider decides.
+    """
+    if fault := not_of_model(exchange, provider):
+        return fault
+    facts, body = _facts_of(exchange, provider)
+    if facts.unreadable:
+        last = facts.unreadable[-1].rstrip().encode("utf-8", "surrogateescape")
+        if body.rstrip().endswith(last.rpartition(b"\n")[2]):
+            return "ends with a message that can't be read"
+    if facts.finish is None and facts.block_reason is None:
+        return "has no finish reason"
+    return ""
+
+
+def not_of_model(exchange: Exchange, provider: str | None = None) -> str:
+    """Why an answer is not one of a model at all, or ""."""
+    facts, _ = _facts_of(exchange, provider)
+    if 300 <= exchange.status < 400:
+        return f"is no answer of a model, but status {exchange.status}"
+    return "" if facts.understood else "is no answer of a model"
+
+
+def _facts_of(exchange: Exchange, provider: str | None) -> tuple[Facts, bytes]:
+    """The oracle's account of an answer, and its body without content coding."""
+    exchange = with_provider(exchange)
+    facts = PROVIDERS[exchange.provider or provider or DEFAULT_PROVIDER].facts(exchange)
+    body, _ = unpack_before_fault(exchange.body, exchange.header("content-encoding"))
+    return facts, body
+
+
+def beginning(exchange: Exchange, mask: Callable[[str], str]) -> str:
+    """The first characters of a body, without secrets, for a message."""
+    body, _ = unpack_before_fault(exchange.body, exchange.header("content-encoding"))
+    text = printable(mask(body[:_MASKED].decode("utf-8", "replace")))
+    if not text.strip():
+        return f"status {exchange.status}, {'only blanks' if body else 'an empty body'}"
+    shown = f"{text[:_MAX_SHOWN]}…" if len(text) > _MAX_SHOWN else text
+    return f"status {exchange.status}, {shown!r}"
 
 
 def refuse_unread(exchanges: Iterable[InFlightExchange], kept: Collection[str]) -> None:
@@ -197,6 +328,12 @@ def refusal_of(
             return Refusal(code, kind, message[:_MAX_QUOTED])
     if status in REFUSED and status not in allowed:
         return Refusal(status, REFUSED[status], exchange.reason_phrase)
+    if every:
+        for error in errors:
+            code = error.get("code")
+            known = code in allowed or (status >= 400 and status in allowed)
+            if code and code >= 400 and not known:
+                return Refusal(code, "an error answer", str(error["message"])[:_MAX_QUOTED])
     if every and (status >= 400 or status != exchange.status) and status not in allowed:
         message = str(errors[0]["message"])[:_MAX_QUOTED] if errors else exchange.reason_phrase
         return Refusal(status, "an error answer", message)

@@ -27,7 +27,7 @@ from harness.server.options import Options
 from harness.server.response import CROSS_ORIGIN, HOP_BY_HOP, made_answer, moved, recorded_answer
 
 from .endpoints import Upstream, upstream_by_path
-from .tape import Tape
+from .tape import CLIENT_LEFT, Tape
 from .transport import headers_by_name, http_library, transports
 
 _READ: Final = 1 << 16
@@ -145,6 +145,9 @@ class _RelayConnection(Connection):
             async for data in response.stream:
                 self.write(h11.Data(data=data))
                 await self.flush()
+        except asyncio.CancelledError:  # the client has left
+            response.stream.exchange.failure = CLIENT_LEFT
+            raise
         finally:
             await response.aclose()
         self.write(h11.EndOfMessage())

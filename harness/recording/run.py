@@ -29,9 +29,13 @@ from .endpoints import check_base_url
 from .policy import (
     RecordingRefused,
     Refusal,
+    beginning,
     breakage_of,
     errors_of,
     events_of,
+    incompleteness,
+    is_allowed,
+    not_of_model,
     refusal_of,
     status_of,
 )
@@ -83,6 +87,7 @@ def record_requests(
     spent: Spent | None = None,
     allow_status: Collection[int] = (),
     allow_end: Collection[End] = (),
+    allow_incomplete: bool = False,
     before: Sequence[Exchange] | None = (),
     sleep: Callable[[float], None] = time.sleep,
     progress: Progress | None = None,
@@ -93,10 +98,11 @@ def record_requests(
     ``asks`` may be a generator; each answering exchange is sent into it. ``spent``: the cost of the
     run so far; the cost of this recording is added, so that ``limits`` apply to the whole run.
 
-    An answer with a status from 400 on, a failed program, and an incomplete answer are refused,
-    unless ``allow_status`` has the status (`status_of`), ``allow_end`` has the end, or the exchange
-    at the same place in ``before``, the old recording, has it. ``before=None`` keeps every answer
-    that `policy.REFUSED` does not list, for a comparison.
+    An answer with a status from 400 on, a failed program, a broken answer, and anything that is not
+    the complete answer of a model are refused, unless ``allow_status`` has the status
+    (`status_of`), ``allow_end`` has the end, ``allow_incomplete`` is set, or the exchange at the
+    same place in ``before``, the old recording, has the same fault. ``before=None`` is for a
+    comparison: it keeps every answer of a model, and errors that `policy.REFUSED` does not list.
 
     Raises `RecordingRefused` for an answer that is not kept and for a limit, `CassetteError` for a
     file that can't be written, `MissingLibrary` and `ReplayError` for a provider that can't be
@@ -111,7 +117,13 @@ def record_requests(
     ends = {*allow_end, *(exchange.end for exchange in before or ())}
     keys = [settings.api_key] if settings.api_key else []
     with use_cassette(
-        path, mode="rewrite", allow_status=statuses, allow_end=ends, keys=keys, whole=True
+        path,
+        mode="rewrite",
+        allow_status=statuses,
+        allow_end=ends,
+        allow_incomplete=True,  # `_Run` checks the answers
+        keys=keys,
+        whole=True,
     ) as tape:
         tape.silence_s = settings.silence_s
         tape.answer_bytes, tape.answer_s = settings.answer_bytes, settings.answer_s
@@ -120,10 +132,12 @@ def record_requests(
             _Run(
                 tape,
                 driver,
+                provider,
                 limits,
                 spent,
                 frozenset(allow_status),
                 frozenset(allow_end),
+                allow_incomplete,
                 before,
                 sleep,
                 progress,
@@ -137,10 +151,12 @@ class _Run:
 
     tape: Tape
     driver: Driver
+    provider: str
     limits: Limits
     spent: Spent
     allow_status: frozenset[int]
     allow_end: frozenset[End]
+    allow_incomplete: bool
     before: Sequence[Exchange] | None
     sleep: Callable[[float], None]
     progress: Progress | None
@@ -183,9 +199,11 @@ class _Run:
             self._count(sum(map(output_tokens, exchanges)))
             replaced = self._replaced()
             allowed = {*self.allow_status, *map(status_of, replaced)}
-            refusal = refusal_of(exchanges[-1], allowed, every=self.before is not None)
+            every = self.before is not None and not self.allow_incomplete
+            refusal = refusal_of(exchanges[-1], allowed, every=every)
             if refusal is None:
                 self._check_end(exchanges[-1], answered[-1], replaced)
+                self._check_answer(exchanges[-1], allowed, replaced)
                 return exchanges[-1]
             self._wait(refusal, exchanges[-1], attempt)
             for in_flight in answered:
@@ -214,6 +232,26 @@ class _Run:
                 f"the answer to request {self.requests} {breakage}{why}; a recording needs complete"
                 " answers, so nothing is kept; record again, or, if the case is about it, allow"
                 f" this end: --allow-end {exchange.end}"
+            )
+
+    def _check_answer(
+        self, exchange: Exchange, allowed: Collection[int], replaced: Sequence[Exchange]
+    ) -> None:
+        """Raises `RecordingRefused` for anything that is not the complete answer of a model. A
+        comparison keeps incomplete answers, because it reports the differences.
+        """
+        ends = {*self.allow_end, *(old.end for old in replaced)}
+        if self.allow_incomplete or is_allowed(exchange, allowed, ends):
+            return
+        fault_of = not_of_model if self.before is None else incompleteness
+        fault = fault_of(exchange, self.provider)
+        if fault and fault not in [fault_of(old, self.provider) for old in replaced]:
+            shown = beginning(exchange, self.tape.mask)
+            raise RecordingRefused(
+                f"the answer to request {self.requests} {fault}: {shown}; nothing is kept; correct"
+                " the cause and record again, or, if the case is about it, allow it:"
+                " --allow-incomplete",
+                shown,
             )
 
     def _wait(self, refusal: Refusal, exchange: Exchange, attempt: int) -> None:

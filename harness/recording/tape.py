@@ -22,6 +22,9 @@ from harness.stream.exchange import first_value
 
 _LAST_MESSAGE: Final = re.compile(rb"(?:^|\n)data: ?\[DONE\]\s*\Z")
 
+CLIENT_LEFT: Final = "the client of the relay closed the connection"
+"""The failure of an answer that the client of a relay did not read to its end."""
+
 MAX_ANSWER_BYTES: Final = 1 << 26
 """The default limit of the bytes of an answer: 64 MB."""
 MAX_ANSWER_S: Final = 3600.0
@@ -36,6 +39,7 @@ class Tape:
     maximum seconds without a byte, or without a connection (None: the client's limits).
     ``answer_bytes``, ``answer_s``: an answer that is longer or takes more seconds is given up.
     ``origin``: fields of the `Origin` that no request contains, for example for a program's output.
+    ``mask``: replaces secrets in a text for a message.
     """
 
     def __init__(self, *, whole: bool = False) -> None:
@@ -45,6 +49,7 @@ class Tape:
         self.answer_s = MAX_ANSWER_S
         self.live = True
         self.origin: dict[str, str] = {}
+        self.mask: Callable[[str], str] = lambda text: text
         self.in_flight: list[InFlightExchange] = []
         self.listener: Callable[[Fact], None] | None = None
         self._lock = threading.Lock()

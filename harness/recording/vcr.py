@@ -9,7 +9,7 @@ journal, which exists until vcrpy has written the cassette.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
@@ -25,27 +25,48 @@ from vcr.errors import CannotOverwriteExistingCassetteException
 from harness.cassettes import Exchange, Request
 from harness.cassettes.redaction import secrets
 from harness.cassettes.redaction.guard import Guard
+from harness.cassettes.redaction.mask import Mask
 from harness.cassettes.vcrpy import request_of
+from harness.stream.events import End
 
 from .journal_writer import JournalWriter
 from .part_file import left_behind
 from .persister import CassetteFormat, Stamp, stamp_of, unchanged, use_format
-from .policy import refuse_unread
-from .tape import Tape
+from .policy import refuse_answers, refuse_unread
+from .tape import InFlightExchange, Tape
 from .transport import patches
 from .vcr_values import append, filtered, from_vcr, origin_of, to_vcr_request
 
 LIBRARIES: Final = ("httpx2", "httpx")
 
 
-def register(recorder: VCR, guard: Callable[[], Guard] = secrets.guard) -> None:
+def register(
+    recorder: VCR,
+    guard: Callable[[], Guard] = secrets.guard,
+    *,
+    allow_status: Collection[int] = (),
+    allow_end: Collection[End] = (),
+    allow_incomplete: bool = False,
+) -> None:
     """Make a `vcr.VCR` keep its cassettes in our format, and record httpx2 and httpx read by read:
     vcrpy alone would return a whole body at once.
+
+    A bad answer of a model is not recorded, as in `use_cassette`; the other arguments are those of
+    `use_cassette`. A single ``recorder.use_cassette`` accepts them too.
     """
     use_format(recorder, guard, notes=True)
-    recorder._use_cassette = lambda **options: StreamingCassette.use_arg_getter(
-        partial(recorder.get_merged_config, **options)
-    )
+    allowed = {
+        "allow_status": allow_status,
+        "allow_end": allow_end,
+        "allow_incomplete": allow_incomplete,
+    }
+
+    def use_cassette(**options: Any) -> _Context:
+        ours = {name: options.pop(name, default) for name, default in allowed.items()}
+        merged = partial(recorder.get_merged_config, **options)
+        return StreamingCassette.use_arg_getter(lambda: {**merged(), "allowed": ours})
+
+    recorder._use_cassette = use_cassette
 
 
 class _Context(CassetteContextDecorator):  # type: ignore[misc]  # vcrpy has no types
@@ -68,11 +89,12 @@ class _Context(CassetteContextDecorator):  # type: ignore[misc]  # vcrpy has no 
 class StreamingCassette(VcrCassette):  # type: ignore[misc]  # vcrpy has no types
     """The cassette that `vcr.VCR.use_cassette` opens after `register`."""
 
-    def __init__(self, path: Any, **options: Any) -> None:
+    def __init__(self, path: Any, *, allowed: dict[str, Any], **options: Any) -> None:
         skipped = tuple(options.pop("skip_patchers", ()))
         ours = [library for library in LIBRARIES if library not in skipped and find_spec(library)]
         super().__init__(path, skip_patchers=(*skipped, *ours), **options)
         self.tape: Final = _VcrTape(self)
+        self._allowed: Final = allowed
         self.failure: Exception | None = None
         self.journal: JournalWriter | None = None
         self._stamp: Stamp = None
@@ -124,8 +146,14 @@ class StreamingCassette(VcrCassette):  # type: ignore[misc]  # vcrpy has no type
         """
         answered, recorded = self.tape.answered(), self.tape.exchanges()
         self.tape.in_flight = []
+        by_stubs = self.data[self._loaded_count :]
         try:
             with ExitStack() as stack:
+                if isinstance(self._serializer, CassetteFormat):
+                    mask = Mask(self._serializer.guard().scanner).text
+                    judged = [pending for pending in answered if self._keeps(pending)]
+                    stubbed = map(_in_flight_of, from_vcr(by_stubs))
+                    refuse_answers([*stubbed, *judged], mask, **self._allowed)
                 if recorded and self.journal:
                     stack.enter_context(unchanged(Path(self._path), self._stamp))
                     refuse_unread(answered, self._serializer.guard().redactor.kept_headers)
@@ -135,6 +163,19 @@ class StreamingCassette(VcrCassette):  # type: ignore[misc]  # vcrpy has no type
             self.failure = error
         if self.journal:
             self.journal.end(self.failure)
+
+    def _keeps(self, pending: InFlightExchange) -> bool:
+        """Whether vcrpy's filters keep an exchange."""
+        return pending.request is None or filtered(self, pending.request) is not None
+
+
+def _in_flight_of(exchange: Exchange) -> InFlightExchange:
+    """An exchange that one of vcrpy's stubs has recorded."""
+    pending = InFlightExchange(0, exchange.request, Tape())
+    pending.status, pending.headers = exchange.status, exchange.headers
+    pending.reason_phrase, pending.end = exchange.reason_phrase, exchange.end
+    pending.reads = [(at_ms or 0.0, data) for at_ms, data in exchange.reads]
+    return pending
 
 
 class _VcrTape(Tape):

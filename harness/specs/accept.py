@@ -1,4 +1,4 @@
-"""Fills one empty expectation in the text of a spec, and changes nothing else.
+"""Fills empty expectations in the text of a spec, and changes nothing else.
 
 The text is edited, not serialized again, so comments, order, spacing and line ends stay. The YAML
 parser gives the position of a value. Each payload is written on one line, as JSON, because JSON is
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -34,29 +34,68 @@ def accept(text: str, case: str, key: str, value: Any, *, path: str = "") -> str
     text is not YAML, if it has no such case or key, if the expectation isn't empty, or if YAML
     cannot hold the value; ``path`` is only for that error.
     """
+    text, (error,) = accept_all(text, [(case, key, value)], path=path)
+    if error is not None:
+        raise error
+    return text
+
+
+Fill = tuple[str, str, Any]
+"""A case, the key of its expectation, and the value."""
+
+
+def accept_all(
+    text: str, fills: Sequence[Fill], *, path: str = ""
+) -> tuple[str, list[SpecError | None]]:
+    """`accept` for many expectations, in linear time: the new text, and for each expectation the
+    error because of which it was not filled, or None. Raises `SpecError` if the text is not YAML.
+    """
+    mark = "\ufeff" if text.startswith("\ufeff") else ""
     try:
-        return _accept(text, case, key, value)
+        # the parser does not count the mark
+        after, errors = _accept_all(text.removeprefix(mark), fills)
     except SpecError as error:
         raise SpecError(path, error.problems) from None
+    return mark + after, [error and SpecError(path, error.problems) for error in errors]
 
 
-def _accept(text: str, case: str, key: str, value: Any) -> str:
-    mark = "\ufeff" if text.startswith("\ufeff") else ""
-    body = text.removeprefix(mark)  # the parser does not count the mark
+def _accept_all(body: str, fills: Sequence[Fill]) -> tuple[str, list[SpecError | None]]:
     before = _parse(body)
-    place = _find(body, case, key)
+    cases = _named_cases(body)
+    errors: list[SpecError | None] = []
+    edits: set[tuple[int, int, str]] = set()
+    values: list[tuple[_Place, str, Any]] = []
+    for case, key, value in fills:
+        try:
+            place = _find(cases, case, key)
+            try:
+                written = as_read(value)
+                edits.add(_filled(body, place, written))
+            except (TypeError, ValueError, RecursionError) as error:
+                raise _unwritable(place.line, key, str(error)) from None
+            if not place.reviewed:
+                edits.add(_marked(body, place))
+        except SpecError as error:
+            errors.append(error)
+        else:
+            errors.append(None)
+            values.append((place, key, written))
+    pieces: list[str] = []
+    at = 0
+    for start, end, new in sorted(edits):
+        pieces += body[at:start], new
+        at = end
+    after = "".join([*pieces, body[at:]])
     try:
-        written = as_read(value)
-        edits = [_filled(body, place, written)]
-    except (TypeError, ValueError, RecursionError) as error:
-        raise _unwritable(place.line, key, str(error)) from None
-    if not place.reviewed:
-        edits.append(_marked(body, place))
-    after = body
-    for start, end, new in sorted(edits, reverse=True):
-        after = after[:start] + new + after[end:]
-    _verify(before, after, place, key, written)
-    return mark + after
+        _verify(before, after, values)
+    except SpecError as error:
+        if len(fills) == 1:
+            return body, [error]
+        half = len(fills) // 2
+        body, first = _accept_all(body, fills[:half])
+        body, second = _accept_all(body, fills[half:])
+        return body, first + second
+    return after, errors
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,16 +119,29 @@ class _Place:
         return int(self.cell.start_mark.line) + 1
 
 
-def _find(body: str, case: str, key: str) -> _Place:
+_Pairs = dict[str, tuple[yaml.Node, yaml.Node]]
+"""The keys and values of a case."""
+
+
+def _named_cases(body: str) -> dict[str, tuple[int, yaml.MappingNode, _Pairs]]:
+    """The cases of a spec, the first with each name."""
     root = yaml.compose(body, Loader=yaml.CSafeLoader)  # `_parse` has bounded its depth
+    named: dict[str, tuple[int, yaml.MappingNode, _Pairs]] = {}
     for index, node in _cases(root):
         pairs = {name.value: (name, value) for name, value in node.value}
-        name_key, name = pairs.get("case", (None, None))
-        if name is None or name.value != case:
-            continue
-        _, cells = pairs.get("expect", (None, None))
+        if "case" in pairs:
+            named.setdefault(pairs["case"][1].value, (index, node, pairs))
+    return named
+
+
+def _find(named: Mapping[str, tuple[int, yaml.MappingNode, _Pairs]], case: str, key: str) -> _Place:
+    if case in named:
+        index, node, pairs = named[case]
+        name_key, name = pairs["case"]
         line = node.start_mark.line + 1
+        _, cells = pairs.get("expect", (None, None))
         for cell, value in cells.value if isinstance(cells, yaml.MappingNode) else ():
+            assert isinstance(cells, yaml.MappingNode), "only a mapping has cells"
             if cell.value == key:
                 if value.tag != "tag:yaml.org,2002:null":
                     raise _error(
@@ -168,11 +220,15 @@ def _flow(value: Any) -> str:
     return _FOREIGN.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
-def _verify(before: Any, after: str, place: _Place, key: str, written: Any) -> None:
-    """Read the new text: it must differ from the old in the value and the mark only."""
-    case = before["cases"][place.index]
-    case["expect"][key] = written
-    case.setdefault("reviewed", "no")
+def _verify(before: Any, after: str, values: Sequence[tuple[_Place, str, Any]]) -> None:
+    """Read the new text: it must differ from the old in the values and the marks only."""
+    if not values:
+        return
+    for place, key, written in values:
+        case = before["cases"][place.index]
+        case["expect"][key] = written
+        case.setdefault("reviewed", "no")
+    place, key, _ = values[0]
     try:
         data = parse(after)
     except YamlError as error:

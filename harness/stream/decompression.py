@@ -1,4 +1,7 @@
-"""Decompresses gzip and deflate incrementally, and stops at decompression bombs.
+"""Decompresses gzip, deflate, brotli and zstd incrementally, and stops at decompression bombs.
+
+brotli and zstd need a library (extra ``codings``). A body with a coding that can't be decoded is an
+error everywhere.
 
 zlib copies the input that it has not used yet. Without small pieces of input, the cost of a body
 with very many members, or of a body that expands very much, would grow with the square of its
@@ -8,7 +11,9 @@ length.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from importlib import import_module
 from typing import Any, Final
 
 CODINGS: Final = frozenset({"gzip", "x-gzip", "deflate"})
@@ -24,6 +29,14 @@ MAX_RATIO: Final = 200
 
 FIRST_BYTES: Final = b"\x1f\x78"
 """The first bytes of gzip and of zlib data."""
+
+LIBRARIES: Final = {"br": "brotli", "zstd": "zstandard"}
+"""Codings that need a library → its module."""
+
+_TEXT: Final = b"de:i\r\n <r\xef"
+"""First bytes of bodies that a recorder has decoded: SSE, blanks, HTML, a byte order mark."""
+_JSON: Final = {0x7B: b'"}\r\n\t {', 0x5B: b'{[]"\r\n\t '}
+"""First bytes of JSON → the second bytes. brotli's first byte may be the same."""
 
 _INPUT: Final = 16 * 1024
 _OUTPUT: Final = 1024 * 1024
@@ -43,17 +56,30 @@ class Unpacker:
         self.sent = 0
         self.size = 0
         self._limit = UNSUSPICIOUS
-        self._waiting = (coding or "").strip().lower() in CODINGS
+        self._coding = (coding or "").strip().lower()
+        self._waiting = self._coding not in ("", "identity")
+        self._begun = b""
         self._stream: Any = None
+        self._foreign: Callable[[bytes], bytes] | None = None
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         """The decompressed bytes, in pieces; raises zlib.error for broken data and for data that
         expands beyond a limit.
         """
         if self._waiting and data:
+            if self._coding not in CODINGS:
+                data = self._begun + data
+                if len(data) == 1 and data[0] in _JSON:
+                    self._begun = data
+                    return
             self._waiting = False
-            if data[0] in FIRST_BYTES:
+            if self._coding not in CODINGS:
+                self._foreign = None if is_text(data) else _decoder(self._coding)
+            elif data[0] in FIRST_BYTES:
                 self._stream = zlib.decompressobj(wbits=_WBITS)
+        if self._foreign is not None:
+            yield from self._decode(data)
+            return
         if self._stream is None:
             yield data
             return
@@ -73,6 +99,27 @@ class Unpacker:
             except zlib.error:
                 given, self._stream, self.size = self.size - size, before, size
                 yield from self._unpack_bytewise(rest, given)
+
+    def _decode(self, data: bytes) -> Iterator[bytes]:
+        """Decode byte by byte: then the output before a fault or a limit does not depend on the
+        cuts between reads, and a few bytes can't expand to gigabytes at once.
+        """
+        assert self._foreign is not None, "the caller has a decoder"
+        pieces: list[bytes] = []
+        for place in range(len(data)):
+            self.sent += 1
+            limit = min(MAX_UNPACKED, max(UNSUSPICIOUS, MAX_RATIO * self.sent))
+            try:
+                piece = self._foreign(data[place : place + 1])
+            except Exception as error:  # noqa: BLE001  # each library has its own class
+                yield b"".join(pieces)
+                raise zlib.error(f"damaged {self._coding} data: {error}") from None
+            self.size += len(piece)
+            if self.size > limit:
+                yield b"".join(pieces)
+                raise _TooLong(f"the body is longer than {limit} bytes when unpacked")
+            pieces.append(piece)
+        yield b"".join(pieces)
 
     def _unpack_bytewise(self, rest: bytes, given: int) -> Iterator[bytes]:
         """Unpack damaged data again, byte by byte, without the first ``given`` bytes of output.
@@ -105,6 +152,45 @@ class Unpacker:
         """Raise zlib.error if the compressed data stopped before its end."""
         if self._stream is not None and not self._stream.eof:
             raise zlib.error("the compressed body stops before its end")
+
+
+def is_text(data: bytes) -> bool:
+    """Whether a body begins like text. Some recorders decode a body and keep its header."""
+    return data[:1] in _TEXT or (len(data) > 1 and data[1:2] in _JSON.get(data[0], b""))
+
+
+def unread_coding(body: bytes, coding: str | None) -> str:
+    """Why a body can't be read because of its coding, or ""."""
+    coding = (coding or "").strip().lower()
+    if coding in ("", "identity", *CODINGS) or not body or is_text(body):
+        return ""
+    try:
+        _decoder(coding)
+    except zlib.error as error:
+        return str(error)
+    return ""
+
+
+def _decoder(coding: str) -> Callable[[bytes], bytes]:
+    """A function that decodes a body piece by piece; raises zlib.error without a library."""
+    library = _library(LIBRARIES.get(coding, ""))
+    if library is None:
+        way_out = "; pip install 'gemini-conformance[codings]'" if coding in LIBRARIES else ""
+        raise zlib.error(f"not read: coding {coding}{way_out}")
+    if coding == "br":
+        decode: Callable[[bytes], bytes] = library.Decompressor().process
+    else:
+        decode = library.ZstdDecompressor(max_window_size=1 << 27).decompressobj().decompress
+    return decode
+
+
+@lru_cache
+def _library(name: str) -> Any:
+    """The module of a library; None if it is not installed."""
+    try:
+        return import_module(name) if name else None
+    except ImportError:
+        return None
 
 
 def unpack(body: bytes, coding: str | None) -> bytes:

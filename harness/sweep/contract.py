@@ -24,6 +24,7 @@ from harness.judging.decide import decide
 from harness.judging.laws import LAWS
 from harness.judging.laws.judge import LawCell, judge_law
 from harness.pipeline.replay import DEFAULT_PROVIDER, is_answer
+from harness.stream.decompression import unread_coding
 from harness.stream.exchange import Exchange
 from harness.stream.printable import printable, shorten
 
@@ -166,6 +167,8 @@ def _description(exchange: Exchange) -> Mapping[str, object]:
 
 
 def _findings(name: str, exchange: Exchange, adapter: Adapter) -> ExchangeJudgement:
+    if fault := unread_coding(exchange.body, exchange.header("content-encoding")):
+        return ExchangeJudgement(name, 1, error=fault)
     options = RunOptions(cassette=name, provider=exchange.provider)
     try:
         output = adapter.output(exchange, options=options)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import stat
+import subprocess
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -103,17 +106,56 @@ def test_nothing_is_converted_if_the_disk_is_full(
 ) -> None:
     calls: list[Path] = []
 
-    def full(path: Path, pieces: Iterable[bytes]) -> Path:
+    def full(path: Path, pieces: Iterable[bytes], mark: str) -> Path:
         calls.append(path)
         if len(calls) == 3:
             raise OSError(28, "No space left on device", str(path))
-        return stage(path, pieces)
+        return stage(path, pieces, mark)
 
     monkeypatch.setattr("harness.cli.in_place.stage", full)
     before = contents(folder)
     assert main(["import", "--in-place", "suite"]) == 2
     assert len(calls) == 3
     assert contents(folder) == before
+
+
+KILLED = """
+import os, signal, sys
+import harness.cli.in_place as in_place
+from harness.cli.main import main
+
+number = 0
+real = getattr(in_place, sys.argv[1])
+
+def killed(*arguments):
+    global number
+    number += 1
+    if number == 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return real(*arguments)
+
+setattr(in_place, sys.argv[1], killed)
+main(["import", "--in-place", "suite"])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("step", ["stage", "commit"])
+def test_a_conversion_after_a_killed_one_cleans_up_and_completes(
+    folder: Path, capsys: pytest.CaptureFixture[str], step: str
+) -> None:
+    names = contents(folder).keys()
+    killed = subprocess.run([sys.executable, "-c", KILLED, step], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    left = contents(folder).keys() - names
+    assert left
+    assert main(["import", "--in-place", "suite"]) == 0
+    assert contents(folder).keys() == names
+    error = capsys.readouterr().err
+    for file in left:
+        assert f"deleted {Path(file).relative_to(folder.parent)}, which a conversion" in error
+    for name in ("a.yaml", "deep/b.yaml", "deep/c.yml"):
+        assert is_cassette((folder / name).read_bytes())
 
 
 def test_files_outside_the_folder_stay(folder: Path) -> None:

@@ -288,6 +288,13 @@ EXAMPLES: dict[str, tuple[Callable[[], Iterable[Finding]], str]] = {
         lambda: of_adapter(without_session(), SIGNED_CALL),
         "the payloads of anthropic do not have it without their session",
     ),
+    "unread": (
+        lambda: of_adapter(
+            facts_adapter(lambda transcript: Transcript()),
+            replace(HELLO, reads=((1.0, b"<html>"),)),
+        ),
+        "nothing of this answer was read, and the adapter reports nothing",
+    ),
     "nameless-call": (
         lambda: judged(stop(call_part("", None, x=1)), STOP),
         "the wire has a call without a name, which nobody can run",

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
+import yaml
 
 from tests.pytest_plugin.project import CASE, SHOP, run, write
 
@@ -26,6 +29,67 @@ def test_the_filled_cases_are_listed_at_the_end(
         "specs", "-p", "no:cacheprovider", "-q", "--harness-accept"
     )
     again.stdout.no_fnmatch_line("filled in: *")
+
+
+MANY = "harness: 1\ncases:\n" + "".join(
+    CASE.partition("cases:\n")[2]
+    .replace("case: hello", f"case: c{number}  # of mine")
+    .partition("    unified-llm")[0]
+    + "    events:\n    unified-llm:\n"
+    for number in range(12)
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dist", ["no", "load", "loadfile", "worksteal", "each"])
+def test_many_cells_of_one_file_are_filled_by_any_distribution(
+    project: pytest.Pytester, dist: str
+) -> None:
+    path = write(project, "specs/hello.yaml", MANY)
+    path.chmod(0o640)
+    workers = [] if dist == "no" else ["-n", "2", "--dist", dist]
+    result = project.runpytest_subprocess(
+        "specs", "-p", "no:cacheprovider", "-q", "--harness-accept", *workers
+    )
+    assert result.ret == 0
+    text = path.read_text(encoding="utf-8")
+    cases = yaml.safe_load(text)["cases"]
+    assert [case["case"] for case in cases] == [f"c{number}" for number in range(12)]
+    assert [len(case["expect"]["events"]) > 0 for case in cases] == [True] * 12
+    assert [len(case["expect"]["unified-llm"]) > 0 for case in cases] == [True] * 12
+    kept = [line for line in text.splitlines() if not line.lstrip().startswith(("- {", "reviewed"))]
+    assert kept == MANY.splitlines()
+    assert path.stat().st_mode & 0o777 == 0o640
+    names = [
+        f"specs/hello.yaml::c{n}[{key}]" for n in range(12) for key in ("events", "unified-llm")
+    ]
+    assert [line for line in result.outlines if "filled in" in line] == [
+        f"filled in: {name}, `reviewed: no`" for name in names
+    ]
+
+
+@pytest.mark.slow
+def test_a_value_that_is_not_in_the_file_is_not_filled_in(project: pytest.Pytester) -> None:
+    """The author changes the file while the run judges."""
+    path = write(project, "specs/hello.yaml", MANY)
+    project.makeconftest(
+        "import pathlib\n\n\ndef pytest_runtestloop(session):\n"
+        f"    file = pathlib.Path({str(path)!r})\n"
+        "    file.write_text(file.read_text().replace('case: c3 ', 'case: renamed '))\n"
+    )
+    result = project.runpytest_subprocess(
+        "specs", "-p", "no:cacheprovider", "-q", "--harness-accept", "--harness-report", "out"
+    )
+    assert result.ret == 1
+    assert result.outlines.count("filled in: specs/hello.yaml::c2[events], `reviewed: no`") == 1
+    result.stdout.fnmatch_lines(
+        ["not filled in: specs/hello.yaml::c3[[]events]: *there is no case 'c3' in this file"]
+    )
+    assert "filled in: specs/hello.yaml::c3[events], `reviewed: no`" not in result.outlines
+    cells = json.loads((project.path / "out" / "results.json").read_text(encoding="utf-8"))
+    assert "nothing could be filled in" in json.dumps(cells)
+    renamed = yaml.safe_load(path.read_text(encoding="utf-8"))["cases"][3]
+    assert renamed["expect"] == {"events": None, "unified-llm": None}
 
 
 @pytest.mark.slow
@@ -57,7 +121,7 @@ def test_accept_fills_empty_expectations_and_marks_them_unreviewed(
     )
     run(project).assert_outcomes(skipped=2)
     run(project, "--harness-accept", "-rs").stdout.fnmatch_lines(
-        ["*unreviewed: filled in hello.yaml; read it, then delete `reviewed: no`"]
+        ["*unreviewed: empty; its value is written to hello.yaml at the end of the run"]
     )
     text = path.read_text(encoding="utf-8")
     assert '"delta": "Hel"' in text

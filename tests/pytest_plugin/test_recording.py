@@ -5,6 +5,7 @@ replay does not use the network.
 from __future__ import annotations
 
 import socket
+import threading
 from contextlib import suppress
 from pathlib import Path
 
@@ -41,10 +42,12 @@ assert harness.recording.drivers.genai
 assert harness.recording.cassette
 
 EVENTS = [
-    b'data: {"candidates": [{"content": {"parts": [{"text": "t%d"}],"role": "model"},"index": 0}]}\r\n\r\n'
-    % n
+    b'data: {"candidates": [{"content": {"parts": [{"text": "t%d"}],"role": "model"}%s,"index": 0}]}\r\n\r\n'
+    % (n, b',"finishReason": "STOP"' if n == 2 else b"")
     for n in range(3)
 ]
+
+WHOLE = EVENTS[0][len("data: ") :].replace(b',"index"', b',"finishReason": "STOP","index"')
 
 FIRST = """\
 import pytest
@@ -116,7 +119,7 @@ def test_a_first_test_is_recorded_and_replayed(
     assert len(FIVE_LINES.splitlines()) == 5
 
     def answer(connection: Connection) -> None:
-        whole = plain("200 OK", EVENTS[0][len("data: ") :], "Content-Type: application/json")
+        whole = plain("200 OK", WHOLE, "Content-Type: application/json")
         (streaming(*EVENTS) if b":streamGenerateContent" in connection.request else whole)(
             connection
         )
@@ -261,9 +264,7 @@ def test_retries_are_exchanges_in_start_order(
     suite.makepyfile(RETRIES)
     body = b'{"error": {"code": 503, "message": "overloaded", "status": "UNAVAILABLE"}}'
     json = "Content-Type: application/json"
-    with raw_server(
-        plain("503 Busy", body, json), plain("200 OK", EVENTS[0][len("data: ") :], json)
-    ) as url:
+    with raw_server(plain("503 Busy", body, json), plain("200 OK", WHOLE, json)) as url:
         record(suite, monkeypatch, url).assert_outcomes(passed=1)
     (path,) = suite.path.rglob("*.yaml*")
     assert [exchange.status for exchange in load(path).exchanges] == [503, 200]
@@ -315,6 +316,130 @@ def test_an_account_error_is_refused_unless_the_marker_allows_it(
         suite.makepyfile(REFUSED.replace('first")', 'first", allow_status=[429])'))
         record(suite, monkeypatch, url).assert_outcomes(passed=1, warnings=1)
     run(suite).assert_outcomes(passed=1)
+
+
+NOTHING_SENT = """\
+import pytest
+
+@pytest.mark.harness_cassette("gemini-api/first")
+def test_nothing(harness_http_options):
+    pass
+"""
+
+
+@pytest.mark.parametrize("mode", ["once", "rewrite"])
+def test_a_test_that_sends_nothing_records_nothing_and_is_an_error(
+    suite: pytest.Pytester, mode: str
+) -> None:
+    suite.makepyfile(NOTHING_SENT)
+    result = run(suite, "--harness-record", mode)
+    result.assert_outcomes(passed=1, errors=1)
+    result.stdout.fnmatch_lines(
+        ["gemini-api/first: the test sent no request through this cassette, so nothing was*"]
+    )
+    assert not list(suite.path.rglob("*.yaml*"))
+
+
+NO_FIXTURE = """\
+import pytest
+
+@pytest.mark.harness_cassette("gemini-api/first")
+def test_without(FIXTURE):
+    BODY
+"""
+
+
+@pytest.mark.parametrize("mode", ["none", "once", "rewrite"])
+@pytest.mark.parametrize("fixture", ["", "request", "tmp_path"])
+def test_a_marker_without_a_fixture_is_an_error(
+    suite: pytest.Pytester, mode: str, fixture: str
+) -> None:
+    suite.makepyfile(NO_FIXTURE.replace("FIXTURE", fixture).replace("BODY", "pass"))
+    result = run(suite, "--harness-record", mode)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*test_without: the marker harness_cassette does nothing without a fixture*:"
+            " harness_http_options*harness_base_url*"
+        ]
+    )
+
+
+def test_a_fixture_that_the_test_asks_for_is_enough_for_the_marker(
+    suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asks = "options = request.getfixturevalue('harness_http_options')"
+    client = "import google.genai as g; client = g.Client(http_options=options)"
+    send = "list(client.models.generate_content_stream(model='m', contents='hi'))"
+    body = f"{asks}; {client}; {send}"
+    suite.makepyfile(NO_FIXTURE.replace("FIXTURE", "request").replace("BODY", body))
+    with raw_server(streaming(*EVENTS)) as url:
+        record(suite, monkeypatch, url).assert_outcomes(passed=1)
+    run(suite).assert_outcomes(passed=1)
+
+
+LEAVES = """\
+import http.client
+import urllib.parse
+import pytest
+
+@pytest.mark.harness_cassette("gemini-api/first")
+def test_leaves(harness_base_url):
+    wire = http.client.HTTPConnection(urllib.parse.urlsplit(harness_base_url).netloc, timeout=0.3)
+    wire.request("POST", "/v1beta/models/m:streamGenerateContent?alt=sse", b"{}")
+    answer = wire.getresponse()
+    with pytest.raises(TimeoutError):
+        answer.read()
+    wire.close()
+"""
+
+
+def test_a_client_of_the_relay_that_times_out_replaces_no_cassette(
+    suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    suite.makepyfile(LEAVES)
+    gate = threading.Semaphore(0)
+    with raw_server(streaming(*EVENTS, gate=gate)) as url:
+        result = record(suite, monkeypatch, url)
+        result.assert_outcomes(passed=1, errors=1)
+        result.stdout.fnmatch_lines(
+            [
+                "the answer of exchange 1 was given up, after 1 read of *: the client of the relay"
+                " closed the connection; *allow_end=*aborted*"
+            ]
+        )
+        assert not list(suite.path.rglob("*.yaml"))
+        suite.makepyfile(LEAVES.replace('first")', 'first", allow_end=["aborted"])'))
+        record(suite, monkeypatch, url).assert_outcomes(passed=1, warnings=1)
+        gate.release(9)
+    assert [load(path).exchanges[0].end for path in suite.path.rglob("*.yaml")] == ["aborted"]
+
+
+PAGE = b"<!DOCTYPE html><title>Sign in</title>"
+
+
+def test_an_answer_that_is_not_of_a_model_replaces_a_cassette_only_if_allowed(
+    suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    suite.makepyfile(BROKEN)
+    with raw_server(streaming(*EVENTS)) as url:
+        record(suite, monkeypatch, url).assert_outcomes(passed=1)
+    (path,) = suite.path.rglob("*.yaml")
+    good = path.read_bytes()
+    with raw_server(plain("200 OK", PAGE)) as url:
+        result = record(suite, monkeypatch, url, "rewrite")
+        result.assert_outcomes(passed=1, errors=1)
+        result.stdout.fnmatch_lines(
+            [
+                "the answer of exchange 1 is no answer of a model: status 200, '<!DOCTYPE*"
+                "allow_incomplete=True*",
+                "the reads so far are kept in *first.yaml.part*",
+            ]
+        )
+        assert path.read_bytes() == good
+        suite.makepyfile(BROKEN.replace('first")', 'first", allow_incomplete=True)'))
+        record(suite, monkeypatch, url, "rewrite").assert_outcomes(passed=1, warnings=1)
+    assert load(path).exchanges[0].body == PAGE
 
 
 BROKEN = """\
@@ -370,7 +495,7 @@ def test_an_unknown_request_fails_with_its_differences(
     suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     suite.makepyfile(ASKS.format(texts=["hi"]))
-    with raw_server(plain("200 OK", b"{}")) as url:
+    with raw_server(plain("200 OK", WHOLE)) as url:
         record(suite, monkeypatch, url).assert_outcomes(passed=1)
     suite.makepyfile(ASKS.format(texts=["ho"]))
     result = run(suite)
@@ -406,7 +531,7 @@ def test_unused_or_reordered_exchanges_are_reported_and_can_fail(
     suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, texts: list[str], message: str
 ) -> None:
     suite.makepyfile(ASKS.format(texts=["a", "b"]))
-    with raw_server(plain("200 OK", b"{}")) as url:
+    with raw_server(plain("200 OK", WHOLE)) as url:
         record(suite, monkeypatch, url).assert_outcomes(passed=1)
     run(suite, "--harness-strict").assert_outcomes(passed=1)
     suite.makepyfile(ASKS.format(texts=texts))
@@ -424,7 +549,8 @@ def test_unused_or_reordered_exchanges_are_reported_and_can_fail(
 
 
 def test_a_replayed_test_reaches_no_other_machine(suite: pytest.Pytester) -> None:
-    suite.makepyfile("""\
+    suite.makepyfile(
+        """\
 import socket
 import pytest
 
@@ -440,8 +566,13 @@ def test_that_is_marked_and_lacks_the_fixture():
 def test_without():
     with pytest.raises(OSError):
         socket.create_connection(("192.0.2.1", 9), timeout=0.01)
-""")
-    run(suite).assert_outcomes(passed=3)
+""".replace("lacks_the_fixture()", "asks_for_no_fixture(request)")
+    )
+    result = run(suite)
+    result.assert_outcomes(passed=2, failed=1)
+    result.stdout.fnmatch_lines(
+        ["*asks_for_no_fixture: the marker harness_cassette does nothing without a fixture*"]
+    )
 
 
 ADAPTED = """\
@@ -508,7 +639,7 @@ def test_only_other_machines_are_refused() -> None:
         ("", "*the test names no cassette; mark it with @pytest.mark.harness_cassette*"),
         (
             "@pytest.mark.harness_cassette('a', mode='once')",
-            "*harness_cassette takes a name, and the keywords allow_status, allow_end and ordered*",
+            "*harness_cassette takes a name, and the keywords allow_status, allow_end, allow_incomplete and ordered*",
         ),
         ("@pytest.mark.harness_cassette('../../a')", "*the name '../../a' leads out of*"),
         (

@@ -21,8 +21,8 @@ from harness.recording.transport import transports
 from tests.support.need import need
 
 EVENTS = [
-    b'data: {"candidates": [{"content": {"parts": [{"text": "t%d"}],"role": "model"},"index": 0}]}\r\n\r\n'
-    % n
+    b'data: {"candidates": [{"content": {"parts": [{"text": "t%d"}],"role": "model"}%s,"index": 0}]}\r\n\r\n'
+    % (n, b',"finishReason": "STOP"' if n == 3 else b"")
     for n in range(4)
 ]
 

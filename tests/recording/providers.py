@@ -69,7 +69,7 @@ class Seen:
 TIER = b'{"currentTier": {"id": "free-tier"}, "cloudaicompanionProject": "my-project"}'
 
 
-CA_EVENT = b'data: {"response": {"candidates": [{"content": {"role": "model","parts": [{"text": "hi"}]}}]},"traceId": "t"}\r\n\r\n'
+CA_EVENT = b'data: {"response": {"candidates": [{"content": {"role": "model","parts": [{"text": "hi"}]},"finishReason": "STOP"}]},"traceId": "t"}\r\n\r\n'
 
 
 def limited(delay: str, quota: str = "PerMinute", reason: str = "RATE_LIMIT_EXCEEDED") -> Script:

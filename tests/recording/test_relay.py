@@ -348,7 +348,8 @@ async def run(url):
 asyncio.run(run(sys.argv[1]))
 """
 MESSAGES = [
-    b'data: {"candidates": [{"content": {"parts": [{"text": "%d"}],"role": "model"}}]}\r\n\r\n' % n
+    b'data: {"candidates": [{"content": {"parts": [{"text": "%d"}],"role": "model"}%s}]}\r\n\r\n'
+    % (n, b',"finishReason": "STOP"' if n == 3 else b"")
     for n in range(4)
 ]
 

@@ -99,7 +99,12 @@ def _openai_is_there(request: pytest.FixtureRequest) -> None:
         ("interactions", INTERACTIONS, asked([{"type": "brand_new"}, {"type": "text"}]), (WHOLE,)),
         ("interactions", INTERACTIONS, {"agent": "deep-research", "input": "hi"}, (WHOLE,)),
         ("openai-compat", CHAT, chatted("hi", stream=True, google={"x": 1}), CHAT_CALLING),
-        ("openai-compat", CHAT, chatted("hi", unheard_of=[1]), (b'{"choices":[]}',)),
+        (
+            "openai-compat",
+            CHAT,
+            chatted("hi", unheard_of=[1]),
+            (b'{"choices":[{"index":0,"message":{"content":"hi"},"finish_reason":"stop"}]}',),
+        ),
     ],
 )
 def test_the_body_is_sent_and_the_reads_are_kept(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from harness.cassettes.yaml import parse
-from harness.specs import SpecError, accept
+from harness.specs import SpecError, accept, accept_all
 
 EMPTY = """\
 # A comment.
@@ -280,3 +281,50 @@ def test_a_case_is_filled_in_beside_broken_cases() -> None:
 def test_text_that_is_no_yaml_is_an_error() -> None:
     with pytest.raises(SpecError, match="line 3: "):
         accept("harness: 1\ncases: [", "a", "events", [])
+
+
+def test_many_expectations_are_filled_as_one_after_the_other() -> None:
+    fills = [("second", key, PAYLOADS) for key in ("unified-llm", "anthropic", "events")]
+    one_by_one = EMPTY
+    for fill in fills:
+        one_by_one = accept(one_by_one, *fill)
+    assert accept_all(EMPTY, fills) == (one_by_one, [None] * 3)
+
+
+def test_an_expectation_that_can_not_be_filled_keeps_no_other_back() -> None:
+    bad = [
+        ("third", "events", []),
+        ("first", "anthropic", []),
+        ("second", "events", [float("nan")]),
+    ]
+    text, errors = accept_all(
+        EMPTY, [bad[0], ("second", "anthropic", PAYLOADS), *bad[1:]], path="x"
+    )
+    assert text == accept(EMPTY, "second", "anthropic", PAYLOADS)
+    assert [str(error) for error in errors] == [
+        "x:1: there is no case 'third' in this file",
+        "None",
+        "x:7: expect.anthropic is not empty; to have it filled, delete its value",
+        "x:17: the value of expect.events cannot be written here (it reads back as something else);"
+        " write it by hand",
+    ]
+
+
+def test_a_file_is_read_as_often_for_many_expectations_as_for_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Reading the file again for each expectation would take quadratic time."""
+    read: list[int] = []
+
+    def counted(text: str) -> Any:
+        read.append(len(text))
+        return parse(text)
+
+    monkeypatch.setattr(sys.modules["harness.specs.accept"], "parse", counted)
+    for count in (1, 100):
+        read.clear()
+        cases = "".join(f"- case: c{n}\n  expect:\n    events:\n" for n in range(count))
+        fills = [(f"c{n}", "events", PAYLOADS) for n in range(count)]
+        _, errors = accept_all(f"harness: 1\ncases:\n{cases}", fills)
+        assert errors == [None] * count
+        assert len(read) == 2

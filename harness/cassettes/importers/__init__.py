@@ -16,7 +16,7 @@ from harness.stream.exchange import Cassette, CassetteError
 from harness.stream.plugins import installed
 
 from ..yaml import MAX_BYTES
-from .bare_body import BARE_SSE
+from .bare_body import BARE_SSE, body_of
 from .content import Content, Format
 from .unsupported import UNREAD, describe
 
@@ -68,7 +68,7 @@ _SPEC: Final = re.compile(
 _HEAD: Final = 4096
 """The number of bytes that are searched for this beginning."""
 
-__all__ = ["FORMATS", "Format", "UnknownFormat", "read", "read_events"]
+__all__ = ["FORMATS", "Format", "UnknownFormat", "read", "read_body", "read_events"]
 
 
 class UnknownFormat(CassetteError):
@@ -96,6 +96,15 @@ def read_events(data: bytes, name: str) -> Cassette:
     try:
         _check_size(data)
         return BARE_SSE.read(Content(data))
+    except CassetteError as error:
+        raise type(error)(f"{name}: {error}") from None
+
+
+def read_body(data: bytes, name: str, provider: str) -> Cassette:
+    """Like `read`, for the bare body of a provider, whatever it looks like."""
+    try:
+        _check_size(data)
+        return body_of(Content(data), provider)
     except CassetteError as error:
         raise type(error)(f"{name}: {error}") from None
 

@@ -8,6 +8,7 @@ the error if the body is a single error.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any, Final
 
 from harness.stream.exchange import Cassette, CassetteError
@@ -90,6 +91,13 @@ def _read_body(content: Content) -> Cassette:
 
 def _cassette(content: Content, status: int) -> Cassette:
     exchange = build_exchange(None, status, {}, content.data, end="unknown")
+    return build_cassette([exchange], note="a bare body")
+
+
+def body_of(content: Content, provider: str) -> Cassette:
+    """The body as an answer of a provider that the caller names."""
+    (exchange,) = _cassette(content, _status(content)).exchanges
+    exchange = replace(exchange, provider=provider, generates=True, streamed=not content.mapping)
     return build_cassette([exchange], note="a bare body")
 
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, chain
 from typing import Final, NamedTuple
 
-from harness.stream.decompression import CODINGS, FIRST_BYTES, unpack
+from harness.stream.decompression import CODINGS, FIRST_BYTES, LIBRARIES, unpack
 from harness.stream.exchange import Cassette, CassetteError, Exchange
 
 from ..reader import is_cassette, loads
@@ -144,7 +144,8 @@ class Scanner:
             places.setdefault(kind, place + read)
         plain = _unpacked(body, coding)
         if plain is None:
-            places["content that can't be unpacked"] = place
+            of_coding = f" of coding {coding.strip().lower()}" if coding in LIBRARIES else ""
+            places[f"content{of_coding} that can't be unpacked"] = place
         else:
             if plain is not body:
                 for _, kind in self._search(plain, is_part=True):
@@ -345,6 +346,7 @@ def _unpacked(body: bytes, coding: str | None) -> bytes | None:
     else:
         return body
     try:
-        return unpack(body, coding) if coding in CODINGS and body[0] in FIRST_BYTES else None
+        known = coding in LIBRARIES or (coding in CODINGS and body[0] in FIRST_BYTES)
+        return unpack(body, coding) if known else None
     except zlib.error:
         return None

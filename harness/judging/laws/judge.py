@@ -13,6 +13,7 @@ from harness.cassettes import CassetteError
 from harness.facts import ASPECTS, Finding, Place
 from harness.pipeline.replay import DEFAULT_PROVIDER
 from harness.specs.matching import compare, sides
+from harness.stream.decompression import unread_coding
 from harness.stream.exchange import Exchange, Origin
 
 from ..decide import Known, Terms, decide
@@ -95,6 +96,8 @@ def judge_law(cell: LawCell) -> LawJudgement:
     """Judge one cell."""
     law, exchange, adapter = cell.law, cell.exchange, cell.adapter
     blank = blank_law_result(cell)
+    if fault := unread_coding(exchange.body, exchange.header("content-encoding")):
+        return LawJudgement(msgspec.structs.replace(blank, verdict="error", reason=fault))
     reason = law.unasked(exchange, adapter)
     if reason:
         return LawJudgement(msgspec.structs.replace(blank, verdict="not-run", reason=reason))

@@ -1,0 +1,204 @@
+"""Answers that are not the complete answer of a model: in every way of recording, they leave the
+good cassette byte by byte.
+"""
+
+from __future__ import annotations
+
+import urllib.request
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+# before any test, since pytester makes a test's imports run twice, including that of httpx2
+import google.genai  # noqa: F401
+import httpx2
+import pytest
+import vcr
+
+from harness import load
+from harness.cassettes import Cassette, CassetteError, Exchange, Origin, Request, dumps
+from harness.cli.main import main
+from harness.recording import register, transports, use_cassette
+from harness.recording.relay import relay
+from tests.recording.providers import BODY, event
+from tests.support.raw_server import HEAD, Connection, Script, plain, raw_server, streaming
+
+PATH: Final = "/v1beta/models/m:streamGenerateContent?alt=sse"
+TEXT: Final = event("half").replace(b',"finishReason": "STOP"', b"")
+CUT: Final = TEXT + event("cut")[:40]
+SSE: Final = "Content-Type: text/event-stream"
+HTML: Final = b"<!DOCTYPE html><html><title>Sign in</title>" + b"<p>" * 80
+CHAT: Final = (
+    b'data: {"id":"c1","object":"chat.completion.chunk","model":"gpt","choices":'
+    b'[{"index":0,"delta":{"content":"Hi"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
+)
+
+
+def failed(code: int) -> bytes:
+    return b'data: {"error": {"code": %d, "message": "it broke", "status": "X"}}\r\n\r\n' % code
+
+
+def to_itself(connection: Connection) -> None:
+    plain("307 Temporary Redirect", b"", f"Location: {PATH}")(connection)
+
+
+def closed(connection: Connection) -> None:
+    """A body whose end is the end of the connection."""
+    connection.send(HEAD.replace(b"Transfer-Encoding: chunked", b"Connection: close") + CUT)
+    connection.peer.close()
+
+
+BAD: Final[dict[str, tuple[Script, str]]] = {
+    "redirect to itself": (to_itself, "status 307, an empty body"),
+    "login page": (plain("200 OK", HTML, "Content-Type: text/html"), "<!DOCTYPE html><html>"),
+    "proxy text": (plain("200 OK", b"no healthy upstream"), "'no healthy upstream'"),
+    "empty body": (plain("200 OK", b"", SSE), "status 200, an empty body"),
+    "204": (lambda c: c.send(b"HTTP/1.1 204 No Content\r\n\r\n"), "status 204, an empty body"),
+    "205": (plain("205 Reset Content", b""), "status 205, an empty body"),
+    "304": (lambda c: c.send(b"HTTP/1.1 304 Not Modified\r\n\r\n"), "status 304, an empty body"),
+    "300": (plain("300 Multiple Choices", b""), "status 300, an empty body"),
+    "206": (plain("206 Partial Content", CUT, SSE), "status 206, "),
+    "empty object": (plain("200 OK", b"{}"), "'{}'"),
+    "null": (plain("200 OK", b"null"), "'null'"),
+    "empty list": (plain("200 OK", b"[]"), "'[]'"),
+    "comments": (streaming(b": keep-alive\r\n\r\n" * 3), ": keep-alive"),
+    "binary": (plain("200 OK", bytes(range(128, 250)) * 3), "status 200, "),
+    "no finish reason": (streaming(TEXT, TEXT), "has no finish reason: status 200, 'data: {"),
+    "last frame cut, right length": (plain("200 OK", CUT, SSE), "can't be read: status 200, "),
+    "last frame cut, in pieces": (streaming(CUT), "can't be read: status 200, "),
+    "last frame cut, by close": (closed, "can't be read: status 200, "),
+    "500 in the stream": (streaming(TEXT, failed(500)), "500: it broke"),
+    "429 in the stream": (streaming(TEXT, failed(429)), "429: it broke"),
+    "503 in the stream": (streaming(TEXT, failed(503)), "503: it broke"),
+    "an error with status 200": (
+        plain("200 OK", failed(400).removeprefix(b"data: ")),
+        "400: it broke",
+    ),
+    "another provider": (streaming(CHAT), "chat.completion.chunk"),
+}
+
+
+def test_there_are_23_bad_answers() -> None:
+    assert len(BAD) == 23
+
+
+@pytest.fixture
+def good(project: Path) -> Path:
+    """A cassette with the complete answer of a model."""
+    url = f"https://generativelanguage.googleapis.com{PATH}"
+    body = b'{"contents": [{"role": "user", "parts": [{"text": "hi"}]}]}'
+    reads = ((1.0, event("hello")),)
+    exchange = Exchange(Request("POST", url, {}, body), 200, {}, reads, "complete")
+    path = project / "cassettes" / "gemini-api" / "x.yaml"
+    path.parent.mkdir(parents=True)
+    path.write_text(dumps(Cassette((exchange,), Origin("recorded"))), encoding="utf-8")
+    return path
+
+
+def by_transport(url: str, path: Path) -> None:
+    with use_cassette(path, mode="rewrite") as tape:
+        client = httpx2.Client(transport=transports("httpx2").sync(tape), follow_redirects=True)
+        with client, suppress(httpx2.HTTPError):
+            client.post(url + PATH, json=BODY)
+
+
+def by_relay(url: str, path: Path) -> None:
+    with (
+        use_cassette(path, mode="rewrite") as tape,
+        relay(tape, url) as base,
+        httpx2.Client(follow_redirects=True) as client,
+        suppress(httpx2.HTTPError),
+    ):
+        client.post(base + PATH, json=BODY)
+
+
+def by_vcrpy(url: str, path: Path) -> None:
+    recorder = vcr.VCR(record_mode="all")
+    register(recorder)
+    with (
+        recorder.use_cassette(str(path)),
+        httpx2.Client(follow_redirects=True) as client,
+        suppress(httpx2.HTTPError),
+    ):
+        client.post(url + PATH, json=BODY)
+
+
+def by_vcrpys_stub(url: str, path: Path) -> None:
+    recorder = vcr.VCR(record_mode="all")
+    register(recorder)
+    with recorder.use_cassette(str(path)), suppress(OSError):
+        urllib.request.urlopen(urllib.request.Request(url + PATH, b"{}")).read()
+
+
+WAYS: Final[list[Callable[[str, Path], None]]] = [by_transport, by_relay, by_vcrpy, by_vcrpys_stub]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", BAD)
+def test_the_command_keeps_the_good_cassette(
+    good: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    before, (script, came) = good.read_bytes(), BAD[name]
+    with raw_server(script) as url:
+        words = ["record", "gemini-api/x", "--attempts", "1", "--base-url", url]
+        assert main(words) == 1
+        error = capsys.readouterr().err
+        assert good.read_bytes() == before
+        assert came in error
+        part = good.with_name("x.yaml.part")
+        assert f"are kept in {part}; `harness import {part} -o " in error
+        way_out = {"5": "500", "429": "429", "503": "503", "400": "400"}.get(came.split(":")[0])
+        flag = "--allow-incomplete" if way_out is None and ": it broke" not in came else "allow the"
+        assert flag in error
+        if flag == "--allow-incomplete":
+            assert main([*words, flag]) == 0
+            assert good.read_bytes() != before
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", BAD)
+@pytest.mark.parametrize("way", WAYS)
+def test_every_way_of_recording_keeps_the_good_cassette(
+    good: Path, way: Callable[[str, Path], None], name: str
+) -> None:
+    before, (script, came) = good.read_bytes(), BAD[name]
+    with raw_server(script) as url, pytest.raises(CassetteError) as caught:
+        way(url, good)
+    assert good.read_bytes() == before
+    assert came in str(caught.value)
+    assert "allow_incomplete=True" in str(caught.value) or "allow_status=[" in str(caught.value)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in BAD if "is no" in name or "page" in name])
+def test_drift_compares_no_answer_that_is_not_of_a_model(
+    good: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    before = good.read_bytes()
+    with raw_server(BAD[name][0]) as url:
+        assert main(["drift", "gemini-api/x", "--attempts", "1", "--base-url", url]) == 4
+    output = capsys.readouterr()
+    assert "is no answer of a model; nothing is kept" in output.err
+    assert "<!DOCTYPE" not in output.err + output.out
+    assert "0 of 1 cassettes compared" in output.out
+    assert good.read_bytes() == before
+
+
+def test_the_first_characters_of_an_answer_are_masked(
+    good: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    secret = "AIzaSy" + "B" * 33
+    with raw_server(plain("200 OK", f"hello {secret}".encode())) as url:
+        assert main(["record", "gemini-api/x", "--attempts", "1", "--base-url", url]) == 1
+    error = capsys.readouterr().err
+    assert "is no answer of a model: status 200, 'hello REDACTED'" in error
+    assert "BBBB" not in error
+
+
+def test_an_old_answer_with_the_same_fault_is_replaced(good: Path) -> None:
+    with raw_server(streaming(TEXT)) as url:
+        words = ["record", "gemini-api/x", "--base-url", url]
+        assert main([*words, "--allow-incomplete"]) == 0
+        assert main(words) == 0
+    assert load(good).exchanges[0].body == TEXT
