@@ -40,14 +40,14 @@ def read_answer(place: str) -> tuple[int, str, bytes]:
     text = (CASSETTES / f"{path}.yaml").read_text(encoding="utf-8")
     response = text.split("\n- request:")[int(number)].partition("\n  response:\n")[2]
     status = re.search(r"code: (\d+)", response)
-    kind = re.search(r"(?i)content-type: (.*)", response)
+    media = re.search(r"(?i)content-type: (.*)", response)
     block = re.search(r"\n +string: \|.*\n((?: {8}.*\n|\n)*)", response)
-    if not (status and kind and block):
+    if not (status and media and block):
         raise SystemExit(f"{place}: expected a body as a block of text")
     body = re.sub(r"(?m)^ {8}", "", block[1])
     if re.search(r"\n +eol: crlf", response):
         body = body.replace("\n", "\r\n")
-    return int(status[1]), kind[1], body.encode()
+    return int(status[1]), media[1], body.encode()
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from harness import load
 from harness.cassettes import Cassette, CassetteError, Exchange, Origin, Request, dumps
 from harness.cassettes.vcrpy import export
 from harness.recording import register
-from tests.recording.clients import BODY, EVENTS, PATH, wait_for
+from tests.recording.clients import BODY, EVENTS, PATH, part_of, wait_for
 from tests.support.raw_server import plain, raw_server, streaming
 
 
