@@ -93,7 +93,11 @@ SHAPES: Final = (
 )
 """AWS's documentation uses the two keys that end with EXAMPLE."""
 _FIND: Final = (
-    *((shape.beginning, shape.kind, shape.pattern(shape.text)) for shape in SHAPES),
+    *(
+        (shape.beginning, shape.kind, shape.pattern(shape.text))
+        for shape in SHAPES
+        if not shape.beginning.startswith(b"sk-")
+    ),
     (
         b"earer",
         "a bearer token",
@@ -108,7 +112,13 @@ _FIND: Final = (
         ),
     ),
 )
-KINDS: Final = frozenset(kind for _, kind, _ in _FIND)
+_FIND_SK: Final = tuple(
+    (shape.beginning, shape.kind, shape.pattern(shape.text))
+    for shape in SHAPES
+    if shape.beginning.startswith(b"sk-")
+)
+"""Searched only in a text with their common beginning."""
+KINDS: Final = frozenset(kind for _, kind, _ in (*_FIND, *_FIND_SK))
 """The names of all shapes."""
 
 
@@ -161,7 +171,7 @@ def find_shapes(data: bytes) -> Iterator[tuple[int, int, str]]:
     """Start, end and name of each credential in ``data``. A pattern matches only the beginning of a
     credential; `rest` returns its end.
     """
-    for beginning, name, pattern in _FIND:
+    for beginning, name, pattern in (*_FIND, *_FIND_SK) if b"sk-" in data else _FIND:
         if beginning in data:
             for match in pattern.finditer(data):
                 yield match.start(match.lastindex or 0), match.end(), name
