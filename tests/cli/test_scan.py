@@ -164,3 +164,15 @@ def test_unredacted_values_are_found_in_any_yaml_style(
     output = capsys.readouterr().out
     assert "exchange 1, URL shows a parameter that must be redacted" in output
     assert "exchange 1, request header authorization shows a value that must be redacted" in output
+
+
+def test_a_file_that_can_not_be_read_is_not_counted_as_scanned(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("empty").mkdir()
+    assert main(["scan", "empty"]) == 2
+    assert "nothing to scan: empty has no file" in capsys.readouterr().err
+    assert main(["scan", "nowhere.yaml", "two.yaml"]) == 2
+    error = capsys.readouterr().err
+    assert "harness: nowhere.yaml: No such file or directory" in error
+    assert error.endswith("1 file scanned, 1 file not scanned\n")
