@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import date
 from pathlib import Path
 from typing import Final
@@ -19,6 +21,8 @@ from harness.project.configuration import add_folders, folders_of, project_of
 from harness.project.project import Project, kind_of, read_text, unheaded, yaml_files
 from harness.specs import Case, SpecError, read_features
 from harness.stream.printable import plural, printable
+
+from .scan import LEFT_OUT
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -55,6 +59,9 @@ def _check(parsed: argparse.Namespace) -> int:
             f"nothing to check: neither {', '.join(map(str, roots))} nor {cassettes} has a YAML"
             " file; name files or folders"
         )
+    unused = [] if parsed.paths else _unused(project)
+    for name in unused:
+        print(printable(f"unused: no spec, marker or test names the cassette {name}"))
     problems = _without_repetitions(problems)
     for problem in problems:
         print(printable(problem))
@@ -64,6 +71,24 @@ def _check(parsed: argparse.Namespace) -> int:
     )
     print(f"{counted or 'nothing'} valid, {plural(len(problems), 'problem')}")
     return 1 if problems else 0
+
+
+def _unused(project: Project) -> list[str]:
+    """The cassettes that no case names, and whose name is in no Python file of the project."""
+    names = set(project.cassette_names)
+    for root in project.specs:
+        for file in yaml_files(root):
+            if kind_of(file) != "spec":
+                continue
+            with suppress(SpecError):  # reported above
+                names -= {case.cassette for case in project.cases(file)}
+    for folder, folders, files in os.walk(Path.cwd()):
+        folders[:] = [name for name in folders if name not in LEFT_OUT and name[:1] != "."]
+        for file in files if names else ():
+            if file.endswith(".py"):
+                text = Path(folder, file).read_text(encoding="utf-8", errors="replace")
+                names = {name for name in names if name not in text}
+    return sorted(names)
 
 
 def _without_repetitions(problems: Sequence[str]) -> list[str]:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import argparse
 import json
 import pdb
+import shlex
+import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -370,6 +372,7 @@ def read_document(path: Path) -> JudgeResults:
 
 def _adapters(text: str, parsed: argparse.Namespace, losses: Losses) -> list[Adapter]:
     """The adapter of an argument, made once for each job. Raises `AdapterError`."""
+    _check_program(text)
     if parsed.pdb:
         return [_debugged(open_adapter(text, losses, guest=False))]
     return [open_adapter(text, losses, timeout=parsed.timeout) for _ in range(parsed.jobs)]
@@ -385,6 +388,25 @@ def _debugged(adapter: Adapter) -> Adapter:
         return output
 
     return replace(adapter, run=run)
+
+
+def _check_program(argument: str) -> None:
+    """Raises `AdapterError` if the program of an argument does not exist, because every cell would
+    have this error.
+    """
+    if argument in ADAPTERS:
+        return
+    kind, colon, command = read_argument(argument, adapters_of()).target.partition(":")
+    if not colon or kind.strip() not in ("serve", "run"):
+        return
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return  # the adapter itself reports it
+    if words and shutil.which(words[0]) is None and not Path(words[0]).exists():
+        raise AdapterError(
+            f"adapter {argument}: the program {words[0]} does not exist, or can't be run"
+        )
 
 
 def declared_of(given: Sequence[str]) -> Losses:

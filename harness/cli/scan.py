@@ -27,7 +27,7 @@ from .output import note
 CLEAN: Final = 0
 FOUND: Final = 1
 UNREAD: Final = 2
-"""The exit statuses: no secret, a secret, a file that can't be read."""
+"""The exit statuses: no secret, a secret, a file that can't be read or no file at all."""
 
 LEFT_OUT: Final = frozenset({".git", ".hg", ".venv", "node_modules", "__pycache__"})
 """The folders that are not scanned."""
@@ -43,9 +43,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _scan(parsed: argparse.Namespace) -> int:
     """Raises `CassetteError` for redaction rules or credentials that can't be read."""
     scanner = guard().scanner
-    status, count = CLEAN, 0
+    status, count, unread = CLEAN, 0, 0
     for path in _files(map(_path_of, parsed.paths)):
-        count += 1
         try:
             findings = scan_file(path, scanner)
         except (OSError, CassetteError) as error:
@@ -53,14 +52,19 @@ def _scan(parsed: argparse.Namespace) -> int:
                 f"{path}: {error.strerror or error}" if isinstance(error, OSError) else str(error)
             )
             note(reason)
-            status = UNREAD
+            status, unread = UNREAD, unread + 1
             continue
+        count += 1
         for finding in findings:
             place = "a file" if finding.place == "the file's name" else path
             print(printable(f"{place}: {finding}"))
         if findings:
             status = max(status, FOUND)
-    print(f"{plural(count, 'file')} scanned", file=sys.stderr)
+    if not count and not unread:
+        note(f"nothing to scan: {', '.join(parsed.paths)} has no file")
+        status = UNREAD
+    skipped = f", {plural(unread, 'file')} not scanned" if unread else ""
+    print(f"{plural(count, 'file')} scanned{skipped}", file=sys.stderr)
     return status
 
 

@@ -81,6 +81,10 @@ def stream_of_row(row: Mapping[str, Any], source: str) -> Stream:
         return Stream(known, source, _exchange(row))
     except RowError as error:
         return Stream(known, source, None, str(error), group=error.group)
+    except Exception as error:  # noqa: BLE001  # one row must not end a sweep of millions
+        kind = type(error).__name__
+        fault = f"the row can't be read: {kind}: {shorten(str(error), 200)}"
+        return Stream(known, source, None, fault, group=f"the row can't be read: {kind}")
 
 
 def _exchange(row: Mapping[str, Any]) -> Exchange:
@@ -101,7 +105,7 @@ def _exchange(row: Mapping[str, Any]) -> Exchange:
     provider = row.get("provider")
     if provider is None:
         return with_provider(exchange)
-    if provider not in PROVIDERS:
+    if not isinstance(provider, str) or provider not in PROVIDERS:
         raise RowError.of("provider", provider, f"{', '.join(PROVIDERS)}")
     if exchange.request is None:  # without a request, the row is an answer of a model
         return replace(exchange, provider=provider, generates=True, streamed=True)
@@ -148,6 +152,8 @@ def _reads(reads: Any, body: bytes) -> tuple[tuple[float | None, bytes], ...]:
 
 def _headers(headers: Any) -> dict[str, list[str]]:
     headers = _object("headers", headers)
+    if not isinstance(headers, dict | list | tuple | None):
+        raise RowError.of("headers", headers, "an object or a list")
     items: Iterable[Any] = headers.items() if isinstance(headers, dict) else headers or ()
     named: dict[str, list[str]] = {}
     for item in items:

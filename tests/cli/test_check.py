@@ -137,3 +137,18 @@ def test_a_check_without_files_is_a_problem(capsys: pytest.CaptureFixture[str]) 
 def test_check_of_a_path_that_is_not_there_is_a_problem(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "nowhere"]) == 1
     assert capsys.readouterr().out.splitlines()[0] == "nowhere: no such file or folder"
+
+
+def test_a_cassette_that_nothing_names_is_reported(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("unused", "marked"):
+        target = Path("cassettes", "gemini-api", f"{name}.yaml")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(Path("two.yaml").read_text(encoding="utf-8"), encoding="utf-8")
+    Path("test_it.py").write_text("NAME = 'gemini-api/marked'\n", encoding="utf-8")
+    main(["check"])
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if line.startswith("unused")] == [
+        "unused: no spec, marker or test names the cassette gemini-api/unused"
+    ]

@@ -381,3 +381,16 @@ def test_an_exact_adapter_is_not_asked_for_what_our_session_keeps(
     [cell] = decode_results(Path("o.json").read_bytes(), "o.json").adapters[0].cells
     assert (cell.aspects["signatures"], cell.aspects["calls"]) == ("not_asked", calls)
     assert status == (calls != "kept")
+
+
+@pytest.mark.parametrize("kind", ["serve", "run"])
+def test_a_program_that_does_not_exist_is_no_result(
+    here: Path, capsys: pytest.CaptureFixture[str], kind: str
+) -> None:
+    assert main(["judge", f"{kind}: nosuchprogram --flag"]) == 2
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert output.err.splitlines() == [
+        f"harness: adapter {kind}: nosuchprogram --flag: the program nosuchprogram does not exist,"
+        " or can't be run"
+    ]

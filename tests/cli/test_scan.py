@@ -273,3 +273,15 @@ def test_other_values_are_findings(
     path.write_text(STOCK.format(value, quote(value)), encoding="utf-8")
     assert main(["scan", str(path)]) == 1
     assert value not in capsys.readouterr().out
+
+
+def test_a_file_that_can_not_be_read_is_not_counted_as_scanned(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("empty").mkdir()
+    assert main(["scan", "empty"]) == 2
+    assert "nothing to scan: empty has no file" in capsys.readouterr().err
+    assert main(["scan", "nowhere.yaml", "two.yaml"]) == 2
+    error = capsys.readouterr().err
+    assert "harness: nowhere.yaml: No such file or directory" in error
+    assert error.endswith("1 file scanned, 1 file not scanned\n")

@@ -149,3 +149,12 @@ def test_the_importer_that_must_unpack_stops_at_the_ratio() -> None:
             read(recording.encode())
 
     assert peak(run) < 60
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("depth", [100, 1_200, 1_000_000])
+@pytest.mark.parametrize("command", ["replay", "show", "scan", "import"])
+def test_deep_json_in_a_stream_is_no_traceback(tmp_path: Path, command: str, depth: int) -> None:
+    path = tmp_path / "deep.txt"
+    path.write_text(f'data: {{"candidates": {"[" * depth}{"]" * depth}}}\n\n', encoding="utf-8")
+    assert main([command, str(path)]) in (0, 1, 2)

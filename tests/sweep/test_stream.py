@@ -114,3 +114,30 @@ def test_every_column_is_described() -> None:
 def test_other_columns_are_ignored() -> None:
     assert isinstance(stream_of_row(row("s", colour="red"), "day:1"), Stream)
     assert exchange_of(colour="red") == exchange_of()
+
+
+DEEP = "[" * 1200 + "]" * 1200
+
+
+@pytest.mark.parametrize(
+    ("columns", "fault"),
+    [
+        ({"headers": 5}, "headers is 5; expected an object or a list"),
+        ({"provider": []}, "provider is []; expected "),
+        ({"provider": {"a": 1}}, "provider is {'a': 1}; expected "),
+        ({"request": {"url": "http://h/", "headers": 7}}, "headers is 7; expected an object or"),
+    ],
+)
+def test_a_row_that_can_not_be_read_is_a_row_with_an_error(
+    columns: dict[str, Any], fault: str
+) -> None:
+    stream = stream_of_row(row("s", **columns), "day:1")
+    assert stream.exchange is None
+    assert stream.fault.startswith(fault)
+
+
+@pytest.mark.parametrize("column", ["body", "headers", "request"])
+def test_a_deep_row_is_a_row(column: str) -> None:
+    text = f'data: {{"candidates": {DEEP}}}\n\n' if column == "body" else f'{{"a": {DEEP}}}'
+    stream = stream_of_row({"id": "s", "body": body(), column: text}, "day:1")
+    assert (stream.id, stream.exchange is None) == ("s", column != "body")

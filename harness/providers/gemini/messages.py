@@ -53,7 +53,7 @@ def is_plain(message: bytes) -> bool:
     """
     try:
         _decode_plain(message)
-    except (MsgspecError, UnicodeDecodeError):
+    except (MsgspecError, UnicodeDecodeError, RecursionError):
         return False
     return True
 
