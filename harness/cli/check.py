@@ -84,10 +84,10 @@ def _unused(project: Project) -> list[str]:
                 names -= {case.cassette for case in project.cases(file)}
     for folder, folders, files in os.walk(Path.cwd()):
         folders[:] = [name for name in folders if name not in LEFT_OUT and name[:1] != "."]
-        for file in files if names else ():
-            if file.endswith(".py"):
-                text = Path(folder, file).read_text(encoding="utf-8", errors="replace")
-                names = {name for name in names if name not in text}
+        for name in files if names else ():
+            if name.endswith(".py"):
+                text = Path(folder, name).read_text(encoding="utf-8", errors="replace")
+                names = {cassette for cassette in names if cassette not in text}
     return sorted(names)
 
 

@@ -8,6 +8,7 @@ import json
 import time
 import tracemalloc
 import zlib
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from harness.cassettes import Cassette, CassetteError, Origin, dumps
 from harness.cassettes.importers import read
 from harness.cassettes.load import read_recording
 from harness.cassettes.redaction.secrets import guard
+from harness.cli.main import main
 from harness.judging.metamorphic.reads import plain
 from harness.stream.decompression import CODINGS, unpack
 from tests.security.samples import TEXT, URL, exchange
