@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
+from textwrap import indent
 from typing import Any, Final
 
 import yaml
@@ -255,10 +256,8 @@ def program_of(entry: Mapping[str, str]) -> str:
     """The program of an adapter as a block of code; "" if it has none."""
     if "program" not in entry:
         return ""
-    path = HERE / entry["program"]
-    language = "python" if path.suffix == ".py" else "js"
-    code = path.read_text(encoding="utf-8").rstrip()
-    return f"`examples/adapters/{entry['program']}`:\n\n```{language}\n{code}\n```\n"
+    code = (HERE / entry["program"]).read_text(encoding="utf-8")
+    return f"`examples/adapters/{entry['program']}`:\n\n{indent(code, '    ')}"
 
 
 def answer_of(finding: Finding, cells: Sequence[Result]) -> str:
