@@ -148,7 +148,8 @@ def test_the_page_has_each_finding_and_unexplained_reds_are_listed(
     assert "**It ends as stop.** gemini-api/a:1. Thread: a/b#1. `shop.sell`, " in page
     assert ", 2026-11-23.\n" in page
     assert (
-        "`examples/adapters/openai/reproduce.py`:\n\n    from openai import OpenAI\n\n    client" in page
+        "`examples/adapters/openai/reproduce.py`:\n\n    from openai import OpenAI\n\n    client"
+        in page
     )
     assert "    finish wrong: the wire ends with BRAND_NEW; the adapter reports stop\n" in page
     assert "    harness judge other:replay --cassettes gemini-api/a:1\n" in page
