@@ -272,10 +272,10 @@ def test_an_escaped_line_end_ends_a_word() -> None:
 
 @pytest.mark.parametrize("coding", ["br", "zstd", "gzip", "deflate"])
 def test_a_body_that_can_not_be_unpacked_is_refused(coding: str) -> None:
-    with pytest.raises(
-        CassetteError, match="exchange 2, response body shows content that can't be unpacked"
-    ):
-        Scanner().refuse(answered(b"\x8b\xff\x00\x01", content_encoding=coding), "a.yaml")
+    named = f" of coding {coding}" if coding in ("br", "zstd") else ""
+    words = f"exchange 2, response body shows content{named} that can't be unpacked"
+    with pytest.raises(CassetteError, match=words):
+        Scanner().refuse(answered(b"\xff\xff\xff\xff", content_encoding=coding), "a.yaml")
     Scanner().refuse(answered(b"stored unpacked", content_encoding=coding), "a.yaml")
 
 
@@ -377,7 +377,9 @@ def test_published_recordings_have_no_findings() -> None:
             shapes := [
                 finding
                 for finding in scan_file(path, SCANNER)
-                if finding.kind != "a value that must be redacted"  # others need not redact by name
+                # others need not redact by name, nor the `upload_id` in a URL
+                if finding.kind
+                not in ("a value that must be redacted", "a parameter that must be redacted")
             ]
         )
     }
