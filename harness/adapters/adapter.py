@@ -6,18 +6,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from msgspec import Struct
 
 from harness.dialects.dialect import RequestTranslator
 from harness.facts import DeclaredLoss, Facts, Transcript, json_of_fact, merged_facts
 from harness.pipeline.replay import Normalized, Trace
-from harness.specs import Case
 from harness.stream.exchange import Exchange
 from harness.stream.session import Session
 
 from .raised import place_of
+
+if TYPE_CHECKING:
+    from harness.specs import Case  # slow to import, and a guest does not need it
 
 Layer = Literal["payloads", "events", "frames"]
 Normalize = Callable[[Exchange, str | None, bool | None], Normalized]
