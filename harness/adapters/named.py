@@ -317,6 +317,12 @@ def _read_target(target: str) -> tuple[Kind, Any] | None:
     return (program, words) if words else None
 
 
+def program_of(target: str) -> list[str]:
+    """The words of the command that a target runs; empty for a function and a gateway."""
+    kind, rest = _read_target(target) or ("function", target)
+    return list(rest) if kind in ("run", "serve") else []
+
+
 def _name_of(target: str) -> str:
     """The name for a target without a name: the last word of its function, file or address."""
     kind, rest = _read_target(target) or ("function", target)

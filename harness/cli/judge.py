@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import json
 import pdb
-import shlex
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
@@ -25,7 +24,7 @@ from msgspec.structs import replace as with_fields
 from harness.adapters import ADAPTERS, Adapter, AdapterError, Output, RunOptions
 from harness.adapters.declarations import declared_losses
 from harness.adapters.environment import LOGS
-from harness.adapters.named import TIMEOUT_S, read_argument
+from harness.adapters.named import TIMEOUT_S, program_of, read_argument
 from harness.cassettes import CassetteError
 from harness.cassettes.redaction.masked import masked
 from harness.cassettes.redaction.secrets import mask
@@ -396,13 +395,7 @@ def _check_program(argument: str) -> None:
     """
     if argument in ADAPTERS:
         return
-    kind, colon, command = read_argument(argument, adapters_of()).target.partition(":")
-    if not colon or kind.strip() not in ("serve", "run"):
-        return
-    try:
-        words = shlex.split(command)
-    except ValueError:
-        return  # the adapter itself reports it
+    words = program_of(read_argument(argument, adapters_of()).target)
     if words and shutil.which(words[0]) is None and not Path(words[0]).exists():
         raise AdapterError(
             f"adapter {argument}: the program {words[0]} does not exist, or can't be run"

@@ -148,6 +148,8 @@ def compare_output(
     findings = judge_transcript(answer, transcript)
     declared: dict[DeclaredLoss, bool] = {}
     for aspect, finding in findings.items():
+        if finding.verdict == "not_asked":
+            continue  # no declaration is used, and none is unused
         is_lost = finding.verdict == "lost"
         losses = [loss for loss in adapter.losses if loss.covers(aspect, answer, finding)]
         declared |= {loss: is_lost or declared.get(loss, False) for loss in losses}

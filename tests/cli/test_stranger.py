@@ -65,7 +65,7 @@ def test_an_adapter_that_splits_at_blank_lines_is_told_so_by_the_terminal(
     _, _, findings = out.partition("documented wire:\n")
     first, *_ = findings.strip().split("\n\n")
     sentence, *lines = first.splitlines()
-    assert sentence.startswith("- nothing for 2")
+    assert sentence.startswith("- nothing for all ")
     assert sentence.endswith("streams with CRLF line ends, right for the 1 with LF")
     wire, native, run = lines[-3:]
     assert wire.startswith('  wire    data: {"candidates"')

@@ -265,6 +265,9 @@ def test_an_exchange_of_the_removed_schema_is_not_understood() -> None:
 
 
 VARIANTS = {
+    "framing::comments-and-ids": ["comments"],
+    "framing::empty-data": ["an event without data"],
+    "framing::no-last-blank-line": ["a missing blank line at the end"],
     "framing::json-lines": ["JSON lines"],
     "removed-schema::stream": ["the removed schema"],
     "removed-schema::whole": ["the removed schema"],
