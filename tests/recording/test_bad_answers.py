@@ -21,6 +21,7 @@ from harness.cassettes import Cassette, CassetteError, Exchange, Origin, Request
 from harness.cli.main import main
 from harness.recording import register, transports, use_cassette
 from harness.recording.relay import relay
+from tests.recording.clients import part_of
 from tests.recording.providers import BODY, event
 from tests.support.raw_server import HEAD, Connection, Script, plain, raw_server, streaming
 
@@ -146,7 +147,8 @@ def test_the_command_keeps_the_good_cassette(
         error = capsys.readouterr().err
         assert good.read_bytes() == before
         assert came in error
-        part = good.with_name("x.yaml.part")
+        part = part_of(good)
+        assert part.exists()
         assert f"are kept in {part}; `harness import {part} -o " in error
         way_out = {"5": "500", "429": "429", "503": "503", "400": "400"}.get(came.split(":")[0])
         flag = "--allow-incomplete" if way_out is None and ": it broke" not in came else "allow the"

@@ -172,6 +172,7 @@ def test_a_full_disk_keeps_what_was_written(old: str, tmp_path: Path) -> None:
             text=True,
             check=False,
         )
+    assert finished.stdout.endswith("all\n"), "the client got the whole answer"
     assert finished.returncode == 1
     assert f"{path}: can't be written: File too large" in finished.stderr
     assert ("the old file is unchanged" in finished.stderr) == bool(old)
