@@ -24,6 +24,16 @@ MARKS: Final = frozenset({b"index", b"jsonPath", b"json_path", b"thought", b"typ
 """The members that tell the pieces of two texts apart, in the object of a text or around it."""
 MAX_DEPTH: Final = 100
 """The paths of deeper texts begin here, so that they are short."""
+BLOCK: Final = 1 << 14
+"""The number of pieces that are joined at once, of all texts together."""
+OVERLAP: Final = 1 << 12
+"""The pieces that a block has in common with the one before. A secret that begins in one block and
+ends in the next is found if at most so many pieces are between its ends.
+"""
+MAX_LINE: Final = 1 << 16
+"""The length of a line that is compared with others."""
+MAX_LINES: Final = 1 << 10
+"""The number of kinds of lines that are remembered."""
 _DEFAULTS: Final = frozenset({(b"index", b"0"), (b"thought", b"false")})
 
 _BY_LETTER: Final = b"|".join(
@@ -98,21 +108,40 @@ class _Node:
 
 
 def joins(data: bytes) -> Iterator[list[Span]]:
-    """The spans of the pieces of each text, in order. A text in one piece is omitted."""
-    known: set[tuple[Span, ...]] = set()
-    plain, nested = (
-        [match.span(each.groups) for match in each.finditer(data)] for each in _BY_NAME
-    )
-    yield from _new(plain, known)
-    yield from _new(nested, known)
-    if len(plain) < 2:
+    """The spans of the pieces of each text, in order. A text in one piece is omitted. A body with
+    many pieces is read in blocks, so that its pieces are never all in memory.
+    """
+    plain, nested = _BY_NAME
+    for start, stop, spans in _blocks(plain, data):
+        yield from _joins_in(data, start, stop, spans)
+    for _, _, spans in _blocks(nested, data):
+        yield from _new(spans, set())
+
+
+def _blocks(pattern: re.Pattern[bytes], data: bytes) -> Iterator[tuple[int, int, list[Span]]]:
+    """The start, the end and the pieces of each block; a block starts and ends after a piece."""
+    start = 0
+    spans: list[Span] = []
+    for match in pattern.finditer(data):
+        if len(spans) == BLOCK:
+            yield start, spans[-1][1] + 1, spans
+            start = spans[-OVERLAP - 1][1] + 1
+            spans = spans[-OVERLAP:]
+        spans.append(match.span(pattern.groups))
+    yield start, len(data), spans
+
+
+def _joins_in(data: bytes, start: int, stop: int, spans: list[Span]) -> Iterator[list[Span]]:
+    if len(spans) < 2:
         return
+    known: set[tuple[Span, ...]] = set()
+    yield from _new(spans, known)
     texts: dict[Key, list[Span]] = {}
-    for span, keys in _pieces(data, plain):
+    for span, keys in _pieces(data, start, stop, spans):
         for key in keys:
             texts.setdefault(key, []).append(span)
-    for spans in texts.values():
-        yield from _new(spans, known)
+    for pieces in texts.values():
+        yield from _new(pieces, known)
 
 
 def _new(spans: list[Span], known: set[tuple[Span, ...]]) -> Iterable[list[Span]]:
@@ -122,19 +151,22 @@ def _new(spans: list[Span], known: set[tuple[Span, ...]]) -> Iterable[list[Span]
     return (spans,)
 
 
-def _pieces(data: bytes, spans: list[Span]) -> Iterator[tuple[Span, tuple[Key, Key]]]:
-    """Each piece with the keys of its texts. A stream has few kinds of lines, so a line that is
-    whole JSON is read once for all lines that differ only in their pieces and numbers.
+def _pieces(
+    data: bytes, start: int, end: int, spans: list[Span]
+) -> Iterator[tuple[Span, tuple[Key, Key]]]:
+    """Each piece from ``start`` to ``end`` with the keys of its texts. A stream has few kinds of
+    lines, so a line that is whole JSON is read once for all lines that differ only in their pieces
+    and numbers.
     """
     lines: dict[bytes, list[tuple[Key, Key]]] = {}
     waiting: list[_Piece] = []
     node = _Node(None)
-    start = first = 0
-    while start < len(data):
-        stop = data.find(b"\n", start) + 1 or len(data)
+    first = 0
+    while start < end:
+        stop = data.find(b"\n", start, end) + 1 or end
         last = bisect_left(spans, (stop, 0), first)
         held, kind = spans[first:last], b""
-        if node.around is None and not waiting:
+        if node.around is None and not waiting and stop - start <= MAX_LINE:
             ends = [start, *(place for span in held for place in span), stop]
             parts = [data[ends[at] : ends[at + 1]] for at in range(0, len(ends), 2)]
             kind = b'"'.join(parts)
@@ -148,7 +180,8 @@ def _pieces(data: bytes, spans: list[Span]) -> Iterator[tuple[Span, tuple[Key, K
                 pieces = [(span, _keys(name, place)) for span, name, place in waiting]
                 yield from pieces
                 waiting.clear()
-                if kind and [span for span, _ in pieces] == held:
+                is_kept = kind and len(lines) < MAX_LINES
+                if is_kept and [span for span, _ in pieces] == held:
                     lines[kind] = [keys for _, keys in pieces]
         start, first = stop, last
     yield from ((span, _keys(name, node)) for span, name, node in waiting)

@@ -92,6 +92,7 @@ SHAPES: Final = (
     ),
 )
 """AWS's documentation uses the two keys that end with EXAMPLE."""
+_PRIVATE_KEY: Final = rb"-----BEGIN[ +](?:[A-Z]{2,12}[ +])?PRIVATE[ +]KEY-----(?:\s|\\n|\\r){0,20}"
 _FIND: Final = (
     *(
         (shape.beginning, shape.kind, shape.pattern(shape.text))
@@ -106,10 +107,7 @@ _FIND: Final = (
     (
         b"-----BEGIN",
         "a private key",
-        re.compile(
-            rb"-----BEGIN[ +](?:[A-Z]{2,12}[ +])?PRIVATE[ +]KEY-----"
-            rb"(?:\s|\\n|\\r){0,20}[0-9A-Za-z+/]{20}"
-        ),
+        re.compile(_PRIVATE_KEY + rb"[0-9A-Za-z+/]{20}"),
     ),
 )
 _FIND_SK: Final = tuple(
@@ -122,11 +120,12 @@ KINDS: Final = frozenset(kind for _, kind, _ in (*_FIND, *_FIND_SK))
 """The names of all shapes."""
 
 
-_CUT_REST: Final = (
-    rb"[0-9A-Za-z_-]{6,}"
+_CUT_TEXT: Final = rb"[0-9A-Za-z_-]{6,}"
+_GAP: Final = (
     rb"(?: ?(?:\xe2\x80\xa6|\.\.\.)(?: \([0-9,]+ characters\)(?: \xe2\x80\xa6 )?)?[0-9A-Za-z_-]*"
     rb"|(?=\n?\0|\Z))"
 )
+_CUT_REST: Final = _CUT_TEXT + _GAP
 CUT: Final = {
     **{
         shape.beginning: shape.pattern(shape.cut + _CUT_REST)
@@ -137,6 +136,7 @@ CUT: Final = {
         beginning: re.compile(beginning + rb"(?=[A-Za-z._~+/-]*+[0-9])" + _CUT_REST)
         for beginning in (b"Bearer ", b"bearer ")
     },
+    b"-----BEGIN": re.compile(_PRIVATE_KEY + (_CUT_TEXT + _GAP).replace(b"A-Za-z_-", b"A-Za-z+/=")),
 }
 """The beginning of a credential in an excerpt, then the mark of a gap and the end of the
 credential.
