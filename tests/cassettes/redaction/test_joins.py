@@ -7,6 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
+from harness.cassettes.redaction import joins
+from harness.cassettes.redaction.mask import Mask
 from harness.cassettes.redaction.scanner import Scanner
 from tests.cassettes.redaction.samples import NAME, SCANNER, SECRET, SHAPES
 
@@ -151,3 +153,29 @@ def test_pieces_in_deep_json_are_found(depth: int) -> None:
         # Paths as deep as this are shortened, so only pieces without others between are found.
         whole = text if depth < 50 else text.replace(', {"text": " other "}', "")
         assert bool(SCANNER.scan(whole.encode())) == (len(pieces) > 1)
+
+
+@pytest.mark.parametrize("written", WRITTEN)
+@pytest.mark.parametrize("between", BETWEEN)
+def test_a_secret_is_found_across_the_blocks_of_a_body_with_many_pieces(
+    between: str, written: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(joins, "BLOCK", 60)
+    monkeypatch.setattr(joins, "OVERLAP", 30)
+    for before in range(0, 60, 7):
+        frames: list[object] = [candidates(candidate({"text": "before"}))] * before
+        for start in range(0, len(SECRET), 6):
+            frames += BETWEEN[between](SECRET[start : start + 6], f" other {start} ")
+        frames += [candidates(candidate({"text": "after"}))] * 60
+        assert SCANNER.scan(WRITTEN[written](frames).encode())
+
+
+def test_a_body_with_many_pieces_is_joined_in_blocks() -> None:
+    data = b'{"text": "a piece"}\n' * (3 * joins.BLOCK)
+    assert max(map(len, joins.joins(data))) == joins.BLOCK
+
+
+@pytest.mark.parametrize("gap", ["", "...", " \N{HORIZONTAL ELLIPSIS} (2,000 characters)"])
+def test_a_short_rest_of_a_private_key_is_masked(gap: str) -> None:
+    text = f"it is -----BEGIN RSA PRIVATE KEY-----\\nMIIabcd+ef/gh{gap}"
+    assert Mask().text(text) == "it is REDACTED"
