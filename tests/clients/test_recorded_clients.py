@@ -21,7 +21,7 @@ def test_the_library_for_node_is_recorded_and_answered(prompt: str, tmp_path: Pa
     path, served = tmp_path / "a.yaml", PROMPTS[prompt]
     with (
         serve(tape(served)) as server,
-        use_cassette(path, mode="once", allow_status=[503], allow_end=["cut"]) as recording,
+        use_cassette(path, mode="once", allow_status=[400, 503], allow_end=["cut"]) as recording,
         relay(recording, server.base_url) as url,
     ):
         live = run_node(url, prompt)
