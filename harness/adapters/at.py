@@ -142,8 +142,7 @@ def _tools(exchange: Exchange, options: RunOptions) -> tuple[Tool, ...]:
 def _has_thoughts(exchange: Exchange, options: RunOptions) -> bool:
     if exchange.request is not None:
         return requests_thoughts(exchange.request.body)
-    provider = PROVIDERS[choose_provider(exchange, options.provider)]
-    return bool(provider.facts(exchange).thoughts)
+    return bool(_facts(exchange, options).thoughts)
 
 
 def _called(exchange: Exchange, options: RunOptions) -> list[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from dis import opmap
-from pathlib import Path
 from types import TracebackType
 from typing import Final
 
@@ -23,8 +22,6 @@ _CODECS: Final = (UnicodeError, json.JSONDecodeError)
 _VALIDATION: Final = frozenset({"ValidationError", "DecodeError"})
 """The names of the errors of `_VALIDATORS`."""
 _VALIDATORS: Final = frozenset({"pydantic", "pydantic_core", "msgspec"})
-_HARNESS: Final = str(Path(__file__).parent)
-"""Code that runs an adapter, such as the replacement of ``os._exit``."""
 _RAISE: Final = opmap["RAISE_VARARGS"]
 
 CRASHES: Final[dict[str, frozenset[str]]] = {
@@ -67,8 +64,7 @@ def is_crash(error: BaseException) -> bool:
         return True
     origin = _origin(error.__traceback__)
     if origin is not None and _raises(origin):
-        file = origin.tb_frame.f_code.co_filename
-        return is_standard(file) or file.startswith(_HARNESS)
+        return is_standard(origin.tb_frame.f_code.co_filename)
     return package in sys.stdlib_module_names
 
 

@@ -41,7 +41,7 @@ def _load(point: EntryPoint) -> object:
     _forget_half_imported(point.module.partition(".")[0])
     try:
         value: object = point.load()
-    except Exception as error:
+    except Exception as error:  # the import runs foreign code, which may raise any exception
         raise PluginError(f"{_title(point)} can't be loaded: {error!r}") from error
     return value
 

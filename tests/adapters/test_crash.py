@@ -158,7 +158,7 @@ def test_a_crash_is_no_report_of_a_refused_prompt(tmp_path: Path) -> None:
 def test_every_exception_is_an_answer_to_a_fault_of_the_wire(
     changes: dict[str, object], tmp_path: Path
 ) -> None:
-    faulty = replace(answer("SPII"), **changes)  # type: ignore[arg-type]  # fields
+    faulty = replace(answer("SPII"), **changes)  # type: ignore[arg-type]  # any fields of the dataclass
     judged = judge_exchange(faulty, shim("KNOWN[reason]", tmp_path))
     assert not {"needless_error", "unfinished"} & {*judged.red}
 

@@ -46,7 +46,7 @@ def judged(adapter: Adapter) -> dict[str, str]:
 
 def shim(folder: Path, thoughts: bool, fact: str = "", output: int = 2, **options: bool) -> Adapter:
     code = SHIM.format(thoughts=thoughts, fact=fact, output=output)
-    return function_adapter(code, folder, **options)  # type: ignore[arg-type]  # guest is a flag
+    return function_adapter(code, folder, **options)  # type: ignore[arg-type]  # a keyword of any type
 
 
 def test_a_client_that_can_ask_for_thoughts_must_show_them(tmp_path: Path) -> None:

@@ -215,7 +215,7 @@ def check(wire: str, body: bytes, ask: Callable[[bytes], Message]) -> bool:
     failed = any(isinstance(fact, Error) for entry in reply.entries for fact in entry.facts)
     try:
         theirs = ask(body)
-    except Exception:  # the clients raise many types
+    except Exception:  # each client has its own exceptions, and raises those of its libraries too
         if failed or not reply.entries:
             return True
         raise

@@ -246,7 +246,7 @@ def raised_here(kind: type[BaseException]) -> BaseException | None:
         raise kind
     except TypeError as error:
         return error if type(error) is kind else None
-    except BaseException as error:  # noqa: BLE001  # the type is any
+    except BaseException as error:  # noqa: BLE001  # the page names the type, which may be any
         return error
 
 

@@ -198,7 +198,7 @@ def our_events(
 
     def copy() -> list[tuple[float | None, Event]]:
         unpickler = pickle.Unpickler(BytesIO(file.getvalue()))
-        unpickler.persistent_load = pickler.kept.__getitem__  # type: ignore[method-assign] # the way of the library
+        unpickler.persistent_load = pickler.kept.__getitem__  # type: ignore[method-assign]  # as the library documents it
         pairs: list[tuple[float | None, Event]] = unpickler.load()
         return pairs
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 # before any test, since pytester makes a test's imports run twice, including that of httpx2
-import google.genai  # noqa: F401
+import google.genai  # noqa: F401  # imported before pytester, which would import it twice
 import httpx2
 import pytest
 import vcr
