@@ -4,16 +4,15 @@ line ends between its messages, and the fields of its messages.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
-from harness.pipeline.replay import Normalized
+from harness.pipeline.replay import frames_of
 from harness.stream.decompression import unpack_before_fault, unread_coding
 from harness.stream.exchange import Exchange
-from harness.stream.json_codec import Json
 
 from .results import WireProperty
+from .wire_variants import field_names
 
 MAX_FIELDS: Final = 200
 """The maximum number of fields of one answer."""
@@ -28,7 +27,7 @@ def properties_of(exchange: Exchange) -> tuple[WireProperty, ...]:
     """
     if unread_coding(exchange.body, exchange.header("content-encoding")):
         return ()
-    frames = Normalized(exchange, None, None).trace.frames
+    frames = frames_of(exchange)
     body, _ = unpack_before_fault(exchange.body, exchange.header("content-encoding"))
     framing = _framing(exchange, body)
     properties = [WireProperty("framing", framing)]
@@ -36,7 +35,7 @@ def properties_of(exchange: Exchange) -> tuple[WireProperty, ...]:
         between = body[frames[0].offset : frames[-1].offset]
         ends = [name for end, name in _LINE_ENDS if end in between]
         properties += [WireProperty("line ends", " and ".join(ends))] if ends else []
-    names = dict.fromkeys(name for frame in frames for name in _fields(frame.json))
+    names = dict.fromkeys(name for frame in frames for name in field_names(frame.json, _CHOSEN))
     properties += [WireProperty("field", name) for name in islice(names, MAX_FIELDS)]
     return tuple(properties)
 
@@ -53,15 +52,3 @@ def _framing(exchange: Exchange, body: bytes) -> str:
     if start.startswith(b"{"):
         return "JSON lines"
     return "a JSON array" if start.startswith(b"[") else "other text"
-
-
-def _fields(value: Json) -> Iterator[str]:
-    """The names of all fields, without those that the user of a tool chooses."""
-    pending = [value]
-    while pending:
-        item = pending.pop()
-        if isinstance(item, dict):
-            yield from item
-            pending += [inner for name, inner in item.items() if name not in _CHOSEN]
-        elif isinstance(item, list):
-            pending += item

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, Final
 
 import msgspec
@@ -87,7 +87,9 @@ def variants_in(exchange: Exchange, body: bytes, provider: Provider) -> list[str
     variants = {name for message in messages for name in _of_message(message)}
     if not provider.gemini_messages:
         variants |= {*provider.variants(body)}
-    elif ("_" in text or "\\u" in text) and any(_SNAKE & set(_keys(item)) for item in messages):
+    elif ("_" in text or "\\u" in text) and any(
+        _SNAKE & set(field_names(item, _VALUES)) for item in messages
+    ):
         variants.add("snake_case")
     if not _is_documented_framing(text):
         framing = {name for pattern, name in _LINES if pattern.search(text)}
@@ -230,13 +232,14 @@ def _of_framing(exchange: Exchange, text: str, messages: list[dict[str, Any]]) -
     return variants
 
 
-def _keys(value: Json) -> Iterator[str]:
+def field_names(value: Json, free: Collection[str]) -> Iterator[str]:
+    """The names of all fields, without those below a field in ``free``, which others choose."""
     pending = [value]
     while pending:
         item = pending.pop()
         if isinstance(item, dict):
             yield from item
-            pending += [inner for key, inner in item.items() if key not in _VALUES]
+            pending += [inner for key, inner in item.items() if key not in free]
         elif isinstance(item, list):
             pending += item
 
