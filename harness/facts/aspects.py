@@ -800,9 +800,10 @@ class _Judge:
             if is_early and all(here[name] <= max(accepted[name]) for name in wrong):
                 has_others = False
             wanted = [str(there[name]) for name in wrong if there[name]]
-            is_native = wanted and not any(here.values()) and self._account is None
-            is_native = is_native and all(map(self._carried.search.has_leaf, wanted))
-            reason = "counts-unreported" if is_native else "counts"
+            search = self._carried.search
+            is_silent = self._account is None and not any(here.values())  # a shim states nothing
+            is_native = bool(wanted) and all(map(search.has_leaf, wanted))
+            reason = "counts-unreported" if is_silent and is_native else "counts"
             return _found("wrong" if has_others else "lost", reason, there, here)
         if cached and not self._carried.search.has_leaf(str(cached)):
             return _found("lost", "cached-count", cached)

@@ -42,13 +42,12 @@ class Framing:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message. ``native``: its object. ``at``: the native event that completed it. ``event``:
-    the value of its ``event:`` line. ``framed``: it was in a server-sent event.
+    """One message. ``native``: its object. ``at``: the native event that completed it. ``framed``:
+    it was in a server-sent event.
     """
 
     native: Json
     at: int
-    event: str | None = None
     framed: bool = False
 
 
@@ -136,7 +135,7 @@ def _object_of(text: str) -> Json:
 
 class _Lines:
     """Reads server-sent events as the standard says; a line or piece of text that a client ignores
-    is an error. ``_text``: the open line. ``_pending``: the lines of the open event.
+    is an error. ``_text``: the open line. ``_data``: the data lines of the open event.
     """
 
     def __init__(self, framing: Framing) -> None:
@@ -211,7 +210,7 @@ class _Lines:
             raise Unreadable(f"its data {shorten(data, 80)!r} is not JSON") from None
         if self._framing.event_lines and event is None:
             raise Unreadable("it has no event: line, so the official client drops it")
-        yield Message(native, at, event, framed=True)
+        yield Message(native, at, framed=True)
 
 
 def text_in(holder: dict[str, Json], name: str, place: str = "") -> str:
