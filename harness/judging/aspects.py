@@ -29,7 +29,7 @@ from harness.facts import (
 from harness.pipeline.replay import choose_provider
 from harness.providers import PROVIDERS, Provider, declared_tools
 from harness.providers.oracle import read_messages
-from harness.stream.decompression import unpack, unpack_before_fault, unread_coding
+from harness.stream.decompression import unpack, unpack_before_fault
 from harness.stream.events import INTERRUPTED
 from harness.stream.exchange import Exchange
 from harness.stream.session import Session
@@ -85,24 +85,30 @@ class ExchangeJudgement:
 def judge_exchange(
     exchange: Exchange, adapter: Adapter, *, cassette: str = "", number: int = 1
 ) -> ExchangeJudgement:
-    """Run an adapter on one exchange and judge its transcript. An answer whose coding can't be
-    decoded is an error.
+    """Run an adapter on one exchange, judge its transcript, and list the variants of the wire."""
+    judged = compare_exchange(exchange, adapter, cassette=cassette, number=number)
+    return judged if exchange.coding_fault else _with_variants(judged, exchange)
+
+
+def compare_exchange(
+    exchange: Exchange, adapter: Adapter, *, cassette: str = "", number: int = 1
+) -> ExchangeJudgement:
+    """Run an adapter on one exchange and judge its transcript, without the variants of the wire. An
+    answer whose coding can't be decoded is an error.
     """
-    if fault := unread_coding(exchange.body, exchange.header("content-encoding")):
+    if fault := exchange.coding_fault:
         return ExchangeJudgement(cassette, number, error=fault)
     try:
         output = adapter.output(exchange)
     except AdapterError as error:
-        variants = tuple(variants_of_wire(exchange))
         return ExchangeJudgement(
             cassette,
             number,
-            variants=variants,
             error=str(error),
             error_group=error.group,
             exception=error.__cause__,
         )
-    judged = judge_output(exchange, adapter, output, cassette=cassette, number=number)
+    judged = compare_output(exchange, adapter, output, cassette=cassette, number=number)
     if not judged.red and judged.transcript and not any(judged.transcript.facts()):
         facts = wire_facts(exchange, adapter)
         if exchange.status == 200 and not judged.transcript.raised and not facts.understood:
@@ -121,6 +127,10 @@ def judge_output(
 ) -> ExchangeJudgement:
     """Judge the output of an adapter, and list the variants of the wire."""
     judged = compare_output(exchange, adapter, output, cassette=cassette, number=number)
+    return _with_variants(judged, exchange)
+
+
+def _with_variants(judged: ExchangeJudgement, exchange: Exchange) -> ExchangeJudgement:
     return replace(judged, variants=tuple(variants_of_wire(exchange)))
 
 

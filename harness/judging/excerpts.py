@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Final, Literal
 
 from harness.facts import RUN, Entry, Finding, Text, Thought, Transcript, json_of_fact
-from harness.pipeline.replay import Normalized
+from harness.pipeline.replay import frames_of
 from harness.stream.decompression import unpack_before_fault
 from harness.stream.exchange import Exchange
 from harness.stream.json_codec import Json
@@ -79,7 +79,7 @@ def _wire_lines(exchange: Exchange) -> tuple[list[str], list[str]]:
     """The frames of an answer, one line each: their JSON, in which values are found, and their
     bytes with the line ends, which are shown.
     """
-    frames = Normalized(exchange, None, None).trace.frames
+    frames = frames_of(exchange)
     body, _ = unpack_before_fault(exchange.body, exchange.header("content-encoding"))
     starts = [0, *(frame.offset for frame in frames[1:]), len(body)]
     for number in range(1, len(frames)):

@@ -42,7 +42,6 @@ from harness.pipeline.replay import (
 from harness.pipeline.request import request_translator
 from harness.specs import Case
 from harness.specs.matching import Kind, Mismatch, compare, sides
-from harness.stream.decompression import unread_coding
 from harness.stream.generation import TranslationError
 from harness.stream.session import Session
 
@@ -285,7 +284,7 @@ def resolve_fixture(case: Case, load: Callable[[str], Cassette]) -> Fixture:
                 f"exchange {number} of cassette {case.cassette} does not generate; there is nothing"
                 " to replay"
             )
-        if fault := unread_coding(exchange.body, exchange.header("content-encoding")):
+        if fault := exchange.coding_fault:
             raise CassetteError(f"exchange {number} of cassette {case.cassette}: {fault}")
     provider = choose_provider(named[0], case.provider)
     exchanges = tuple(

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Final
 
 from harness.pipeline.replay import frames_of
-from harness.stream.decompression import unpack_before_fault, unread_coding
+from harness.stream.decompression import unpack_before_fault
 from harness.stream.exchange import Exchange
 
 from .results import WireProperty
@@ -25,7 +25,7 @@ def properties_of(exchange: Exchange) -> tuple[WireProperty, ...]:
     """The properties of an answer. The line ends are those of a stream of several messages. An
     answer whose coding can't be decoded has none.
     """
-    if unread_coding(exchange.body, exchange.header("content-encoding")):
+    if exchange.coding_fault:
         return ()
     frames = frames_of(exchange)
     body, _ = unpack_before_fault(exchange.body, exchange.header("content-encoding"))

@@ -27,7 +27,7 @@ from harness.providers import (
     Provider,
     with_provider,
 )
-from harness.stream.decompression import Unpacker, unread_coding
+from harness.stream.decompression import Unpacker
 from harness.stream.events import INTERRUPTED, Event, Unknown
 from harness.stream.exchange import Exchange
 from harness.stream.framing import MAX_FRAME, DocumentFramer, Frame, FramingError
@@ -222,7 +222,7 @@ class _Run(Struct, frozen=True):
                 f"this exchange does not generate: {place}; only the answers of a model can be"
                 " replayed"
             )
-        if fault := unread_coding(exchange.body, exchange.header("content-encoding")):
+        if fault := exchange.coding_fault:
             raise ReplayError(fault)
         chosen = PROVIDERS[choose_provider(exchange, provider)]
         return cls(exchange, chosen, cuts, tool_code, max_frame)

@@ -7,6 +7,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from .decompression import unread_coding
 from .events import End
 from .printable import printable_lines
 
@@ -97,6 +98,12 @@ class Exchange:
     def header(self, name: str) -> str | None:
         """The first value of a response header; its name may be in upper or lower case."""
         return first_value(self.headers, name)
+
+    @property
+    def coding_fault(self) -> str:
+        """Why the body can't be read because of its content coding, or ""."""
+        coding = self.header("content-encoding")
+        return unread_coding(self.body, coding) if coding else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,17 +14,16 @@ from typing import Final
 
 import msgspec
 
-from harness.adapters import EVENTS, Adapter, AdapterError, RunOptions
+from harness.adapters import EVENTS, Adapter, RunOptions
 from harness.adapters.named import TIMEOUT_S, adapter_of_target
 from harness.cassettes.redaction.mask import Mask
 from harness.cassettes.redaction.secrets import mask
 from harness.facts import read_losses
-from harness.judging.aspects import ExchangeJudgement, compare_output, variants_of_wire
+from harness.judging.aspects import ExchangeJudgement, compare_exchange, variants_of_wire
 from harness.judging.decide import decide
 from harness.judging.laws import LAWS
 from harness.judging.laws.judge import LawCell, judge_law
 from harness.pipeline.replay import DEFAULT_PROVIDER, is_answer
-from harness.stream.decompression import unread_coding
 from harness.stream.exchange import Exchange
 from harness.stream.printable import printable, shorten
 
@@ -167,14 +166,8 @@ def _description(exchange: Exchange) -> Mapping[str, object]:
 
 
 def _findings(name: str, exchange: Exchange, adapter: Adapter) -> ExchangeJudgement:
-    if fault := unread_coding(exchange.body, exchange.header("content-encoding")):
-        return ExchangeJudgement(name, 1, error=fault)
     options = RunOptions(cassette=name, provider=exchange.provider)
-    try:
-        output = adapter.output(exchange, options=options)
-        return compare_output(exchange, adapter, output, cassette=name)
-    except AdapterError as error:
-        return ExchangeJudgement(name, 1, error=str(error), error_group=error.group)
+    return compare_exchange(exchange, adapter.with_options(options), cassette=name)
 
 
 def _verdict(blank: Row, exchange: Exchange, adapter: Adapter, judged: ExchangeJudgement) -> Row:

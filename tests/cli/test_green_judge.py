@@ -17,6 +17,8 @@ import pytest
 from harness.cassettes import Cassette, Exchange, Origin, Request, dumps
 from tests.cli.project import write
 
+pytestmark = pytest.mark.slow  # each test starts real runs
+
 URL = (
     "https://generativelanguage.googleapis.com/v1beta/models/gemini-x:streamGenerateContent?alt=sse"
 )

@@ -17,6 +17,8 @@ from harness.judging.results import Result, ResultsError, unjudged
 from harness.report import Run, Unread, merge, pack, unpack
 from tests.report.document_samples import HEADER, result
 
+pytestmark = pytest.mark.slow  # each test starts real runs
+
 HARNESS = [sys.executable, "-c", "from harness.cli.main import main; raise SystemExit(main())"]
 CASES = [result(case=f"n{number}") for number in range(9)]
 REASON = "the run was interrupted before this cell was judged"

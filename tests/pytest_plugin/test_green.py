@@ -16,6 +16,8 @@ import pytest
 from tests.conftest import NO_HYPOTHESIS
 from tests.pytest_plugin.project import CASE, write
 
+pytestmark = pytest.mark.slow  # each test starts real runs
+
 PLUGINS = ("-p", "no:cacheprovider", "-p", NO_HYPOTHESIS)
 RUN = [sys.executable, "-m", "pytest", "specs", *PLUGINS, "-W", "default"]
 SHOP = """

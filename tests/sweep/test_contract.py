@@ -80,6 +80,13 @@ def test_an_exception_of_an_adapter_is_judged(folder: Path) -> None:
     assert (verdict.verdict, verdict.aspects["needless_error"]) == ("failed", "raised")
 
 
+def test_a_row_of_which_nothing_was_read_is_not_green(folder: Path) -> None:
+    settings = Settings(write_shim(folder, "silent"), folder=str(folder))
+    verdict = verdict_of(settings, body="\x81\x82\x83" * 90)
+    assert (verdict.verdict, verdict.red) == ("not-run", False)
+    assert "nothing of this answer was read" in verdict.sentence
+
+
 @pytest.mark.slow
 def test_an_adapter_that_ends_its_process_is_an_error_of_that_row(folder: Path) -> None:
     settings = Settings(write_shim(folder, "dying"), folder=str(folder))

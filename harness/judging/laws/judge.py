@@ -13,7 +13,6 @@ from harness.cassettes import CassetteError
 from harness.facts import ASPECTS, Finding, Place
 from harness.pipeline.replay import DEFAULT_PROVIDER
 from harness.specs.matching import compare, sides
-from harness.stream.decompression import unread_coding
 from harness.stream.exchange import Exchange, Origin
 
 from ..decide import Known, Terms, decide
@@ -96,7 +95,7 @@ def judge_law(cell: LawCell) -> LawJudgement:
     """Judge one cell."""
     law, exchange, adapter = cell.law, cell.exchange, cell.adapter
     blank = blank_law_result(cell)
-    if fault := unread_coding(exchange.body, exchange.header("content-encoding")):
+    if fault := exchange.coding_fault:
         return LawJudgement(msgspec.structs.replace(blank, verdict="error", reason=fault))
     reason = law.unasked(exchange, adapter)
     if reason:
