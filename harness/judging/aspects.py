@@ -109,16 +109,6 @@ def compare_exchange(
             exception=error.__cause__,
         )
     judged = compare_output(exchange, adapter, output, cassette=cassette, number=number)
-    if not judged.red and judged.transcript and not any(judged.transcript.facts()):
-        facts = wire_facts(exchange, adapter)
-        if exchange.status == 200 and not judged.transcript.raised and not facts.understood:
-            # Silence is right for any answer that can't be read, so it shows nothing.
-            unread = {
-                aspect: Finding(aspect, "not_asked", "unread")
-                for aspect, finding in judged.aspects.items()
-                if finding.verdict == "kept"
-            }
-            judged = replace(judged, aspects={**judged.aspects, **unread})
     return replace(judged, exception=output.exception)
 
 
@@ -156,6 +146,10 @@ def compare_output(
         return ExchangeJudgement(cassette, number, error=str(error))
     answer = answer or wire_answer(exchange, adapter, transcript)
     findings = judge_transcript(answer, transcript)
+    if exchange.status == 200 and not answer.facts.understood and _is_silent(transcript):
+        # silence is right for any answer that can't be read, so it shows nothing
+        for aspect in [aspect for aspect, finding in findings.items() if finding.verdict == "kept"]:
+            findings[aspect] = Finding(aspect, "not_asked", "unread")
     declared: dict[DeclaredLoss, bool] = {}
     for aspect, finding in findings.items():
         if finding.verdict == "not_asked":
@@ -176,6 +170,10 @@ def compare_output(
     return ExchangeJudgement(
         cassette, number, aspects=findings, transcript=transcript, losses=declared
     )
+
+
+def _is_silent(transcript: Transcript) -> bool:
+    return not (transcript.raised or transcript.skipped or any(transcript.facts()))
 
 
 def provider_of(exchange: Exchange, adapter: Adapter) -> Provider:
