@@ -18,9 +18,9 @@ from urllib.parse import parse_qs, urlsplit
 
 from harness.facts import Entry, Error, Raised
 from harness.providers import PROVIDERS
-from harness.stream.generation import GenerateRequest
 from harness.stream.json_codec import Json
 from harness.stream.printable import printable, shorten
+from harness.stream.prompt import Function, Message, Prompt, Schema, Text
 from harness.stream.session import Session
 
 from .adapter import UNKNOWN, AdapterError
@@ -155,20 +155,16 @@ def _first_line(text: str) -> str:
 def _ask(provider: str, path: str, at: At, model: str) -> tuple[str, Json]:
     """The path and body of a request for a provider's wire."""
     method = "streamGenerateContent?alt=sse" if at.stream else "generateContent"
-    declarations = [
-        {
-            "name": tool.name,
-            "description": tool.description or tool.name,
-            "parametersJsonSchema": tool.parameters,
-        }
-        for tool in at.tools
-    ]
-    content: dict[str, Json] = {"contents": [{"role": "user", "parts": [{"text": at.prompt}]}]}
-    if declarations:
-        content["tools"] = [{"functionDeclarations": declarations}]
-    wrap = PROVIDERS[provider].wrap
-    assert wrap is not None
-    request = wrap(GenerateRequest(content, model, streamed=at.stream), Session())
+    prompt = Prompt(
+        messages=(Message("user", (Text(at.prompt),)),),
+        tools=tuple(
+            Function(tool.name, tool.description or tool.name, Schema(tool.parameters, exact=True))
+            for tool in at.tools
+        ),
+        model=model,
+        streamed=at.stream,
+    )
+    request = PROVIDERS[provider].request(prompt, Session())
     return path.format(model=model, method=method), request.body
 
 

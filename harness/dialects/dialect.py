@@ -11,7 +11,8 @@ from typing import Any, Protocol
 
 from harness.facts import DeclaredLoss, Facts
 from harness.stream.events import Event
-from harness.stream.generation import GenerateRequest, ToolOutcome
+from harness.stream.generation import ToolOutcome
+from harness.stream.prompt import Prompt
 from harness.stream.session import Session, Tool
 
 Payload = dict[str, Any]
@@ -37,23 +38,22 @@ def type_of(payload: Payload) -> str:
 class RequestTranslator:
     """The request half of an event model.
 
-    ``translate(prompt, options, session)`` returns the request for a prompt. For a faulty prompt it
-    raises `TranslationError` and no other exception. ``session`` is the session of the replays of
-    earlier answers. ``follow_up(prompt, payloads, then)`` is what an application does next: the
-    prompt with the answer that ``payloads`` are appended to it, and after that the outcomes of its
-    calls, in call order, or the user's next text. It changes neither argument. ``opening_prompt``
-    is a minimal prompt, with which the laws begin a conversation. ``sent_back`` names the kinds of
-    parts of an answer that keep their signature in the follow-up: ``call``, ``text``, ``thought``,
-    ``other``; without ``call`` the dialect has no place for calls. ``as_given`` is ``translate``
-    for a wire that is not generateContent's (`harness.stream.generation`); None: the event model is
-    only sent over generateContent.
+    ``translate(prompt, options, session)`` makes the neutral prompt of the event model's own. For a
+    faulty one it raises `TranslationError` and no other exception. ``session`` is the session of
+    the replays of earlier answers. ``follow_up(prompt, payloads, then)`` is what an application
+    does next: the prompt with the answer that ``payloads`` are appended to it, and after that the
+    outcomes of its calls, in call order, or the user's next text. It changes neither argument.
+    ``opening_prompt`` is a minimal prompt, with which the laws begin a conversation. ``sent_back``
+    names the kinds of parts of an answer that keep their signature in the follow-up: ``call``,
+    ``text``, ``thought``, ``other``; without ``call`` the dialect has no place for calls. ``wire``:
+    the only wire (`harness.providers.Provider.wire`) over which the event model is sent; None: any.
     """
 
-    translate: Callable[[Any, Mapping[str, Any], Session], GenerateRequest]
+    translate: Callable[[Any, Mapping[str, Any], Session], Prompt]
     follow_up: Callable[[Any, Sequence[Payload], Sequence[ToolOutcome] | str], Any]
     opening_prompt: Any
     sent_back: frozenset[str]
-    as_given: Callable[[Any, Mapping[str, Any], Session], GenerateRequest] | None = None
+    wire: str | None = None
 
 
 Change = Callable[[Any], bool]

@@ -1,9 +1,10 @@
 """Runs request cases and conversation cases: returns their requests in canonical form, as plain
 data.
 
-A request is ``{"request": body}``, with ``"warnings"`` if something was left out, or ``{"error":
-text}`` for a prompt that can't be translated. A conversation case gives a list of requests, one for
-each turn: the answer of a turn is replayed, and the dialect makes the next prompt from it.
+A request is ``{"request": body}``, with the sorted ``"warnings"`` if something was left out, or
+``{"error": text}`` for a prompt that can't be translated. A conversation case gives a list of
+requests, one for each turn: the answer of a turn is replayed, and the dialect makes the next prompt
+from it.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def sent(
     except TranslationError as error:
         return {"error": str(error)}
     return (
-        {"request": body, "warnings": list(generate.warnings)}
+        {"request": body, "warnings": sorted(generate.warnings)}
         if generate.warnings
         else {"request": body}
     )
@@ -91,13 +92,15 @@ def _as_read(expected: Any) -> Any:
     """The canonical form of an expected request. A request with an operator stays as written,
     because the values inside operators have no canonical form.
     """
-    if (
-        isinstance(expected, dict)
-        and "request" in expected
-        and not _has_operator(expected["request"])
-    ):
-        return {**expected, "request": _canonical(expected["request"])}
-    return expected
+    if not isinstance(expected, dict) or "request" not in expected:
+        return expected
+    read = dict(expected)
+    if not _has_operator(expected["request"]):
+        read["request"] = _canonical(expected["request"])
+    warnings = expected.get("warnings")
+    if isinstance(warnings, list) and all(isinstance(warning, str) for warning in warnings):
+        read["warnings"] = sorted(warnings)  # a set: their order has no meaning
+    return read
 
 
 def _canonical(body: Any) -> Any:

@@ -56,20 +56,19 @@ def ask(
     """The request with the body for ``provider``; errors as in `request`."""
     check_known("provider", provider, PROVIDERS)
     chosen = PROVIDERS[provider]
-    if chosen.wrap is None:
-        way_out = "; its program takes the prompt on the command line" if chosen.program else ""
-        raise TranslationError("", f"{provider} accepts no requests{way_out}")
-    translate = translator.as_given if chosen.as_given else translator.translate
-    if translate is None:
+    chosen.writer()
+    if translator.wire not in (None, chosen.wire):
         names = ", ".join(
-            name for name, known in DIALECTS.items() if known.request and known.request.as_given
+            name
+            for name, known in DIALECTS.items()
+            if known.request and known.request.wire in (None, chosen.wire)
         )
         raise TranslationError(
             "",
-            f"this event model can only be sent over generateContent, and {provider} is another"
+            f"this event model can only be sent over {translator.wire}, and {provider} is another"
             f" wire; dialects for that wire are {names}",
         )
-    return chosen.wrap(translate(prompt, options, session), session)
+    return chosen.request(translator.translate(prompt, options, session), session)
 
 
 def request_translator(dialect: str) -> RequestTranslator:

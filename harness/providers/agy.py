@@ -417,6 +417,7 @@ def _read_facts(body: bytes, answer: Answer, end: End) -> Facts:
 PROVIDER: Final = Provider(
     name="agy",
     title="Antigravity CLI",
+    vendor="gemini",
     normalizer=AgyNormalizer,
     oracle=_read_facts,
     detect=_detect,

@@ -9,15 +9,16 @@ as calls.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
-from harness.stream.generation import GenerateRequest, TranslationError
+from harness.stream.generation import TranslationError
+from harness.stream.prompt import Prompt
 from harness.stream.session import Session
 
 from .gemini.messages import METHOD, is_envelope
 from .gemini.normalizer import GeminiNormalizer
 from .gemini.places import PLACES
+from .gemini.request import VENDOR, write_body
 from .gemini_api import read_facts
 from .provider import Endpoint, FirstMessages, Identity, Provider
 
@@ -28,31 +29,31 @@ def _detect(first: FirstMessages) -> Identity | None:
     return None
 
 
-def _wrap(request: GenerateRequest, session: Session) -> GenerateRequest:
-    """Put the body into the envelope: model, project and ids are beside the request.
+def _write(prompt: Prompt, session: Session) -> tuple[dict[str, Any], list[str]]:
+    """A generate request in the envelope: model, project and ids are beside it.
 
     A request with functions and without a mode gets the mode ``VALIDATED``. ``project``,
     ``user_prompt_id`` and ``session_id`` come from the session's context. Without them there is no
     project, prompts are counted, and the session is ``session_1``.
     """
-    if not request.model:
+    body, warnings = write_body(prompt, session)
+    if not prompt.model:
         raise TranslationError(
             "model",
             "no model is named; Code Assist needs one in the body, so name one in the prompt",
         )
-    body = dict(request.body)
     if "toolConfig" not in body and any(
         "functionDeclarations" in tool for tool in body.get("tools", ())
     ):
         body["toolConfig"] = {"functionCallingConfig": {"mode": "VALIDATED"}}
     project = {"project": session.context["project"]} if "project" in session.context else {}
     envelope = {
-        "model": request.model,
+        "model": prompt.model,
         **project,
         "user_prompt_id": session.context.get("user_prompt_id") or session.next_id("prompt"),
         "request": {**body, "session_id": session.context.get("session_id", "session_1")},
     }
-    return replace(request, body=envelope)
+    return envelope, warnings
 
 
 PROVIDER: Final = Provider(
@@ -62,7 +63,9 @@ PROVIDER: Final = Provider(
     oracle=read_facts,
     url=re.compile(rf"/v1internal{METHOD}"),
     detect=_detect,
-    wrap=_wrap,
+    write=_write,
+    vendor=VENDOR,
+    wire="generateContent",
     places=PLACES,
     tool_code=True,
     endpoint=Endpoint(

@@ -9,12 +9,11 @@ from typing import Final
 from harness.facts import Facts
 from harness.stream.events import End
 from harness.stream.framing import frame_by_content
-from harness.stream.generation import GenerateRequest
-from harness.stream.session import Session
 
 from .gemini.messages import MODEL_METHOD, VERTEX_PATH
 from .gemini.normalizer import GeminiNormalizer
 from .gemini.places import PLACES
+from .gemini.request import VENDOR, write_body
 from .gemini.usual import decode_message
 from .oracle import gather_body
 from .provider import Answer, Endpoint, Provider
@@ -25,11 +24,6 @@ def read_facts(body: bytes, answer: Answer, end: End) -> Facts:
     return gather_body(body, answer.status, tool_code=answer.tool_code)
 
 
-def send_bare(request: GenerateRequest, session: Session) -> GenerateRequest:
-    """The request itself, without an envelope."""
-    return request
-
-
 PROVIDER: Final = Provider(
     name="gemini-api",
     title="Gemini API",
@@ -37,7 +31,9 @@ PROVIDER: Final = Provider(
     framer=partial(frame_by_content, strict=decode_message),
     oracle=read_facts,
     url=re.compile(rf"^(?!.*{VERTEX_PATH}).*?{MODEL_METHOD}"),
-    wrap=send_bare,
+    write=write_body,
+    vendor=VENDOR,
+    wire="generateContent",
     places=PLACES,
     endpoint=Endpoint(
         "https://generativelanguage.googleapis.com",

@@ -343,6 +343,7 @@ def _read_facts(body: bytes, answer: Answer, end: End) -> Facts:
 PROVIDER: Final = Provider(
     name="gemini-cli",
     title="Gemini CLI",
+    vendor="gemini",
     normalizer=CliNormalizer,
     oracle=_read_facts,
     detect=_detect,

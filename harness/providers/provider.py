@@ -17,7 +17,8 @@ from harness.stream.decompression import unpack_before_fault
 from harness.stream.events import INTERRUPTED, End, Event
 from harness.stream.exchange import Exchange
 from harness.stream.framing import Frame, Framer, frame_by_content
-from harness.stream.generation import GenerateRequest
+from harness.stream.generation import GenerateRequest, TranslationError
+from harness.stream.prompt import Prompt, without_foreign
 from harness.stream.session import Session
 
 from .request_places import RequestPlaces
@@ -112,6 +113,10 @@ class Endpoint:
     regional: Callable[[str], str | None] = lambda _: None
 
 
+Writer = Callable[[Prompt, Session], tuple[dict[str, Any], list[str]]]
+"""Writes the body of a request, and the warnings of what is left out."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provider:
     """One wire.
@@ -123,20 +128,23 @@ class Provider:
     ``stream`` in the body or the query decides. If it has a group ``model``, that is the model;
     else the body names the model. ``stored_url`` recognizes the GET requests that fetch a model's
     answer. ``detect(messages)`` recognizes a body; it returns None for the body of another wire.
-    ``framer(max_frame)`` makes a stage that cuts a body into messages. ``wrap(request, session)``
-    returns the request with the body for this wire; ``wrap`` is None if no requests are sent.
-    ``places``: the places in its requests that `harness prove` changes; it must be given if
-    ``wrap`` is. ``as_given``: it gets requests in the form *as given*
-    (`harness.stream.generation`), because the wire is not generateContent's. ``tool_code``: its
-    models are known to write calls as ``<tool_code>``. ``program``: the answer is the output of a
-    program, not a response of a server. ``gemini_messages``: it reads Gemini's messages in all of
-    their framings and spellings. ``endpoint``: the addresses of the API, None for a program.
-    ``tags``: tags that its normalizer searches for in text; it holds back a text that may begin a
-    tag. ``variants(body)`` names the ways in which a body differs from the documented wire; those
-    of Gemini's messages and of every framing are known to `harness.judging`. ``framing``: the
-    variants of framing that this wire documents, or names itself.
+    ``framer(max_frame)`` makes a stage that cuts a body into messages. ``write(prompt, session)``
+    writes the body for this wire, and a warning for each part of the prompt that the wire cannot
+    express; it raises `TranslationError` for a prompt that the wire refuses. ``write`` is None if
+    no requests are sent. ``places``: the places in its requests that `harness prove` changes; it
+    must be given if ``write`` is. ``vendor``: who makes the models' opaque values (signatures,
+    encrypted thoughts), which are sent back only to the same vendor. ``wire``: the name of its API;
+    ``generateContent`` also in the envelope of Code Assist. ``tool_code``: its models are known to
+    write calls as ``<tool_code>``. ``program``: the answer is the output of a program, not a
+    response of a server. ``gemini_messages``: it reads Gemini's messages in all of their framings
+    and spellings. ``endpoint``: the addresses of the API, None for a program. ``tags``: tags that
+    its normalizer searches for in text; it holds back a text that may begin a tag.
+    ``variants(body)`` names the ways in which a body differs from the documented wire; those of
+    Gemini's messages and of every framing are known to `harness.judging`. ``framing``: the variants
+    of framing that this wire documents, or names itself.
 
-    A `TypeError` names the provider and a missing field.
+    ``vendor`` and ``wire`` are by default the name. A `TypeError` names the provider and a missing
+    field.
     """
 
     name: str
@@ -147,9 +155,10 @@ class Provider:
     stored_url: re.Pattern[str] | None = None
     detect: Callable[[FirstMessages], Identity | None] = lambda messages: None
     framer: Callable[[int], Framer] = frame_by_content
-    wrap: Callable[[GenerateRequest, Session], GenerateRequest] | None = None
+    write: Writer | None = None
     places: RequestPlaces | None = None
-    as_given: bool = False
+    vendor: str = ""
+    wire: str = ""
     tool_code: bool = False
     program: bool = False
     gemini_messages: bool = False
@@ -159,8 +168,10 @@ class Provider:
     variants: Callable[[bytes], list[str]] = lambda body: []
 
     def __post_init__(self) -> None:
-        if (self.wrap is None) != (self.places is None):
-            raise TypeError(f"the provider {self.name} needs wrap and places, or neither")
+        if (self.write is None) != (self.places is None):
+            raise TypeError(f"the provider {self.name} needs write and places, or neither")
+        object.__setattr__(self, "vendor", self.vendor or self.name)
+        object.__setattr__(self, "wire", self.wire or self.name)
 
     def __new__(cls, **given: Any) -> Provider:
         """Refuse a provider that lacks a required field, by its name."""
@@ -171,6 +182,31 @@ class Provider:
                 " see docs/add-a-provider.md"
             )
         return object.__new__(cls)
+
+    @property
+    def streams_by_body(self) -> bool:
+        """Whether the body of a request, and not its path, asks for a stream."""
+        return self.endpoint is not None and "{method}" not in self.endpoint.generate
+
+    def writer(self) -> Writer:
+        """The writer of requests; raises `TranslationError` if no requests are sent."""
+        if self.write is None:
+            way_out = "; its program takes the prompt on the command line" if self.program else ""
+            raise TranslationError("", f"{self.name} accepts no requests{way_out}")
+        return self.write
+
+    def request(self, prompt: Prompt, session: Session) -> GenerateRequest:
+        """The request for a prompt. Opaque values of other vendors are left out with a warning.
+        Raises `TranslationError` if no requests are sent, if the prompt names another vendor, and
+        for a prompt that the wire refuses.
+        """
+        write = self.writer()
+        for vendor, place, words in prompt.addressed:
+            if vendor != self.vendor:
+                raise TranslationError(place, f"{words}; this is {self.vendor}")
+        prompt, foreign = without_foreign(prompt, self.vendor)
+        body, warnings = write(prompt, session)
+        return GenerateRequest(body, prompt.model, (*prompt.warnings, *foreign, *warnings))
 
     def answer(self, exchange: Exchange, model: str | None, tool_code: bool | None) -> Answer:
         """The facts about an exchange that are not in its frames; ``tool_code`` None: the default

@@ -16,8 +16,9 @@ from harness.stream.framing import frame_by_content
 from .gemini.messages import MODEL_METHOD, VERTEX_PATH, has_vertex_marks, is_answer
 from .gemini.normalizer import GeminiNormalizer
 from .gemini.places import PLACES
+from .gemini.request import VENDOR, write_body
 from .gemini.usual import decode_message
-from .gemini_api import read_facts, send_bare
+from .gemini_api import read_facts
 from .provider import Endpoint, FirstMessages, Identity, Provider
 
 _GLOBAL: Final = "https://aiplatform.googleapis.com"
@@ -55,7 +56,9 @@ PROVIDER: Final = Provider(
     oracle=read_facts,
     url=re.compile(rf"{VERTEX_PATH}{MODEL_METHOD}"),
     detect=_detect,
-    wrap=send_bare,
+    write=write_body,
+    vendor=VENDOR,
+    wire="generateContent",
     places=PLACES,
     endpoint=Endpoint(
         _GLOBAL,

@@ -13,8 +13,9 @@ from harness.pipeline.replay import replay
 from harness.pipeline.request import ask, request_translator
 from harness.providers import PROVIDERS, detect_provider
 from harness.specs import Case
-from harness.stream.generation import GenerateRequest, TranslationError
+from harness.stream.generation import TranslationError
 from harness.stream.json_codec import decode_json
+from harness.stream.prompt import Message, Prompt, Text
 from harness.stream.session import Session
 
 from .settings import GenerateAsk
@@ -87,8 +88,8 @@ def ask_request(case: Case, provider: str, *, streamed: bool = True) -> list[Gen
         try:
             translator, options = request_translator(dialect), case.options.get(dialect, {})
             if _is_program(provider):
-                request = translator.translate(prompt, options, session)
-                return [GenerateAsk(_program_prompt(request), request.model, streamed)]
+                neutral = translator.translate(prompt, options, session)
+                return [GenerateAsk(_program_prompt(neutral), neutral.model, streamed)]
             request = ask(translator, prompt, provider, options, session)
             return [GenerateAsk(request.body, request.model, streamed)]
         except TranslationError as error:
@@ -97,11 +98,16 @@ def ask_request(case: Case, provider: str, *, streamed: bool = True) -> list[Gen
     raise failed
 
 
-def _program_prompt(request: GenerateRequest) -> dict[str, object]:
+def _program_prompt(prompt: Prompt) -> dict[str, object]:
     """The body of a request to a program; raises `TranslationError` unless it is a single text."""
-    fields = {key: value for key, value in request.body.items() if value}
-    match fields:
-        case {"contents": [{"parts": [{"text": str(text)}]}]} if len(fields) == 1:
+    match prompt:
+        case Prompt(
+            messages=(Message(parts=(Text(text=text),)),),
+            instructions=(),
+            tools=(),
+            format=None,
+            reasoning=None,
+        ) if not prompt.settings and not prompt.options:
             return {"prompt": text}
     raise TranslationError(
         "", "a program gets one text, on its command line; this prompt has more than one"
@@ -173,11 +179,8 @@ def ask_prompts(
             if prompt
             else {"messages": [{"role": "user", "content": text}]}
         )
-        # a driver of generateContent adds the envelope itself
-        request = (
-            ask(translator, prompt, provider, {}, session)
-            if PROVIDERS[provider].as_given
-            else translator.translate(prompt, {}, session)
-        )
+        # the driver of Code Assist adds the envelope, with the model that it knows
+        bare = "gemini-api" if provider == "code-assist" else provider
+        request = ask(translator, prompt, bare, {}, session)
         exchange = yield GenerateAsk(request.body, request.model, streamed)
         payloads = replay(exchange, provider=provider, dialect=DEFAULT_DIALECT, session=session)

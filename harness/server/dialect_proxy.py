@@ -116,7 +116,7 @@ class DialectProxy:
         for mode in (streamed, not streamed):
             method = _STREAM if mode else "generateContent"
             path = provider.endpoint.generate.format(model=model, method=method)
-            sent = _in_mode(body, mode) if provider.as_given and mode != streamed else body
+            sent = _in_mode(body, mode) if provider.streams_by_body and mode != streamed else body
             exchange = self._look(HttpRequest("POST", f"http://localhost{path}", sent))
             if isinstance(exchange, Exchange):
                 return exchange

@@ -216,8 +216,8 @@ def _same_wire(recorded: str | None, asked: str | None) -> bool:
     """Whether two providers accept the same requests; True if one of them is unknown."""
     if recorded is None or asked is None or recorded == asked:
         return True
-    wrap = PROVIDERS[recorded].wrap
-    return wrap is not None and wrap is PROVIDERS[asked].wrap
+    write = PROVIDERS[recorded].write
+    return write is not None and write is PROVIDERS[asked].write
 
 
 def _recorded_mode(exchange: Exchange) -> bool | None:

@@ -1,26 +1,9 @@
-"""A request for an answer, between an application's event model and a provider's wire.
-
-A dialect turns its prompt into a `GenerateRequest`: the body of a generate request as the Gemini
-API documents it (https://ai.google.dev/api/generate-content). A provider puts it into the envelope
-of its wire, or writes the body of another wire from it.
-
-For another wire, the dialect does not adapt values to generateContent. The project calls such a
-body **as given**. In it,
-
-- schemas are the JSON Schemas of the prompt (``parametersJsonSchema``, ``responseJsonSchema``);
-- a ``functionResponse`` has the tool's own value as ``response``, whatever its type, or its content
-  as ``parts``; ``isError`` marks a failure;
-- each call and result has an id, also if the wire of the call had none; ``args`` of the wire that
-  are not a JSON object are kept as text;
-- a part with media has its ``kind`` (image, audio, document), and ``fileName`` if it has one;
-  a text in which the model declines to answer is marked as ``refusal``;
-- a thinking level is the word of the prompt, for every model.
-"""
+"""A request for an answer on a provider's wire, made from a prompt (`harness.stream.prompt`)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 
@@ -36,25 +19,20 @@ class TranslationError(ValueError):
 
 
 class TranslationWarning(UserWarning):
-    """A part of a prompt that Gemini cannot express was left out; the message names the part and
+    """A part of a prompt that the wire cannot express was left out; the message names the part and
     its place.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class GenerateRequest:
-    """A generate request. ``body``: the JSON object, keys in camelCase until a provider has wrapped
-    it. ``model``: None if the prompt names none. ``warnings``: the parts that were left out, each
-    with its place. ``streamed``: the prompt asks for a stream, for wires that have this in the
-    body. ``options``: fields of the prompt for the body of a single wire, by the name of its
-    provider.
+    """A request of one wire. ``body``: the JSON object. ``model``: None if the prompt names none.
+    ``warnings``: the parts of the prompt that were left out, each with its place.
     """
 
     body: dict[str, Any]
     model: str | None = None
     warnings: tuple[str, ...] = ()
-    streamed: bool = False
-    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

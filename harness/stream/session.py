@@ -7,10 +7,13 @@ oldest entry is dropped first.
 
 from __future__ import annotations
 
+import json
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
+
+from .prompt import Opaque, Origin
 
 SignedPart = Literal["empty thought", "lost part"]
 """A part of which an event model shows only the signature: the thought is empty, or the part itself
@@ -70,6 +73,7 @@ class Session:
         self._given: OrderedDict[str, bool] = OrderedDict()
         self.calls: OrderedDict[str, RememberedCall] = OrderedDict()
         self.signed: OrderedDict[str, SignedPart] = OrderedDict()
+        self._origins: OrderedDict[str, Origin] = OrderedDict()
         self.context: Mapping[str, Any] = context or {}
         self.own_names: Mapping[str, str] = {}
         self.at_ms: float | None = None
@@ -111,9 +115,25 @@ class Session:
         """
         _add(self.signed, signature, part, self._limit)
 
+    def remember_origin(self, value: Any, origin: Origin) -> None:
+        """Keep who made an opaque value of an answer: a signature, or a part as JSON."""
+        _add(self._origins, _key(value), origin, self._limit)
+
+    def origin(self, value: Any) -> Origin | None:
+        """Who made an opaque value; None if no answer of this session had it."""
+        return self._origins.get(_key(value))
+
+    def opaque(self, value: str | None) -> Opaque | None:
+        """A signature with its maker; None for none."""
+        return Opaque(value, self.origin(value)) if value else None
+
     def _give(self, given: str, invented: bool = False) -> str:
         _add(self._given, given, invented, 10 * self._limit)
         return given
+
+
+def _key(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, sort_keys=True)
 
 
 def _add(entries: OrderedDict[str, _Value], key: str, value: _Value, limit: int) -> None:

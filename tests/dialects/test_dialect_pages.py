@@ -16,7 +16,7 @@ import pytest
 from harness import Session, Tool
 from harness.dialects import DIALECTS
 from harness.dialects.agent_events.response import STATUSES
-from harness.dialects.art.request import DEFAULT_MODEL, FIRST_TURN, GENERATION, ROLES
+from harness.dialects.art.request import DEFAULT_MODEL, FIRST_TURN, ROLES, SETTINGS
 from harness.dialects.art.response import CONTEXTS, COUNTS
 from harness.dialects.mind.program.main import MAX_ROUNDS
 from harness.dialects.mind.program.shell_and_web import SHELL_SECONDS
@@ -25,7 +25,10 @@ from harness.dialects.mind.request import DEFAULT_MODEL as MIND_MODEL
 from harness.dialects.mind.response import RATE_LIMITED
 from harness.dialects.mind.tools import DECLARATIONS, READERS
 from harness.pipeline.request import request_translator
+from harness.providers import PROVIDERS
+from harness.providers.gemini import request as gemini
 from harness.stream import events as ev
+from harness.stream.generation import GenerateRequest
 from tests.dialects.art.sdk_losses import SDK_LOSSES, SDK_REFUSALS
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -209,6 +212,7 @@ def test_every_word_about_an_event_occurs_in_the_code(name: str, kind: str) -> N
     assert [word for word in words(row[2]) if not is_shown(word, shown)] == []
 
 
+GEMINI = PROVIDERS["gemini-api"]
 ASKED: Mapping[str, Any] = {
     "system": [{"role": "system", "content": "s"}, {"role": "user", "content": "u"}],
     "user": [{"role": "user", "content": "u"}],
@@ -225,10 +229,15 @@ ASKED: Mapping[str, Any] = {
 }
 
 
+def request_of(dialect: str, prompt: Any) -> GenerateRequest:
+    session = Session()
+    return GEMINI.request(request_translator(dialect).translate(prompt, {}, session), session)
+
+
 @pytest.mark.parametrize("role", ROLES)
 def test_every_word_about_a_role_occurs_in_the_code(role: str) -> None:
     (row,) = [row for row in TABLES["art"]["role"] if words(row[0]) == [role]]
-    asked = request_translator("art").translate(ASKED[role], {}, Session())
+    asked = request_of("art", ASKED[role])
     assert [
         word
         for word in words(row[1])
@@ -244,11 +253,7 @@ def test_every_word_about_a_role_occurs_in_the_code(role: str) -> None:
 def test_every_word_about_a_record_occurs_in_the_code() -> None:
     call = {"type": "tool_code", "name": "f", "args": {}}
     history = [call, {**call, "type": "tool_result", "result": 1}]
-    shown = strings(
-        request_translator("mind")
-        .translate({"prompt": "p", "history": history}, {}, Session())
-        .body
-    )
+    shown = strings(request_of("mind", {"prompt": "p", "history": history}).body)
     for record, role, how in TABLES["mind"]["record"]:
         assert [word for word in words(how) if not is_shown(word, shown)] == [], record
         assert words(role) or role == "nothing", record
@@ -261,7 +266,7 @@ def test_art() -> None:
     assert spread("art", "count") == {count: [field] for count, field in COUNTS.items()}
     assert [words(row[0]) for row in TABLES["art"]["role"]] == [[role] for role in ROLES]
     assert spread("art", "setting") == {
-        setting: list(options) for setting, (options, _) in GENERATION.items()
+        gemini.SETTINGS[setting]: list(options) for setting, (options, _) in SETTINGS.items()
     }
     assert {words(row[0])[0]: row[1] for row in TABLES["art"]["difference"]} == {
         name: loss.meaning for name, loss in SDK_LOSSES.items()
@@ -273,7 +278,7 @@ def test_art() -> None:
 
 def test_mind() -> None:
     assert spread("mind", "record") == {
-        record: [role] if role else [] for record, role in RECORDS.items()
+        record: [gemini.ROLES[role]] if role else [] for record, role in RECORDS.items()
     }
     tools = {words(row[0])[0]: row[1:] for row in TABLES["mind"]["tool"]}
     assert tools == {

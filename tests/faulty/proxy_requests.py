@@ -65,7 +65,11 @@ def ids_by_chance(payloads: Items) -> Items:
 
 def declarations(body: Body) -> list[Body]:
     """The declared functions of a request."""
-    return [function for tool in body.get("tools", []) for function in tool["functionDeclarations"]]
+    return [
+        function
+        for tool in body.get("request", body).get("tools", [])
+        for function in tool.get("functionDeclarations", [])
+    ]
 
 
 @of_asked("anthropic")
@@ -93,7 +97,7 @@ def names_become_alike(body: Body) -> None:
 def letters_stay(asked: GenerateRequest, prompt: Json, session: Session) -> GenerateRequest:
     """Letters of any alphabet stay in the name of a tool, which Gemini refuses (both states)."""
     declared = declarations(asked.body)
-    for tool, declaration in zip(prompt.get("tools") or [], declared, strict=True):
+    for tool, declaration in zip(prompt.get("tools") or [], declared, strict=False):
         if not tool["name"].isascii():
             declaration["name"] = re.sub(r"[^\w.:-]", "_", tool["name"])
     return asked
@@ -316,7 +320,7 @@ def keywords_that_the_api_refuses(
     states).
     """
     declared = declarations(asked.body)
-    for tool, declaration in zip(prompt.get("tools") or [], declared, strict=True):
+    for tool, declaration in zip(prompt.get("tools") or [], declared, strict=False):
         fields = (declaration.get("parameters") or {}).get("properties", {})
         for name, field in (tool["input_schema"].get("properties") or {}).items():
             kept = {

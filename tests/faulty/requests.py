@@ -1,8 +1,8 @@
 """Faults of request translators.
 
 The systems from which the event models come had them, or their siblings had them. A fault changes
-the prompt before our translation, or the request or the session after it. Its docstring describes
-the fault and its source.
+the event model's prompt before our translation, the neutral prompt after it, or the request that a
+provider writes from that. Its docstring describes the fault and its source.
 """
 
 from __future__ import annotations
@@ -10,19 +10,21 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from harness.dialects import DIALECTS
 from harness.dialects.dialect import RequestTranslator
+from harness.providers import Provider
 from harness.stream.generation import GenerateRequest
+from harness.stream.prompt import Prompt
 from harness.stream.session import Session
 
 Json = Any
 Body = dict[str, Any]
 OfPrompt = Callable[[Json, Json], None]
 OfBody = Callable[[Body], None]
-Translate = Callable[[Any, Mapping[str, Any], Session], GenerateRequest]
+OfNeutral = Callable[[Prompt], Prompt]
 OfAsked = Callable[[GenerateRequest, Json, Session], GenerateRequest]
 
 
@@ -30,9 +32,9 @@ OfAsked = Callable[[GenerateRequest, Json, Session], GenerateRequest]
 class RequestFault:
     """The request half of ``dialect`` with one fault.
 
-    ``prompt`` changes (prompt, options) and ``body`` changes the translated request, both in place.
-    ``given`` changes the body as given, for wires other than generateContent. ``asked`` replaces
-    the result of our translation, which has already changed the session.
+    ``prompt`` changes (prompt, options), and ``body`` a body of generateContent, both in place.
+    ``neutral`` changes the neutral prompt, for wires other than generateContent. ``asked`` replaces
+    the written request; the translation has already changed the session.
     """
 
     dialect: str
@@ -41,7 +43,7 @@ class RequestFault:
     prompt: OfPrompt | None = None
     body: OfBody | None = None
     asked: OfAsked | None = None
-    given: OfBody | None = None
+    neutral: OfNeutral | None = None
 
     @property
     def half(self) -> RequestTranslator:
@@ -49,25 +51,50 @@ class RequestFault:
         own = DIALECTS[self.dialect].request
         assert own is not None
 
-        def with_fault(translate: Translate, change: OfBody | None) -> Translate:
-            def faulty(
-                prompt: Any, options: Mapping[str, Any], session: Session
-            ) -> GenerateRequest:
-                prompt, chosen = copy.deepcopy(prompt), copy.deepcopy(dict(options))
-                if self.prompt:
-                    self.prompt(prompt, chosen)
-                asked = translate(prompt, chosen, session)
-                if self.asked:
-                    asked = self.asked(asked, prompt, session)
-                body = copy.deepcopy(asked.body)
-                if change:
-                    change(body)
-                return replace(asked, body=body)
+        def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> Prompt:
+            prompt, chosen = copy.deepcopy(prompt), copy.deepcopy(dict(options))
+            if self.prompt:
+                self.prompt(prompt, chosen)
+            translated = own.translate(prompt, chosen, session)
+            return FaultyPrompt(fault=self, given=prompt, **_fields(translated))
 
-            return faulty
+        return replace(own, translate=translate)
 
-        given = own.as_given and with_fault(own.as_given, self.given)
-        return replace(own, translate=with_fault(own.translate, self.body), as_given=given)
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FaultyPrompt(Prompt):
+    """A translated prompt with the fault of the request that is written from it. ``given``: the
+    prompt of the event model.
+    """
+
+    fault: RequestFault
+    given: Json
+
+
+def _fields(prompt: Prompt) -> dict[str, Any]:
+    return {field.name: getattr(prompt, field.name) for field in fields(Prompt)}
+
+
+_our_request = Provider.request
+
+
+def _request(self: Provider, prompt: Prompt, session: Session) -> GenerateRequest:
+    """As `Provider.request`, with the fault of the prompt."""
+    if not isinstance(prompt, FaultyPrompt):
+        return _our_request(self, prompt, session)
+    fault, is_ours = prompt.fault, self.wire == "generateContent"
+    neutral = Prompt(**_fields(prompt))
+    if fault.neutral and not is_ours:
+        neutral = fault.neutral(neutral)
+    request = _our_request(self, neutral, session)
+    body = copy.deepcopy(request.body)
+    if fault.body and is_ours:
+        fault.body(body.get("request", body))
+    request = replace(request, body=body)
+    return fault.asked(request, prompt.given, session) if fault.asked else request
+
+
+Provider.request = _request  # type: ignore[method-assign]  # a fault of any request is there
 
 
 REQUEST_FAULTS: dict[str, RequestFault] = {}
@@ -102,10 +129,10 @@ def of_body(*dialects: str) -> Callable[[OfBody], OfBody]:
     return filed
 
 
-def of_given(*dialects: str) -> Callable[[OfBody], OfBody]:
-    def filed(fault: OfBody) -> OfBody:
+def of_neutral(*dialects: str) -> Callable[[OfNeutral], OfNeutral]:
+    def filed(fault: OfNeutral) -> OfNeutral:
         for dialect in dialects:
-            _file(dialect, fault, "given")
+            _file(dialect, fault, "neutral")
         return fault
 
     return filed
@@ -262,11 +289,11 @@ def the_default_is_the_example(
     """Without a model, the model of the document's example is asked instead of the document's
     default (the document).
     """
-    return (
-        replace(asked, model="gemini-2.5-pro-preview-05-06")
-        if asked.model == "gemini-1.5-flash-latest"
-        else asked
-    )
+    if asked.model != "gemini-1.5-flash-latest":
+        return asked
+    model = "gemini-2.5-pro-preview-05-06"
+    named = {"model": model} if "model" in asked.body else {}
+    return replace(asked, model=model, body={**asked.body, **named})
 
 
 @of_prompt("art")

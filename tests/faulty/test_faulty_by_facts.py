@@ -161,7 +161,7 @@ def with_shim(fault: Fault, shim: str = "") -> Adapter:
     def converse(exchange: Exchange, options: RunOptions) -> bytes | str:
         adapter = payloads.with_options(options)
         provider = provider_of(exchange, adapter)
-        if adapter.request is None or (provider.as_given and adapter.request.as_given is None):
+        if adapter.request is None or adapter.request.wire not in (None, provider.wire):
             return "it has no second turn"
         output = adapter.output(exchange)
         calls = [

@@ -17,7 +17,8 @@ from harness.dialects.dialect import RequestTranslator
 from harness.judging.judge import Cell, judge
 from harness.providers import with_provider
 from harness.specs import Case, SpecError, read_spec
-from harness.stream.generation import GenerateRequest, ToolOutcome, TranslationError
+from harness.stream.generation import ToolOutcome, TranslationError
+from harness.stream.prompt import Message, Opaque, Prompt, Text
 from harness.stream.session import Session
 
 REQUEST = """\
@@ -186,27 +187,30 @@ def test_each_fault_has_its_line_and_message(
 # ---------------------------------------------------------------- judging
 
 
-def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> GenerateRequest:
-    """Sends the prompt as contents, each with all remembered signatures."""
+def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> Prompt:
+    """Sends the texts of the prompt, the last one with the remembered signature."""
     if not prompt:
         raise TranslationError("messages", "there are none")
-    contents = [
-        {**content, "signatures": [call.signature for call in session.calls.values()]}
-        for content in prompt
+    signatures = [call.signature for call in session.calls.values() if call.signature]
+    *before, last = [
+        Message("user" if item["role"] == "user" else "assistant", (Text(item["said"]),))
+        for item in prompt
     ]
-    return GenerateRequest({"contents": contents, **options}, "m", tuple(options))
+    if signatures:
+        last = replace(last, parts=(Text(prompt[-1]["said"], signature=Opaque(signatures[0])),))
+    return Prompt(messages=(*before, last), model="m", settings=options, warnings=tuple(options))
 
 
 def follow_up(
     prompt: Any, payloads: Sequence[dict[str, Any]], then: Sequence[ToolOutcome] | str
 ) -> Any:
     calls = [payload["name"] for payload in payloads if payload["type"] == "tool_code"]
-    content = (
+    said = (
         then
         if isinstance(then, str)
-        else [{"result": outcome.result, "failed": outcome.failed} for outcome in then]
+        else ", ".join(f"{outcome.result} {outcome.failed}" for outcome in then)
     )
-    return [*prompt, {"role": "model", "calls": calls}, {"role": "user", "said": content}]
+    return [*prompt, {"role": "model", "said": " ".join(calls)}, {"role": "user", "said": said}]
 
 
 HALF = RequestTranslator(translate, follow_up, opening_prompt=[], sent_back=frozenset({"call"}))
@@ -215,25 +219,22 @@ PART = b'{"functionCall":{"name":"w","args":{}},"thoughtSignature":"U0lH"}'
 CALL = b'data: {"candidates":[{"content":{"parts":[%b]},"finishReason":"STOP"}]}\n\n' % PART
 TEXT = b'data: {"candidates":[{"content":{"parts":[{"text":"4"}]},"finishReason":"STOP"}]}\n\n'
 FIRST: list[dict[str, Any]] = [{"role": "user", "said": "Hi"}]
-SECOND: list[dict[str, Any]] = [
-    *FIRST,
-    {"role": "model", "calls": ["w"]},
-    {"role": "user", "said": [{"result": "no", "failed": True}]},
+SENT_FIRST = {"role": "user", "parts": [{"text": "Hi"}]}
+SENT_SECOND = [
+    SENT_FIRST,
+    {"role": "model", "parts": [{"text": "w"}]},
+    {"role": "user", "parts": [{"text": "no True", "thoughtSignature": "U0lH"}]},
 ]
 
 
-def exchange(contents: list[dict[str, Any]], signatures: list[str], answer: bytes) -> Exchange:
-    body = json.dumps(
-        {"contents": [{**content, "signatures": signatures} for content in contents]}
-    ).encode()
+def exchange(contents: list[dict[str, Any]], answer: bytes) -> Exchange:
+    body = json.dumps({"contents": contents}).encode()
     return with_provider(
         Exchange(Request("POST", URL, {}, body), 200, {}, ((None, answer),), "complete")
     )
 
 
-CASSETTE = Cassette(
-    (exchange(FIRST, [], CALL), exchange(SECOND, ["U0lH"], TEXT)), Origin("written")
-)
+CASSETTE = Cassette((exchange([SENT_FIRST], CALL), exchange(SENT_SECOND, TEXT)), Origin("written"))
 
 
 def judged(
@@ -247,17 +248,25 @@ def judged(
 
 
 def test_a_request_is_compared_by_its_meaning_for_the_api() -> None:
-    expected = {"request": {"contents": {"role": "user", "said": "Hi", "signatures": []}}}
+    expected = {"request": {"contents": {"role": "user", "parts": {"text": "Hi"}}}}
     assert judged(prompt={"mind": FIRST}, expect={"mind": expected}) == ("passed", [""])
 
 
 def test_an_unexpected_warning_is_a_difference() -> None:
-    keys: dict[str, Any] = {"prompt": {"mind": FIRST}, "options": {"mind": {"topK": 1}}}
-    request = {"contents": [{**FIRST[0], "signatures": []}], "topK": 1}
+    keys: dict[str, Any] = {"prompt": {"mind": FIRST}, "options": {"mind": {"top_k": 1}}}
+    request = {"contents": [SENT_FIRST], "generationConfig": {"topK": 1}}
     assert judged(**keys, expect={"mind": {"request": request}})[0] == "failed"
     assert (
-        judged(**keys, expect={"mind": {"request": request, "warnings": ["topK"]}})[0] == "passed"
+        judged(**keys, expect={"mind": {"request": request, "warnings": ["top_k"]}})[0] == "passed"
     )
+
+
+def test_the_order_of_warnings_has_no_meaning() -> None:
+    settings = {"top_k": 1, "seed": 2}
+    request = {"contents": [SENT_FIRST], "generationConfig": {"topK": 1, "seed": 2}}
+    expected = {"request": request, "warnings": ["top_k", "seed"]}
+    keys: dict[str, Any] = {"prompt": {"mind": FIRST}, "options": {"mind": settings}}
+    assert judged(**keys, expect={"mind": expected})[0] == "passed"
 
 
 def test_an_error_can_be_expected() -> None:
@@ -286,12 +295,12 @@ def test_a_conversation_must_send_the_recorded_requests() -> None:
     assert judged(**keys, turns=TURNS) == ("passed", [""])
     assert judged(**keys, turns=[TURNS[0], {"results": [{"result": "no"}]}]) == (
         "failed",
-        ["[1].request.contents[2].said[0].failed"],
+        ["[1].request.contents[2].parts[0].text"],
     )
 
 
 def test_a_lost_signature_is_found_in_the_next_turn() -> None:
-    def forgetful(prompt: Any, options: Mapping[str, Any], session: Session) -> GenerateRequest:
+    def forgetful(prompt: Any, options: Mapping[str, Any], session: Session) -> Prompt:
         return translate(prompt, options, Session())
 
     verdict, places = judged(
@@ -300,7 +309,7 @@ def test_a_lost_signature_is_found_in_the_next_turn() -> None:
         turns=TURNS,
         expect={"mind": "recorded"},
     )
-    assert (verdict, places[0]) == ("failed", "[1].request.contents[0].signatures[0]")
+    assert (verdict, places[0]) == ("failed", "[1].request.contents[2].parts[0].thoughtSignature")
 
 
 def test_more_turns_than_recorded_exchanges_is_an_error() -> None:

@@ -7,15 +7,17 @@ from typing import Any
 
 from harness import Session
 from harness.dialects.unified_llm.request import translate
+from harness.providers import PROVIDERS
 
 HELLO = {"role": "user", "content": [{"kind": "text", "text": "Hello"}]}
 
 
 def ask(prompt: Any, session: Session | None = None) -> dict[str, Any]:
     before = deepcopy(prompt)
-    body = translate(prompt, {}, session or Session()).body
+    session = session or Session()
+    request = PROVIDERS["gemini-api"].request(translate(prompt, {}, session), session)
     assert prompt == before, "the prompt is not touched"
-    return body
+    return request.body
 
 
 def parts(*content: Any, role: str = "user") -> list[dict[str, Any]]:

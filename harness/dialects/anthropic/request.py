@@ -1,42 +1,35 @@
-"""Translates the body of ``POST /v1/messages`` into a Gemini request, and makes the body that
-follows an answer.
+"""Translates the body of ``POST /v1/messages`` into a prompt, and makes the body that follows an
+answer.
 
-Each field of the body has a function or a row of a table. A field without a counterpart in Gemini's
-API gives a warning. The signatures, names and ids of earlier calls are in the session.
+Each field of the body has a function or a row of a table. The other fields are only for the wire of
+the Messages API itself. The signatures, names and ids of earlier calls are in the session.
 
-Sources: https://docs.anthropic.com/en/api/messages and https://ai.google.dev/api/generate-content.
+Source: https://docs.anthropic.com/en/api/messages.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
-from typing import Any, Final
+from typing import Any, Final, Literal
 
-from harness.stream.generation import (
-    GenerateRequest,
-    ToolOutcome,
-    TranslationError,
-    outcomes_of,
-)
+from harness.stream.fields import Fields, shown
+from harness.stream.generation import ToolOutcome, TranslationError, outcomes_of
 from harness.stream.json_codec import decode_json
+from harness.stream.prompt import Format, Instruction, Prompt, Reasoning, Schema, Text
 from harness.stream.session import Session
 
 from ..dialect import Payload, RequestTranslator
-from ..fields import Fields, shown
 from .contents import Contents
-from .tools import declared_names, translate_choice, translate_tools, wire_names
+from .tools import HOME, declared_names, translate_choice, translate_tools, wire_names
 
-SETTINGS: Final[Mapping[str, tuple[str, type]]] = {
-    "max_tokens": ("maxOutputTokens", int),
-    "temperature": ("temperature", float),
-    "top_p": ("topP", float),
-    "top_k": ("topK", int),
+SETTINGS: Final[Mapping[str, type]] = {
+    "max_tokens": int,
+    "temperature": float,
+    "top_p": float,
+    "top_k": int,
 }
-"""Field → field of ``generationConfig``, and its type. An absent field stays absent, so that the
-model's default holds.
-"""
+"""Setting → its type. An absent field stays absent, so that the model's default holds."""
 
 SESSION_KEYS: Final = (
     "session_id",
@@ -48,17 +41,19 @@ SESSION_KEYS: Final = (
 )
 """Keys of ``metadata``; the first that is not empty names the session."""
 
-THINKING: Final = {"enabled": True, "adaptive": True, "disabled": False}
-"""``thinking.type`` → whether thoughts are to be shown."""
+THINKING: Final[Mapping[str, Literal["on", "adaptive", "off"]]] = {
+    "enabled": "on",
+    "adaptive": "adaptive",
+    "disabled": "off",
+}
+"""``thinking.type`` → mode of the reasoning."""
 
-LEVELS: Final = ((1024, "LOW"), (8192, "MEDIUM"))
-"""Largest budget → thinking level; HIGH above these."""
+LEVELS: Final = ((1024, "low"), (8192, "medium"))
+"""Largest budget → effort, for models that have only levels; high above these."""
 
 
-def translate(
-    prompt: Any, options: Mapping[str, Any], session: Session, as_given: bool = False
-) -> GenerateRequest:
-    """The request that a Messages body asks for; see `harness.dialects.dialect.RequestTranslator`.
+def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> Prompt:
+    """The prompt of a Messages body; see `harness.dialects.dialect.RequestTranslator`.
 
     The session learns the conversation's id (``context["session_id"]``, from ``metadata``), which
     tool names were changed (``own_names``) and which ids the history has already, unless the prompt
@@ -72,28 +67,41 @@ def translate(
     tools = fields.items("tools")
     declared = declared_names(tools)
     names = wire_names([*declared, *_used_names(fields)])
-    contents = Contents(names, session, as_given)
+    contents = Contents(names, session)
     fields.need("messages", list)
     for message in fields.items("messages"):
         contents.add(message)
-    if not contents.contents:
+    if not contents.messages:
         raise TranslationError("messages", "there is nothing to send")
-    body = {
-        "contents": contents.contents,
-        "systemInstruction": _system(fields),
-        "tools": translate_tools(tools, names, as_given),
-        "toolConfig": translate_choice(fields.inner("tool_choice"), names, declared),
-        "generationConfig": _generation(fields, model or ""),
-    }
-    context = _session_id(fields)
+    instructions = _system(fields)
+    functions = translate_tools(tools, names)
+    choice = translate_choice(fields.inner("tool_choice"), names, declared)
+    settings = _settings(fields)
+    thinking = fields.inner("thinking")
+    reasoning = None if thinking is None else _thinking(thinking, model or "")
+    more: dict[str, Any] = {}
+    shape = _format(fields, more)
+    context = _session_id(fields, more)
     streamed = fields.get("stream", bool) is True
-    fields.leave_rest()
+    more |= fields.rest()
     session.context = {**session.context, **context}
     for call_id in contents.strangers:
         session.reserve(call_id)
     session.own_names = {wire: own for own, wire in names.items() if wire != own}
-    return GenerateRequest(
-        {key: value for key, value in body.items() if value}, model, tuple(warnings), streamed
+    return Prompt(
+        messages=tuple(contents.messages),
+        instructions=instructions,
+        model=model,
+        tools=functions,
+        choice=choice,
+        format=shape,
+        settings=settings,
+        reasoning=reasoning,
+        home=HOME,
+        more=more,
+        unread=tuple(fields.unread),
+        streamed=streamed,
+        warnings=tuple(warnings),
     )
 
 
@@ -106,23 +114,31 @@ def _used_names(fields: Fields) -> Iterator[str]:
                 yield block["name"]
 
 
-def _system(fields: Fields) -> Payload:
-    """``systemInstruction``: all texts joined."""
+def _system(fields: Fields) -> tuple[Instruction, ...]:
+    """One instruction with all texts; none if they are empty."""
     system = fields.get("system", str, list)
-    if not isinstance(system, str):
-        texts = []
+    if isinstance(system, str):
+        pieces = [Text(system, place="system")]
+    else:
+        pieces = []
         for block in fields.items("system"):
             block.choose("type", ("text",))
-            texts.append(block.need("text", str))
+            pieces.append(
+                Text(
+                    block.need("text", str),
+                    place=block.place,
+                    cache=block.get("cache_control", dict),
+                )
+            )
             block.leave_rest()
-        system = "".join(texts)
-    return {"parts": [{"text": system}]} if system else {}
+    instruction = Instruction(tuple(pieces))
+    return (instruction,) if instruction.text else ()
 
 
-def _generation(fields: Fields, model: str) -> Payload:
-    config = {
-        wire: value
-        for name, (wire, kind) in SETTINGS.items()
+def _settings(fields: Fields) -> Payload:
+    settings = {
+        name: value
+        for name, kind in SETTINGS.items()
         if (value := fields.get(name, kind)) is not None
     }
     stops = list(fields.get("stop_sequences", list) or ())
@@ -131,59 +147,53 @@ def _generation(fields: Fields, model: str) -> Payload:
             raise TranslationError(
                 f"stop_sequences[{index}]", f"must be a string, not {shown(stop)}"
             )
-    if stops:
-        config["stopSequences"] = stops
-    thinking = fields.inner("thinking")
-    if thinking is not None:
-        config["thinkingConfig"] = _thinking(thinking, model)
-    output = fields.inner("output_config")
-    if output is not None:
-        config |= _output(output)
-    return config
+    return {**settings, "stop": stops} if stops else settings
 
 
-def _thinking(thinking: Fields, model: str) -> Payload:
-    """``thinkingConfig``: for Gemini 3 a level, from the end of the model's name or the budget; for
-    other models the budget.
+def _thinking(thinking: Fields, model: str) -> Reasoning:
+    """How much the model thinks: for Gemini 3, which has only levels, also an effort, from the end
+    of the model's name or the budget.
     """
-    shows = THINKING[thinking.choose("type", THINKING)]
+    mode = THINKING[thinking.choose("type", THINKING)]
     budget, display = (
         thinking.get("budget_tokens", int),
         thinking.get("display", str),
     )
     thinking.leave_rest()
-    config: Payload = {"includeThoughts": shows and display != "omitted"}
-    if shows and "gemini-3" in model:
-        suffix = model.rpartition("-")[2].upper()
-        if suffix in ("LOW", "MEDIUM", "HIGH"):
-            config["thinkingLevel"] = suffix
+    effort = None
+    if mode != "off" and "gemini-3" in model:
+        suffix = model.rpartition("-")[2].lower()
+        if suffix in ("low", "medium", "high"):
+            effort = suffix
         elif budget is not None:
-            config["thinkingLevel"] = next(
-                (level for most, level in LEVELS if budget <= most), "HIGH"
-            )
-    elif shows and budget is not None:
-        config["thinkingBudget"] = budget
-    return config
+            effort = next((level for most, level in LEVELS if budget <= most), "high")
+    return Reasoning(mode, effort, budget, mode != "off" and display != "omitted")
 
 
-def _output(output: Fields) -> Payload:
-    """Structured output: the schema as it is, since Gemini reads JSON Schema here."""
-    shape = output.inner("format")
-    output.leave_rest()
+def _format(fields: Fields, more: Payload) -> Format | None:
+    """Structured output. The effort is a field of this wire only, and goes into ``more``."""
+    output = fields.inner("output_config")
+    if output is None:
+        return None
+    shape, rest = output.inner("format"), output.rest()
+    more |= {f"output_config.{key}": value for key, value in rest.items()}
     if shape is None:
-        return {}
+        return None
     shape.choose("type", ("json_schema",))
     schema = shape.need("schema", dict)
     shape.leave_rest()
-    return {"responseMimeType": "application/json", "responseJsonSchema": schema}
+    return Format(Schema(schema, shape.at("schema"), exact=True))
 
 
-def _session_id(fields: Fields) -> dict[str, str]:
+def _session_id(fields: Fields, more: Payload) -> dict[str, str]:
+    """The id of the conversation, if the metadata name one. The metadata are a field of this wire
+    only.
+    """
     metadata = fields.inner("metadata")
     if metadata is None:
         return {}
     ids = [value for key in SESSION_KEYS if (value := metadata.get(key))]
-    metadata.leave_rest()
+    more |= {f"metadata.{key}": value for key, value in metadata.rest().items()}
     return {"session_id": str(ids[0])} if ids else {}
 
 
@@ -271,5 +281,4 @@ REQUEST: Final = RequestTranslator(
         "messages": [{"role": "user", "content": "Hello"}],
     },
     sent_back=frozenset({"call", "text", "thought"}),
-    as_given=partial(translate, as_given=True),
 )

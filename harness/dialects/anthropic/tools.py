@@ -1,11 +1,11 @@
-"""Translates the tools of a Messages request into function declarations.
+"""Translates the tools of a Messages request into functions of a prompt.
 
 A name that Gemini accepts stays; in other names, each character that Gemini refuses becomes ``_``.
 The session keeps both names, so that the answer's calls have the caller's own names.
 
 Restrictions in a schema that Code Assist refuses or ignores are written into the description, where
 the model reads them. Keywords that do not help a model are removed without a warning.
-`harness.dialects.gemini_schema` converts the rest.
+The original schema goes with it, for wires that read JSON Schema.
 
 Sources: https://docs.anthropic.com/en/docs/agents-and-tools/tool-use/implement-tool-use and
 https://ai.google.dev/gemini-api/docs/function-calling.
@@ -15,14 +15,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Any, Final, Literal
 
-from ..fields import Fields
-from ..gemini_schema import to_gemini_schema
+from harness.stream.fields import Fields
+from harness.stream.prompt import Choice, Function, Schema, ServerTool
 
+HOME: Final = "anthropic"
+"""The vendor whose wire has this event model: the name of its provider."""
 MAX_NAME: Final = 64
-CHOICES: Final = {"auto": "AUTO", "any": "ANY", "none": "NONE", "tool": "ANY"}
-"""``tool_choice.type`` → mode; a single tool is ANY with one allowed name."""
+CHOICES: Final[Mapping[str, Literal["auto", "none", "required", "named"]]] = {
+    "auto": "auto",
+    "any": "required",
+    "none": "none",
+    "tool": "named",
+}
+"""``tool_choice.type`` → mode of a choice."""
 
 _NAME: Final = re.compile(rf"[A-Za-z_][A-Za-z0-9_.:-]{{0,{MAX_NAME - 1}}}")
 _REFUSED: Final = re.compile(r"[^A-Za-z0-9_.:-]")
@@ -84,69 +91,57 @@ def declared_names(tools: Iterable[Fields]) -> list[str]:
 
 
 def translate_tools(
-    tools: Iterable[Fields], names: dict[str, str], as_given: bool = False
-) -> list[dict[str, Any]]:
-    """One entry of ``tools`` with all the functions; nothing without tools. ``as_given`` keeps the
-    schemas (`harness.stream.generation`).
-
-    Tools that the Messages API defines itself (``bash_20250124``, ``web_search_20250305``) have no
-    schema to send: `TranslationError`.
+    tools: Iterable[Fields], names: dict[str, str]
+) -> tuple[Function | ServerTool, ...]:
+    """The functions. Tools that the Messages API defines itself (``bash_20250124``,
+    ``web_search_20250305``) have no schema; only the wire of the Messages API has them.
     """
-    declarations = [_declare(tool, names, as_given) for tool in tools]
-    return [{"functionDeclarations": declarations}] if declarations else []
+    return tuple(_tool(tool, names) for tool in tools)
 
 
-def _declare(tool: Fields, names: dict[str, str], as_given: bool) -> dict[str, Any]:
+def _tool(tool: Fields, names: dict[str, str]) -> Function | ServerTool:
     kind = tool.get("type", str)
+    name = tool.need("name", str)
     if kind not in (None, "custom"):
-        tool.fail(
-            "type",
+        return ServerTool(
+            {"type": kind, "name": name, **tool.rest()},
+            HOME,
+            tool.at("type"),
             f"{kind!r} is the Messages API's own; only tools with an input_schema can be sent",
         )
-    name, description = tool.need("name", str), tool.get("description", str)
-    given = tool.need("input_schema", dict)
-    declaration: dict[str, Any] = {"name": names[name], "description": description or ""}
-    if as_given:
-        tool.leave_rest()
-        return {**declaration, "parametersJsonSchema": given}
-    schema, warnings = sanitize_schema(given, tool.at("input_schema"))
-    tool.warnings += warnings
-    tool.leave_rest()
-    return (
-        {**declaration, "parameters": schema}
-        if schema.get("properties") or schema.get("anyOf")
-        else declaration
+    description, given = tool.get("description", str), tool.need("input_schema", dict)
+    return Function(
+        names[name],
+        description or "",
+        Schema(given, tool.at("input_schema"), worded=_hint(given, 0)),
+        tool.get("strict", bool),
+        tool.place,
+        tool.get("cache_control", dict),
+        tool.rest(),
     )
 
 
 def translate_choice(
     choice: Fields | None, names: dict[str, str], declared: list[str]
-) -> dict[str, Any]:
-    """``toolConfig``; empty without a choice or without tools."""
+) -> Choice | None:
+    """The choice of functions; None without one, or without tools."""
     if choice is None:
-        return {}
-    mode = CHOICES[kind := choice.choose("type", CHOICES)]
-    allowed: dict[str, Any] = {}
-    if kind == "tool":
+        return None
+    mode, name = CHOICES[choice.choose("type", CHOICES)], None
+    if mode == "named":
         name = choice.need("name", str)
         if name not in declared:
             choice.fail(
                 "name",
                 f"no tool {name!r} is declared; declared tools: {', '.join(declared) or 'none'}",
             )
-        allowed = {"allowedFunctionNames": [names[name]]}
+        name = names[name]
+    alone = choice.get("disable_parallel_tool_use", bool)
     choice.leave_rest()
     if not declared:
         choice.leave("type", "there are no tools")
-        return {}
-    return {"functionCallingConfig": {"mode": mode, **allowed}}
-
-
-def sanitize_schema(schema: dict[str, Any], place: str) -> tuple[dict[str, Any], list[str]]:
-    """A JSON Schema as Gemini's ``Schema``, and a warning with its place for each keyword that is
-    lost; ``schema`` is not changed.
-    """
-    return to_gemini_schema(_hint(schema, 0), place=place)
+        return None
+    return Choice(mode, name, False if alone else None, choice.at("disable_parallel_tool_use"))
 
 
 def _hint(schema: Any, depth: int) -> Any:

@@ -13,6 +13,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any
 
+from harness.providers import PROVIDERS
 from harness.stream.generation import GenerateRequest, TranslationError
 from harness.stream.session import Session
 
@@ -74,7 +75,8 @@ class GeminiAdapter:
         session.streamed = bool(options.get("stream"))
         model = model_of(options, self.model)
         try:
-            request = translate(prompt, {**options, "model": model}, session)
+            neutral = translate(prompt, {**options, "model": model}, session)
+            request = PROVIDERS[self._provider].request(neutral, session)
         except TranslationError as error:
             for payload in refuse(error, session):
                 yield payload

@@ -1,7 +1,7 @@
-"""Translates an ArtStandardPrompt and its CallOptions into a Gemini request.
+"""Translates an ArtStandardPrompt and its CallOptions into a prompt.
 
-The table `ROLES` has the writer of messages for each role; `GENERATION` maps options to fields of
-``generationConfig``. Each message is one content, in order. System messages are put before the text
+The table `ROLES` has the reader of messages for each role; `SETTINGS` maps options to settings.
+Each message of ART is one message, in order. System messages are put before the text
 of the first user message.
 
 ART has its own ids of calls and no signatures, so calls and results are sent by name.
@@ -11,22 +11,32 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
-from harness.stream.generation import GenerateRequest, ToolOutcome, TranslationError
+from harness.stream.fields import Fields
+from harness.stream.generation import ToolOutcome, TranslationError
 from harness.stream.json_codec import decode_json
+from harness.stream.prompt import (
+    AnyPart,
+    Call,
+    Function,
+    Message,
+    Prompt,
+    Reasoning,
+    Result,
+    Role,
+    Schema,
+    Text,
+)
 from harness.stream.session import Session
 
 from ..dialect import Payload, RequestTranslator
-from ..fields import Fields
-from ..gemini_schema import to_gemini_schema
 
 DEFAULT_MODEL: Final = "gemini-1.5-flash-latest"
 """The default of ART's documentation; Google has retired this model."""
 FIRST_TURN: Final = "(Initial context)"
-"""The text of a user content that is put before a history that begins with the model."""
-
-Content = dict[str, Any]
+"""The text of a user message that is put before a history that begins with the model."""
 
 _CONTEXT_OPTIONS: Final = frozenset(
     {
@@ -43,72 +53,77 @@ _CONTEXT_OPTIONS: Final = frozenset(
 """Options about the call, not about the request."""
 
 
-class _Writer:
-    """The contents so far, the system messages, and the warnings of one prompt."""
+class _Reader:
+    """The messages so far, the system messages, and the warnings of one prompt."""
 
     def __init__(self) -> None:
-        self.contents: list[Content] = []
-        self.first_user: Content | None = None
+        self.messages: list[Message] = []
+        self.first_user: int | None = None
         self.system: list[str] = []
         self.warnings: list[str] = []
 
-    def add(self, role: str, parts: list[Any]) -> Content:
-        self.contents.append({"role": role, "parts": parts})
-        return self.contents[-1]
+    def add(self, role: Role, parts: list[AnyPart], place: str) -> None:
+        self.messages.append(Message(role, tuple(parts), place=place))
 
     def warn(self, place: str, reason: str) -> None:
         self.warnings.append(f"{place}: {reason}")
 
-    def finish(self) -> list[Content]:
-        """The contents, with the system messages before the first user's text, and a user content
+    def finish(self) -> tuple[Message, ...]:
+        """The messages, with the system messages before the first user's text, and a user message
         first.
         """
         if self.system:
             text = "\n\n".join(self.system)
-            if self.first_user:
-                part = self.first_user["parts"][0]
-                part["text"] = f"{text}\n\n{part['text']}"
+            if self.first_user is None:
+                self.messages.insert(0, Message("user", (Text(text),)))
             else:
-                self.contents.insert(0, {"role": "user", "parts": [{"text": text}]})
-        if self.contents and self.contents[0]["role"] == "model":
-            self.contents.insert(0, {"role": "user", "parts": [{"text": FIRST_TURN}]})
-        return self.contents
+                message = self.messages[self.first_user]
+                [part] = message.parts
+                assert isinstance(part, Text), "a user message is one text"
+                joined = replace(part, text=f"{text}\n\n{part.text}")
+                self.messages[self.first_user] = replace(message, parts=(joined,))
+        if self.messages and self.messages[0].role == "assistant":
+            self.messages.insert(0, Message("user", (Text(FIRST_TURN),)))
+        return tuple(self.messages)
 
 
-def _write_system(writer: _Writer, message: Fields, given: Mapping[str, Any]) -> None:
+def _read_system(reader: _Reader, message: Fields, given: Mapping[str, Any]) -> None:
     content = given.get("content")
     if not isinstance(content, str):
-        writer.warn(
+        reader.warn(
             message.at("content"),
             "is left out; the content of a system message must be a string",
         )
     elif content:
-        writer.system.append(content)
+        reader.system.append(content)
 
 
-def _write_user(writer: _Writer, message: Fields, given: Mapping[str, Any]) -> None:
+def _read_user(reader: _Reader, message: Fields, given: Mapping[str, Any]) -> None:
     if "content" not in given:  # null is sent as text
         message.fail("content", "is missing; a user message has one")
-    added = writer.add("user", [{"text": _as_text(given["content"], message.at("content"))}])
-    writer.first_user = writer.first_user or added
+    place = message.at("content")
+    if reader.first_user is None:
+        reader.first_user = len(reader.messages)
+    reader.add("user", [Text(_as_text(given["content"], place), place=place)], message.place)
 
 
-def _write_assistant(writer: _Writer, message: Fields, given: Mapping[str, Any]) -> None:
-    content = given.get("content")
-    text = "" if content is None else _as_text(content, message.at("content"))
-    parts: list[Any] = [{"text": text}] if text.strip() else []
+def _read_assistant(reader: _Reader, message: Fields, given: Mapping[str, Any]) -> None:
+    content, place = given.get("content"), message.at("content")
+    text = "" if content is None else _as_text(content, place)
+    parts: list[AnyPart] = [Text(text, place=place)] if text.strip() else []
     for call in message.items("tool_calls"):
         kind = call.get("type") or "function"
         if kind == "function":
-            parts.append({"functionCall": _function_call(call)})
+            parts.append(_read_call(call, len(reader.messages), len(parts)))
         else:
-            writer.warn(
+            reader.warn(
                 call.place, f"is left out; its type is {kind!r}, and Gemini takes only functions"
             )
-    writer.add("model", parts or [{"text": ""}])
+    reader.add("assistant", parts or [Text("", place=place)], message.place)
 
 
-def _function_call(call: Fields) -> dict[str, Any]:
+def _read_call(call: Fields, message: int, part: int) -> Call:
+    """A call. Its id is that of ART, or a counted one; Gemini gets none."""
     function = Fields(call.need("function", dict), call.at("function"))
     name, arguments = function.get("name"), function.get("arguments") or "{}"
     if not isinstance(name, str) or not name:
@@ -122,36 +137,40 @@ def _function_call(call: Fields) -> dict[str, Any]:
             "arguments",
             "must be a string with a JSON object, because Gemini's arguments are an object",
         )
-    return {"name": name, "args": args}
+    own_id = call.get("id")
+    call_id = own_id if isinstance(own_id, str) and own_id else f"call_{message}_{part}"
+    return Call(call_id, name, args, place=function.place)
 
 
-def _write_result(writer: _Writer, message: Fields, given: Mapping[str, Any]) -> None:
+def _read_result(reader: _Reader, message: Fields, given: Mapping[str, Any]) -> None:
     for field in ("tool_call_id", "name"):
         if not message.get(field, str):
             role = given["role"]
             message.fail(field, f"is missing; a {role} message needs tool_call_id and name")
     content = given.get("content")
     _as_text(content, message.at("content"))  # sent as it is, so it must be JSON
-    response = {"name": given["name"], "response": {"content": content}}
-    writer.add("user", [{"functionResponse": response}])
+    result = Result(
+        given["tool_call_id"], given["name"], content, key="content", place=message.place
+    )
+    reader.add("user", [result], message.place)
 
 
-def _write_request(writer: _Writer, message: Fields, given: Mapping[str, Any]) -> None:
-    writer.warn(
+def _read_request(reader: _Reader, message: Fields, given: Mapping[str, Any]) -> None:
+    reader.warn(
         message.place,
         "is left out; a tool_request is only a note of ART, the call is in the assistant's message",
     )
 
 
-ROLES: Final[Mapping[str, Callable[[_Writer, Fields, Mapping[str, Any]], None]]] = {
-    "system": _write_system,
-    "user": _write_user,
-    "assistant": _write_assistant,
-    "tool_request": _write_request,
-    "tool_result": _write_result,
-    "tool": _write_result,
+ROLES: Final[Mapping[str, Callable[[_Reader, Fields, Mapping[str, Any]], None]]] = {
+    "system": _read_system,
+    "user": _read_user,
+    "assistant": _read_assistant,
+    "tool_request": _read_request,
+    "tool_result": _read_result,
+    "tool": _read_result,
 }
-"""Role → the function that writes such a message."""
+"""Role → the function that reads such a message."""
 
 
 def _as_text(content: Any, place: str) -> str:
@@ -176,32 +195,34 @@ def _strings(value: Any, place: str) -> Any:
     return strings
 
 
-GENERATION: Final[Mapping[str, tuple[tuple[str, ...], Callable[[Any, str], Any]]]] = {
+SETTINGS: Final[Mapping[str, tuple[tuple[str, ...], Callable[[Any, str], Any]]]] = {
     "temperature": (("temperature",), _number),
-    "maxOutputTokens": (("max_tokens", "maxOutputTokens"), _number),
-    "topP": (("top_p", "topP"), _number),
-    "topK": (("top_k", "topK"), _number),
-    "stopSequences": (("stop", "stop_sequences", "stopSequences"), _strings),
+    "max_tokens": (("max_tokens", "maxOutputTokens"), _number),
+    "top_p": (("top_p", "topP"), _number),
+    "top_k": (("top_k", "topK"), _number),
+    "stop": (("stop", "stop_sequences", "stopSequences"), _strings),
 }
-"""A field of ``generationConfig`` → the names of its option, of which the first that is set is
-used, and the function that reads its value. 0 is a set value.
+"""A setting → the names of its option, of which the first that is set is used, and the function
+that reads its value. 0 is a set value.
 """
 
 _KNOWN_OPTIONS: Final = (
     _CONTEXT_OPTIONS
     | {"tools", "gemini"}
-    | {name for names, _ in GENERATION.values() for name in names}
+    | {name for names, _ in SETTINGS.values() for name in names}
 )
 
 
-def _generation_config(
-    options: Mapping[str, Any], warn: Callable[[str, str], None]
-) -> dict[str, Any]:
-    config: dict[str, Any] = {}
-    for field, (names, read) in GENERATION.items():
+def _settings(options: Mapping[str, Any]) -> dict[str, Any]:
+    settings: dict[str, Any] = {}
+    for setting, (names, read) in SETTINGS.items():
         name = next((name for name in names if options.get(name) is not None), None)
         if name is not None:
-            config[field] = read(options[name], f"options.{name}")
+            settings[setting] = read(options[name], f"options.{name}")
+    return settings
+
+
+def _reasoning(options: Mapping[str, Any], warn: Callable[[str, str], None]) -> Reasoning | None:
     gemini = options.get("gemini") or {}
     thinking = gemini.get("thinking") or {} if isinstance(gemini, Mapping) else None
     if not isinstance(thinking, Mapping):
@@ -210,38 +231,39 @@ def _generation_config(
         )
     budget = thinking.get("thinkingBudget")
     if thinking.get("includeThoughts"):
-        config["thinkingConfig"] = {"includeThoughts": True}
         if budget is not None:
-            config["thinkingConfig"]["thinkingBudget"] = _number(
-                budget, "options.gemini.thinking.thinkingBudget"
-            )
-    elif budget is not None:
+            budget = _number(budget, "options.gemini.thinking.thinkingBudget")
+        return Reasoning(budget=budget, shown=True)
+    if budget is not None:
         warn(
             "options.gemini.thinking.thinkingBudget",
             "is left out; it has an effect only with includeThoughts",
         )
-    return config
+    return None
 
 
-def _declarations(options: Fields, writer: _Writer) -> list[dict[str, Any]]:
-    declarations = []
+def _functions(options: Fields, reader: _Reader) -> tuple[Function, ...]:
+    functions = []
     for tool in options.items("tools"):
         name, description = tool.get("name"), tool.get("description")
         if not isinstance(name, str) or not name:
             tool.fail("name", "is missing; a tool must have a name")
-        declaration = {"name": name, **({"description": description} if description else {})}
         schema = tool.get("inputSchema")
-        if schema is not None:
-            declaration["parameters"], lost = to_gemini_schema(schema, place=tool.at("inputSchema"))
-            writer.warnings += lost
         for field in ("outputSchema", "examples"):
             if tool.get(field):
-                writer.warn(
+                reader.warn(
                     tool.at(field),
                     "is left out; a function is declared by name, description and parameters",
                 )
-        declarations.append(declaration)
-    return declarations
+        functions.append(
+            Function(
+                name,
+                description or None,
+                None if schema is None else Schema(schema, tool.at("inputSchema")),
+                place=tool.place,
+            )
+        )
+    return tuple(functions)
 
 
 def model_of(options: Mapping[str, Any], default: str = DEFAULT_MODEL) -> str:
@@ -257,25 +279,28 @@ def model_of(options: Mapping[str, Any], default: str = DEFAULT_MODEL) -> str:
     return next((name for name in named if isinstance(name, str) and name), default)
 
 
-def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> GenerateRequest:
+def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> Prompt:
     """See `harness.dialects.dialect.RequestTranslator`."""
     if not isinstance(prompt, list | tuple):
         raise TranslationError("messages", "is not a list; a prompt is a list of messages")
-    writer = _Writer()
+    reader = _Reader()
     for number, message in enumerate(prompt):
         fields = Fields(message, f"messages[{number}]")
-        ROLES[fields.choose("role", ROLES)](writer, fields, message)
-    body: dict[str, Any] = {"contents": writer.finish()}
-    declarations = _declarations(Fields(options, "options"), writer)
-    if declarations:
-        body["tools"] = [{"functionDeclarations": declarations}]
-    config = _generation_config(options, writer.warn)
-    if config:
-        body["generationConfig"] = config
+        ROLES[fields.choose("role", ROLES)](reader, fields, message)
+    messages = reader.finish()
+    tools = _functions(Fields(options, "options"), reader)
+    settings, reasoning = _settings(options), _reasoning(options, reader.warn)
     for name in options:
         if name not in _KNOWN_OPTIONS:
-            writer.warn(f"options.{name}", "is left out; Gemini has no such option")
-    return GenerateRequest(body, model_of(options), tuple(writer.warnings))
+            reader.warn(f"options.{name}", "is left out; Gemini has no such option")
+    return Prompt(
+        messages=messages,
+        model=model_of(options),
+        tools=tools,
+        settings=settings,
+        reasoning=reasoning,
+        warnings=tuple(reader.warnings),
+    )
 
 
 def follow_up(prompt: Any, payloads: Sequence[Payload], then: Sequence[ToolOutcome] | str) -> Any:
@@ -303,4 +328,5 @@ REQUEST: Final = RequestTranslator(
     follow_up,
     opening_prompt=[{"role": "user", "content": "Hello"}],
     sent_back=frozenset({"text"}),
+    wire="generateContent",
 )

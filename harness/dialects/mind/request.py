@@ -1,8 +1,8 @@
-"""Translates a prompt of mind, with the records of earlier answers, into a Gemini request.
+"""Translates a prompt of mind, with the records of earlier answers, into a neutral prompt.
 
 A prompt is ``{"prompt", "system_prompt"?, "history"?}``. ``history`` holds, in order, the program's
 own records after the prompt, and ``user`` records for later texts of the user. Texts and calls are
-contents of the model; results and texts of the user are contents of the user.
+messages of the model; results and texts of the user are messages of the user.
 
 Records have no ids and no signatures. The replays of those answers put them into the session: its
 last calls are those of the history, in the same order.
@@ -11,37 +11,45 @@ last calls are those of the history, in the same order.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
-from harness.stream.generation import (
-    GenerateRequest,
-    ToolOutcome,
-    outcomes_of,
+from harness.stream.fields import Fields
+from harness.stream.generation import ToolOutcome, outcomes_of
+from harness.stream.prompt import (
+    AnyPart,
+    Call,
+    Function,
+    Message,
+    Prompt,
+    Result,
+    Role,
+    Schema,
+    Text,
 )
 from harness.stream.session import RememberedCall, Session
 
 from ..dialect import Payload, RequestTranslator
-from ..fields import Fields
 from .tools import DECLARATIONS
 
 DEFAULT_MODEL: Final = "gemini-3-flash-preview"
 ACKNOWLEDGEMENT: Final = "ok"
 """The model's answer to the system prompt in the history."""
 
-RECORDS: Final[Mapping[str, str | None]] = {
-    "assistant": "model",
-    "tool_code": "model",
+RECORDS: Final[Mapping[str, Role | None]] = {
+    "assistant": "assistant",
+    "tool_code": "assistant",
     "tool_result": "user",
     "user": "user",
     "result": None,
     "error": None,
 }
-"""A record of the history → the role of its content. ``result``, which repeats the texts, and
+"""A record of the history → the role of its message. ``result``, which repeats the texts, and
 ``error`` have no role.
 """
 
 
-def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> GenerateRequest:
+def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> Prompt:
     """See `harness.dialects.dialect.RequestTranslator`. Options are ``model_name`` and
     ``allowed_tools``, the names of tools to declare.
     """
@@ -49,22 +57,22 @@ def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> Gene
     text, system = given.need("prompt", str), given.get("system_prompt", str)
     records = given.items("history")
     given.refuse_rest()
-    contents: list[dict[str, Any]] = []
+    messages: list[Message] = []
     if system:
-        contents += [
-            _content("user", {"text": system}),
-            _content("model", {"text": ACKNOWLEDGEMENT}),
+        messages += [
+            Message("user", (Text(system, place="system_prompt"),)),
+            Message("assistant", (Text(ACKNOWLEDGEMENT),)),
         ]
-    contents.append(_content("user", {"text": text}))
-    _History(records, session, contents).write()
-    body: dict[str, Any] = {"contents": contents}
-    declared = _declared(chosen)
-    if declared:
-        body["tools"] = [{"functionDeclarations": declared}]
-    return GenerateRequest(body, chosen.get("model_name", str) or DEFAULT_MODEL)
+    messages.append(Message("user", (Text(text, place="prompt"),)))
+    _History(records, session, messages).read()
+    return Prompt(
+        messages=tuple(messages),
+        tools=_declared(chosen),
+        model=chosen.get("model_name", str) or DEFAULT_MODEL,
+    )
 
 
-def _declared(options: Fields) -> list[dict[str, Any]]:
+def _declared(options: Fields) -> tuple[Function, ...]:
     names = options.get("allowed_tools", list) or ()
     for name in names:
         if name not in DECLARATIONS:
@@ -72,73 +80,80 @@ def _declared(options: Fields) -> list[dict[str, Any]]:
                 "allowed_tools",
                 f"there is no tool {name!r}; expected one of {', '.join(DECLARATIONS)}",
             )
-    return [{"name": name, **DECLARATIONS[name]} for name in DECLARATIONS if name in names]
+    return tuple(
+        Function(name, declaration["description"], Schema(declaration["parameters"]))
+        for name, declaration in DECLARATIONS.items()
+        if name in names
+    )
 
 
 class _History:
-    """Writes the records of earlier turns into contents."""
+    """Reads the records of earlier turns into messages."""
 
     def __init__(
-        self, records: Sequence[Fields], session: Session, contents: list[dict[str, Any]]
+        self, records: Sequence[Fields], session: Session, messages: list[Message]
     ) -> None:
         self.records = [(record.choose("type", RECORDS), record) for record in records]
-        self.contents = contents
-        # calls without a result, each with its id on the wire
-        self.waiting: list[tuple[Payload, str | None]] = []
+        self.session = session
+        self.messages = messages
+        # calls without a result, each with its record
+        self.waiting: list[tuple[Payload, Call]] = []
         called = [index for index, (kind, _) in enumerate(self.records) if kind == "tool_code"]
-        self.remembered = dict(
-            zip(reversed(called), reversed(session.calls.values()), strict=False)
-        )
+        self.remembered = dict(zip(reversed(called), reversed(session.calls.items()), strict=False))
 
-    def write(self) -> None:
+    def read(self) -> None:
         for index, (kind, record) in enumerate(self.records):
             role = RECORDS[kind]
             if role is None:
                 continue
+            part: AnyPart
             if kind == "tool_code":
-                part = self._call(record, self.remembered.get(index))
+                part = self._call(record, index)
             elif kind == "tool_result":
                 part = self._result(record)
             else:
-                part = {"text": _text_of(record)}
+                part = Text(_text_of(record), place=record.place)
             self._add(role, part)
 
-    def _add(self, role: str, part: dict[str, Any]) -> None:
-        """Add a part to the content of its turn; pieces of the model's text become one part."""
-        last = self.contents[-1]
-        if last["role"] != role:
-            self.contents.append(_content(role, part))
-        elif role == "model" and "text" in part and "text" in last["parts"][-1]:
-            last["parts"][-1] = {"text": last["parts"][-1]["text"] + part["text"]}
+    def _add(self, role: Role, part: AnyPart) -> None:
+        """Add a part to the message of its turn; pieces of the model's text become one part."""
+        last = self.messages[-1]
+        if last.role != role:
+            self.messages.append(Message(role, (part,), place=part.place))
+            return
+        *before, piece = last.parts
+        if role == "assistant" and isinstance(part, Text) and isinstance(piece, Text):
+            parts = (*before, replace(piece, text=piece.text + part.text))
         else:
-            last["parts"].append(part)
+            parts = (*last.parts, part)
+        self.messages[-1] = replace(last, parts=parts)
 
-    def _call(self, record: Fields, remembered: RememberedCall | None) -> dict[str, Any]:
-        call = {"name": record.need("name", str), "args": record.need("args", dict)}
-        name = call["name"]
-        known = remembered if remembered and remembered.name == name else RememberedCall(name)
-        self.waiting.append((call, known.wire_id))
-        part = {"functionCall": _with_id(known.wire_id, **call)}
-        return part if known.signature is None else part | {"thoughtSignature": known.signature}
+    def _call(self, record: Fields, index: int) -> Call:
+        name, args = record.need("name", str), record.need("args", dict)
+        call_id, known = self.remembered.get(index, ("", RememberedCall("")))
+        if known.name != name:
+            call_id, known = "", RememberedCall(name)
+        call = Call(
+            call_id or f"call_of_record_{index}",
+            name,
+            args,
+            known.wire_id,
+            "args",
+            place=record.place,
+            signature=self.session.opaque(known.signature),
+        )
+        self.waiting.append(({"name": name, "args": args}, call))
+        return call
 
-    def _result(self, record: Fields) -> dict[str, Any]:
+    def _result(self, record: Fields) -> Result:
         name = record.need("name", str)
         answered = {"name": name, "args": record.get("args")}
         pair = next((pair for pair in self.waiting if _answers(answered, pair[0])), None)
         if pair is None:
             record.fail("", f"no call of {name} with these arguments waits for a result")
         self.waiting.remove(pair)
-        result = record.get("result")
-        response = result if isinstance(result, dict) else {"result": result}
-        return {"functionResponse": _with_id(pair[1], name=name, response=response)}
-
-
-def _content(role: str, part: dict[str, Any]) -> dict[str, Any]:
-    return {"role": role, "parts": [part]}
-
-
-def _with_id(wire_id: str | None, **fields: Any) -> dict[str, Any]:
-    return {"id": wire_id, **fields} if wire_id else fields
+        call = pair[1]
+        return Result(call.id, name, record.get("result"), wire_id=call.wire_id, place=record.place)
 
 
 def _answers(result: Payload, call: Payload) -> bool:
@@ -198,4 +213,5 @@ REQUEST: Final = RequestTranslator(
     follow_up,
     opening_prompt={"prompt": "Hello"},
     sent_back=frozenset({"call"}),
+    wire="generateContent",
 )

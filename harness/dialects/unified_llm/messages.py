@@ -1,9 +1,8 @@
-"""Translates unified-llm messages into Gemini contents.
+"""Translates unified-llm messages into those of a prompt.
 
 The table `KINDS` has the kinds of parts that a role may have, and the function that reads each. A
 result names its call by id; Gemini wants the function's name, so the names of calls are kept while
-the history is read. Consecutive results go into one content, in the order of their calls, as the
-API requires (https://ai.google.dev/gemini-api/docs/function-calling).
+the history is read. Consecutive results go into one message, in the order of their calls.
 """
 
 from __future__ import annotations
@@ -11,42 +10,60 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
+from harness.stream.fields import Fields, shown
 from harness.stream.generation import TranslationError
 from harness.stream.json_codec import decode_json
+from harness.stream.prompt import (
+    AnyPart,
+    Call,
+    Instruction,
+    Media,
+    Message,
+    Native,
+    Opaque,
+    Redacted,
+    Result,
+    Role,
+    Text,
+    Thinking,
+    media_kind,
+)
 from harness.stream.session import Session
 
-from ..fields import Fields, shown
-
-Part = dict[str, Any]
-
-ROLES: Final = {"system": "", "developer": "", "user": "user", "assistant": "model", "tool": "user"}
-"""Role → Gemini's role. System and developer messages become the systemInstruction."""
+ROLES: Final[Mapping[str, Role | None]] = {
+    "system": None,
+    "developer": None,
+    "user": "user",
+    "assistant": "assistant",
+    "tool": "user",
+}
+"""Role → role of the message. System and developer messages become instructions."""
 
 LOCAL_PATH: Final = re.compile(r"/|\.\.?/|~|file:|[A-Za-z]:[\\/]")
 _DATA_URL: Final = re.compile(r"data:([^;,]+);base64,(.*)", re.DOTALL)
-_RESOLUTIONS: Final = {"auto": None, "low": "MEDIA_RESOLUTION_LOW", "high": "MEDIA_RESOLUTION_HIGH"}
+_DETAILS: Final = {"auto": None, "low": "low", "high": "high"}
 _MEDIA_TYPES: Final = {"image": "image/png"}
 """Kind → media type of data without a media type."""
 
 
 class Conversation:
-    """Reads the messages of one request into ``contents``, the parts of the system
-    ``instruction``, and ``warnings``; ``as_given`` for a wire that is not generateContent's
-    (`harness.stream.generation`).
+    """Reads the messages of one request into ``messages``, the ``instructions`` of the system,
+    ``warnings``, and the places of ``unread`` fields.
     """
 
-    def __init__(self, session: Session, as_given: bool = False) -> None:
-        self.contents: list[dict[str, Any]] = []
-        self.instruction: list[Part] = []
+    def __init__(self, session: Session) -> None:
+        self.messages: list[Message] = []
+        self.instructions: list[Instruction] = []
         self.warnings: list[str] = []
+        self.unread: list[str] = []
         self._session = session
-        self._as_given = as_given
         self._calls: dict[str, tuple[str, int]] = {}
         self._count = 0
-        # the results of the last content, as long as more results may follow
-        self._results: list[tuple[int, Part]] | None = None
+        # the results of the last message, as long as more results may follow
+        self._results: list[tuple[int, Result]] | None = None
 
     def read(self, messages: list[Any]) -> None:
         """Every message, in order; raises `TranslationError`."""
@@ -58,12 +75,10 @@ class Conversation:
         content = message.need("content", str, list)
         call_id, name = message.get("tool_call_id", str), message.get("name", str)
         message.refuse_rest()
-        if name is not None:
-            self.warnings.append(f"{message.at('name')}: is left out; Gemini's roles have no names")
         if isinstance(content, str):
             content = [{"kind": "text", "text": content}]
-        results: list[tuple[int, Part]] = []
-        parts: list[Part] = []
+        results: list[tuple[int, Result]] = []
+        parts: list[AnyPart] = []
         for index, item in enumerate(content):
             self._read_part(
                 Fields(item, f"{message.place}.content[{index}]"), role, call_id, results, parts
@@ -71,35 +86,42 @@ class Conversation:
         if role == "tool" and not results:
             results = [self._plain_result(message, call_id, parts)]
             parts = []
-        self._put(role, results, parts, message.place)
+        self._put(Message(ROLES[role] or "user", tuple(parts), name, message.place), results, role)
 
-    def _put(
-        self, role: str, results: list[tuple[int, Part]], parts: list[Part], place: str
-    ) -> None:
-        if not ROLES[role]:
-            self.instruction += parts
-        elif not results and not parts:
-            self.warnings.append(f"{place}: is left out; it has no content")
+    def _put(self, message: Message, results: list[tuple[int, Result]], role: str) -> None:
+        if ROLES[role] is None:
+            self.instructions += [
+                Instruction((part,), None if number else message.name, message.place)
+                for number, part in enumerate(message.parts)
+                if isinstance(part, Text)
+            ]
+        elif not results and not message.parts:
+            self.warnings.append(f"{message.place}: is left out; it has no content")
         elif results:
             if self._results is None:
                 self._results = []
-                self.contents.append({"role": "user", "parts": []})
+                self.messages.append(replace(message, parts=()))
+            elif message.name is not None:
+                self.unread.append(f"{message.place}.name")
             self._results += results
             self._results.sort(key=lambda result: result[0])
-            self.contents[-1]["parts"] = [*(part for _, part in self._results), *parts]
-            if parts:
+            self.messages[-1] = replace(
+                self.messages[-1],
+                parts=(*(part for _, part in self._results), *message.parts),
+            )
+            if message.parts:
                 self._results = None
         else:
             self._results = None
-            self.contents.append({"role": ROLES[role], "parts": parts})
+            self.messages.append(message)
 
     def _read_part(
         self,
         part: Fields,
         role: str,
         call_id: str | None,
-        results: list[tuple[int, Part]],
-        parts: list[Part],
+        results: list[tuple[int, Result]],
+        parts: list[AnyPart],
     ) -> None:
         tag = part.either("kind", "type")
         kind = part.need(tag, str)
@@ -120,34 +142,28 @@ class Conversation:
 
     # ---------------------------------------------------------------- parts
 
-    def _text(self, part: Fields, _: str) -> list[Part]:
-        text, signatures = part.need("text", str), _signatures(part)
-        refusal = part.get("refusal", bool) and self._as_given
+    def _text(self, part: Fields, _: str) -> list[AnyPart]:
+        text, signatures = part.need("text", str), self._signatures(part)
+        refusal = bool(part.get("refusal", bool))
         part.refuse_rest()
-        return _signed(
-            {"text": text, **({"refusal": True} if refusal else {})}, {"text": ""}, signatures
-        )
+        return _signed(Text(text, refusal, place=part.place), Text(""), signatures)
 
-    def _thinking(self, part: Fields, kind: str) -> list[Part]:
+    def _thinking(self, part: Fields, kind: str) -> list[AnyPart]:
         thinking = Fields(part.need("thinking", dict), part.at("thinking"))
         part.refuse_rest()
         text, redacted, signatures = (
             thinking.get("text", str) or "",
             thinking.get("redacted", bool),
-            _signatures(thinking),
+            self._signatures(thinking),
         )
-        if thinking.get("id", str):
-            self.warnings.append(f"{thinking.at('id')}: is left out; Gemini's thoughts have no ids")
+        thought_id = thinking.get("id", str)
         thinking.refuse_rest()
         if redacted or kind == "redacted_thinking":
-            self.warnings.append(
-                f"{part.place}: redacted thinking is left out; only the provider that wrote it can"
-                " read it"
-            )
-            return []
-        return _signed({"text": text, "thought": True}, {"text": "", "thought": True}, signatures)
+            data = signatures[0] if signatures else Opaque("")
+            return [Redacted(data, thought_id, place=part.place)]
+        return _signed(Thinking(text, thought_id, place=thinking.place), Thinking(""), signatures)
 
-    def _media(self, part: Fields, kind: str) -> list[Part]:
+    def _media(self, part: Fields, kind: str) -> list[AnyPart]:
         media = Fields(part.need(kind, dict), part.at(kind))
         part.refuse_rest()
         url, data, media_type = (
@@ -155,82 +171,82 @@ class Conversation:
             media.get("data", str, bytes),
             media.get("media_type", str),
         )
-        signatures = _signatures(media)
+        signatures = self._signatures(media)
         if (url is None) == (data is None):
             media.fail("", "has either url or data, and not both")
         if url is not None and (inline := _DATA_URL.fullmatch(url)):
             url, data, media_type = None, inline[2], media_type or inline[1]
-        wire = (
-            self._inline(media, kind, data, media_type)
-            if url is None
-            else _file(media, url, media_type)
-        )
-        if kind == "image" and (
-            level := _RESOLUTIONS[media.may_choose("detail", _RESOLUTIONS) or "auto"]
-        ):
-            wire["mediaResolution"] = {"level": level}
-        name = media.get("file_name", str) if kind == "document" else None
-        if self._as_given:
-            wire |= {"kind": kind, **({"fileName": name} if name else {})}
-        elif name:
-            self.warnings.append(
-                f"{media.at('file_name')}: is left out; Gemini's parts have no file names"
+        if url is None:
+            media_type = media_type or _MEDIA_TYPES.get(kind)
+            if media_type is None:
+                media.fail("media_type", "is missing; Gemini needs the media type of the data")
+        elif LOCAL_PATH.match(url):
+            media.fail(
+                "url",
+                f"{shown(url)} is a local path, and no files are read here; give its bytes as data",
             )
+        detail = media.may_choose("detail", _DETAILS) if kind == "image" else None
+        name = media.get("file_name", str) if kind == "document" else None
         media.refuse_rest()
-        return _signed(wire, None, signatures)
+        read = Media(
+            media_kind(kind, media_type),
+            media_type,
+            None if url is not None else _base64(data),
+            url,
+            name or None,
+            _DETAILS[detail or "auto"],
+            place=media.place,
+        )
+        return _signed(read, Text(""), signatures)
 
-    def _inline(
-        self, media: Fields, kind: str, data: str | bytes | None, media_type: str | None
-    ) -> Part:
-        media_type = media_type or _MEDIA_TYPES.get(kind)
-        if media_type is None:
-            media.fail("media_type", "is missing; Gemini needs the media type of the data")
-        return {"inlineData": {"mimeType": media_type, "data": _base64(data)}}
-
-    def _provider(self, part: Fields, _: str) -> list[Part]:
+    def _provider(self, part: Fields, _: str) -> list[AnyPart]:
         """A part of an answer without a kind of its own is sent back unchanged."""
         raw = part.need("raw")
         part.refuse_rest()
         if isinstance(raw, dict) and "kind" not in raw:
-            return [raw]
+            return [Native(raw, self._session.origin(raw), place=part.at("raw"))]
         self.warnings.append(f"{part.at('raw')}: is left out; it is not a part of a Gemini answer")
         return []
 
+    def _signatures(self, form: Fields) -> list[Opaque]:
+        """The signatures of a part: one, or those of several parts that became one block."""
+        value = form.get("signature", str, list)
+        signatures = value if isinstance(value, list) else [] if value is None else [value]
+        if not all(isinstance(signature, str) for signature in signatures):
+            form.fail("signature", "is not a string or a list of strings")
+        return [Opaque(value, self._session.origin(value)) for value in signatures]
+
     # ---------------------------------------------------------------- calls
 
-    def _call(self, part: Fields, _: str) -> list[Part]:
+    def _call(self, part: Fields, _: str) -> list[AnyPart]:
         call = _inner(part, "tool_call", "tool_use")
         call_id, name = call.need("id", str), call.need("name", str)
         key = call.either("arguments", "input")
         arguments = call.get(key)
         if isinstance(arguments, str | bytes):
             arguments = _parse(arguments)
-        invalid = self._as_given and isinstance(arguments, str)
-        if arguments is not None and not isinstance(arguments, dict) and not invalid:
+        if arguments is not None and not isinstance(arguments, dict | str):
             call.fail(key, "is not a JSON object; Gemini's functions take only objects")
         if (kind := call.get("type", str)) not in (None, "function"):
             call.fail("type", f"{shown(kind)} is not known; Gemini's calls are functions")
-        signatures = _signatures(call)
+        signatures = self._signatures(call)
         call.refuse_rest()
         self._count += 1
         self._calls[call_id] = name, self._count
         remembered = self._session.calls.get(call_id)
         if not signatures and remembered and remembered.signature:
-            signatures = [remembered.signature]
-        wire = {"functionCall": {**self._wire_id(call_id), "name": name, "args": arguments or {}}}
-        return _signed(wire, None, signatures)
+            signatures = [Opaque(remembered.signature, self._session.origin(remembered.signature))]
+        made = Call(call_id, name, arguments or {}, self._wire_id(call_id), key, place=call.place)
+        return _signed(made, Text(""), signatures)
 
-    def _wire_id(self, call_id: str) -> dict[str, str]:
-        """The call's id on the wire: none for a counted id, unless the wire requires ids. An id
-        that the session does not know is sent unchanged.
+    def _wire_id(self, call_id: str) -> str | None:
+        """The call's id on the wire: none for a counted id. An id that the session does not know is
+        sent unchanged.
         """
         remembered = self._session.calls.get(call_id)
-        wire_id = remembered.wire_id if remembered else call_id
-        if self._as_given:
-            wire_id = wire_id or call_id
-        return {"id": wire_id} if wire_id else {}
+        return (remembered.wire_id if remembered else call_id) or None
 
-    def _result(self, result: Fields, outer_id: str | None) -> tuple[int, Part]:
+    def _result(self, result: Fields, outer_id: str | None) -> tuple[int, Result]:
         key = result.either("tool_call_id", "tool_use_id")
         call_id = result.get(key, str) or outer_id
         if call_id is None:
@@ -242,24 +258,25 @@ class Conversation:
             result.get("image_media_type", str),
         )
         result.refuse_rest()
-        shown_image = []
+        media = None
         if image is not None:
-            data = {"mimeType": media_type or _MEDIA_TYPES["image"], "data": _base64(image)}
-            shown_image = [{"inlineData": data}]
-        wire: Part = {**self._wire_id(call_id), "name": name}
-        if self._as_given:
-            wire |= {"response": content, **({"isError": True} if failed else {})}
-        elif isinstance(content, dict) and not failed:
-            wire["response"] = content
-        else:
-            wire["response"] = {"error" if failed else "result": content}
-        return at, {"functionResponse": {**wire, **({"parts": shown_image} if shown_image else {})}}
+            media_type = media_type or _MEDIA_TYPES["image"]
+            media = (Media(media_kind("image", media_type), media_type, _base64(image)),)
+        return at, Result(
+            call_id,
+            name,
+            content,
+            media,
+            self._wire_id(call_id),
+            bool(failed),
+            place=result.place,
+        )
 
     def _plain_result(
-        self, message: Fields, call_id: str | None, parts: list[Part]
-    ) -> tuple[int, Part]:
+        self, message: Fields, call_id: str | None, parts: list[AnyPart]
+    ) -> tuple[int, Result]:
         """The result in a tool's message that has only text."""
-        text = "".join(part["text"] for part in parts)
+        text = "".join(part.text for part in parts if isinstance(part, Text))
         return self._result(Fields({"content": text, "tool_call_id": call_id}, message.place), None)
 
     def _call_of(self, call_id: str, place: str) -> tuple[str, int]:
@@ -288,34 +305,14 @@ def _inner(part: Fields, *keys: str) -> Fields:
     return inner
 
 
-def _signatures(form: Fields) -> list[str]:
-    """The signatures of a part: one, or those of several parts that became one block."""
-    value = form.get("signature", str, list)
-    signatures = value if isinstance(value, list) else [] if value is None else [value]
-    if not all(isinstance(signature, str) for signature in signatures):
-        form.fail("signature", "is not a string or a list of strings")
-    return signatures
-
-
-def _signed(part: Part, more: Part | None, signatures: list[str]) -> list[Part]:
+def _signed(part: AnyPart, more: AnyPart, signatures: list[Opaque]) -> list[AnyPart]:
     """The part with the first signature. Each further signature gets an empty part of the same
-    kind after it.
+    kind, or an empty text, after it.
     """
-    first, others = signatures[:1], signatures[1:]
-    wire = [{**part, "thoughtSignature": first[0]} if first else part]
-    return wire + [
-        {**({"text": ""} if more is None else more), "thoughtSignature": signature}
-        for signature in others
+    first = [replace(part, signature=signatures[0])] if signatures else [part]
+    return first + [
+        replace(more, signature=signature, place=part.place) for signature in signatures[1:]
     ]
-
-
-def _file(media: Fields, url: str, media_type: str | None) -> Part:
-    if LOCAL_PATH.match(url):
-        media.fail(
-            "url",
-            f"{shown(url)} is a local path, and no files are read here; give its bytes as data",
-        )
-    return {"fileData": {**({"mimeType": media_type} if media_type else {}), "fileUri": url}}
 
 
 def _base64(data: str | bytes | None) -> str:
@@ -337,7 +334,9 @@ SPRINT_KINDS: Final = {"tool_use": "tool_call"}
 """Older names of kinds → those of the specification."""
 _ANSWERS: Final = ("user", "assistant")
 KINDS: Final[
-    Mapping[str, tuple[tuple[str, ...], Callable[[Conversation, Fields, str], list[Part]] | None]]
+    Mapping[
+        str, tuple[tuple[str, ...], Callable[[Conversation, Fields, str], list[AnyPart]] | None]
+    ]
 ] = {
     "text": (tuple(ROLES), Conversation._text),
     "image": (_ANSWERS, Conversation._media),

@@ -1,34 +1,35 @@
-"""Translates a unified-llm Request into the body of a Gemini request, and makes the Request that
-follows an answer.
+"""Translates a unified-llm Request into a prompt, and makes the Request that follows an answer.
 
 `harness.dialects.unified_llm.messages` reads the messages; here each other field has a function. A
-field without a counterpart in Gemini's API is left out with a warning. A wrong field is a
-`TranslationError` with its place. The older form of a request (``system``, ``input_schema``) is
-read too.
+wrong field is a `TranslationError` with its place. The older form of a request (``system``,
+``input_schema``) is read too.
 
-Sources: https://github.com/strongdm/attractor/blob/main/unified-llm-spec.md (Request, Tool,
-ToolChoice, ResponseFormat), https://ai.google.dev/api/generate-content.
+Source: https://github.com/strongdm/attractor/blob/main/unified-llm-spec.md (Request, Tool,
+ToolChoice, ResponseFormat).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import partial
-from typing import Any, Final
+from typing import Any, Final, Literal
 
-from harness.stream.generation import (
-    GenerateRequest,
-    ToolOutcome,
-    TranslationError,
-    outcomes_of,
-)
+from harness.stream.fields import Fields, shown
+from harness.stream.generation import ToolOutcome, TranslationError, outcomes_of
 from harness.stream.json_codec import decode_json
+from harness.stream.prompt import (
+    Choice,
+    Format,
+    Function,
+    Instruction,
+    Prompt,
+    Reasoning,
+    Schema,
+    Text,
+)
 from harness.stream.session import Session
 
 from ..dialect import Payload, RequestTranslator
-from ..fields import Fields, shown
-from ..gemini_schema import to_gemini_schema
 from .messages import Conversation
 
 PROVIDER: Final = "gemini"
@@ -39,71 +40,53 @@ PROVIDER: Final = "gemini"
 STORING: Final = "interactions"
 """The name in ``provider_options`` of the wire that can store answers."""
 
-MODES: Final = {"auto": "AUTO", "none": "NONE", "required": "ANY", "named": "ANY"}
-"""Tool choice → mode of function calling."""
-EFFORTS: Final = {"low": 1024, "medium": 4096, "high": 16384}
-"""Reasoning effort → tokens, for models before Gemini 3; later models accept the word as their
-level.
-"""
-SETTINGS: Final[dict[str, tuple[str, tuple[type, ...]]]] = {
-    "temperature": ("temperature", (float,)),
-    "top_p": ("topP", (float,)),
-    "max_tokens": ("maxOutputTokens", (int,)),
-    "stop_sequences": ("stopSequences", (list,)),
+MODES: Final[tuple[Literal["auto", "none", "required", "named"], ...]] = (
+    *("auto", "none", "required", "named"),
+)
+"""The words of a tool choice."""
+EFFORTS: Final = ("low", "medium", "high")
+SETTINGS: Final[Mapping[str, tuple[str, type]]] = {
+    "temperature": ("temperature", float),
+    "top_p": ("top_p", float),
+    "max_tokens": ("max_tokens", int),
+    "stop_sequences": ("stop", list),
 }
-"""Field of a Request → field of ``generationConfig``."""
+"""Field of a Request → setting of a prompt, and its type."""
 FORMATS: Final = ("text", "json", "json_schema")
-GENERATION_FIELDS: Final = frozenset({
-    "temperature", "topP", "topK", "seed", "presencePenalty", "frequencyPenalty",
-    "responseLogprobs", "logprobs", "candidateCount", "maxOutputTokens", "stopSequences",
-    "thinkingConfig", "enableEnhancedCivicAnswers", "responseMimeType", "responseSchema",
-    "responseJsonSchema", "responseFormat", "responseModalities", "mediaResolution",
-    "speechConfig", "imageConfig", "audioTranscriptionConfig", "translationConfig",
-})  # fmt: skip
-"""Options that go into ``generationConfig``, also if ``provider_options`` has them outside it."""
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,127}")
-_GENERATION: Final = re.compile(r"gemini-([0-9]+)")
-_SNAKE: Final = re.compile(r"_([a-z])")
 
 
-def translate(
-    prompt: Any, options: Mapping[str, Any], session: Session, as_given: bool = False
-) -> GenerateRequest:
-    """The request that a unified-llm Request asks for; see
-    `harness.dialects.dialect.RequestTranslator`.
-    """
+def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> Prompt:
+    """The prompt of a unified-llm Request; see `harness.dialects.dialect.RequestTranslator`."""
     if options:
         raise TranslationError("options", "unified-llm has none; put them into the Request")
     request = Fields(prompt, "")
-    model = read_model(request)
-    conversation = Conversation(session, as_given)
+    model, addressed = read_model(request)
+    conversation = Conversation(session)
     system = request.get("system", str)
-    if system is not None:
-        conversation.instruction.append({"text": system})
     conversation.read(request.need("messages", list))
-    if not conversation.contents:
+    if not conversation.messages:
         request.fail("messages", "none of them has content that can be sent to Gemini")
-    warnings = conversation.warnings
-    body: dict[str, Any] = {"contents": conversation.contents}
-    if conversation.instruction:
-        body["systemInstruction"] = {"parts": conversation.instruction}
-    declarations = _declarations(request, warnings, as_given)
-    if declarations:
-        body["tools"] = [{"functionDeclarations": declarations}]
-    if config := _tool_config(request, [declaration["name"] for declaration in declarations]):
-        body["toolConfig"] = config
-    if generation := {
-        **_settings(request),
-        **_thinking(request, None if as_given else model),
-        **_format(request, warnings, as_given),
-    }:
-        body["generationConfig"] = generation
-    if request.get("metadata", dict):
-        warnings.append("metadata: is left out; Gemini has no place for it")
-    others = _merge_options(request, body)
+    first = [Instruction((Text(system, place="system"),))] if system is not None else []
+    tools = _functions(request)
+    translated = Prompt(
+        messages=tuple(conversation.messages),
+        instructions=(*first, *conversation.instructions),
+        model=model,
+        addressed=addressed,
+        tools=tools,
+        choice=_choice(request, [tool.name for tool in tools]),
+        settings=_settings(request),
+        reasoning=_reasoning(request),
+        format=_format(request),
+        metadata=request.get("metadata", dict) or {},
+        options=_options(request),
+        unread=tuple(conversation.unread),
+        warnings=tuple(conversation.warnings),
+    )
     request.refuse_rest()
-    return GenerateRequest(body, model, tuple(warnings), options=others)
+    return translated
 
 
 def follow_up(
@@ -161,9 +144,12 @@ def tool_result(call_id: str, content: Any, is_error: bool = False) -> dict[str,
     }
 
 
-def read_model(request: Fields) -> str | None:
-    """The model to ask, without ``gemini:`` before it; None if none is named."""
+def read_model(request: Fields) -> tuple[str | None, tuple[tuple[str, str, str], ...]]:
+    """The model to ask, without the provider before it, None if none is named; and the providers
+    that the Request names (`Prompt.addressed`).
+    """
     provider, model = request.get("provider", str), request.get("model", str)
+    addressed = []
     if model is not None and ":" in model:
         prefix, _, model = model.partition(":")
         if not prefix or not model:
@@ -172,29 +158,26 @@ def read_model(request: Fields) -> str | None:
                 f"{prefix + ':' + model!r} has an empty {'name' if prefix else 'provider'}; write"
                 f" {PROVIDER}:NAME",
             )
-        if prefix != PROVIDER:
-            request.fail(
-                "model", f"{prefix}:{model} is a model of another provider; this is {PROVIDER}"
-            )
-    if provider not in (None, PROVIDER):
-        request.fail("provider", f"{shown(provider)} is another provider; this is {PROVIDER}")
-    return model or None
+        addressed.append((prefix, "model", f"{prefix}:{model} is a model of another provider"))
+    if provider is not None:
+        addressed.append((provider, "provider", f"{shown(provider)} is another provider"))
+    return model or None, tuple(addressed)
 
 
 # -------------------------------------------------------------------- tools
 
 
-def _declarations(request: Fields, warnings: list[str], as_given: bool) -> list[dict[str, Any]]:
+def _functions(request: Fields) -> tuple[Function, ...]:
     tools = request.items("tools")
-    declarations = [_declaration(tool, warnings, as_given) for tool in tools]
-    names = [declaration["name"] for declaration in declarations]
+    functions = tuple(map(_function, tools))
+    names = [function.name for function in functions]
     for tool, name in zip(tools, names, strict=True):
         if names.count(name) > 1:
             tool.fail("name", f"{name!r} is the name of two tools")
-    return declarations
+    return functions
 
 
-def _declaration(tool: Fields, warnings: list[str], as_given: bool) -> dict[str, Any]:
+def _function(tool: Fields) -> Function:
     name, description = tool.need("name", str), tool.get("description", str)
     if not _NAME.fullmatch(name):
         tool.fail(
@@ -208,16 +191,12 @@ def _declaration(tool: Fields, warnings: list[str], as_given: bool) -> dict[str,
     if isinstance(schema, str | bytes):
         schema = _decode(tool, key, schema)
     tool.refuse_rest()
-    declaration = {
-        "name": name,
-        **({"description": description} if description is not None else {}),
-    }
-    if schema is not None and as_given:
-        declaration["parametersJsonSchema"] = schema
-    elif schema is not None:
-        declaration["parameters"], unsaid = to_gemini_schema(schema, place=tool.at(key))
-        warnings += unsaid
-    return declaration
+    return Function(
+        name,
+        description,
+        None if schema is None else Schema(schema, tool.at(key)),
+        place=tool.place,
+    )
 
 
 def _decode(tool: Fields, key: str, text: str | bytes) -> dict[str, Any]:
@@ -233,12 +212,13 @@ def _decode(tool: Fields, key: str, text: str | bytes) -> dict[str, Any]:
     return schema
 
 
-def _tool_config(request: Fields, names: list[str]) -> dict[str, Any]:
+def _choice(request: Fields, names: list[str]) -> Choice | None:
     choice = request.get("tool_choice", str, dict)
     if choice is None:
-        return {}
+        return None
     form = Fields({"mode": choice} if isinstance(choice, str) else choice, "tool_choice")
-    mode, name = form.choose("mode", MODES), form.get("tool_name", str)
+    word, name = form.choose("mode", MODES), form.get("tool_name", str)
+    mode = next(mode for mode in MODES if mode == word)
     form.refuse_rest()
     if (mode == "named") != (name is not None):
         form.fail(
@@ -253,46 +233,34 @@ def _tool_config(request: Fields, names: list[str]) -> dict[str, Any]:
         )
     if not names and mode == "required":
         request.fail("tool_choice", "requires a call, but there are no tools")
-    if not names:
-        return {}
-    return {
-        "functionCallingConfig": {
-            "mode": MODES[mode],
-            **({"allowedFunctionNames": [name]} if name else {}),
-        }
-    }
+    return Choice(mode, name or None) if names else None
 
 
 # -------------------------------------------------------------------- generation
 
 
 def _settings(request: Fields) -> dict[str, Any]:
-    taken = {wire: request.get(key, *types) for key, (wire, types) in SETTINGS.items()}
-    stops, limit = taken["stopSequences"], taken["maxOutputTokens"]
+    taken = {name: request.get(key, kind) for key, (name, kind) in SETTINGS.items()}
+    stops, limit = taken["stop"], taken["max_tokens"]
     if stops is not None and not all(isinstance(stop, str) for stop in stops):
         request.fail("stop_sequences", "is not a list of strings")
     if limit is not None and limit < 1:
         request.fail("max_tokens", f"{limit} leaves no room for an answer")
-    return {wire: value for wire, value in taken.items() if value is not None}
+    return {name: value for name, value in taken.items() if value is not None}
 
 
-def _thinking(request: Fields, model: str | None) -> dict[str, Any]:
+def _reasoning(request: Fields) -> Reasoning | None:
     effort = request.may_choose("reasoning_effort", EFFORTS)
-    if effort is None:
-        return {}
-    generation = _GENERATION.search(model or "")
-    if generation and int(generation[1]) < 3:
-        return {"thinkingConfig": {"thinkingBudget": EFFORTS[effort]}}
-    return {"thinkingConfig": {"thinkingLevel": effort.upper()}}
+    return Reasoning(effort=effort) if effort else None
 
 
-def _format(request: Fields, warnings: list[str], as_given: bool) -> dict[str, Any]:
+def _format(request: Fields) -> Format | None:
     wanted = request.get("response_format", dict)
     if wanted is None:
-        return {}
+        return None
     form = Fields(wanted, "response_format")
     kind, schema = form.choose("type", FORMATS), form.get("json_schema", dict)
-    form.get("strict", bool)  # Gemini always keeps to a schema
+    strict = form.get("strict", bool)
     form.refuse_rest()
     if (kind == "json_schema") != (schema is not None):
         form.fail(
@@ -304,63 +272,16 @@ def _format(request: Fields, warnings: list[str], as_given: bool) -> dict[str, A
             ),
         )
     if kind == "text":
-        return {}
-    if schema is None:
-        return {"responseMimeType": "application/json"}
-    if as_given:
-        return {"responseMimeType": "application/json", "responseJsonSchema": schema}
-    written, unsaid = to_gemini_schema(schema, place=form.at("json_schema"))
-    warnings += unsaid
-    return {"responseMimeType": "application/json", "responseSchema": written}
+        return None
+    written = None if schema is None else Schema(schema, form.at("json_schema"))
+    return Format(written, strict=strict)
 
 
-# -------------------------------------------------------------------- provider options
-
-
-def _merge_options(request: Fields, body: dict[str, Any]) -> dict[str, Any]:
-    """Merge ``provider_options.gemini`` into the body: objects are merged, tools are added, any
-    other value replaces ours. Field names may be camelCase or snake_case.
-
-    Returns the options of other names. Some are for the body of one of Gemini's other wires; the
-    rest is ignored.
-    """
-    options = request.get("provider_options", dict)
-    if options is None:
-        return {}
-    own = Fields(
-        _camel(Fields(options, "provider_options").get(PROVIDER, dict) or {}),
-        f"provider_options.{PROVIDER}",
-    )
-    tools, generation = own.get("tools", list), own.get("generationConfig", dict)
-    if tools is not None:
-        if not all(isinstance(tool, dict) for tool in tools):
-            own.fail("tools", "is not a list of objects")
-        body["tools"] = [*body.get("tools", []), *tools]
-    rest = own.rest()
-    fields = {
-        **_camel(generation or {}),
-        **{key: rest.pop(key) for key in GENERATION_FIELDS & rest.keys()},
-    }
-    _join(body, {**rest, **({"generationConfig": fields} if fields else {})})
-    return {name: value for name, value in options.items() if name != PROVIDER}
-
-
-def _camel(value: Any) -> Any:
-    """An object with its top keys in camelCase; any other value unchanged."""
-    if not isinstance(value, Mapping):
-        return value
-    return {
-        _SNAKE.sub(lambda match: match[1].upper(), str(key)): inner for key, inner in value.items()
-    }
-
-
-def _join(body: dict[str, Any], more: Mapping[str, Any]) -> None:
-    for key, value in more.items():
-        if isinstance(body.get(key), dict) and isinstance(value, Mapping):
-            body[key] = dict(body[key])
-            _join(body[key], _camel(value))
-        else:
-            body[key] = value
+def _options(request: Fields) -> dict[str, Any]:
+    """The options for single providers; those of Gemini must be an object."""
+    options = request.get("provider_options", dict) or {}
+    Fields(options, "provider_options").get(PROVIDER, dict)
+    return dict(options)
 
 
 REQUEST: Final = RequestTranslator(
@@ -371,5 +292,4 @@ REQUEST: Final = RequestTranslator(
         "messages": [{"role": "user", "content": [{"kind": "text", "text": "Hello"}]}],
     },
     sent_back=frozenset({"call", "text", "thought", "other"}),
-    as_given=partial(translate, as_given=True),
 )

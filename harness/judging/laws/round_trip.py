@@ -52,10 +52,10 @@ def nothing_goes_back(exchange: Exchange, adapter: Adapter) -> str:
     if "call" not in adapter.request.sent_back:
         return f"{adapter.name} declares calls as lost"
     provider = provider_of(exchange, adapter)
-    if provider.wrap is None:
+    if provider.write is None:
         return "the harness builds no request for the provider"
-    if provider.as_given and adapter.request.as_given is None:
-        return f"{adapter.name} builds only requests of generateContent"
+    if adapter.request.wire not in (None, provider.wire):
+        return f"{adapter.name} builds only requests of {adapter.request.wire}"
     wire = wire_facts(exchange, adapter)
     failed = (
         exchange.end in INTERRUPTED

@@ -7,6 +7,7 @@ from typing import Final
 from harness.facts import Facts
 from harness.stream.events import INTERRUPTED, End
 
+from ..gemini.request import VENDOR
 from ..oracle import gather_interactions
 from ..provider import Answer, Endpoint, Provider
 from ..vertex_ai import regional
@@ -14,7 +15,7 @@ from .messages import CREATE, PATHS, STORED, detect
 from .normalizer import InteractionsNormalizer
 from .order import variants_in
 from .places import PLACES
-from .request import NAME, to_interaction
+from .request import NAME, write_interaction
 
 
 def _read_facts(body: bytes, answer: Answer, end: End) -> Facts:
@@ -29,9 +30,10 @@ PROVIDER: Final = Provider(
     url=CREATE,
     stored_url=STORED,
     detect=detect,
-    wrap=to_interaction,
+    write=write_interaction,
+    vendor=VENDOR,
+    wire="interactions",
     places=PLACES,
-    as_given=True,
     endpoint=Endpoint(
         "https://generativelanguage.googleapis.com",
         "GOOGLE_GEMINI_BASE_URL",

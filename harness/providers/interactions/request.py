@@ -1,4 +1,4 @@
-"""Writes the body of ``POST /interactions`` from a generate request.
+"""Writes the body of ``POST /interactions`` from a prompt.
 
 A conversation is a list of steps: the user's texts, results, and the steps of earlier answers. The
 signature of a text is put into a thought step before it. The signature of a call is put into the
@@ -13,24 +13,33 @@ https://ai.google.dev/api/interactions-api.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final
 
-from harness.stream.generation import GenerateRequest
+from harness.stream.prompt import (
+    Call,
+    Media,
+    Message,
+    Native,
+    Prompt,
+    Redacted,
+    Result,
+    Text,
+    Thinking,
+)
 from harness.stream.session import Session
 
-from ..given import (
-    Medium,
-    Part,
+from ..body_options import with_options
+from ..gemini.other_wire import (
     function_of,
+    gemini_settings,
     known_fields,
-    medium_of,
+    named,
+    plain,
+    signature_in,
     text_item,
-    texts_of,
-    with_options,
-    without_contents,
     written,
 )
+from ..gemini.request import redacted_warning
 
 NAME: Final = "interactions"
 _WIRE: Final = "the Interactions API"
@@ -60,22 +69,23 @@ _OWN: Final = frozenset({"systemInstruction", "tools", "toolConfig", "generation
 _FORMAT: Final = frozenset({"responseMimeType", "responseJsonSchema", "responseModalities"})
 
 
-def to_interaction(request: GenerateRequest, session: Session) -> GenerateRequest:
-    """The request with the body of an interaction; see `harness.providers.provider.Provider`.
+def write_interaction(prompt: Prompt, session: Session) -> tuple[dict[str, Any], list[str]]:
+    """The body of an interaction; see `harness.providers.provider.Provider.write`.
 
     ``store`` and ``previous_interaction_id`` are options of the prompt, or values of the session's
     context.
     """
-    given, warnings = without_contents(request.body), list(request.warnings)
+    warnings: list[str] = []
+    given = gemini_settings(prompt, warnings)
     state = {name: session.context[name] for name in _STATE if name in session.context}
-    options = request.options.get(NAME)
+    options = prompt.options.get(NAME)
     chosen = {**state, **(options if isinstance(options, Mapping) else {})}
-    contents = request.body.get("contents", [])
+    messages: Sequence[Message] = prompt.messages
     if chosen.get("previous_interaction_id"):
-        contents = _after_the_answer(contents)
-    body: dict[str, Any] = {} if "agent" in chosen else _model(request.model, warnings)
-    body["input"] = [step for content in contents for step in _steps(content, warnings)]
-    if system := texts_of(given.get("systemInstruction")):
+        messages = _after_the_answer(messages)
+    body: dict[str, Any] = {} if "agent" in chosen else _model(prompt.model, warnings)
+    body["input"] = [step for message in messages for step in _steps(message, warnings)]
+    if system := [instruction.text for instruction in prompt.instructions if instruction.text]:
         body["system_instruction"] = "\n\n".join(system)
     if tools := _tools(given.get("tools", ()), warnings):
         body["tools"] = tools
@@ -88,12 +98,11 @@ def to_interaction(request: GenerateRequest, session: Session) -> GenerateReques
     rest = {key: value for key, value in given.items() if key not in _OWN}
     fields, unsaid = known_fields(rest, FIELDS, "", _WIRE)
     warnings += unsaid
-    if request.streamed or session.context.get("stream"):
+    if prompt.streamed or session.context.get("stream"):
         fields["stream"] = True
     if not chosen.keys() & _STORED:
         fields["store"] = False
-    body = with_options({**body, **fields, **state}, request, NAME)
-    return replace(request, body=body, warnings=tuple(warnings))
+    return with_options({**body, **fields, **state}, prompt, NAME), warnings
 
 
 def _model(model: str | None, warnings: list[str]) -> dict[str, Any]:
@@ -102,46 +111,57 @@ def _model(model: str | None, warnings: list[str]) -> dict[str, Any]:
     return {"model": model} if model else {}
 
 
-def _after_the_answer(contents: Sequence[Part]) -> Sequence[Part]:
-    """The contents after the last content of the model."""
-    roles = [content.get("role") for content in contents]
-    return contents[len(roles) - roles[::-1].index("model") :] if "model" in roles else contents
+def _after_the_answer(messages: Sequence[Message]) -> Sequence[Message]:
+    """The messages after the last one of the model."""
+    roles = [message.role for message in messages]
+    after = len(roles) - roles[::-1].index("assistant") if "assistant" in roles else 0
+    return messages[after:]
 
 
 # -------------------------------------------------------------------- steps
 
 
-def _steps(content: Mapping[str, Any], warnings: list[str]) -> list[dict[str, Any]]:
-    """The steps of one content. Text and media that follow each other are one step."""
-    role = "model_output" if content.get("role") == "model" else "user_input"
+def _steps(message: Message, warnings: list[str]) -> list[dict[str, Any]]:
+    """The steps of one message. Text and media that follow each other are one step."""
     steps: list[dict[str, Any]] = []
-    for part in content["parts"]:
-        signature = part.get("thoughtSignature")
+    for part in map(plain, message.parts):
+        signature = part.signature.value if part.signature else None
         match part:
-            case {"thought": True, "text": text}:
+            case Thinking(text=text):
                 steps.append(_thought(text, signature))
-                continue
-            case {"functionResponse": result}:
-                steps.append(_result(result))
-                continue
-            case {"type": str()}:  # a step of an answer, which is sent back unchanged
-                steps.append(dict(part))
-                continue
-        if "functionCall" in part:
-            steps.append(_call(part["functionCall"], signature, warnings))
-            continue
-        if signature:
-            steps.append(_thought("", signature))
-        medium = medium_of(part)
-        if part.get("text") or medium:
-            item = _medium(medium, warnings) if medium else text_item(part["text"])
-            if not steps or steps[-1]["type"] != role:
-                steps.append({"type": role, "content": []})
-            steps[-1]["content"].append(item)
-        elif "text" not in part:
-            names = ", ".join(part)
-            warnings.append(f"contents: a part with {names} is left out; {_WIRE} has no such step")
+            case Result():
+                steps.append(_result(part))
+            case Call():
+                steps.append(_call(part, signature, warnings))
+            case Text() | Media():
+                if signature:
+                    steps.append(_thought("", signature))
+                _add(steps, part, message.role, warnings)
+            case Native(raw={"type": str()} as raw):  # a step, which is sent back unchanged
+                steps.append(dict(raw))
+            case Native():
+                if held := signature_in(part.raw):
+                    steps.append(_thought("", held.value))
+                warnings.append(
+                    f"contents: a part with {named(part)} is left out; {_WIRE} has no such step"
+                )
+            case Redacted():
+                warnings.append(redacted_warning(part))
     return steps
+
+
+def _add(steps: list[dict[str, Any]], part: Text | Media, role: str, warnings: list[str]) -> None:
+    """Add a text or media to the step of its role; an empty text is nothing."""
+    if isinstance(part, Text) and not part.text:
+        return
+    kind = "model_output" if role == "assistant" else "user_input"
+    if not steps or steps[-1]["type"] != kind:
+        steps.append({"type": kind, "content": []})
+    steps[-1]["content"].append(_item(part, warnings))
+
+
+def _item(part: Text | Media, warnings: list[str]) -> dict[str, Any]:
+    return text_item(part.text) if isinstance(part, Text) else _medium(part, warnings)
 
 
 def _thought(text: str, signature: str | None) -> dict[str, Any]:
@@ -152,56 +172,52 @@ def _thought(text: str, signature: str | None) -> dict[str, Any]:
     }
 
 
-def _call(call: Mapping[str, Any], signature: str | None, warnings: list[str]) -> dict[str, Any]:
-    arguments = call.get("args") or {}
+def _call(call: Call, signature: str | None, warnings: list[str]) -> dict[str, Any]:
+    arguments = call.arguments
     if not isinstance(arguments, Mapping):
         warnings.append(
-            f"contents: the arguments of the call {call['id']} are left out; they are not a JSON"
+            f"contents: the arguments of the call {call.any_id} are left out; they are not a JSON"
             " object, and a step needs one"
         )
         arguments = {}
     return {
         "type": "function_call",
-        "id": call["id"],
-        "name": call["name"],
+        "id": call.any_id,
+        "name": call.name,
         "arguments": arguments,
         **({"signature": signature} if signature else {}),
     }
 
 
-def _result(result: Mapping[str, Any]) -> dict[str, Any]:
+def _result(result: Result) -> dict[str, Any]:
     """A result: an object or a string as it is, contents if it has media or several texts, any
     other value in an object.
     """
-    value: Any = result.get("response")
-    if files := result.get("parts"):
+    value = result.value
+    if result.parts:
         before = [] if value is None else [text_item(written(value))]
-        media = [(part, medium_of(part)) for part in files]
-        value = [
-            *before,
-            *(_medium(medium, []) if medium else text_item(part["text"]) for part, medium in media),
-        ]
+        value = [*before, *(_item(part, []) for part in result.parts)]
     elif not isinstance(value, str | Mapping):
         value = {"result": value}
     return {
         "type": "function_result",
-        "call_id": result["id"],
-        "name": result["name"],
+        "call_id": result.any_id,
+        "name": result.name,
         "result": value,
-        **({"is_error": True} if result.get("isError") else {}),
+        **({"is_error": True} if result.failed else {}),
     }
 
 
-def _medium(medium: Medium, warnings: list[str]) -> dict[str, Any]:
+def _medium(medium: Media, warnings: list[str]) -> dict[str, Any]:
     if medium.name:
         warnings.append(
             f"contents: the file name {medium.name!r} is left out; {_WIRE} has no field for it"
         )
     held = {
         "data": medium.data,
-        "uri": medium.uri,
+        "uri": medium.url,
         "mime_type": medium.media_type,
-        "resolution": medium.level,
+        "resolution": medium.detail,
     }
     return {
         "type": medium.kind,

@@ -16,12 +16,13 @@ from harness.facts import Facts
 from harness.stream.events import INTERRUPTED, End
 from harness.stream.json_codec import objects_in
 
+from ..gemini.request import VENDOR
 from ..oracle import gather_compat
 from ..provider import Answer, Endpoint, FirstMessages, Identity, Provider
 from .choices import VENDORS
 from .normalizer import CompatNormalizer
 from .places import PLACES
-from .request import NAME, to_completion
+from .request import NAME, write_completion
 from .thoughts import TAG, thought_tag
 from .variants import variants_in
 
@@ -76,9 +77,10 @@ PROVIDER: Final = Provider(
     oracle=_read_facts,
     url=re.compile(r"/(?:v1\w*/openai|endpoints/[^/]+)/chat/completions$"),
     detect=_detect,
-    wrap=to_completion,
+    write=write_completion,
+    vendor=VENDOR,
+    wire="chat/completions",
     places=PLACES,
-    as_given=True,
     endpoint=Endpoint(
         "https://generativelanguage.googleapis.com",
         "GOOGLE_GEMINI_BASE_URL",

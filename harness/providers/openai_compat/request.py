@@ -1,5 +1,5 @@
 """Writes the body of ``POST /chat/completions`` of Gemini's OpenAI-compatible endpoint from a
-generate request.
+prompt.
 
 A signature is put into ``extra_content`` of its call, or of the message if it belongs to a text or
 a thought. Thoughts are tagged text, as in an answer. An assistant's message has one text and its
@@ -12,24 +12,32 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final
 
-from harness.stream.generation import GenerateRequest
+from harness.stream.prompt import (
+    AnyPart,
+    Call,
+    Media,
+    Message,
+    Prompt,
+    Redacted,
+    Result,
+    Text,
+    Thinking,
+)
 from harness.stream.session import Session
 
-from ..given import (
-    Medium,
-    Part,
+from ..body_options import with_options
+from ..gemini.other_wire import (
     function_of,
+    gemini_settings,
     known_fields,
-    medium_of,
+    named,
+    plain,
     text_item,
-    texts_of,
-    with_options,
-    without_contents,
     written,
 )
+from ..gemini.request import redacted_warning
 
 NAME: Final = "openai-compat"
 _WIRE: Final = "the compatible endpoint"
@@ -60,23 +68,22 @@ _FORMAT: Final = frozenset({"responseMimeType", "responseJsonSchema"})
 _TAGS: Final = ("<thought>", "</thought>")
 
 
-def to_completion(request: GenerateRequest, session: Session) -> GenerateRequest:
-    """The request with the body of a chat completion; see
-    `harness.providers.provider.Provider`.
-    """
-    given, warnings = without_contents(request.body), list(request.warnings)
+def write_completion(prompt: Prompt, session: Session) -> tuple[dict[str, Any], list[str]]:
+    """The body of a chat completion; see `harness.providers.provider.Provider.write`."""
+    warnings: list[str] = []
+    given = gemini_settings(prompt, warnings)
     body: dict[str, Any] = {}
-    if request.model:
-        body["model"] = request.model
+    if prompt.model:
+        body["model"] = prompt.model
     else:
         warnings.append(f"model: is missing; {_WIRE} needs one")
     body["messages"] = [
-        *({"role": "system", "content": text} for text in texts_of(given.get("systemInstruction"))),
         *(
-            message
-            for content in request.body.get("contents", [])
-            for message in _messages(content, warnings)
+            {"role": "system", "content": instruction.text}
+            for instruction in prompt.instructions
+            if instruction.text
         ),
+        *(wire for message in prompt.messages for wire in _messages(message, warnings)),
     ]
     if tools := _tools(given.get("tools", ()), warnings):
         body["tools"] = tools
@@ -91,29 +98,26 @@ def to_completion(request: GenerateRequest, session: Session) -> GenerateRequest
     body |= {**settings, **effort}
     if google := {**google, **thinking}:
         body["extra_body"] = {"google": google}
-    if request.streamed or session.context.get("stream"):
+    if prompt.streamed or session.context.get("stream"):
         body |= {"stream": True, "stream_options": {"include_usage": True}}
-    body = with_options(body, request, NAME)
-    return replace(request, body=body, warnings=tuple(warnings))
+    return with_options(body, prompt, NAME), warnings
 
 
 # -------------------------------------------------------------------- messages
 
 
-def _messages(content: Mapping[str, Any], warnings: list[str]) -> list[dict[str, Any]]:
-    parts = content["parts"]
-    if content.get("role") == "model":
+def _messages(message: Message, warnings: list[str]) -> list[dict[str, Any]]:
+    parts = [plain(part) for part in message.parts]
+    if message.role == "assistant":
         return _answer(parts, warnings)
-    results = [_result(part["functionResponse"], warnings) for part in parts if _is_result(part)]
-    items = [item for part in parts if not _is_result(part) for item in _user_item(part, warnings)]
+    results = [_result(part, warnings) for part in parts if isinstance(part, Result)]
+    items = [
+        item for part in parts if not isinstance(part, Result) for item in _item(part, warnings)
+    ]
     if not items:
         return results
-    plain = items[0]["text"] if len(items) == 1 and items[0]["type"] == "text" else items
-    return [*results, {"role": "user", "content": plain}]
-
-
-def _is_result(part: Part) -> bool:
-    return "functionResponse" in part
+    content = items[0]["text"] if len(items) == 1 and items[0]["type"] == "text" else items
+    return [*results, {"role": "user", "content": content}]
 
 
 class _Message:
@@ -143,31 +147,30 @@ class _Message:
         return [message] if len(message) > 1 else []
 
 
-def _answer(parts: Sequence[Part], warnings: list[str]) -> list[dict[str, Any]]:
+def _answer(parts: Sequence[AnyPart], warnings: list[str]) -> list[dict[str, Any]]:
     """The messages of one answer: one, or more if several of its texts are signed, because a
     message holds one signature.
     """
     message, messages = _Message(), []
     for part in parts:
-        signature = part.get("thoughtSignature")
-        if "functionCall" in part:
-            message.calls.append(_call(part["functionCall"], signature))
+        signature = part.signature.value if part.signature else None
+        if isinstance(part, Call):
+            message.calls.append(_call(part, signature))
             continue
-        text = part.get("text")
-        if not isinstance(text, str):
+        if not isinstance(part, Text | Thinking):
             _leave(part, "an assistant's message has only text and calls", warnings)
             continue
         if signature and message.signature and not message.calls:
             messages += message.written()
             message = _Message()
-        if text and message.calls:
+        if part.text and message.calls:
             warnings.append(
                 f"contents: text after a call is sent before it; {_WIRE} has one text a message"
             )
-        if part.get("refusal"):
-            message.refusal += text
-        elif text:
-            _add(message.texts, part.get("thought") is True, text)
+        if isinstance(part, Text) and part.refusal:
+            message.refusal += part.text
+        elif part.text:
+            _add(message.texts, isinstance(part, Thinking), part.text)
         if signature and message.signature:
             warnings.append(f"contents: a second signature is left out; {_WIRE} has one a message")
         else:
@@ -182,53 +185,52 @@ def _add(texts: list[tuple[bool, str]], thought: bool, text: str) -> None:
     texts.append((thought, text))
 
 
-def _call(call: Mapping[str, Any], signature: str | None) -> dict[str, Any]:
-    arguments = call.get("args") or {}
+def _call(call: Call, signature: str | None) -> dict[str, Any]:
+    arguments = call.arguments
     if not isinstance(arguments, str):
         arguments = json.dumps(arguments, ensure_ascii=False, separators=(",", ":"))
     extra = {"extra_content": {"google": {"thought_signature": signature}}} if signature else {}
     return {
         **extra,
-        "id": call["id"],
+        "id": call.any_id,
         "type": "function",
-        "function": {"name": call["name"], "arguments": arguments},
+        "function": {"name": call.name, "arguments": arguments},
     }
 
 
-def _result(result: Mapping[str, Any], warnings: list[str]) -> dict[str, Any]:
+def _result(result: Result, warnings: list[str]) -> dict[str, Any]:
     """A tool's message: a string as it is, any other value as JSON, a failure as ``{"error": …}``
     because the message has no field for it.
     """
-    response, files = result.get("response"), result.get("parts", ())
-    texts = [] if response is None else [written(response)]
-    texts += [part["text"] for part in files if "text" in part]
-    for part in files:
-        if "text" not in part:
+    value, parts = result.value, result.parts or ()
+    texts = [] if value is None else [written(value)]
+    texts += [part.text for part in parts if isinstance(part, Text)]
+    for part in parts:
+        if isinstance(part, Media):
             _leave(part, "a tool's message has only text", warnings)
     content: Any = "".join(texts) if len(texts) < 2 else [text_item(text) for text in texts]
-    if result.get("isError"):
-        content = written({"error": response if response is not None else "\n".join(texts)})
-    return {"role": "tool", "tool_call_id": result["id"], "content": content}
+    if result.failed:
+        content = written({"error": value if value is not None else "\n".join(texts)})
+    return {"role": "tool", "tool_call_id": result.any_id, "content": content}
 
 
-def _user_item(part: Part, warnings: list[str]) -> list[dict[str, Any]]:
-    if isinstance(part.get("text"), str):
-        return [text_item(part["text"])]
-    medium = medium_of(part)
-    item = _medium(medium) if medium else None
+def _item(part: AnyPart, warnings: list[str]) -> list[dict[str, Any]]:
+    if isinstance(part, Text):
+        return [text_item(part.text)]
+    item = _medium(part) if isinstance(part, Media) else None
     if item is None:
         _leave(part, f"{_WIRE} does not accept such a part", warnings)
         return []
     return [item]
 
 
-def _medium(medium: Medium) -> dict[str, Any] | None:
+def _medium(medium: Media) -> dict[str, Any] | None:
     """The item for media; None if a message has no form for them."""
     media_type = medium.media_type or "application/octet-stream"
     data_url = f"data:{media_type};base64,{medium.data}" if medium.data is not None else None
     if medium.kind == "image":
-        detail = {"detail": medium.level} if medium.level in ("low", "high") else {}
-        return {"type": "image_url", "image_url": {"url": data_url or medium.uri, **detail}}
+        detail = {"detail": medium.detail} if medium.detail in ("low", "high") else {}
+        return {"type": "image_url", "image_url": {"url": data_url or medium.url, **detail}}
     if data_url is None or medium.kind == "video":
         return None
     if medium.kind == "audio":
@@ -238,10 +240,11 @@ def _medium(medium: Medium) -> dict[str, Any] | None:
     return {"type": "file", "file": {**name, "file_data": data_url}}
 
 
-def _leave(part: Part, why: str, warnings: list[str]) -> None:
-    medium = medium_of(part)
-    name = f"{medium.kind} ({medium.media_type or 'of no type'})" if medium else ", ".join(part)
-    warnings.append(f"contents: a part with {name} is left out; {why}")
+def _leave(part: AnyPart, why: str, warnings: list[str]) -> None:
+    if isinstance(part, Redacted):
+        warnings.append(redacted_warning(part))
+    else:
+        warnings.append(f"contents: a part with {named(part)} is left out; {why}")
 
 
 # -------------------------------------------------------------------- settings

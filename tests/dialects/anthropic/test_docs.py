@@ -17,6 +17,7 @@ from harness.dialects.anthropic.contents import _READERS
 from harness.dialects.anthropic.response import BARE_PAYLOADS, OPENED
 from harness.dialects.anthropic.stream import ERROR_TYPES, LOSSES, ORDER, STOP_REASONS
 from harness.dialects.anthropic.tools import CHOICES, HINTS, MAX_NAME, SILENT
+from harness.providers.gemini import request as gemini
 from harness.stream import events as ev
 
 PAGE = Path(__file__).parents[3] / "docs" / "dialect-anthropic.md"
@@ -55,8 +56,8 @@ def spread(name: str) -> dict[str, str]:
 SIMPLE: dict[str, Mapping[Any, Any]] = {
     "finish": STOP_REASONS,
     "status": ERROR_TYPES,
-    "`tool_choice.type`": CHOICES,
-    "`thinking.type`": requests.THINKING,
+    "`tool_choice.type`": {word: gemini.MODES[mode] for word, mode in CHOICES.items()},
+    "`thinking.type`": {word: mode != "off" for word, mode in requests.THINKING.items()},
 }
 
 
@@ -110,7 +111,10 @@ def test_keywords_that_become_words() -> None:
 def test_session_keys_and_levels() -> None:
     assert tuple(words(row[0])[0] for row in TABLES["session key"]) == requests.SESSION_KEYS
     *levels, above = TABLES["budget up to"]
-    assert tuple((int(words(row[0])[0]), words(row[1])[0]) for row in levels) == requests.LEVELS
+    assert (
+        tuple((int(words(row[0])[0]), words(row[1])[0].lower()) for row in levels)
+        == requests.LEVELS
+    )
     assert above == ["above", "`HIGH`"]
     assert f"at most {MAX_NAME} letters" in PAGE.read_text(encoding="utf-8")
 

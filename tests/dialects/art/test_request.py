@@ -10,8 +10,10 @@ import pytest
 
 from harness import Session, TranslationError, TranslationWarning, request
 from harness.dialects.art import DIALECT as ART
-from harness.dialects.art.request import DEFAULT_MODEL, GENERATION, ROLES, model_of
+from harness.dialects.art.request import DEFAULT_MODEL, ROLES, SETTINGS, model_of
 from harness.pipeline.request import request_translator
+from harness.providers import PROVIDERS
+from harness.providers.gemini.request import SETTINGS as GEMINI_SETTINGS
 
 Message = dict[str, Any]
 
@@ -291,7 +293,9 @@ LEFT_OUT: dict[str, tuple[list[Message], Message, str]] = {
 def test_a_dropped_field_is_a_warning(
     prompt: list[Message], options: Message, message: str
 ) -> None:
-    warnings = request_translator("art").translate(prompt, options, Session()).warnings
+    session = Session()
+    translated = request_translator("art").translate(prompt, options, session)
+    warnings = PROVIDERS["gemini-api"].request(translated, session).warnings
     assert [warning[: len(message)] for warning in warnings] == [message]
     with pytest.warns(TranslationWarning):
         request(prompt, dialect="art", options=options)
@@ -305,7 +309,7 @@ def test_every_role_and_field_has_a_row_above() -> None:
     roles = {message["role"] for prompt in prompts for message in prompt}
     assert roles == set(ROLES)
     assert {field for _, config in OPTIONS.values() for field in config} == {
-        *GENERATION,
+        *(GEMINI_SETTINGS[setting] for setting in SETTINGS),
         "thinkingConfig",
     }
 

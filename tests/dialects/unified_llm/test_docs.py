@@ -14,9 +14,6 @@ import pytest
 import harness
 from harness import Session, TranslationError
 from harness.dialects import DIALECTS
-from harness.dialects.gemini_schema import to_gemini_schema
-from harness.dialects.gemini_schema.convert import FORMATS
-from harness.dialects.gemini_schema.references import MAX_DEPTH, MAX_SIZE
 from harness.dialects.unified_llm import DIALECT as UNIFIED_LLM
 from harness.dialects.unified_llm import request as requests
 from harness.dialects.unified_llm.client import RetryPolicy
@@ -28,6 +25,10 @@ from harness.dialects.unified_llm.protocol import (
     ORDER,
     STATUS_TYPES,
 )
+from harness.providers.gemini import request as gemini
+from harness.providers.gemini.schema import to_gemini_schema
+from harness.providers.gemini.schema.convert import FORMATS
+from harness.providers.gemini.schema.references import MAX_DEPTH, MAX_SIZE
 from harness.stream import events as ev
 
 ROOT = Path(__file__).parents[3]
@@ -64,8 +65,8 @@ SIMPLE: dict[str, Mapping[Any, Any]] = {
     "finish": FINISH_REASONS,
     "status": ERROR_TYPES,
     "word of the error": STATUS_TYPES,
-    "choice": requests.MODES,
-    "effort": requests.EFFORTS,
+    "choice": gemini.MODES,
+    "effort": gemini.EFFORTS,
 }
 
 
@@ -116,8 +117,8 @@ def test_every_field_of_a_request_has_a_row() -> None:
         word for row in TABLES["field of the Request"] for word in words(row[0])
     ) == sorted(known)
     settings = {row[0].strip("`"): words(row[1])[0] for row in TABLES["field of the Request"]}
-    for field, (wire, _) in requests.SETTINGS.items():
-        assert settings[field] == f"generationConfig.{wire}"
+    for field, (setting, _) in requests.SETTINGS.items():
+        assert settings[field] == f"generationConfig.{gemini.SETTINGS[setting]}"
 
 
 def test_roles_and_kinds() -> None:
@@ -130,7 +131,10 @@ def test_roles_and_kinds() -> None:
         role: next(iter(_CODE.findall(row[1]))) for row in TABLES["role"] for role in words(row[0])
     }
     assert set(documented) == set(ROLES)
-    assert contents == {role: wire or "systemInstruction" for role, wire in ROLES.items()}
+    assert contents == {
+        role: gemini.ROLES[neutral] if neutral else "systemInstruction"
+        for role, neutral in ROLES.items()
+    }
     assert {word: words(row[1]) for row in TABLES["kind"] for word in words(row[0])} == {
         kind: list(roles) for kind, (roles, _) in KINDS.items()
     }

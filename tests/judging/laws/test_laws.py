@@ -296,7 +296,7 @@ def test_law_8_needs_an_answer_whose_calls_can_be_run() -> None:
 def test_law_8_is_not_asked_of_a_provider_that_is_sent_no_request(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    silent = replace(PROVIDERS["gemini-api"], wrap=None, places=None)
+    silent = replace(PROVIDERS["gemini-api"], write=None, places=None)
     monkeypatch.setitem(PROVIDERS, "gemini-api", silent)
     answer = exchange(BODIES["calls at the top"])
     assert (

@@ -13,7 +13,7 @@ from harness.cassettes.load import load
 from harness.dialects import DIALECTS
 from harness.judging.laws.round_trip import nothing_goes_back, return_findings
 from harness.stream.exchange import Exchange
-from harness.stream.generation import GenerateRequest
+from harness.stream.prompt import Prompt
 from harness.stream.session import Session
 from tests.faulty.wire_requests import REQUEST_FAULTS
 
@@ -60,12 +60,11 @@ def test_a_request_that_cannot_be_made_is_a_breach() -> None:
     own = DIALECTS["unified-llm"].request
     assert own is not None
 
-    def without_calls(prompt: Any, options: Any, session: Session) -> GenerateRequest:
+    def without_calls(prompt: Any, options: Any, session: Session) -> Prompt:
         messages = [message for message in prompt["messages"] if message["role"] != "assistant"]
         assert own is not None
-        assert own.as_given is not None
-        return own.as_given({**prompt, "messages": messages}, options, Session())
+        return own.translate({**prompt, "messages": messages}, options, Session())
 
-    adapter = replace(ADAPTERS["unified-llm"], request=replace(own, as_given=without_calls))
+    adapter = replace(ADAPTERS["unified-llm"], request=replace(own, translate=without_calls))
     (breach,) = return_findings(answer("openai-compat"), adapter)
     assert breach.sentence.startswith("the answer can't be sent back: ")

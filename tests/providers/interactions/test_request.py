@@ -1,4 +1,4 @@
-"""The body of an interaction, from a generate request as given."""
+"""The body of an interaction, from a prompt."""
 
 from __future__ import annotations
 
@@ -6,28 +6,40 @@ from typing import Any
 
 import pytest
 
-from harness.providers.interactions.request import to_interaction
+from harness.providers import PROVIDERS
 from harness.stream.generation import GenerateRequest, TranslationError
+from harness.stream.prompt import (
+    AnyPart,
+    Call,
+    Media,
+    Message,
+    Native,
+    Opaque,
+    Prompt,
+    Result,
+    Role,
+    Text,
+)
 from harness.stream.session import Session
 
-
-def asked(body: dict[str, Any], **more: Any) -> GenerateRequest:
-    context = more.pop("context", {})
-    given = GenerateRequest(
-        {"contents": [{"role": "user", "parts": [{"text": "Hi"}]}], **body}, "gemini-x", **more
-    )
-    return to_interaction(given, Session(context=context))
+HI = Message("user", (Text("Hi"),))
 
 
-def steps(*parts: dict[str, Any], role: str = "model") -> Any:
-    return asked({"contents": [{"role": role, "parts": list(parts)}]}).body["input"]
+def asked(*messages: Message, gemini: Any = None, **more: Any) -> GenerateRequest:
+    session = Session(context=more.pop("context", {}))
+    options = {**({"gemini": gemini} if gemini else {}), **more.pop("options", {})}
+    prompt = Prompt(messages=messages or (HI,), options=options, **{"model": "gemini-x", **more})
+    return PROVIDERS["interactions"].request(prompt, session)
+
+
+def steps(*parts: AnyPart, role: Role = "assistant") -> Any:
+    return asked(Message(role, parts)).body["input"]
 
 
 def test_a_thought_step_signs_a_text_and_a_call_has_its_own() -> None:
-    call = {"id": "a1", "name": "w", "args": {"city": "Oslo"}}
     assert steps(
-        {"text": "Hm.", "thoughtSignature": "U0lH"},
-        {"functionCall": call, "thoughtSignature": "QUJD"},
+        Text("Hm.", signature=Opaque("U0lH")),
+        Call("a1", "w", {"city": "Oslo"}, signature=Opaque("QUJD")),
     ) == [
         {"type": "thought", "signature": "U0lH"},
         {"type": "model_output", "content": [{"type": "text", "text": "Hm."}]},
@@ -48,7 +60,7 @@ def test_the_step_of_a_server_tool_goes_back_as_it_came() -> None:
         "arguments": {"queries": ["x"]},
         "signature": "U0lH",
     }
-    assert steps(step, {"text": "Found."}) == [
+    assert steps(Native(step), Text("Found.")) == [
         step,
         {"type": "model_output", "content": [{"type": "text", "text": "Found."}]},
     ]
@@ -57,15 +69,12 @@ def test_the_step_of_a_server_tool_goes_back_as_it_came() -> None:
 @pytest.mark.parametrize(
     ("result", "value"),
     [
-        ({"response": "4 °C"}, "4 °C"),
-        ({"response": {"t": 4}}, {"t": 4}),
-        ({"response": [4]}, {"result": [4]}),
-        ({"response": None}, {"result": None}),
+        (Result("a1", "w", "4 °C"), "4 °C"),
+        (Result("a1", "w", {"t": 4}), {"t": 4}),
+        (Result("a1", "w", [4]), {"result": [4]}),
+        (Result("a1", "w"), {"result": None}),
         (
-            {
-                "response": {"t": 4},
-                "parts": [{"inlineData": {"mimeType": "image/png", "data": "QUJD"}}],
-            },
+            Result("a1", "w", {"t": 4}, (Media("image", "image/png", "QUJD"),)),
             [
                 {"type": "text", "text": '{"t": 4}'},
                 {"type": "image", "data": "QUJD", "mime_type": "image/png"},
@@ -73,26 +82,21 @@ def test_the_step_of_a_server_tool_goes_back_as_it_came() -> None:
         ),
     ],
 )
-def test_a_result_is_a_string_an_object_or_contents(result: dict[str, Any], value: Any) -> None:
-    part = {"functionResponse": {"id": "a1", "name": "w", **result}}
+def test_a_result_is_a_string_an_object_or_contents(result: Result, value: Any) -> None:
     step = {"type": "function_result", "call_id": "a1", "name": "w", "result": value}
-    assert steps(part, role="user") == [step]
+    assert steps(result, role="user") == [step]
 
 
 def test_nothing_is_stored_unless_the_caller_says_so() -> None:
-    assert asked({}).body["store"] is False
-    assert "store" not in asked({}, options={"interactions": {"background": True}}).body
-    stored = asked({}, options={"interactions": {"store": True}}).body
+    assert asked().body["store"] is False
+    assert "store" not in asked(options={"interactions": {"background": True}}).body
+    stored = asked(options={"interactions": {"store": True}}).body
     assert stored["store"] is True
 
 
 def test_a_stored_answer_is_continued_with_only_what_is_new() -> None:
-    contents = [
-        {"role": "user", "parts": [{"text": "Hi"}]},
-        {"role": "model", "parts": [{"text": "Hello"}]},
-        {"role": "user", "parts": [{"text": "And?"}]},
-    ]
-    body = asked({"contents": contents}, context={"previous_interaction_id": "v1_x"}).body
+    history = (HI, Message("assistant", (Text("Hello"),)), Message("user", (Text("And?"),)))
+    body = asked(*history, context={"previous_interaction_id": "v1_x"}).body
     assert body == {
         "model": "gemini-x",
         "input": [{"type": "user_input", "content": [{"type": "text", "text": "And?"}]}],
@@ -101,14 +105,14 @@ def test_a_stored_answer_is_continued_with_only_what_is_new() -> None:
 
 
 def test_an_agent_takes_the_place_of_the_model() -> None:
-    body = asked({}, options={"interactions": {"agent": "deep-research"}}).body
+    body = asked(options={"interactions": {"agent": "deep-research"}}).body
     assert body["agent"] == "deep-research"
     assert "model" not in body
 
 
 def test_each_setting_without_a_field_is_named() -> None:
     request = asked(
-        {
+        gemini={
             "generationConfig": {"topK": 3, "thinkingConfig": {"thinkingBudget": 2000}},
             "safetySettings": [{"category": "c"}],
             "tools": [{"googleSearch": {}}, {"fileSearch": {"stores": []}}],
@@ -129,20 +133,18 @@ def test_each_setting_without_a_field_is_named() -> None:
 )
 def test_a_budget_becomes_the_nearest_level(budget: int, level: str) -> None:
     config = {"thinkingConfig": {"thinkingBudget": budget}}
-    assert asked({"generationConfig": config}).body["generation_config"] == {
-        "thinking_level": level
-    }
+    assert asked(gemini=config).body["generation_config"] == {"thinking_level": level}
 
 
 def test_a_budget_that_the_model_chooses_is_no_setting() -> None:
-    request = asked({"generationConfig": {"thinkingConfig": {"thinkingBudget": -1}}})
+    request = asked(gemini={"thinkingConfig": {"thinkingBudget": -1}})
     assert "generation_config" not in request.body
     assert request.warnings == ()
 
 
 def test_options_of_the_wire_are_merged_and_tools_added() -> None:
     body = asked(
-        {
+        gemini={
             "generationConfig": {"temperature": 1, "responseModalities": ["TEXT", "IMAGE"]},
             "tools": [{"googleSearch": {}}],
         },
@@ -160,19 +162,19 @@ def test_options_of_the_wire_are_merged_and_tools_added() -> None:
 
 def test_options_that_are_not_an_object_are_refused() -> None:
     with pytest.raises(TranslationError, match=r"provider_options\.interactions: must be an"):
-        asked({}, options={"interactions": [1]})
+        asked(options={"interactions": [1]})
 
 
 def test_a_part_that_has_no_step_is_named() -> None:
-    request = asked({"contents": [{"role": "model", "parts": [{"executableCode": {"code": "1"}}]}]})
+    request = asked(Message("assistant", (Native({"executableCode": {"code": "1"}}),)))
     assert request.warnings == (
         "contents: a part with executableCode is left out; the Interactions API has no such step",
     )
 
 
 def test_a_request_without_a_model_is_a_warning() -> None:
-    request = to_interaction(GenerateRequest({"contents": []}), Session())
-    assert request.body == {"input": [], "store": False}
+    request = asked(model=None)
+    assert "model" not in request.body
     assert request.warnings == (
         "model: is missing; the Interactions API needs a model or an agent",
     )

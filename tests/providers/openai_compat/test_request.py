@@ -1,4 +1,4 @@
-"""The body of a chat completion, from a generate request as given."""
+"""The body of a chat completion of Gemini's compatible endpoint, from a prompt."""
 
 from __future__ import annotations
 
@@ -6,24 +6,42 @@ from typing import Any
 
 import pytest
 
-from harness.providers.openai_compat.request import to_completion
+from harness.providers import PROVIDERS
 from harness.stream.generation import GenerateRequest
+from harness.stream.prompt import (
+    AnyPart,
+    Call,
+    Format,
+    Media,
+    Message,
+    Native,
+    Opaque,
+    Prompt,
+    Result,
+    Role,
+    Text,
+    Thinking,
+)
 from harness.stream.session import Session
 
-OSLO = {"id": "a1", "name": "w", "args": {"city": "Oslo"}}
+OSLO = Call("a1", "w", {"city": "Oslo"})
 SENT_OSLO = {
     "id": "a1",
     "type": "function",
     "function": {"name": "w", "arguments": '{"city":"Oslo"}'},
 }
+ONE, TWO = Opaque("QUJD"), Opaque("U0lH")
+IMAGE = Media("image", "image/png", "QUJD")
 
 
-def asked(body: dict[str, Any], **more: Any) -> GenerateRequest:
-    return to_completion(GenerateRequest({"contents": [], **body}, "gemini-x", **more), Session())
+def asked(*messages: Message, gemini: Any = None, **more: Any) -> GenerateRequest:
+    options = {"options": {"gemini": gemini}} if gemini else {}
+    prompt = Prompt(messages=messages, **{"model": "gemini-x", **options, **more})
+    return PROVIDERS["openai-compat"].request(prompt, Session())
 
 
-def messages(*parts: dict[str, Any], role: str = "model") -> Any:
-    return asked({"contents": [{"role": role, "parts": list(parts)}]}).body["messages"]
+def messages(*parts: AnyPart, role: Role = "assistant") -> Any:
+    return asked(Message(role, parts)).body["messages"]
 
 
 def signed(signature: str) -> dict[str, Any]:
@@ -31,17 +49,13 @@ def signed(signature: str) -> dict[str, Any]:
 
 
 def test_the_signature_of_a_call_is_part_of_the_call() -> None:
-    assert messages({"functionCall": OSLO, "thoughtSignature": "QUJD"}) == [
+    assert messages(Call("a1", "w", {"city": "Oslo"}, signature=ONE)) == [
         {"role": "assistant", "tool_calls": [{**signed("QUJD"), **SENT_OSLO}]}
     ]
 
 
 def test_thoughts_are_tagged_and_the_message_has_their_signature() -> None:
-    assert messages(
-        {"text": "Hm.", "thought": True},
-        {"text": " So.", "thought": True, "thoughtSignature": "QUJD"},
-        {"text": "Yes."},
-    ) == [
+    assert messages(Thinking("Hm."), Thinking(" So.", signature=ONE), Text("Yes.")) == [
         {
             "role": "assistant",
             "content": "<thought>Hm. So.</thought>Yes.",
@@ -51,21 +65,15 @@ def test_thoughts_are_tagged_and_the_message_has_their_signature() -> None:
 
 
 def test_each_signature_of_a_text_has_a_message() -> None:
-    assert messages(
-        {"text": "One.", "thoughtSignature": "QUJD"}, {"text": "Two.", "thoughtSignature": "U0lH"}
-    ) == [
+    assert messages(Text("One.", signature=ONE), Text("Two.", signature=TWO)) == [
         {"role": "assistant", "content": "One.", **signed("QUJD")},
         {"role": "assistant", "content": "Two.", **signed("U0lH")},
     ]
 
 
 def test_text_after_a_call_is_sent_before_it_with_a_warning() -> None:
-    parts = [
-        {"text": "One.", "thoughtSignature": "QUJD"},
-        {"functionCall": OSLO},
-        {"text": "Two.", "thoughtSignature": "U0lH"},
-    ]
-    request = asked({"contents": [{"role": "model", "parts": parts}]})
+    parts = (Text("One.", signature=ONE), OSLO, Text("Two.", signature=TWO))
+    request = asked(Message("assistant", parts))
     assert request.body["messages"] == [
         {
             "role": "assistant",
@@ -84,65 +92,50 @@ def test_text_after_a_call_is_sent_before_it_with_a_warning() -> None:
 @pytest.mark.parametrize(
     ("result", "content"),
     [
-        ({"response": "4 °C"}, "4 °C"),
-        ({"response": {"t": 4}}, '{"t": 4}'),
-        ({"response": None}, ""),
-        ({"response": "gone", "isError": True}, '{"error": "gone"}'),
-        ({"parts": [{"text": "a"}], "isError": True}, '{"error": "a"}'),
+        (Result("a1", "w", "4 °C"), "4 °C"),
+        (Result("a1", "w", {"t": 4}), '{"t": 4}'),
+        (Result("a1", "w"), ""),
+        (Result("a1", "w", "gone", failed=True), '{"error": "gone"}'),
+        (Result("a1", "w", parts=(Text("a"),), failed=True), '{"error": "a"}'),
         (
-            {"parts": [{"text": "a"}, {"text": "b"}]},
+            Result("a1", "w", parts=(Text("a"), Text("b"))),
             [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}],
         ),
     ],
 )
-def test_a_result_is_text(result: dict[str, Any], content: Any) -> None:
-    part = {"functionResponse": {"id": "a1", "name": "w", **result}}
+def test_a_result_is_text(result: Result, content: Any) -> None:
     tool = {"role": "tool", "tool_call_id": "a1", "content": content}
-    assert messages(part, role="user") == [tool]
+    assert messages(result, role="user") == [tool]
 
 
 @pytest.mark.parametrize(
     ("part", "item"),
     [
+        (IMAGE, {"type": "image_url", "image_url": {"url": "data:image/png;base64,QUJD"}}),
         (
-            {"inlineData": {"mimeType": "image/png", "data": "QUJD"}},
-            {"type": "image_url", "image_url": {"url": "data:image/png;base64,QUJD"}},
-        ),
-        (
-            {"fileData": {"fileUri": "gs://b/x"}, "kind": "image"},
+            Media("image", url="gs://b/x"),
             {"type": "image_url", "image_url": {"url": "gs://b/x"}},
         ),
         (
-            {"inlineData": {"mimeType": "audio/mpeg", "data": "QUJD"}},
+            Media("audio", "audio/mpeg", "QUJD"),
             {"type": "input_audio", "input_audio": {"data": "QUJD", "format": "mp3"}},
         ),
         (
-            {"inlineData": {"mimeType": "application/pdf", "data": "QUJD"}, "kind": "document"},
+            Media("document", "application/pdf", "QUJD"),
             {"type": "file", "file": {"file_data": "data:application/pdf;base64,QUJD"}},
         ),
     ],
 )
-def test_media_have_the_items_of_chat_completions(
-    part: dict[str, Any], item: dict[str, Any]
-) -> None:
+def test_media_have_the_items_of_chat_completions(part: Media, item: dict[str, Any]) -> None:
     assert messages(part, role="user") == [{"role": "user", "content": [item]}]
 
 
 def test_each_part_without_a_form_is_named() -> None:
-    clip = {"inlineData": {"mimeType": "video/mp4", "data": "QUJD"}}
-    sound = {"fileData": {"fileUri": "https://x/y"}, "kind": "audio"}
-    image = {"inlineData": {"mimeType": "image/png", "data": "QUJD"}}
+    clip, sound = Media("video", "video/mp4", "QUJD"), Media("audio", url="https://x/y")
     request = asked(
-        {
-            "contents": [
-                {"role": "user", "parts": [clip, sound]},
-                {"role": "model", "parts": [image, {"executableCode": {}}]},
-                {
-                    "role": "user",
-                    "parts": [{"functionResponse": {"id": "a", "name": "w", "parts": [image]}}],
-                },
-            ]
-        }
+        Message("user", (clip, sound)),
+        Message("assistant", (IMAGE, Native({"executableCode": {}}))),
+        Message("user", (Result("a", "w", parts=(IMAGE,)),)),
     )
     assert request.body["messages"] == [{"role": "tool", "tool_call_id": "a", "content": ""}]
     assert request.warnings == (
@@ -160,14 +153,14 @@ def test_each_part_without_a_form_is_named() -> None:
 
 def test_an_effort_is_never_sent_beside_a_budget() -> None:
     thinking = {"thinkingLevel": "LOW", "thinkingBudget": 0, "includeThoughts": False}
-    body = asked({"generationConfig": {"thinkingConfig": thinking}}).body
+    body = asked(gemini={"thinkingConfig": thinking}).body
     config = {"include_thoughts": False, "thinking_budget": 0}
     assert body["extra_body"] == {"google": {"thinking_config": config}}
     assert "reasoning_effort" not in body
 
 
 def test_settings_of_google_are_sent_under_the_key_google() -> None:
-    body = asked({"cachedContent": "cachedContents/x", "labels": {"a": "b"}}).body
+    body = asked(gemini={"cachedContent": "cachedContents/x", "labels": {"a": "b"}}).body
     google = {"cached_content": "cachedContents/x", "labels": {"a": "b"}}
     assert body["extra_body"] == {"google": google}
 
@@ -175,7 +168,7 @@ def test_settings_of_google_are_sent_under_the_key_google() -> None:
 def test_each_setting_without_a_field_is_named() -> None:
     allowed = {"mode": "ANY", "allowedFunctionNames": ["a", "b"]}
     request = asked(
-        {
+        gemini={
             "generationConfig": {"topK": 3, "candidateCount": 2},
             "tools": [{"googleSearch": {}}],
             "toolConfig": {"functionCallingConfig": allowed},
@@ -195,22 +188,22 @@ def test_each_setting_without_a_field_is_named() -> None:
 
 
 def test_json_without_a_schema_is_a_json_object() -> None:
-    body = asked({"generationConfig": {"responseMimeType": "application/json"}}).body
+    body = asked(format=Format()).body
     assert body["response_format"] == {"type": "json_object"}
 
 
 def test_a_stream_asks_for_its_counts() -> None:
-    body = asked({}, streamed=True).body
+    body = asked(streamed=True).body
     assert body["stream"] is True
     assert body["stream_options"] == {"include_usage": True}
 
 
 def test_options_of_the_wire_are_merged() -> None:
-    body = asked({}, options={"openai-compat": {"parallel_tool_calls": False}}).body
+    body = asked(options={"openai-compat": {"parallel_tool_calls": False}}).body
     assert body["parallel_tool_calls"] is False
 
 
 def test_a_request_without_a_model_is_a_warning() -> None:
-    request = to_completion(GenerateRequest({"contents": []}), Session())
+    request = asked(model=None)
     assert request.body == {"messages": []}
     assert request.warnings == ("model: is missing; the compatible endpoint needs one",)

@@ -18,6 +18,7 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, Final
 
+from harness.providers import PROVIDERS
 from harness.stream.generation import GenerateRequest, ToolOutcome
 from harness.stream.session import Session
 
@@ -293,7 +294,8 @@ def converse(
     session = Session()
     for _ in range(MAX_ROUNDS):
         records = []
-        for record in gemini.answer(translate(prompt, options, session), session):
+        request = PROVIDERS["gemini-api"].request(translate(prompt, options, session), session)
+        for record in gemini.answer(request, session):
             records.append(record)
             if record["type"] == "error":
                 return printer.fail(record["message"], record["code"])

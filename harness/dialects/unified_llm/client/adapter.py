@@ -14,6 +14,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import httpx2
 
+from harness.providers import PROVIDERS
 from harness.stream.generation import TranslationError
 from harness.stream.session import Session
 
@@ -77,7 +78,9 @@ def _read_context(context: Mapping[str, Any]) -> tuple[str, dict[str, Any], str]
             f" and may have provider ({', '.join(ENDPOINTS)})"
         )
     try:
-        translate(request, {}, Session())  # reads no file; the client would
+        session = Session()
+        prompt = translate(request, {}, session)  # reads no file; the client would
+        PROVIDERS[provider].request(prompt, session)
     except TranslationError as error:
         raise ContextError(f"context.request can't be sent: {error}") from None
     return call, request, provider

@@ -86,14 +86,13 @@ class Preparer:
     def prepare(self, request: Mapping[str, Any], *, stream: bool) -> Call:
         """The call of a Request; raises `TranslationError` for a wrong one."""
         provider = self._provider
-        generate = translate(with_files(request), {}, self.session, as_given=provider.as_given)
-        assert provider.wrap is not None, "every provider of ENDPOINTS accepts requests"
-        wrapped = provider.wrap(replace(generate, streamed=stream), self.session)
-        if not generate.model and "agent" not in wrapped.body:
+        prompt = replace(translate(with_files(request), {}, self.session), streamed=stream)
+        generate = provider.request(prompt, self.session)
+        if not generate.model and "agent" not in generate.body:
             raise ConfigurationError("the request names no model; write model: gemini:NAME")
         try:
             content = json.dumps(
-                wrapped.body, ensure_ascii=True, separators=(",", ":"), allow_nan=False
+                generate.body, ensure_ascii=True, separators=(",", ":"), allow_nan=False
             ).encode("ascii")
         except (TypeError, ValueError, RecursionError) as error:
             raise TranslationError("", f"the request can't be written as JSON: {error}") from None
@@ -109,7 +108,7 @@ class Preparer:
             provider,
             generate.model or "",
             self.session,
-            wrapped.warnings,
+            generate.warnings,
         )
 
     def _url(self, model: str, stream: bool) -> str:

@@ -2,7 +2,7 @@
 place, so every error and warning names the place.
 
 An invalid field raises a `TranslationError`. At the end, fields that were not read are refused
-(`refuse_rest`) or left out with a warning (`leave_rest`), so that every loss is reported.
+(`refuse_rest`) or kept as unread (`leave_rest`), so that every loss is reported.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NoReturn
 
-from harness.stream.generation import TranslationError
-from harness.stream.printable import shorten
+from .generation import TranslationError
+from .printable import shorten
 
 _TYPES: Final = {
     str: "a string",
@@ -27,14 +27,22 @@ _TYPES: Final = {
 
 class Fields:
     """One object: ``place`` is its path (``messages[2].content[0]``, "" for the prompt itself);
-    ``warnings`` gets the warnings. A field that is null is treated as absent.
+    ``warnings`` gets the warnings, ``unread`` the places of fields that have no meaning. A field
+    that is null is treated as absent.
     """
 
-    def __init__(self, value: Any, place: str, warnings: list[str] | None = None) -> None:
+    def __init__(
+        self,
+        value: Any,
+        place: str,
+        warnings: list[str] | None = None,
+        unread: list[str] | None = None,
+    ) -> None:
         if not isinstance(value, Mapping):
             raise TranslationError(place, f"must be an object, not {shown(value)}")
         self.place = place
         self.warnings = [] if warnings is None else warnings
+        self.unread = [] if unread is None else unread
         self._values = {str(key): inner for key, inner in value.items() if inner is not None}
         self._read: dict[str, None] = {}
 
@@ -95,12 +103,12 @@ class Fields:
     def inner(self, key: str) -> Fields | None:
         """The object in a field, None if there is none."""
         value = self.get(key, dict)
-        return None if value is None else Fields(value, self.at(key), self.warnings)
+        return None if value is None else Fields(value, self.at(key), self.warnings, self.unread)
 
     def items(self, key: str) -> list[Fields]:
         """The objects of a list, none if it is absent."""
         return [
-            Fields(item, f"{self.at(key)}[{index}]", self.warnings)
+            Fields(item, f"{self.at(key)}[{index}]", self.warnings, self.unread)
             for index, item in enumerate(self.get(key, list) or ())
         ]
 
@@ -119,10 +127,12 @@ class Fields:
         self.warnings.append(f"{self.at(key)}: left out; {why}")
 
     def leave_rest(self) -> None:
-        """Warn of every field that was not read, except those that are false or empty."""
-        for key, value in self.rest().items():
-            if value not in (False, "", [], {}):
-                self.leave(key, "Gemini has no field for it")
+        """Add the place of every field that was not read to ``unread``, except those that are false
+        or empty.
+        """
+        self.unread += [
+            self.at(key) for key, value in self.rest().items() if value not in (False, "", [], {})
+        ]
 
     def refuse_rest(self) -> None:
         """Refuse every field that was not read: it may be a typing error."""

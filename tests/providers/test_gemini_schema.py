@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.dialects.gemini_schema import to_gemini_schema
+from harness.providers.gemini.schema import to_gemini_schema
 
 GEMINI_KEYWORDS = frozenset(
     [
