@@ -31,6 +31,7 @@ from harness.stream.decompression import Unpacker
 from harness.stream.events import INTERRUPTED, Event, Unknown
 from harness.stream.exchange import Exchange
 from harness.stream.framing import MAX_FRAME, DocumentFramer, Frame, FramingError
+from harness.stream.makers import Makers
 from harness.stream.session import Session, Tool
 
 Layer = Literal["payloads", "events", "frames"]
@@ -150,10 +151,12 @@ class Normalized:
         payloads: list[Payload] = []
         made: list[int] = []
         feed, note = translator.feed, made.append
+        remember = self._run.makers(session).note
         for frame, events in self.trace.steps:
             if frame is not None and frame.at_ms is not None:
                 session.at_ms = frame.at_ms
             for event in events:
+                remember(event)
                 payloads += feed(event)
                 note(len(payloads))
         payloads += translator.close()
@@ -243,7 +246,7 @@ class _Run(Struct, frozen=True):
         if layer == "events":
             return ([to_builtins(event) for event in events] for _, events in self.steps())
         check_known("dialect", dialect, DIALECTS)
-        return self.payloads(DIALECTS[dialect], Session() if session is None else session, tools)
+        return self.payloads(DIALECTS[dialect], session, tools)
 
     def frames(self) -> list[Frame]:
         """All frames, and a last raw one for a body that cannot be framed to its end."""
@@ -261,24 +264,29 @@ class _Run(Struct, frozen=True):
         yield None, self.end(frames, normalizer)
 
     def payloads(
-        self, dialect: Dialect, session: Session, tools: Sequence[Tool] | None
+        self, dialect: Dialect, given: Session | None, tools: Sequence[Tool] | None
     ) -> Iterator[list[Payload]]:
         """The payloads of each read, then those of the end; the session's clock follows
-        the frames.
+        the frames. Only a given session keeps the makers of opaque values.
         """
+        session = Session() if given is None else given
         frames, normalizer = self.stages()
         translator = self.translator(dialect, session, tools)
         read, translate = normalizer.feed, translator.feed
+        remember = self.makers(session).note
         for completed in frames:
             payloads: list[Payload] = []
             for frame in completed:
                 if frame.at_ms is not None:
                     session.at_ms = frame.at_ms
                 for event in read(frame):
+                    if given is not None:
+                        remember(event)
                     payloads += translate(event)
             yield payloads
         payloads = []
         for event in self.end(frames, normalizer):
+            remember(event)
             payloads += translate(event)
         yield payloads + translator.close()
 
@@ -291,6 +299,10 @@ class _Run(Struct, frozen=True):
             tools = DeclaredTools(request.body) if request else ()
         session.streamed, session.at_ms = bool(self.exchange.streamed), None
         return dialect.translator(tools, session)
+
+    def makers(self, session: Session) -> Makers:
+        """Notes in the session who made the opaque values of this answer."""
+        return Makers(session, self.provider.vendor, self.exchange.model)
 
     def answer(self) -> Answer:
         """The facts about this answer that are not in its frames."""

@@ -11,6 +11,7 @@ import json
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import Any, Literal, TypeVar
 
 from .prompt import Opaque, Origin
@@ -117,7 +118,7 @@ class Session:
 
     def remember_origin(self, value: Any, origin: Origin) -> None:
         """Keep who made an opaque value of an answer: a signature, or a part as JSON."""
-        _add(self._origins, _key(value), origin, self._limit)
+        _add(self._origins, _key(value), origin, 10 * self._limit)
 
     def origin(self, value: Any) -> Origin | None:
         """Who made an opaque value; None if no answer of this session had it."""
@@ -133,7 +134,16 @@ class Session:
 
 
 def _key(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, sort_keys=True)
+    """The value itself, or a digest of the JSON of a part, which may be long. All parts that nest
+    too deeply have the same key.
+    """
+    if isinstance(value, str):
+        return value
+    try:
+        text = json.dumps(value, sort_keys=True)
+    except RecursionError:
+        text = ""
+    return blake2b(text.encode(), digest_size=16).hexdigest()
 
 
 def _add(entries: OrderedDict[str, _Value], key: str, value: _Value, limit: int) -> None:
