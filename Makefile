@@ -5,6 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 REPORT := $(VENV)/.report
+DOCS   := build/docs
 
 # Every process of the tests imports the package. Without bytecode, each process compiles it again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -19,7 +20,7 @@ WORKERS := -n 2 --dist loadfile --no-loadscope-reorder
 # The faulty adapters are then not measured: they take more than half of the time and reach no other code.
 PYTEST := $(BIN)/python -m $(if $(COVERAGE),coverage run -m )pytest
 
-.PHONY: help report threads test test-all test-browser test-install coverage coverage-total lint types imports unit slow laws specs check scan test-clients peers test-peers corpus fuzz bench lock clean
+.PHONY: help report threads test test-all test-browser test-install coverage coverage-total lint types imports unit slow laws specs check scan test-clients peers test-peers corpus fuzz bench dist docs lock clean
 
 help: ## print the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -109,8 +110,18 @@ fuzz: $(READY) ## run the property tests with new random inputs, and a million i
 bench: $(READY) ## compare the speed with the stored figures, vcrpy, google-genai and plain JSON parsing; writes reports/benchmark.json
 	$(BIN)/python -m benchmarks
 
-lock: $(REPORT) ## renew the lock of the development environment
-	$(BIN)/uv pip compile --quiet pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --no-header -o requirements-dev.lock
+dist: $(DOCS)/.ready ## build the distributions into dist and check them
+	rm -rf dist
+	$(DOCS)/bin/python -m build --no-isolation --outdir dist .
+	$(DOCS)/bin/twine check --strict dist/*
+
+docs: $(DOCS)/.ready ## build the site of the documentation into build/site; a broken link is an error
+	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build
+	@echo "wrote build/site/index.html"
+
+lock: $(REPORT) ## renew the locks of the development environment and of the docs
+	$(COMPILE) --group dev -o requirements-dev.lock
+	$(COMPILE) --group docs -o requirements-docs.lock
 
 clean: ## remove the files that make wrote
 	rm -rf $(VENV) reports/*.html reports/*.json reports/*.xml reports/summary.md reports/badges build dist
@@ -119,6 +130,7 @@ tests/clients/node_modules/.ready: tests/clients/package-lock.json tests/clients
 	cd tests/clients && npm ci
 	@touch $@
 
+COMPILE := $(BIN)/uv pip compile --quiet pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --no-header
 UV := $(BIN)/uv pip install --quiet --python $(BIN)/python
 
 # Only what `make report` needs. Each version comes from the lock, and each hash is checked.
@@ -135,4 +147,11 @@ $(REPORT): requirements-dev.lock pyproject.toml
 $(READY): $(REPORT)
 	@echo "installing the rest of requirements-dev.lock into $(VENV); this happens once"
 	@$(UV) --no-deps --require-hashes -r requirements-dev.lock
+	@touch $@
+
+# The site's generator has an environment of its own, because its dependencies are not those of the tests.
+$(DOCS)/.ready: $(REPORT) requirements-docs.lock
+	@$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(DOCS)
+	@$(BIN)/uv pip install --quiet --python $(DOCS)/bin/python --no-deps --require-hashes -r requirements-docs.lock
+	@$(BIN)/uv pip install --quiet --python $(DOCS)/bin/python --no-deps --no-build-isolation -e .
 	@touch $@

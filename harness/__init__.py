@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from harness.adapters.at import At
     from harness.cassettes import Cassette, CassetteError, Exchange, Origin, Request
     from harness.cassettes.load import load
     from harness.pipeline.replay import ReplayError, replay, replay_parts
@@ -17,7 +18,11 @@ if TYPE_CHECKING:
     from harness.stream.generation import ToolOutcome, TranslationError, TranslationWarning
     from harness.stream.session import Session, Tool
 
+    __version__: str
+    """The version of the package."""
+
 __all__ = [
+    "At",
     "Cassette",
     "CassetteError",
     "Exchange",
@@ -29,6 +34,7 @@ __all__ = [
     "ToolOutcome",
     "TranslationError",
     "TranslationWarning",
+    "__version__",
     "load",
     "replay",
     "replay_parts",
@@ -36,6 +42,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "At": "adapters.at",
     "Cassette": "cassettes",
     "CassetteError": "cassettes",
     "Exchange": "cassettes",
@@ -55,6 +62,10 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version  # start-up time
+
+        return version("gemini-conformance")
     if name in _HOMES:
         from importlib import import_module
 

@@ -12,7 +12,12 @@ import yaml
 from harness.cli.main import COMMANDS
 
 ROOT = Path(__file__).parents[1]
-FILES = [*sorted((ROOT / ".github").rglob("*.yml")), *sorted(ROOT.glob(".pre-commit*.yaml"))]
+ACTION = ROOT / "action.yml"
+FILES = [
+    ACTION,
+    *sorted((ROOT / ".github").rglob("*.yml")),
+    *sorted(ROOT.glob(".pre-commit*.yaml")),
+]
 TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
 
 

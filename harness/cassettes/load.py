@@ -27,7 +27,9 @@ def load(path: str | Path, provider: str | None = None) -> Cassette:
     path = path if isinstance(path, Path) else Path(path)  # the construction of a path takes 3 µs
     try:
         status = path.stat()
-        if not S_ISREG(status.st_mode) and not S_ISDIR(status.st_mode):
+        if S_ISDIR(status.st_mode):
+            raise CassetteError(f"{path}: a folder; name a file in it")
+        if not S_ISREG(status.st_mode):
             raise CassetteError(f"{path}: not a regular file")  # a pipe or a device may never end
         if status.st_size > MAX_BYTES:
             raise CassetteError(f"{path}: the file is larger than {MAX_BYTES} bytes")

@@ -126,7 +126,8 @@ def unknown(kind: str, word: str, names: Collection[str], plural: str = "") -> s
     the nearest names. ``plural`` replaces ``known keys``.
     """
     short = word[:_MAX_SHOWN]  # the time of a comparison grows with the square of the length
-    near = difflib.get_close_matches(short, names, 1)
+    begun = [name for name in names if word and name.startswith(word)]
+    near = begun or difflib.get_close_matches(short, names, 1)
     fact = f"unknown {kind} {show(word)}" + (f" (did you mean {near[0]}?)" if near else "")
     plural = plural or f"known {kind}s"
     if not names:

@@ -15,13 +15,16 @@ from typing import Final
 from harness.cassettes import CassetteError, is_cassette
 from harness.cassettes.load import load
 from harness.cassettes.redaction.secrets import guard
+from harness.cassettes.validation import unknown
 from harness.judging.judge import resolve_fixture
 from harness.pipeline.replay import ReplayError
 from harness.project.configuration import add_folders, folders_of, project_of
 from harness.project.project import Project, kind_of, read_text, unheaded, yaml_files
+from harness.proving.mutation import kill_names
 from harness.specs import Case, SpecError, read_features
 from harness.stream.printable import plural, printable
 
+from .output import paint
 from .scan import LEFT_OUT
 
 
@@ -51,7 +54,10 @@ def _check(parsed: argparse.Namespace) -> int:
             continue
         for file in yaml_files(path):
             try:
-                counts[_check_file(project, file)] += 1
+                kind = _check_file(project, file)
+                if kind == "other file" and file in parsed.paths:
+                    raise SpecError(str(file), [(1, _NO_KIND)])
+                counts[kind] += 1
             except (SpecError, CassetteError) as error:
                 problems += str(error).replace(str(project.cassettes), str(cassettes)).splitlines()
     if not counts and not problems:
@@ -61,10 +67,12 @@ def _check(parsed: argparse.Namespace) -> int:
         )
     unused = [] if parsed.paths else _unused(project)
     for name in unused:
-        print(printable(f"unused: no spec, marker or test names the cassette {name}"))
+        print(
+            paint(printable(f"unused: no spec, marker or test names the cassette {name}"), "yellow")
+        )
     problems = _without_repetitions(problems)
     for problem in problems:
-        print(printable(problem))
+        print(paint(printable(problem), "red"))
     counted = ", ".join(
         plural(count, kind)
         for kind, count in sorted(counts.items(), key=lambda item: _KINDS.index(item[0]))
@@ -103,6 +111,7 @@ def _without_repetitions(problems: Sequence[str]) -> list[str]:
     ]
 
 
+_NO_KIND: Final = "no spec, features file or cassette; a spec begins with `harness: 1`"
 _KINDS: Final = ("spec", "features file", "cassette", "recording", "other file")
 
 
@@ -127,7 +136,13 @@ def _check_file(project: Project, file: Path) -> str:
 
 
 def _check_case(project: Project, file: Path, case: Case) -> None:
-    """Raise `SpecError` if a case names a cassette or an exchange that does not exist."""
+    """Raise `SpecError` if a case names a cassette, an exchange or a mutation that does not
+    exist.
+    """
+    for dialect, operator in case.kill.items():
+        if operator not in (names := kill_names(dialect)):
+            fault = unknown("mutation", operator, names, f"mutations of {dialect}")
+            raise SpecError(str(file), [(case.line_of("kill"), fault)])
     named = "cassette"
     try:
         if case.cassette:

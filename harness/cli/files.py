@@ -23,7 +23,7 @@ from harness.pipeline.replay import DEFAULT_PROVIDER, ReplayError, is_answer, re
 from harness.pipeline.request import request
 from harness.pipeline.show import list_exchanges, show_frames
 from harness.project.configuration import add_specs, project_of
-from harness.project.recordings import load_recording, number_in
+from harness.project.recordings import STDIN, load_recording, number_in, read_stdin
 from harness.providers import PROVIDERS
 from harness.specs import LAYERS, json_schema
 from harness.stream.generation import TranslationError
@@ -33,12 +33,12 @@ from harness.stream.printable import printable, printable_lines
 from .output import note
 
 NOTHING: Final = 1
-"""The exit status if a recording has no exchange to print."""
+"""The exit status if a recording has no exchange to print, or shows another provider."""
 
 _ENCODER: Final = msgspec.json.Encoder()
 _ANY_ENCODER: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 """Also writes half surrogates and integers of more than 64 bits, but takes six times as long."""
-_RECORDING: Final = "a recording in any known format, or the name of a cassette"
+_RECORDING: Final = "a recording in any known format, the name of a cassette, or - for stdin"
 
 
 def add_replay(parser: argparse.ArgumentParser) -> None:
@@ -67,7 +67,9 @@ def add_replay(parser: argparse.ArgumentParser) -> None:
 
 
 def add_request(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", type=Path, help="the prompt in the event model, as JSON")
+    parser.add_argument(
+        "file", type=Path, help="the prompt in the event model, as JSON; - for stdin"
+    )
     parser.add_argument(
         "--dialect",
         choices=DIALECTS,
@@ -161,8 +163,9 @@ def _add_recording(parser: argparse.ArgumentParser) -> None:
 
 
 def _replay(parsed: argparse.Namespace) -> int:
-    replayed = False
+    replayed = is_foreign = False
     for number, exchange in _numbered(_recording(parsed.file, parsed.provider), parsed):
+        is_foreign = is_foreign or _is_foreign(number, exchange, parsed.provider)
         if parsed.exchange is None and not is_answer(exchange, parsed.provider):
             continue
         if exchange.generates and parsed.provider is None and exchange.provider is None:
@@ -186,7 +189,21 @@ def _replay(parsed: argparse.Namespace) -> int:
             f"{parsed.file}: nothing to replay: no exchange generates; `harness show --list` lists"
             " the exchanges"
         )
-    return 0 if replayed else NOTHING
+    return 0 if replayed and not is_foreign else NOTHING
+
+
+def _is_foreign(number: int, exchange: Exchange, provider: str | None) -> bool:
+    """Whether an exchange shows another wire than that of ``--provider``; says so."""
+    if provider is None or exchange.provider is None or not exchange.generates:
+        return False
+    shown, given = PROVIDERS[exchange.provider], PROVIDERS[provider]
+    if shown is given or (shown.gemini_messages and given.gemini_messages):
+        return False
+    note(
+        f"exchange {number}: URL or body shows {shown.name}, but --provider is {given.name}; omit"
+        " --provider to read it as detected"
+    )
+    return True
 
 
 def _request(parsed: argparse.Namespace) -> int:
@@ -204,7 +221,7 @@ def _request(parsed: argparse.Namespace) -> int:
 
 def _read_json(path: Path) -> Any:
     try:
-        return decode_json(path.read_bytes())
+        return decode_json(read_stdin() if str(path) == STDIN else path.read_bytes())
     except ValueError as error:
         raise TranslationError(
             str(path), f"not JSON: {error}; a prompt is a JSON document"
@@ -220,7 +237,9 @@ def _show(parsed: argparse.Namespace) -> int:
     generating = [
         (number, exchange) for number, exchange in _numbered(cassette, parsed) if exchange.generates
     ]
+    is_foreign = False
     for number, exchange in generating:
+        is_foreign = is_foreign or _is_foreign(number, exchange, parsed.provider)
         provider = exchange.provider or "unknown provider"
         print(f"exchange {number}: {provider}, status {exchange.status}, end {exchange.end}")
         for line in show_frames(exchange, parsed.provider):
@@ -232,7 +251,7 @@ def _show(parsed: argparse.Namespace) -> int:
                 print(printable(line))
     if not generating:
         note(f"{parsed.file}: no exchange generates; --list lists the exchanges")
-    return 0 if generating else NOTHING
+    return 0 if generating and not is_foreign else NOTHING
 
 
 def _recording(place: str, provider: str | None) -> Cassette:

@@ -54,17 +54,22 @@ from harness.project.project import yaml_files
 from harness.project.recordings import find_recording, load_recording
 from harness.project.suite import CASSETTES
 from harness.report import Header, ReportError, Run, compare_runs, render_index
+from harness.report.annotations import NAME as ANNOTATIONS
+from harness.report.annotations import annotation_lines
 from harness.report.aspect_counts import causes_of
 from harness.report.aspect_text import results_text
 from harness.report.compare import changes_text
-from harness.report.files import INDEX, write_files
+from harness.report.files import INDEX, refuse_file, write_files
 from harness.report.judge_run import JSON, compared_runs, merge_results, run_of
+from harness.report.markdown import NAME as SUMMARY
+from harness.report.markdown import in_markdown
 from harness.stream.exchange import Exchange
 from harness.stream.printable import plural, printable
 
 from .arguments import read_count, read_seconds
+from .judge_init import KINDS, write_shim
 from .named_adapter import Losses, open_adapter
-from .output import INTERRUPTED, note
+from .output import INTERRUPTED, note, paint
 
 RED: Final = 1
 NOTHING: Final = 2
@@ -72,14 +77,9 @@ NOTHING: Final = 2
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = (
-        "Exit status 0 if everything is kept or declared, 1 if something is lost, wrong or raised"
-        " or a planned cell was not judged, 2 for bad usage, if there is nothing to judge, or if"
-        " nothing was compared."
-    )
     parser.add_argument(
         "targets",
-        nargs="+",
+        nargs="*",
         metavar="TARGET",
         help=(
             "module:function, 'serve: module:function', 'serve: COMMAND', 'run: COMMAND', 'gateway"
@@ -87,6 +87,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             " = TARGET' for an adapter that writes a public wire, such as 'openai-chat ="
             " shop:chunks'; or JSON files of earlier runs, to merge them into one report"
         ),
+    )
+    parser.add_argument(
+        "--init",
+        choices=KINDS,
+        metavar="KIND",
+        help=(
+            f"write a shim to fill in, for a {', '.join(KINDS)}, to the file of -o, and print the"
+            " line that judges it (default: judge)"
+        ),
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help="with --init: the new file, such as shim.py (default: none)",
     )
     parser.add_argument(
         "--cassettes",
@@ -167,6 +183,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _judge(parsed: argparse.Namespace) -> int:
+    if parsed.init:
+        write_shim(parsed.init, parsed.output)
+        return 0
+    if not parsed.targets:
+        raise ReportError(
+            "judge: no adapter is named; name a target such as shim:replay, or write a shim with"
+            " harness judge --init function -o shim.py"
+        )
+    if parsed.report:
+        refuse_file(parsed.report)
+    if parsed.json and (parsed.json.is_dir() or not parsed.json.absolute().parent.is_dir()):
+        raise ReportError(f"--json {parsed.json}: name a file in a folder that exists")
     paths = [Path(text) for text in parsed.targets if text.endswith(".json")]
     documents = [path for path in paths if path.is_file()]
     if documents:
@@ -315,7 +343,7 @@ def _conclude(
     """Print the results, write the report, and choose the exit status."""
     pairs = [] if baseline is None else compared_runs(baseline, results)
     for adapter in results.adapters:
-        print(results_text(adapter, with_losses=baseline is None))
+        print(results_text(adapter, with_losses=baseline is None, paint=paint))
     is_broken = False
     for before, after in pairs:
         changes = compare_runs(before, after)
@@ -358,7 +386,13 @@ def _merge(documents: Sequence[Path], parsed: argparse.Namespace) -> int:
 
 def _write_report(results: JudgeResults, target: Path, baseline: Run | None = None) -> None:
     shown = masked(results, mask())
-    files = {INDEX: render_index(run_of(shown), baseline), JSON: encode_results(shown).decode()}
+    run = run_of(shown)
+    files = {
+        INDEX: render_index(run, baseline),
+        JSON: encode_results(shown).decode(),
+        SUMMARY: in_markdown(map(results_text, shown.adapters)),
+        ANNOTATIONS: annotation_lines(cell for cell in run.results if cell.block != "variant"),
+    }
     write_files(files, target)
     note(f"{plural(len(results.adapters), 'adapter')}: {target / INDEX}")
 

@@ -1,8 +1,7 @@
 """The ``harness`` command: its table of commands, and its entry point.
 
-Data goes to stdout. A message about a fault goes to stderr as one line. The exit status is 0, 1 if
-there was nothing to do or a check found something, 2 for a bad file or bad usage, and 141 instead
-of 0 if the reader of stdout closed it early.
+Data goes to stdout. A message about a fault goes to stderr as one line. `COMMANDS` has the meaning
+of the exit statuses.
 """
 
 from __future__ import annotations
@@ -10,12 +9,12 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from io import TextIOWrapper
 from pkgutil import resolve_name
+from types import MappingProxyType
 from typing import Final, NamedTuple, NoReturn
 
-from harness.cassettes.redaction.masked_output import masked_output
 from harness.stream.garbage_collector import collect_seldom
 from harness.stream.printable import printable
 
@@ -29,7 +28,8 @@ UNREAD: Final = 128 + 13
 
 class Command(NamedTuple):
     """A row of the table: the function ``module:name`` that adds the arguments of the command to
-    its parser, and the help line.
+    its parser, the help line, and the meaning of each exit status except those that all commands
+    share.
 
     The function calls ``parser.set_defaults(run=…)`` with a function from the parsed arguments to
     the exit status.
@@ -37,33 +37,122 @@ class Command(NamedTuple):
 
     add_arguments: str
     help: str
+    statuses: Mapping[int, str] = MappingProxyType({})
 
+    @property
+    def epilog(self) -> str:
+        """The end of the help: all exit statuses."""
+        given = sorted({**SHARED, **self.statuses}.items())
+        return (
+            "Exit status: " + "; ".join(f"{status}: {meaning}" for status, meaning in given) + "."
+        )
+
+
+SHARED: Final = {
+    0: "success",
+    2: "a bad file, or bad usage",
+    130: "stopped by Ctrl-C",
+    141: "success, but the reader of the output closed it",
+}
+"""The exit statuses of every command."""
 
 COMMANDS: Final = {
+    "demo": Command(
+        "demo:add_arguments",
+        "judge three small adapters that come along, two of them faulty",
+        {0: "the faults were found", 1: "the faults were not found"},
+    ),
     "replay": Command(
-        "files:add_replay", "print the output of a layer for a recording, as JSON lines"
+        "files:add_replay",
+        "print the output of a layer for a recording, as JSON lines",
+        {1: "no exchange generates, or the recording shows another provider than --provider"},
     ),
     "request": Command("files:add_request", "print the request that a prompt is translated into"),
-    "show": Command("files:add_show", "print an overview of a recording, one line per frame"),
-    "import": Command("files:add_import", "convert a recording of any known format to a cassette"),
+    "show": Command(
+        "files:add_show",
+        "print an overview of a recording, one line per frame",
+        {1: "no exchange generates, or the recording shows another provider than --provider"},
+    ),
+    "import": Command(
+        "files:add_import",
+        "convert a recording of any known format to a cassette",
+        {1: "--in-place found nothing to convert"},
+    ),
     "export": Command("files:add_export", "convert a recording to plain YAML for stock vcrpy"),
     "schema": Command("files:add_schema", "print the JSON Schema of spec files, for editors"),
-    "check": Command("check:add_arguments", "validate specs, features files and cassettes"),
-    "scan": Command("scan:add_arguments", "search for secrets in files and recordings"),
-    "report": Command("report:add_report", "write a report of one or more results files"),
-    "compare": Command("report:add_compare", "print the differences between two runs"),
+    "check": Command(
+        "check:add_arguments",
+        "validate specs, features files and cassettes",
+        {1: "a file has a problem, or there is nothing to check"},
+    ),
+    "scan": Command(
+        "scan:add_arguments",
+        "search for secrets in files and recordings",
+        {0: "no secret", 1: "a secret", 2: "a file that can't be read, no file, or bad usage"},
+    ),
+    "report": Command(
+        "report:add_report",
+        "write a report of one or more results files",
+        {
+            0: "the report is green",
+            1: "a verdict is red, a planned cell was not judged, a spec could not be read, or"
+            " nothing was compared",
+        },
+    ),
+    "compare": Command(
+        "report:add_compare",
+        "print the differences between two runs",
+        {1: "a cell is broken, new and red, or gone, or a run did not judge all its cells"},
+    ),
     "serve": Command("serve:add_arguments", "answer live clients from recordings"),
-    "record": Command("record:add_arguments", "record cassettes from a live provider"),
+    "record": Command(
+        "record:add_arguments",
+        "record cassettes from a live provider",
+        {1: "a cassette was not recorded"},
+    ),
     "judge": Command(
-        "judge:add_arguments", "judge adapters by the facts that they keep of answers"
+        "judge:add_arguments",
+        "judge adapters by the facts that they keep of answers",
+        {
+            0: "everything is kept or declared",
+            1: "something is lost, wrong or raised, or a planned cell was not judged",
+            2: "bad usage, nothing to judge, or nothing was compared",
+        },
     ),
-    "sweep": Command("sweep:add_sweep", "judge an adapter on millions of captured streams"),
+    "sweep": Command(
+        "sweep:add_sweep",
+        "judge an adapter on millions of captured streams",
+        {
+            0: "everything is kept or declared",
+            1: "something is lost, or a stream could not be judged",
+        },
+    ),
     "sweep-diff": Command(
-        "sweep:add_diff", "print the facts that one sweep kept and another loses"
+        "sweep:add_diff",
+        "print the facts that one sweep kept and another loses",
+        {0: "B keeps everything that A kept", 1: "B loses something that A kept"},
     ),
-    "drift": Command("drift:add_arguments", "compare a provider's answers with the recorded ones"),
-    "prove": Command("prove:add_arguments", "check that the specs detect known faults"),
-    "mutate": Command("mutate:add_arguments", "write variants of a recording as cassettes"),
+    "drift": Command(
+        "drift:add_arguments",
+        "compare a provider's answers with the recorded ones",
+        {
+            0: "no difference, or only information",
+            1: "a notable difference",
+            3: "a breaking difference",
+            4: "the provider could not be asked",
+        },
+    ),
+    "prove": Command(
+        "prove:add_arguments",
+        "check that the specs detect known faults",
+        {1: "a fault is not detected, a case fails without a fault, or nothing was changed"},
+    ),
+    "completion": Command("completion:add_arguments", "print a completion script for a shell"),
+    "mutate": Command(
+        "mutate:add_arguments",
+        "write variants of a recording as cassettes",
+        {1: "no variant applies to the exchange"},
+    ),
 }
 """All commands by name, in the order of ``harness --help``."""
 
@@ -86,21 +175,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line. Returns the exit status."""
     if isinstance(sys.stdout, TextIOWrapper):  # tests replace stdout
         sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
-    collect_seldom()
-    with masked_output():
-        return _run(sys.argv[1:] if arguments is None else arguments)
+    given = sys.argv[1:] if arguments is None else arguments
+    if set(given) & set(COMMANDS):
+        from harness.cassettes.redaction.masked_output import masked_output  # start-up time
+
+        collect_seldom()
+        with masked_output():
+            return _run(given)
+    return _run(given)
 
 
 def _run(arguments: Sequence[str]) -> int:
     status = UNREAD
     try:
-        parsed, unknown = _parser(arguments).parse_known_args(arguments)
+        parsed, unknown = parser_of(arguments).parse_known_args(arguments)
         if unknown:
-            parsed.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+            parsed.parser.error(
+                f"unrecognized arguments: {' '.join(unknown)}{parsed.parser.guess(unknown[0])}"
+            )
         run: Callable[[argparse.Namespace], int] = parsed.run
         status = run(parsed)
         sys.stdout.flush()
         return status
+    except SystemExit:  # of a help; the modules of `FAULTS` are not needed
+        raise
     except BrokenPipeError:  # the reader of stdout has closed it
         sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115  # the interpreter flushes it at its end
         return status or UNREAD
@@ -114,7 +212,7 @@ def _run(arguments: Sequence[str]) -> int:
         return _refuse(*text.split("\n") if isinstance(error, SpecError) else (text,))
 
 
-class _Parser(argparse.ArgumentParser):
+class Parser(argparse.ArgumentParser):
     """Reports bad usage in one line, like all other faults."""
 
     def error(self, message: str) -> NoReturn:
@@ -124,22 +222,46 @@ class _Parser(argparse.ArgumentParser):
         sys.stdout.flush()  # the help, because `_run` handles a closed stdout
         super().exit(status, message)
 
+    def guess(self, option: str) -> str:
+        """A hint to the option that is most like an unknown one, or ""."""
+        known = [name for name in self._option_string_actions if name.startswith("--")]
+        return near(option.partition("=")[0], known) if option.startswith("--") else ""
 
-def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
-    """The parser of a command line. It imports only the modules of the commands in ``arguments``,
-    so that each command starts fast.
+
+def near(word: str, known: Iterable[str]) -> str:
+    """`` (did you mean judge?)`` for a word like a known one, else ""."""
+    from difflib import get_close_matches  # slow to import
+
+    guesses = get_close_matches(word[:80], list(known), 1)
+    return f" (did you mean {guesses[0]}?)" if guesses else ""
+
+
+def parser_of(arguments: Sequence[str]) -> Parser:
+    """The parser of a command line. It has the arguments of the commands that ``arguments`` name,
+    and imports only their modules, so that each command starts fast.
     """
-    parser: argparse.ArgumentParser = _Parser(
-        prog="harness", description="Record-and-replay conformance tests for Gemini streams."
+    parser = Parser(
+        prog="harness",
+        description="Record-and-replay conformance tests for Gemini streams.",
+        epilog="harness COMMAND --help shows the options of a command, and its exit statuses.",
     )
     parser.add_argument("--version", action="version", version=_version(arguments))
+    word = next((text for text in arguments if not text.startswith("-")), "")
+    if word and word not in COMMANDS:
+        parser.error(
+            f"unknown command {word!r}{near(word, COMMANDS)}; commands are {', '.join(COMMANDS)}"
+        )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for name, command in COMMANDS.items():
         description = f"{command.help[0].upper()}{command.help[1:]}."
+        if name not in arguments and word:
+            continue
         command_parser = commands.add_parser(name, help=command.help, description=description)
         if name in arguments:
             command_parser.set_defaults(parser=command_parser)
             resolve_name(f"{__package__}.{command.add_arguments}")(command_parser)
+            own = f"{command_parser.epilog} " if command_parser.epilog else ""
+            command_parser.epilog = own + command.epilog
     return parser
 
 

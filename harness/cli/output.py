@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from typing import Final
+from typing import Final, TextIO
 
 from harness.stream.printable import printable
 
@@ -14,3 +15,27 @@ INTERRUPTED: Final = 130
 def note(message: str) -> None:
     """Print a message to standard error, on one line."""
     print(printable(f"harness: {message}"), file=sys.stderr, flush=True)
+
+
+def is_coloured(stream: TextIO) -> bool:
+    """Whether a stream gets colours: a terminal that has them. ``NO_COLOR`` and ``FORCE_COLOR``
+    decide first.
+    """
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+_CODES: Final = {"green": "32", "red": "31", "yellow": "33", "bold": "1"}
+
+
+def coloured(line: str, tone: str) -> str:
+    """A line in a colour: green, red, yellow or bold; else as it is."""
+    return f"\x1b[{_CODES[tone]}m{line}\x1b[0m" if tone in _CODES else line
+
+
+def paint(line: str, tone: str) -> str:
+    """A line in a colour, if stdout gets colours."""
+    return coloured(line, tone) if is_coloured(sys.stdout) else line

@@ -11,6 +11,7 @@ from harness.project.configuration import add_folders, folders_of, project_of
 from harness.project.project import kind_of, yaml_files
 from harness.proving.mutation import prove
 from harness.proving.mutation.table import kill_table
+from harness.specs import SpecError
 from harness.stream.printable import printable
 
 from .named_adapter import adapter_named
@@ -20,10 +21,7 @@ UNPROVEN: Final = 1
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = (
-        "Exit status 1 if an operator survives, a case fails without a mutation, or nothing was"
-        " mutated. An operator that fits no case is only counted."
-    )
+    parser.epilog = "An operator that fits no case is only counted."
     add_folders(parser)
     parser.add_argument(
         "--dialect",
@@ -56,6 +54,8 @@ def _prove(parsed: argparse.Namespace) -> int:
     project.adapters |= {
         adapter.name: NamedAdapter(adapter.name, adapter.model, "") for adapter in adapters.values()
     }
+    if missing := [str(root) for root in roots if not root.exists()]:
+        raise SpecError(missing[0], [(1, "no such file or folder; name the specs with --specs")])
     files = [file for root in roots for file in yaml_files(root) if kind_of(file) == "spec"]
     cells = [cell for file in files for cell in project.cells(file)]
     named = {cell.column for cell in cells}

@@ -19,7 +19,7 @@ from harness.report import (
     schema,
 )
 from harness.report.compare import changes_text, refuse_strangers
-from harness.report.files import read_run, write_report
+from harness.report.files import read_run, refuse_file, write_report
 from harness.report.header import choose_day
 from harness.report.tally import NOTHING_COMPARED, tally, unread_specs
 from harness.stream.printable import plural, printable
@@ -31,10 +31,6 @@ NOT_GREEN: Final = 1
 
 
 def add_report(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = (
-        "Exit status 0 if the report is green; 1 if a verdict is red, if a planned cell was not"
-        " judged, if a spec could not be read, or if nothing was compared; 2 for bad usage."
-    )
     parser.add_argument(
         "results",
         type=Path,
@@ -64,10 +60,6 @@ def add_report(parser: argparse.ArgumentParser) -> None:
 
 
 def add_compare(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = (
-        "Exit status 1 if a cell is broken, new and red, or gone, or if one of the runs did not"
-        " judge all its cells."
-    )
     parser.add_argument("base", type=Path, metavar="BASE", help="results.json of the earlier run")
     parser.add_argument("head", type=Path, metavar="HEAD", help="results.json of the later run")
     parser.add_argument(
@@ -85,6 +77,7 @@ def _report(parsed: argparse.Namespace) -> int:
             "report: the results or the folder are missing; name the results.json of a run and the"
             " folder to write to: harness report RESULTS -o DIR"
         )
+    refuse_file(parsed.output)
     day = choose_day(parsed.date, os.environ.get("SOURCE_DATE_EPOCH", ""))
     run = merge([*map(read_run, parsed.results), Run(Header(day=day))])
     write_report(run, read_run(parsed.baseline) if parsed.baseline else None, parsed.output)

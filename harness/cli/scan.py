@@ -20,6 +20,7 @@ from harness.cassettes.journal import is_journal
 from harness.cassettes.load import read_recording
 from harness.cassettes.redaction.scanner import Finding, Scanner
 from harness.cassettes.redaction.secrets import guard
+from harness.project.recordings import STDIN, find_path, read_stdin
 from harness.stream.printable import plural, printable
 
 from .output import note
@@ -35,7 +36,10 @@ LEFT_OUT: Final = frozenset({".git", ".hg", ".venv", "node_modules", "__pycache_
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "paths", nargs="+", metavar="PATH", help="files, folders, or names of cassettes"
+        "paths",
+        nargs="+",
+        metavar="PATH",
+        help="files, folders, names of cassettes, or - for stdin",
     )
     parser.set_defaults(run=_scan)
 
@@ -72,9 +76,12 @@ def scan_file(path: Path, scanner: Scanner) -> list[Finding]:
     """The secrets in a file. Raises `OSError`. Raises `CassetteError` for a damaged cassette in our
     own format, or a file that is too large.
     """
-    if path.stat().st_size > MAX_BYTES:
+    if str(path) == STDIN:
+        data = read_stdin()
+    elif path.stat().st_size > MAX_BYTES:
         raise CassetteError(f"{path}: larger than {MAX_BYTES} bytes")
-    data = path.read_bytes()
+    else:
+        data = path.read_bytes()
     findings = scanner.scan(data, str(path))
     ours = is_cassette(data) or is_journal(data)
     try:
@@ -91,10 +98,8 @@ def _path_of(argument: str) -> Path:
     name. If there is none, the argument itself.
     """
     path = Path(argument)
-    if path.exists():
+    if argument == STDIN or path.exists():
         return path
-    from harness.project.recordings import find_path  # start-up time
-
     with suppress(FileNotFoundError):
         return find_path(argument)
     return path

@@ -22,7 +22,7 @@ from harness.judging.results import VERDICTS
 from harness.project.configuration import adapters_of
 from harness.project.recordings import find_path
 from harness.report.sweep_page import PAGE, most_frequent, sweep_page
-from harness.stream.printable import printable
+from harness.stream.printable import plural, printable
 from harness.sweep.contract import Settings, Target
 from harness.sweep.diff import SweepDifferences, compare_sweeps
 from harness.sweep.engines import Engine, RunPart, engine_named
@@ -30,6 +30,7 @@ from harness.sweep.files import Folder, is_url
 from harness.sweep.output import default_format
 from harness.sweep.parts import Part
 from harness.sweep.run import Sweep, plan_sweep, run_sweep
+from harness.sweep.stream import SweepError
 from harness.sweep.summary import Summary
 
 from .arguments import read_count, read_seconds
@@ -39,10 +40,7 @@ from .output import INTERRUPTED, note
 
 
 def add_sweep(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = (
-        "Exit status 0 if everything is kept or declared, 1 if something is lost or a stream could"
-        " not be judged, 2 for bad usage. The same command continues a sweep that was stopped."
-    )
+    parser.epilog = "The same command continues a sweep that was stopped."
     parser.add_argument(
         "inputs",
         nargs="+",
@@ -134,6 +132,8 @@ def _sweep(parsed: argparse.Namespace) -> int:
                 " parts"
             )
             return INTERRUPTED
+    if not summary.rows:
+        raise SweepError(f"{', '.join(parsed.inputs)}: there is no stream; nothing was judged")
     page = sweep_page(summary, settings, parsed.inputs)
     sweep.folder.write(PAGE, mask().text(page).encode())
     for line in _lines(summary, settings):
@@ -206,7 +206,7 @@ def _lines(summary: Summary, settings: Settings) -> list[str]:
         for verdict, words in sorted(VERDICTS.items(), key=lambda item: item[0] != "passed")
         if verdict in summary.verdicts
     )
-    lines = [f"{settings.adapter.title}: {summary.rows:,} streams: {counts}"]
+    lines = [f"{settings.adapter.title}: {plural(summary.rows, 'stream')}: {counts}"]
     if summary.variants:
         lines.append(f"{summary.variants:,} of the failed streams are not the documented wire")
     for words, aspects in (("loses", summary.worse), ("mends", summary.better)):
@@ -224,9 +224,6 @@ def _lines(summary: Summary, settings: Settings) -> list[str]:
 
 
 def add_diff(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = (
-        "Exit status 0 if B keeps everything that A kept, 1 if it loses something, 2 for bad usage."
-    )
     for name in ("a", "b"):
         parser.add_argument(
             name, metavar=name.upper(), help="the output of a sweep: a folder, a file or a glob"

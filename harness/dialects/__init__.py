@@ -15,6 +15,7 @@ FOLDERS: Final = (
     "unified_llm",
     "anthropic",
     "mind",
+    "ag_ui",
 )
 """The folders of the dialects, in the order of reports. Each has its `Dialect` as ``DIALECT``."""
 

@@ -36,8 +36,9 @@ def facts_of_account(account: Facts) -> list[Fact]:
     for name, names in _COUNTS.items():
         if values := [account.usage[count] for count in names if count in account.usage]:
             counts[name] = sum(values)
-    if "cache_read_input_tokens" in account.usage:  # the wire counts them as input
-        counts["input"] = counts.get("input", 0) + account.usage["cache_read_input_tokens"]
+    for name in ("cache_read_input_tokens", "cache_creation_input_tokens"):
+        if name in account.usage:  # the wire counts them as input
+            counts["input"] = counts.get("input", 0) + account.usage[name]
     if counts:
         facts.append(Usage(**counts))
     facts += [Error(code, message) for code, message in account.errors]

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import errno
 import re
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from harness.cassettes import Cassette, CassetteError
-from harness.cassettes.load import load
+from harness.cassettes.load import load, read_recording
+from harness.cassettes.yaml import MAX_BYTES
 
 from .configuration import cassettes_of
 from .project import SUFFIXES, names_below, nearest_name
 from .suite import CASSETTES
 
+STDIN: Final = "-"
+"""The argument for standard input."""
 _NUMBERED: Final = re.compile(r".+:([1-9][0-9]*)")
 
 
@@ -22,13 +26,13 @@ def find_recording(text: str, cassettes: Path | None = None) -> tuple[Path, int 
     """The file or folder that an argument names, and the number of its exchange.
 
     ``PATH:N`` is only exchange N. A path that does not exist is the name of a cassette of the
-    project, or else of the suite. ``cassettes`` is the project's folder of cassettes. None means
-    the folder in the configuration of the working folder. Raises `FileNotFoundError` with the most
-    similar name.
+    project, or else of the suite. ``-`` is standard input. ``cassettes`` is the project's folder of
+    cassettes. None means the folder in the configuration of the working folder. Raises
+    `FileNotFoundError` with the most similar name.
     """
     number = number_in(text)
     name = text if number is None else text.rpartition(":")[0]
-    if Path(name).exists():
+    if name == STDIN or Path(name).exists():
         return Path(name), number
     folders = (cassettes or cassettes_of(), CASSETTES)
     for folder in folders:
@@ -58,6 +62,14 @@ def number_in(text: str) -> int | None:
     return int(match[1]) if match else None
 
 
+def read_stdin() -> bytes:
+    """The bytes of standard input. Raises `CassetteError` if there are too many."""
+    data = sys.stdin.buffer.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise CassetteError(f"standard input has more than {MAX_BYTES} bytes")
+    return data
+
+
 def load_recording(
     text: str, cassettes: Path | None = None, provider: str | None = None
 ) -> Cassette:
@@ -66,7 +78,10 @@ def load_recording(
     `CassetteError` or `OSError`.
     """
     path, number = find_recording(text, cassettes)
-    cassette = load(path, provider)
+    if str(path) == STDIN:
+        cassette = read_recording(read_stdin(), "standard input", provider)
+    else:
+        cassette = load(path, provider)
     if number is None:
         return cassette
     count = len(cassette.exchanges)

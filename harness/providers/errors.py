@@ -3,7 +3,8 @@
 The usual body is ``{"error": {code, message, status, details[]}}``, a google.rpc.Status
 (https://cloud.google.com/apis/design/errors). Other forms are this body in a one-element array,
 with the older list ``errors[]``, with a word as code, ``{"error": "text"}``, an object without
-``error``, plain text, HTML, or nothing. Nothing here raises; ``raw`` is the whole body.
+``error``, plain text, HTML, or nothing. OpenAI's errors have a word as code, or at least a type.
+Nothing here raises; ``raw`` is the whole body.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ def read_error(body: Json, answer: Answer) -> Error:
         status,
         code if number is None else None,
         error if type(around.get("error_description")) is str else None,
+        own.get("type") if error is not document or own.get("type") != "error" else None,
     ]
     details = objects_in(own.get("details"))
     return Error(
@@ -95,15 +97,18 @@ def _quota(violation: dict[str, Any]) -> str | None:
 
 
 def _retry_after(details: list[dict[str, Any]], answer: Answer) -> float | None:
-    """Seconds, from RetryInfo or else from the header ``Retry-After`` if it is a number: a date
-    would need a clock.
+    """Seconds, from RetryInfo, or else from the header ``Retry-After-Ms``, or else from
+    ``Retry-After`` if it is a number: a date would need a clock.
     """
     for detail in details:
         seconds = read_duration(detail.get("retryDelay", detail.get("retry_delay")))
         if seconds is not None:
             return seconds
-    header = answer.headers.get("retry-after", "").strip()
-    return read_duration(f"{header}s") if header else None
+    for name, unit in (("retry-after-ms", "ms"), ("retry-after", "s")):
+        header = answer.headers.get(name, "").strip()
+        if header and (seconds := read_duration(f"{header}{unit}")) is not None:
+            return seconds
+    return None
 
 
 def read_duration(duration: Json) -> float | None:

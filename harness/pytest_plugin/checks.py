@@ -70,7 +70,7 @@ def _check_names(config: pytest.Config) -> None:
         ):
             for name in names or ():
                 if name not in choices:
-                    raise usage_error(f"{option} {name}: unknown; expected {', '.join(choices)}")
+                    raise usage_error(f"{option}: {unknown('name', name, choices)}")
 
 
 def _check_report(config: pytest.Config) -> None:

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from .annotations import NAME as ANNOTATIONS
+from .annotations import annotation_lines
 from .badges import badges
 from .compare import Change, compare_runs, count_kinds
 from .details import detail
 from .document import RESULTS, Header, Named, Run, Unread, pack, schema, unpack
 from .junit import junit
 from .layout import LAYERS, UNKNOWN_PROVIDER, Cell, ReportError, check, page_name, place
+from .markdown import NAME as SUMMARY
 from .markdown import markdown
 from .merge import merge
 from .pages import Names, change_list, index_page, provider_page
@@ -42,7 +45,7 @@ __all__ = [
 
 def render(run: Run, baseline: Run | None = None) -> dict[str, str]:
     """All files of a report: ``index.html``, a page for each provider with a case,
-    ``results.json``, ``junit.xml``, ``summary.md`` and the badges.
+    ``results.json``, ``junit.xml``, ``summary.md``, ``annotations.txt`` and the badges.
 
     With a ``baseline`` the index also lists the changes since that run. Raises `ReportError` for a
     result with a name that the header does not list.
@@ -55,7 +58,8 @@ def render(run: Run, baseline: Run | None = None) -> dict[str, str]:
         **_pages(run, names, cells, changes),
         RESULTS: document.decode(),
         "junit.xml": junit(cells, names.providers),
-        "summary.md": markdown(cells, names, changes, run.header),
+        SUMMARY: markdown(cells, names, changes, run.header),
+        ANNOTATIONS: annotation_lines(cell.result for cell in cells),
         **badges(cells, names.providers, names.columns, run.header.unread),
     }
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Sequence
+from typing import Final, Literal
 
 from harness.judging.explain import evidence_lines
 from harness.judging.judge_results import AdapterResults
@@ -31,21 +31,50 @@ VARIANT_BLOCKS: Final = ("variant", "second_turn_of_variants")
 LONGEST: Final = 600
 """Characters of an error."""
 
+Tone = Literal["plain", "green", "red"]
+Paint = Callable[[str, Tone], str]
+"""Returns a line in the colour of its tone."""
 
-def results_text(adapter: AdapterResults, *, with_losses: bool = True) -> str:
+
+class _Toned(str):
+    """A line that has another tone than plain."""
+
+    __slots__ = ("tone",)
+
+    def __new__(cls, tone: Tone, line: str) -> _Toned:
+        new = super().__new__(cls, line)
+        new.tone = tone
+        return new
+
+    tone: Tone
+
+
+def results_text(
+    adapter: AdapterResults,
+    *,
+    with_losses: bool = True,
+    paint: Paint = lambda line, tone: line,
+) -> str:
     """The matrices of an adapter, then each loss with its evidence and a command. The losses in
-    variants are only counted.
+    variants are only counted. ``paint`` colours the lines for a terminal.
     """
     lines = [title_of(adapter), *describe_raw([adapter])]
     for block, cells in adapter.sections.items():
         asked = any(cell.compared or cell.verdict == "error" for cell in cells)
         if asked or (cells and "second_turn" not in block):
-            lines += ["", f"{BLOCKS[block]}: {tally(cells).words}", *matrix_lines(cells)]
+            counted = tally(cells)
+            tone: Tone = "green" if counted.is_green else "plain"
+            if counted.red and block not in VARIANT_BLOCKS:
+                tone = "red"
+            words = f"{BLOCKS[block]}: {counted.words}"
+            lines += ["", _Toned(tone, words), *matrix_lines(cells)]
     for block in ("documented", "second_turn", *VARIANT_BLOCKS) if with_losses else ():
         lines += _losses(adapter, block)
     for loss in adapter.unused_losses:
         lines += ["", f"declared loss {loss}: no cell shows it; delete the declaration"]
-    return "\n".join(printable(line) for line in lines) + "\n"
+    return (
+        "\n".join(paint(printable(line), getattr(line, "tone", "plain")) for line in lines) + "\n"
+    )
 
 
 def title_of(adapter: AdapterResults) -> str:
@@ -77,16 +106,17 @@ def _losses(adapter: AdapterResults, block: str) -> list[str]:
     if not number:
         return []
     where = BLOCKS[block].lower()
+    tone: Tone = "plain" if block in VARIANT_BLOCKS else "red"
     lines = ["", f"{plural(number, 'finding')}, {where}:"]
     for cause in causes_of(cells):
         first = cause.cells[0]
-        lines += ["", f"- {cause.sentence}", *_places(cause.cells)]
+        lines += ["", _Toned(tone, f"- {cause.sentence}"), *_places(cause.cells)]
         lines += evidence_lines(first, first.red_findings[0], adapter.argument or adapter.target)
     for error_cells in errors:
         sentence, *rest = shorten(error_cells[0].reason, LONGEST).splitlines()
         lines += [
             "",
-            f"- error: {sentence}",
+            _Toned(tone, f"- error: {sentence}"),
             *(f"    {line}" for line in rest),
             *_places(error_cells),
         ]
@@ -98,7 +128,7 @@ def _losses(adapter: AdapterResults, block: str) -> list[str]:
     hints = hints_of(cells) if block == "documented" else {}
     for loss in losses:
         first = loss.cells[0]
-        lines += ["", f"- {loss.sentence}", *_places(loss.cells)]
+        lines += ["", _Toned(tone, f"- {loss.sentence}"), *_places(loss.cells)]
         if hint := hints.pop(loss.aspect, ""):
             lines.append(f"  {hint}")
         lines += evidence_lines(first, loss.findings[0], adapter.argument or adapter.target)

@@ -224,6 +224,9 @@ class Document(Struct, frozen=True, forbid_unknown_fields=True):
     footer: Footer
 
 
+SCHEMA_ID: Final = "https://gemini-conformance.github.io/gemini-conformance/results.schema.json"
+
+
 def schema() -> dict[str, Any]:
     """The JSON Schema (2020-12) of the document, as plain JSON data."""
     (reference,), definitions = msgspec.json.schema_components(
@@ -235,6 +238,7 @@ def schema() -> dict[str, Any]:
             definition["description"] = cleandoc(definition["description"])
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": SCHEMA_ID,
         "title": "Results of gemini-conformance, format 1",
         **reference,
         "$defs": {name: plain[name] for name in sorted(plain)},

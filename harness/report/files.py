@@ -17,7 +17,7 @@ from harness.providers import PROVIDERS
 from . import render
 from .badges import FOLDER, OPENING
 from .document import RESULTS, Run, unpack
-from .layout import page_name
+from .layout import ReportError, page_name
 
 INDEX: Final = "index.html"
 
@@ -34,6 +34,17 @@ def read_run(path: Path) -> Run:
 def write_report(run: Run, baseline: Run | None, target: Path) -> None:
     """Write all files of a report, without secrets, into a folder."""
     write_files(render(_masked(run), baseline), target)
+
+
+def refuse_file(target: Path) -> None:
+    """Raises `ReportError` if a folder can't be written, because it, or a folder above it, is a
+    file. A command asks before its work.
+    """
+    for place in (target, *target.parents):
+        if place.is_dir():
+            return
+        if place.exists() or place.is_symlink():
+            raise ReportError(f"{place} is a file; name a folder for the report")
 
 
 def _masked(run: Run) -> Run:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from harness.judging.results import VERDICTS
@@ -15,10 +15,15 @@ from .layout import Cell
 from .pages import Names
 from .tally import Tally, by_pair, column, describe_origins, headline, tally
 
+NAME: Final = "summary.md"
+"""The file in the folder of a report."""
 MAX_LISTED: Final = 40
 """The maximum number of cells in a list: the summary of a CI step may have 1 MiB, and must be short
 enough to read.
 """
+
+MAX_TEXT: Final = 60_000
+"""The maximum number of characters of one adapter of ``harness judge``."""
 
 _SPECIAL: Final = re.compile(r"([\\`*_{}\[\]()<>#+!|~@$&-])")
 
@@ -53,6 +58,16 @@ def markdown(
             lines.append(f"| {_text(title)} | " + " | ".join(row) + " |")
         lines.append("")
     return "\n".join([*lines, *_changes(changes), *_not_passed(cells, names)]).rstrip("\n") + "\n"
+
+
+def in_markdown(texts: Iterable[str]) -> str:
+    """The texts that ``harness judge`` prints, one for each adapter, as a summary."""
+    blocks = (f"```text\n{excerpt(text, MAX_TEXT)}\n```" for text in map(_without_fences, texts))
+    return "\n\n".join(["## Gemini compatibility", *blocks]) + "\n"
+
+
+def _without_fences(text: str) -> str:
+    return text.rstrip("\n").replace("```", "`` `")
 
 
 def _square(counted: Tally | None) -> str:

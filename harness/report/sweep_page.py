@@ -61,7 +61,7 @@ def page_values(summary: Summary, settings: Settings, inputs: Sequence[str]) -> 
         "heading_note": adapter.version,
         "sentences": sentences,
         "noun": "stream",
-        "tables": [_table(summary.aspects)] if summary.aspects else [],
+        "tables": [_table(summary.aspects)] if any(summary.aspects.values()) else [],
         "groups": list(_groups(summary)),
         "against": against.title if against else "",
         "worse": [

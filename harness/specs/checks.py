@@ -257,6 +257,14 @@ def _not_carried(value: Any, case: _Case, known: Known) -> Iterator[Fault]:
                 yield path, unknown("loss", name, declared, f"declared losses of {bare(cell)}")
 
 
+def _kill(value: Any, case: _Case, known: Known) -> Iterator[Fault]:
+    for cell, _ in _items(value):
+        if cell in LAYERS:
+            yield (cell,), f"kill names the layer {cell}; only payloads of a dialect are mutated"
+        else:
+            yield from _unexpected("kill", cell, case)
+
+
 def _known_failing(value: Any, case: _Case, known: Known) -> Iterator[Fault]:
     for cell, mark in _items(value):
         yield from _unexpected("known_failing", known.adapters.get(cell, cell), case)
@@ -286,6 +294,7 @@ _CHECKS: Final[dict[str, _Check]] = {
     "provider": _provider,
     "expect": _expect,
     "not_carried": _not_carried,
+    "kill": _kill,
     "known_failing": _known_failing,
 }
 """Key of a case → the check that its shape cannot make."""

@@ -32,6 +32,8 @@ from .matching.operators import OPERATORS
 FORMAT: Final = 1
 """The number after ``harness:`` in the files that this version reads."""
 
+SCHEMA_ID: Final = "https://gemini-conformance.github.io/gemini-conformance/spec.schema.json"
+
 LAYERS: Final = ("frames", "events")
 """The keys of ``expect`` that are not dialects."""
 
@@ -241,6 +243,13 @@ class Case(_Closed):
             " finish[call]: when the expectation holds, the verdict is 'not carried'."
         ),
     )
+    kill: dict[str, Annotated[str, Field(pattern=_NAME)]] = Field(
+        default={},
+        description=(
+            "For a dialect, the mutation that the case must notice: an operator of `harness prove`,"
+            " such as argument-lost."
+        ),
+    )
     known_failing: dict[str, KnownFailing] = Field(
         default={}, description="For a key of `expect`, the reason why it is known to fail."
     )
@@ -361,6 +370,7 @@ def json_schema() -> dict[str, Any]:
     }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": SCHEMA_ID,
         "title": "Specs and features of gemini-conformance",
         "if": {"required": ["features"]},
         "then": {"$ref": "#/$defs/FeaturesFile"},

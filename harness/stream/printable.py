@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from .json_codec import Json
+if TYPE_CHECKING:
+    from .json_codec import Json  # slow to import, and only a type here
 
 # Unicode's control, format, surrogate, separator and space characters (Cc, Cf, Cs, Zl, Zp, Zs
 # without the plain space) and the noncharacters, which XML forbids. The set is written out because

@@ -63,6 +63,10 @@ PROBLEMS = [
         "specs/a.yaml:10: ",
     ),
     (
+        ("specs/a.yaml", SPEC + "  kill: {unified-llm: text-last}\n"),
+        "specs/a.yaml:10: unknown mutation 'text-last' (did you mean text-lost?); ",
+    ),
+    (
         ("specs/a.yaml", SPEC.replace("gemini-api/a", "gemini-api/a.yaml")),
         "specs/a.yaml:7: cassette 'gemini-api/a.yaml' ends in .yaml, which is left out here",
     ),

@@ -46,7 +46,7 @@ def test_a_green_sweep_exits_0_and_writes_rows_and_a_page(
 ) -> None:
     assert sweep() == 0
     captured = capsys.readouterr()
-    assert captured.out == "unified-llm 0.1.0: 3 streams: 3 passed\n"
+    assert captured.out == "unified-llm 0.2.0: 3 streams: 3 passed\n"
     assert captured.err.endswith("harness: 1 file of verdicts, and out/_report.html\n")
     page = Path("out/_report.html").read_text(encoding="utf-8")
     assert "3 of 3 streams passed" in page
@@ -234,3 +234,9 @@ def test_a_terminal_shows_rate_and_time_left(
     assert re.search(r"3/3 \[\d\d:\d\d<\d\d:\d\d,.* streams/s\]", shown)
     assert sweep() == 0
     assert "3/3" not in capsys.readouterr().err  # no rate, since no work was done
+
+
+def test_a_sweep_of_a_file_without_a_stream_writes_its_page(here: Path) -> None:
+    Path("day.jsonl").write_text("", encoding="utf-8")
+    assert sweep("--adapter", "art") == 1
+    assert "the file is empty" in Path("out/_report.html").read_text(encoding="utf-8")

@@ -73,7 +73,7 @@ USAGE = [
         ["replay", "a", "--dialect", "\x1b[2J"],
         "harness replay: argument --dialect: invalid choice: '\\x1b[2J' (choose from ",
     ),
-    (["replai"], "harness: argument COMMAND: invalid choice: 'replai' (choose from "),
+    (["replai"], "harness: unknown command 'replai' (did you mean replay?); commands are "),
     (
         ["serve", "x", "--port", "y"],
         "harness serve: argument --port: y is not a port; ports are 0 to 65535; see harness serve --help\n",
@@ -156,6 +156,7 @@ COMMANDS = [
     "prove",
     "mutate",
     "judge",
+    "demo",
     "sweep",
 ]
 

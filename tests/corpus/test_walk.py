@@ -21,6 +21,7 @@ from tests.corpus.walk import (
     excuse,
     main,
     read_manifest,
+    refused_though_answered,
     summary,
     walk_all,
 )
@@ -180,8 +181,6 @@ def test_a_file_that_is_no_recording_is_red(tmp_path: Path) -> None:
 NO_READER = {
     "https://api.anthropic.com/v1/messages?beta=true": "Anthropic Messages: no reader",
     "https://h/v1/projects/p/publishers/anthropic/models/claude:rawPredict": "Anthropic Messages on Vertex AI: no reader",
-    "https://api.openai.com/v1/responses": "OpenAI Responses: no reader",
-    "https://api.openai.com/v1/chat/completions": "OpenAI Chat Completions: no reader",
     "https://api.openai.com/v1/embeddings": "does not generate",
 }
 
@@ -196,9 +195,22 @@ def test_an_exchange_that_is_not_replayed_has_a_reason(tmp_path: Path, url: str,
 
 
 def test_a_file_of_a_wire_without_a_reader_is_named_and_not_red(tmp_path: Path) -> None:
-    body = '{"object": "chat.completion", "choices": []}'
+    body = '{"setup": {"model": "m"}}\n{"setupComplete": {}}\n'
     result = walked(corpus(tmp_path, {"n_generate": 0, "n_streamed": 0}, text=body))
-    assert (result.not_replayed, result.red) == ({"OpenAI Chat Completions: no reader": 1}, [])
+    assert (result.not_replayed, result.red) == ({"the Live API: no reader": 1}, [])
+
+
+def test_the_exchanges_of_openai_are_counted_together(tmp_path: Path) -> None:
+    one = {"exchanges": 1, "streamed": 0, "with_calls": 0}
+    row = {
+        "n_generate": 0,
+        "n_streamed": 0,
+        "n_by_wire": {"openai-chat": one, "openai-responses": one},
+    }
+    body = '{"object": "chat.completion", "choices": []}'
+    assert walked(corpus(tmp_path, row, text=body)).red == [
+        "count: 1 openai calls, the manifest says 2"
+    ]
 
 
 RUN = """{"event":"init","conversation_id":"c","init":{"cwd":"/w"}}
@@ -351,6 +363,25 @@ def test_a_sample_of_the_real_corpus_is_green() -> None:
         )[0]
         == []
     )
+
+
+def test_no_rule_refuses_a_request_that_google_answered() -> None:
+    folder = os.environ.get("HARNESS_CORPORA")
+    need("corpus", folder, "HARNESS_CORPORA names no folder of recordings")
+    assert folder
+    answered, refused = 0, []
+    for row in read_manifest(Path(folder)):
+        try:
+            exchanges = harness.load(Path(folder) / row["path"]).exchanges
+        except harness.CassetteError:
+            continue  # the walk says which files can't be loaded
+        for number, exchange in enumerate(exchanges, 1):
+            if exchange.generates and exchange.request and exchange.status == 200:
+                answered += 1
+                sentences = refused_though_answered(exchange)
+                refused += [f"{row['path']}:{number}: {sentence}" for sentence in sentences]
+    assert answered
+    assert refused == []
 
 
 def harness_exceptions() -> dict[str, str]:

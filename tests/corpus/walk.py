@@ -1,7 +1,7 @@
 """Walks folders of recordings, each with a MANIFEST.jsonl: loads every file, replays every answer
 of a model, and counts what is lost. Exchanges of wires that are not read are counted by name.
 
-    python -m tests.corpus.walk DIR… [--jobs N] [--only PREFIX] [--laws] [--json OUT]
+    python -m tests.corpus.walk DIR… [--jobs N] [--only PREFIX] [--wire NAME] [--laws] [--json OUT]
 
 A file is red in these cases. It can't be loaded. The number of its calls differs from the manifest.
 The server would refuse a request that the API answered. The replay of a call crashes, depends on how
@@ -65,13 +65,14 @@ reads.
 FOREIGN = {
     "rawPredict": "Anthropic Messages on Vertex AI: no reader",
     "/messages": "Anthropic Messages: no reader",
-    "/responses": "OpenAI Responses: no reader",
-    "/chat/completions": "OpenAI Chat Completions: no reader",
 }
 """Other wires, by the end of a path, and the reason why they are not replayed."""
 UNREAD = re.compile(r"this looks like (.+), which is not supported yet")
-COUNTED = ("interactions", "openai-compat", "agy")
-"""The providers whose exchanges the manifest may count by wire."""
+COUNTED = {
+    **{name: (name,) for name in ("interactions", "openai-compat", "agy")},
+    "openai": ("openai-responses", "openai-chat"),
+}
+"""The providers whose exchanges the manifest may count by wire, and its names of their wires."""
 
 Replay = Callable[..., list[dict[str, Any]]]
 
@@ -138,8 +139,11 @@ class Walk:
             ("generate", result.generate, row["n_generate"]),
             ("streamed", result.streamed, row.get(streamed, 0)),
         ]
-        for wire in row.get("n_by_wire", {}).keys() & {*COUNTED}:
-            wanted.append((wire, result.by_wire[wire], row["n_by_wire"][wire]["exchanges"]))
+        for provider, names in COUNTED.items():
+            counts = [row["n_by_wire"][name] for name in names if name in row.get("n_by_wire", {})]
+            if counts:
+                given = sum(count["exchanges"] for count in counts)
+                wanted.append((provider, result.by_wire[provider], given))
         for name, there, count in wanted:
             if there != count:
                 result.red.append(f"count: {there} {name} calls, the manifest says {count}")
@@ -147,7 +151,7 @@ class Walk:
     def _walk_exchange(self, exchange: harness.Exchange, number: int, result: FileResult) -> None:
         result.replayed += 1
         before = len(result.red)
-        findings: list[str] = [*_refused_though_answered(exchange), *_read_twice(exchange, result)]
+        findings: list[str] = [*refused_though_answered(exchange), *_read_twice(exchange, result)]
         for dialect in DIALECTS:
             findings += [*self._read(exchange, dialect), *self._cut_anew(exchange, dialect)]
             for provider in WIRES if exchange.provider in WIRES else ():
@@ -229,7 +233,8 @@ def _read_twice(exchange: harness.Exchange, result: FileResult) -> Iterator[str]
             yield f"frame {number}: the strict decoder and the plain reader differ"
 
 
-def _refused_though_answered(exchange: harness.Exchange) -> Iterator[str]:
+def refused_though_answered(exchange: harness.Exchange) -> Iterator[str]:
+    """A sentence for each rule of the API that a request breaks, though the API answered it."""
     request = exchange.request
     if request is None or exchange.status != 200:
         return
@@ -364,6 +369,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--only", default="", metavar="PREFIX")
     parser.add_argument(
+        "--wire", action="append", metavar="NAME", help="only files with exchanges of this wire"
+    )
+    parser.add_argument(
         "--laws", action="store_true", help="also hold every exchange against every law (slow)"
     )
     parser.add_argument("--json", type=Path, metavar="OUT")
@@ -371,15 +379,19 @@ def main(arguments: list[str] | None = None) -> int:
     results: list[FileResult] = []
     for folder in options.folders:
         try:
-            rows = [row for row in read_manifest(folder) if row["path"].startswith(options.only)]
+            rows = [
+                row
+                for row in read_manifest(folder)
+                if row["path"].startswith(options.only)
+                and (not options.wire or row.get("n_by_wire", {}).keys() & {*options.wire})
+            ]
         except OSError as error:
             print(f"{folder}: no MANIFEST.jsonl to read ({error.strerror})", file=sys.stderr)
             return 2
         walk, progress = Walk(folder, laws=options.laws), partial(_show_progress, len(rows))
         results += walk_all(walk, rows, options.jobs, progress)
-    exceptions = {
-        path: why for path, why in read_exceptions().items() if path.startswith(options.only)
-    }
+    walked = {result.path for result in results}
+    exceptions = {path: why for path, why in read_exceptions().items() if path in walked}
     red, excused = excuse(results, exceptions)
     print(summary(results, red, excused))
     if options.json:

@@ -1,5 +1,5 @@
-"""The pages about art, mind and agent-events agree with the code: tables are compared with tables,
-and the effect of each event is tried.
+"""The pages about dialects agree with the code: tables are compared with tables, and the effect of
+each event is tried. The pages that have no table of events have tests of their own.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import pytest
 
 from harness import Session, Tool
 from harness.dialects import DIALECTS
+from harness.dialects.ag_ui.protocol import OUTCOMES, OWN
 from harness.dialects.agent_events.response import STATUSES
 from harness.dialects.art.request import DEFAULT_MODEL, FIRST_TURN, ROLES, SETTINGS
 from harness.dialects.art.response import CONTEXTS, COUNTS
@@ -33,7 +34,6 @@ from tests.dialects.art.sdk_losses import SDK_LOSSES, SDK_REFUSALS
 
 DOCS = Path(__file__).parents[2] / "docs"
 SPECS = DOCS.parent / "specs"
-NAMES = ("art", "mind", "agent-events")
 _CODE = re.compile(r"`([^`]+)`")
 
 Row = list[str]
@@ -41,6 +41,9 @@ Row = list[str]
 
 def text(name: str) -> str:
     return (DOCS / f"dialect-{name}.md").read_text(encoding="utf-8")
+
+
+NAMES = tuple(name for name in DIALECTS if "\n| event |" in text(name))
 
 
 def tables(name: str) -> dict[str, list[Row]]:
@@ -155,6 +158,8 @@ def test_every_table_lists_each_event_once() -> None:
 LIMITED = ev.Error("no", None, "RESOURCE_EXHAUSTED")
 TODO = {"description": "A", "content": "A", "status": "pending"}
 EXAMPLES: Mapping[tuple[str, str], Sequence[ev.Event]] = {
+    ("ag-ui", "text"): [ev.Text("b", role="system")],
+    ("ag-ui", "tool_result"): [ev.ToolResult(None, "f", 1)],
     ("art", "start"): [ev.Start("another")],
     ("art", "text"): [ev.Text("b", role="system")],
     ("art", "annotation"): [ev.Annotation("token_count", {"tokenCount": 3})],
@@ -257,6 +262,18 @@ def test_every_word_about_a_record_occurs_in_the_code() -> None:
     for record, role, how in TABLES["mind"]["record"]:
         assert [word for word in words(how) if not is_shown(word, shown)] == [], record
         assert words(role) or role == "nothing", record
+
+
+def test_ag_ui() -> None:
+    rows = {
+        words(row[0])[0]: [word for cell in row[1:] for word in words(cell)]
+        for row in TABLES["ag-ui"]["end of the answer"]
+    }
+    assert rows == {
+        kind: ["RUN_FINISHED", outcome] if outcome else ["RUN_ERROR"]
+        for kind, outcome in OUTCOMES.items()
+    }
+    assert f"under the key `{OWN}`" in text("ag-ui")
 
 
 def test_art() -> None:

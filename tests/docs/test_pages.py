@@ -26,7 +26,10 @@ GUIDES = [page for page in PAGES if "<!-- line: " in page.read_text(encoding="ut
 """Pages that change the package: `test_guides` follows them in a copy of it."""
 GENERATED = [ROOT / "docs" / "threads.md", ROOT / "docs" / "findings.md"]
 """Pages that are generated from data and have no commands or code."""
-ELSEWHERE = [ROOT / "docs" / "plugins.md", ROOT / "docs" / "decisions.md"]
+ELSEWHERE = [
+    ROOT / "docs" / f"{name}.md"
+    for name in ("plugins", "decisions", "five-words", "faq", "troubleshooting", "versions")
+]
 """Pages without examples, or whose examples another test runs."""
 NEEDS = {"spec-language.md": ["cassette-format.md"]}
 """Pages that continue the project of another page."""
@@ -80,10 +83,14 @@ def run_page(page: Path, folder: Path, environment: dict[str, str]) -> int:
 
 def run_console(text: str, folder: Path, environment: dict[str, str]) -> None:
     """Run each ``$ command`` and compare its output with the output shown below it. ``…`` stands
-    for any text, and on a line of its own for any lines.
+    for any text, and on a line of its own for any lines. A last line ``# exit 1`` has the exit
+    status, if it is not 0.
     """
     for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
         command, *shown = part.splitlines()
+        status = 0
+        if shown and (last := re.fullmatch(r"# exit (\d+)", shown[-1])):
+            status, shown = int(last[1]), shown[:-1]
         ran = subprocess.run(
             shlex.split(command),
             cwd=folder,
@@ -94,7 +101,7 @@ def run_console(text: str, folder: Path, environment: dict[str, str]) -> None:
             stderr=subprocess.STDOUT,
             check=False,
         )
-        assert ran.returncode == 0, f"$ {command}\n{ran.stdout}"
+        assert ran.returncode == status, f"$ {command}\n{ran.stdout}"
         assert fits(shown, ran.stdout.splitlines()), (
             f"$ {command}\n{ran.stdout}\nis not what the page shows:\n" + "\n".join(shown)
         )
@@ -143,7 +150,7 @@ def test_the_commands_of_the_workflow_run(tmp_path: Path) -> None:
     (workflow,) = (
         parse(block["body"])
         for block in blocks(ROOT / "docs" / "github-actions.md")
-        if block["language"] == "yaml"
+        if block["file"] == ".github/workflows/plain.yaml"
     )
     commands = [
         step["run"]

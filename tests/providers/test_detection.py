@@ -76,6 +76,18 @@ URLS: list[tuple[str, Identity]] = [
         Identity("openai-compat", True, False, "asked"),
     ),
     (f"{VERTEX}/endpoints/123/chat/completions", Identity("openai-compat", True, False, "asked")),
+    ("https://api.openai.com/v1/responses", Identity("openai", True, False, "asked")),
+    (
+        "https://chatgpt.com/backend-api/codex/responses?x=1",
+        Identity("openai", True, False, "asked"),
+    ),
+    ("https://api.openai.com/v1/chat/completions", Identity("openai", True, False, "asked")),
+    ("https://api.groq.com/openai/v1/chat/completions", Identity("openai", True, False, "asked")),
+    (
+        "https://o.openai.azure.com/openai/deployments/d/chat/completions",
+        Identity("openai", True, False, "asked"),
+    ),
+    ("/v1/chat/completions", Identity("openai", True, False, "asked")),
 ]
 OTHER_URLS = [
     "https://cloudcode-pa.googleapis.com/v1internal:loadCodeAssist",
@@ -84,8 +96,10 @@ OTHER_URLS = [
     f"{HOST}/v1beta/models/m:batchGenerateContent",
     f"{HOST}/v1beta/models",
     f"{HOST}/v1beta/openai/embeddings",
-    "https://api.groq.com/openai/v1/chat/completions",
-    "https://o.openai.azure.com/openai/deployments/d/chat/completions",
+    f"{HOST}/v1beta/openai/responses",
+    "https://api.openai.com/v1/responses/compact",
+    "https://api.openai.com/v1/responses/resp_1/input_items",
+    "https://api.openai.com/v1/embeddings",
     f"{HOST}/v1/interactions/v1_abc",
     f"{HOST}/v1beta/cachedContents",
     "https://oauth2.googleapis.com/token",

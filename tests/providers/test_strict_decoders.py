@@ -89,6 +89,50 @@ def test_every_damaged_run_has_the_same_frames_without_the_decoder() -> None:
             assert usual == other
 
 
+CREATED: dict[str, Any] = {"type": "response.created", "response": {"id": "r", "model": "m"}}
+ADDED: dict[str, Any] = {"item": {"type": "message", "id": "i"}, "output_index": 0}
+DELTA: dict[str, Any] = {"delta": "Hi", "output_index": 0, "content_index": 0}
+
+
+def event(kind: str, base: dict[str, Any], **changes: Any) -> bytes:
+    return json.dumps({"type": f"response.{kind}", **base, **changes}).encode()
+
+
+def texts_taken(*messages: bytes) -> int:
+    begin = [event("created", CREATED), event("output_item.added", ADDED)]
+    return taken("openai", [*begin, event("output_text.delta", DELTA), *messages])
+
+
+def test_a_later_piece_of_a_text_is_usual() -> None:
+    padded = event("output_text.delta", DELTA, obfuscation="xx", sequence_number=5, logprobs=[])
+    assert texts_taken(event("output_text.delta", DELTA), padded) == 2
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        event("output_text.delta", DELTA, output_index=1),
+        event("output_text.delta", DELTA, content_index=1),
+        event("output_text.delta", DELTA, logprobs=[{"token": "Hi", "logprob": -1.0}]),
+        event("output_text.delta", DELTA, delta=None),
+        event("output_text.delta", DELTA, new_field=1),
+        event("refusal.delta", DELTA),
+        b"[DONE]",
+    ],
+)
+def test_any_other_event_is_left_to_the_reader(message: bytes) -> None:
+    assert texts_taken(message) == 0
+
+
+def test_text_behind_another_item_reads_the_same() -> None:
+    call = {"type": "function_call", "call_id": "c", "name": "f"}
+    begin = [event("created", CREATED), event("output_item.added", ADDED, item=call)]
+    text = [event("output_item.added", ADDED, output_index=1)] + [
+        event("output_text.delta", DELTA, output_index=1)
+    ] * 3
+    assert taken("openai", [*begin, *text, event("output_item.done", ADDED, item=call)]) == 0
+
+
 def chunk(**changes: Any) -> bytes:
     return json.dumps(FIRST | changes).encode()
 

@@ -62,12 +62,18 @@ def test_configured_specs_that_are_not_run_are_reported(
 
 
 @pytest.mark.parametrize(
-    ("option", "name"), [("--harness-dialect", "anthropc"), ("--harness-provider", "gemini")]
+    ("option", "name", "hint"),
+    [
+        ("--harness-dialect", "anthropc", "anthropic"),
+        ("--harness-provider", "gemini", "gemini-api"),
+    ],
 )
-def test_a_mistyped_name_is_bad_usage(project: pytest.Pytester, option: str, name: str) -> None:
+def test_a_mistyped_name_is_bad_usage(
+    project: pytest.Pytester, option: str, name: str, hint: str
+) -> None:
     result = run(project, option, name)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines([f"*{option} {name}: unknown; expected *"])
+    result.stderr.fnmatch_lines([f"*{option}: unknown name '{name}' (did you mean {hint}?); *"])
 
 
 @pytest.mark.slow

@@ -13,10 +13,12 @@ from google import genai
 from google.genai import errors, types
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import BaseModel
 
 from harness.providers import Identity
 from harness.server import Server, serve
 from harness.server.refusals import RULES, find_broken_rules, given_by
+from harness.server.refusals.fields import known_fields
 from tests.server.socket_client import JSON, USER, answered, call, result, tape, turn
 
 NEW, OLD, OTHER = "gemini-3.8-flash", "gemini-2.5-flash", "gemini-3.6-flash"
@@ -69,6 +71,18 @@ def declared(parameters: Any = None, name: str = "f", **more: Any) -> dict[str, 
 
 def schema(inner: dict[str, Any]) -> dict[str, Any]:
     return {"type": "OBJECT", "properties": {"a": {"type": "STRING"}, "b": inner}}
+
+
+def json_declared(inner: dict[str, Any]) -> dict[str, Any]:
+    parameters = {"type": "object", "properties": {"o": inner}, "$defs": {"Opt": {}}}
+    declaration = {"name": "f", "parametersJsonSchema": parameters}
+    return body(USER, tools=[{"functionDeclarations": [declaration]}])
+
+
+def answering(**result_fields: Any) -> dict[str, Any]:
+    """A history with a call and its result."""
+    answered = {"functionResponse": {"name": "f", "response": {"r": 1}, **result_fields}}
+    return body(USER, turn("model", call("f", **SIGNED)), turn("user", answered))
 
 
 CALL = call("f", **SIGNED)
@@ -144,6 +158,22 @@ CASES: dict[str, tuple[str, dict[str, Any], str, dict[str, Any]]] = {
         ),
     ),
     "calls-without-results": (NEW, body(USER, turn("model", CALL), USER), COUNTS, calling(CALL)),
+    "result-media": (
+        OLD,
+        answering(parts=[{"inlineData": {"mimeType": "image/png", "data": "iVBORw0KGgo="}}]),
+        "Unable to submit request because `function_response.parts` is not supported for this model.",
+        answering(),
+    ),
+    "result-reference": (
+        NEW,
+        answering(response={"schema": [{"$ref": "#/$defs/Cookie"}]}),
+        "The referenced name `#/$defs/Cookie` in function_response.response does not match to a display_name in the"
+        " function_response.parts.",
+        answering(
+            response={"image": {"$ref": "a.png"}},
+            parts=[{"inlineData": {"mimeType": "image/png", "displayName": "a.png"}}],
+        ),
+    ),
     "ends-with-model": (
         NEW,
         body(USER, turn("model", {"text": "It is"})),
@@ -180,7 +210,7 @@ CASES: dict[str, tuple[str, dict[str, Any], str, dict[str, Any]]] = {
         "Request contains an invalid argument.",
         body(USER, turn("model", TOOL_SIGNED), USER),
     ),
-    "schema-keyword": (
+    "field-unknown": (
         NEW,
         declared(schema({"anyOf": [{"type": "STRING"}, {"const": "x"}]})),
         f"Invalid JSON payload received. Unknown name \"const\" at '{PARAMETERS}.properties[1].value.any_of[1]':"
@@ -205,6 +235,35 @@ CASES: dict[str, tuple[str, dict[str, Any], str, dict[str, Any]]] = {
         declared(schema({"type": "INTEGER", "enum": ["1"]})),
         f"* GenerateContentRequest.{PARAMETERS}.properties[b].enum: only allowed for STRING type",
         declared(schema({"type": "STRING", "enum": ["1"]})),
+    ),
+    "schema-required": (
+        NEW,
+        declared(schema({"type": "OBJECT", "properties": {"z": {}}, "required": ["z", "y"]})),
+        f"* GenerateContentRequest.{PARAMETERS}.properties[b].required[1]: property is not defined",
+        declared(schema({"type": "OBJECT", "properties": {"z": {}}, "required": ["z"]})),
+    ),
+    "schema-ref": (
+        NEW,
+        json_declared({"$ref": "#/$defs/Opt", "description": "d", "type": "object"}),
+        "$ref 'Opt' was set alongside unsupported fields. If a schema node has $ref set, then only description and default"
+        " can be set alongside it",
+        json_declared({"$ref": "#/$defs/Opt", "description": "d", "default": {}, "$comment": "c"}),
+    ),
+    "function-twice": (
+        NEW,
+        body(USER, tools=[{"functionDeclarations": [{"name": "f"}]}] * 2),
+        "Duplicate function declaration found: f",
+        body(USER, tools=[{"functionDeclarations": [{"name": "f"}, {"name": "g"}]}]),
+    ),
+    "built-in-with-functions": (
+        NEW,
+        body(USER, tools=[{"functionDeclarations": [{"name": "f"}]}, {"google_search": {}}]),
+        "Please enable tool_config.include_server_side_tool_invocations to use Built-in tools with Function calling.",
+        body(
+            USER,
+            tools=[{"functionDeclarations": [{"name": "f"}]}, {"google_search": {}}],
+            toolConfig={"includeServerSideToolInvocations": True},
+        ),
     ),
     "function-name": (
         NEW,
@@ -328,9 +387,16 @@ def test_the_api_accepts_what_only_a_strict_server_refuses(server: Server, name:
 
 def test_every_rule_has_a_case_and_a_line_in_the_docs() -> None:
     page = (Path(__file__).parents[2] / "docs" / "serving.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| `([a-z-]+)` \| (.+) \| \[.+\]\((https://.+)\) \|$", page, re.MULTILINE)
-    assert sorted(rows) == sorted((rule.name, rule.refused, rule.source) for rule in RULES)
-    assert sorted(CASES) == sorted(rule.name for rule in RULES if "generateContent" in rule.wires)
+    rows = re.findall(
+        r"^\| `([a-z-]+)` \| (.+) \| (.+) \| \[.+\]\((https://.+)\) \|$", page, re.MULTILINE
+    )
+    words = {"warning": "reported"}
+    assert sorted(rows) == sorted(
+        (rule.name, words.get(rule.level, rule.level), rule.refused, rule.source) for rule in RULES
+    )
+    assert sorted(CASES) == sorted(rule.name for rule in RULES if "gemini-api" in rule.wires)
+    vertex = [rule.name for rule in RULES if rule.wires == ("vertex-ai",)]
+    assert sorted(VERTEX_CASES) == sorted(vertex)
 
 
 @pytest.mark.parametrize(
@@ -356,11 +422,136 @@ def test_newer_models_refuse_a_history_that_ends_with_them(model: str, refused: 
 
 
 def test_an_envelope_is_named_in_the_paths_of_the_parser() -> None:
-    enveloped = json.dumps({"model": NEW, "request": CASES["schema-keyword"][1]}).encode()
+    enveloped = json.dumps({"model": NEW, "request": CASES["field-unknown"][1]}).encode()
     (broken,) = find_broken_rules(
         enveloped, Identity("code-assist", generates=True, model=NEW), lambda: given_by([])
     )
     assert f"'request.{PARAMETERS}." in broken.message
+
+
+def named_call(name: str, call_id: str) -> dict[str, Any]:
+    return {"functionCall": {"id": call_id, "name": name, "args": {}}, **SIGNED}
+
+
+def named_result(name: str, call_id: str) -> dict[str, Any]:
+    return {"functionResponse": {"id": call_id, "name": name, "response": {}}}
+
+
+CALLS = turn("model", named_call("f", "1"), named_call("g", "2"))
+# rule → a request that Vertex AI refuses and the Gemini API answers, and one that both answer
+VERTEX_CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "results-split": (
+        body(
+            USER,
+            CALLS,
+            turn("user", named_result("f", "1")),
+            turn("user", named_result("g", "2")),
+        ),
+        body(USER, CALLS, turn("user", named_result("f", "1"), named_result("g", "2"))),
+    ),
+    "result-name": (
+        body(USER, CALLS, turn("user", named_result("f", "1"), named_result("tool_result", "2"))),
+        body(USER, CALLS, turn("user", named_result("g", "2"), named_result("f", "1"))),
+    ),
+}
+
+
+def rules_broken(wire: str, model: str, request: dict[str, Any]) -> dict[str, str]:
+    """Rule → message, for the rules of the API that a request breaks."""
+    identity = Identity(wire, generates=True, model=model)
+    broken = find_broken_rules(json.dumps(request).encode(), identity, lambda: given_by([]))
+    return {item.rule.name: item.message for item in broken if item.rule.level == "api"}
+
+
+@pytest.mark.parametrize("name", VERTEX_CASES)
+def test_vertex_ai_refuses_results_that_the_gemini_api_accepts(name: str) -> None:
+    refused, kept = VERTEX_CASES[name]
+    assert rules_broken("vertex-ai", NEW, refused).keys() == {name}
+    assert rules_broken("gemini-api", NEW, refused) == {}
+    assert rules_broken("vertex-ai", NEW, kept) == {}
+
+
+def test_a_rule_has_its_versions() -> None:
+    name = VERTEX_CASES["result-name"][0]
+    assert rules_broken("vertex-ai", OLD, name) == {}
+    media = CASES["result-media"][1]
+    assert rules_broken("gemini-api", NEW, media) == {}
+    search = CASES["built-in-with-functions"][1]
+    assert rules_broken("code-assist", NEW, {"request": search}).keys() == {
+        "built-in-with-functions"
+    }
+    assert rules_broken("vertex-ai", NEW, search) == {}
+
+
+@pytest.mark.parametrize(
+    ("wire", "request_body", "place"),
+    [
+        ("gemini-api", {"reasoning_effort": "low"}, '"reasoning_effort"'),
+        ("gemini-api", {"generationConfig": {"top_logprobs": 2}}, '"top_logprobs" at \'generation_config\''),
+        ("gemini-api", {"toolConfig": {"strict": True}}, '"strict" at \'tool_config\''),
+        ("gemini-api", {"request": {}}, '"request"'),
+        ("code-assist", {"output_config": {}}, '"output_config"'),
+        ("code-assist", {"request": {"generation_config": {"thinkingConfig": {"effort": 1}}}},
+         '"effort" at \'request.generation_config.thinking_config\''),
+        ("vertex-ai", {"store": True}, '"store"'),
+        ("vertex-ai", {"toolConfig": {"includeServerSideToolInvocations": True}},
+         '"includeServerSideToolInvocations" at \'tool_config\''),
+        ("gemini-api", {"toolConfig": {"functionCallingConfig": {"streamFunctionCallArguments": True}}},
+         '"streamFunctionCallArguments" at \'tool_config.function_calling_config\''),
+    ],
+)  # fmt: skip
+def test_an_unknown_field_is_refused_anywhere(
+    wire: str, request_body: dict[str, Any], place: str
+) -> None:
+    if "request" not in request_body and wire != "code-assist":
+        request_body = body(USER) | request_body
+    message = rules_broken(wire, NEW, request_body)["field-unknown"]
+    assert message == f"Invalid JSON payload received. Unknown name {place}: Cannot find field."
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"text": "Hi", "cache_control": {"type": "ephemeral"}},
+        {"functionCall": {"name": "f", "args": {}, "cache_control": {}}},
+        {"functionResponse": {"name": "f", "response": {}, "cache_control": {}}},
+        {"inlineData": {"mimeType": "image/png", "data": "", "cache_control": {}}},
+    ],
+)
+def test_a_leaked_field_of_a_part_is_refused(part: dict[str, Any]) -> None:
+    message = rules_broken("gemini-api", NEW, body(USER, turn("user", part)))["field-unknown"]
+    assert message.startswith(
+        'Invalid JSON payload received. Unknown name "cache_control" at \'contents[1].parts[0]'
+    )
+
+
+def test_the_keys_of_users_are_no_fields() -> None:
+    own = {"cache_control": 1, "reasoning_effort": [{"strict": True}]}
+    asked = body(
+        USER,
+        turn("model", {"functionCall": {"name": "f", "args": own}, **SIGNED}),
+        turn("user", {"functionResponse": {"name": "f", "response": own}}),
+        tools=[
+            {"functionDeclarations": [
+                {"name": "f", "parameters": schema({"type": "OBJECT", "properties": {"strict": {"type": "STRING"}}})},
+                {"name": "g", "parametersJsonSchema": own},
+            ]}
+        ],
+        labels=own,
+    )  # fmt: skip
+    assert rules_broken("gemini-api", NEW, asked) == {}
+
+
+def test_the_fields_are_those_that_google_genai_can_send() -> None:
+    renamed = {"model_selection_config", "output_mime_type", "output_compression_quality"}
+    compared = 0
+    for message, fields in known_fields("code-assist").items():
+        model = getattr(types, message, None)
+        if isinstance(model, type) and issubclass(model, BaseModel):
+            compared += 1
+            names = {name.rstrip("_") for name in model.model_fields}
+            assert names - renamed <= fields.keys(), message
+    assert compared > 80
 
 
 def test_other_wires_and_broken_bodies_break_no_rule() -> None:

@@ -38,6 +38,7 @@ cases:
       message: {$any: object}
     unified-llm: [{type: FINISH}]
   not_carried: {anthropic: [grounding]}
+  kill: {anthropic: text-lost}
   known_failing:
     unified-llm: {reason: The id is lost., link: "https://example.org/1", expires: 2027-01-31}
   reviewed: no

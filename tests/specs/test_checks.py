@@ -12,7 +12,7 @@ from .spec_files import SMALL, WHOLE, edited, problems, read
 
 KEYS = (
     "known keys are case, requirement, features, level, source, regression_of, cassette, exchange, prompt, turns, remembers, question, options, provider, "
-    "tool_code, context, expect, not_carried, known_failing, reviewed"
+    "tool_code, context, expect, not_carried, kill, known_failing, reviewed"
 )
 NEEDS = "required keys are case, requirement, features, source"
 
@@ -112,6 +112,16 @@ WRONG: list[tuple[str, list[tuple[str, str]], list[tuple[int, str]]]] = [
             "$unordered, $absent, $literal"),
     ]),
     ("cell string", [("[{type: ping}]", "ping")], [(9, "expect.anthropic must be a list, an operator, or empty, not 'ping'")]),
+    # kill
+    ("kill of a layer", [("  expect:", "  kill: {events: text-lost}\n  expect:")], [
+        (8, "kill names the layer events; only payloads of a dialect are mutated"),
+    ]),
+    ("kill of nothing", [("  expect:", "  kill: {unified-llm: text-lost}\n  expect:")], [
+        (8, "kill names 'unified-llm', which expect does not have; it has anthropic"),
+    ]),
+    ("kill of a list", [("  expect:", "  kill: {anthropic: [text-lost]}\n  expect:")], [
+        (8, "kill.anthropic must be a string, not a list"),
+    ]),
     # not_carried, known_failing
     ("loss", [("  expect:", "  not_carried: {anthropic: [groundin]}\n  expect:")], [
         (8, "unknown loss 'groundin' (did you mean grounding?); declared losses of anthropic are grounding, 'other candidates'"),

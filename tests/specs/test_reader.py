@@ -38,6 +38,7 @@ def test_every_key_is_read() -> None:
         "unified-llm": [{"type": "FINISH"}],
     }
     assert case.not_carried == {"anthropic": ("grounding",)}
+    assert case.kill == {"anthropic": "text-lost"}
     mark = case.known_failing["unified-llm"]
     assert (mark.reason, mark.link, mark.expires) == (
         "The id is lost.",

@@ -18,7 +18,7 @@ from harness.stream.plugins import installed
 from ..yaml import MAX_BYTES
 from .bare_body import BARE_SSE, body_of
 from .content import Content, Format
-from .unsupported import UNREAD, describe
+from .unsupported import describe
 
 
 def _formats(*places: str) -> tuple[Format, ...]:
@@ -126,8 +126,6 @@ def _read(data: bytes) -> Cassette:
     for known in FORMATS:
         if known.recognises(content):
             return known.read(content)
-    titles = ", ".join(known.title for known in FORMATS)
     raise UnknownFormat(
-        f"{describe(content)}; supported formats: {titles}; known, but not supported yet:"
-        f" {', '.join(UNREAD)}"
+        f"{describe(content)}; `harness import --help` lists the {len(FORMATS)} known formats"
     )

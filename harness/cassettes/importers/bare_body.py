@@ -28,7 +28,7 @@ _GENERATED: Final = frozenset(
 )  # fmt: skip
 """A response that generates has at least one of these."""
 
-_OTHER_WIRES: Final = frozenset({"event_type", "object", "choices", "interaction"})
+_OTHER_WIRES: Final = frozenset({"event_type", "object", "choices", "interaction", "type"})
 """A message of a wire that does not use Gemini's messages has one of these."""
 
 _OTHER_REPLIES: Final = frozenset(

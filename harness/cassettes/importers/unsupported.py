@@ -15,14 +15,12 @@ from .content import Content, parse_json
 UNREAD: Final = (
     "the Live API",
     "Anthropic Messages",
-    "OpenAI Chat Completions",
-    "OpenAI Responses",
 )
 """Kinds that are recognised but not supported yet. In a recording with requests, their exchanges
 are kept like others.
 """
 
-_LIVE, _ANTHROPIC, _CHAT, _RESPONSES = UNREAD
+_LIVE, _ANTHROPIC = UNREAD
 
 _LIVE_KEYS: Final = frozenset(
     {
@@ -53,12 +51,6 @@ def unread_kind(content: Content) -> str | None:
     if _LIVE_LOG.match(content.data):
         return _LIVE
     match _first_message(content):
-        case {"object": "chat.completion" | "chat.completion.chunk"} | {
-            "choices": [{"delta": _} | {"message": _}, *_]
-        } if not is_known_wire(content):
-            return _CHAT
-        case {"object": "response"} | {"response": {"object": "response"}}:
-            return _RESPONSES
         case {"type": "message_start", "message": _} | {
             "type": "message",
             "role": "assistant",

@@ -20,7 +20,7 @@ from ..gemini.request import VENDOR
 from ..oracle import gather_compat
 from ..provider import Answer, Endpoint, FirstMessages, Identity, Provider
 from .choices import VENDORS
-from .normalizer import CompatNormalizer
+from .normalizer import ChatReader
 from .places import PLACES
 from .request import NAME, write_completion
 from .thoughts import TAG, thought_tag
@@ -29,6 +29,10 @@ from .variants import variants_in
 _MODEL: Final = re.compile(r"(?:^|/)(?:gemini|gemma|learnlm)[^/]*$")
 _OF_OPENAI: Final = frozenset({"system_fingerprint", "service_tier", "obfuscation", "provider"})
 _OBJECTS: Final = ("chat.completion", "chat.completion.chunk")
+
+
+def _normalizer(answer: Answer) -> ChatReader:
+    return ChatReader(answer, thought_tag(answer.asked))
 
 
 def _read_facts(body: bytes, answer: Answer, end: End) -> Facts:
@@ -73,7 +77,7 @@ def _has_extra(item: dict[str, Any]) -> bool:
 PROVIDER: Final = Provider(
     name=NAME,
     title="Gemini, OpenAI-compatible",
-    normalizer=CompatNormalizer,
+    normalizer=_normalizer,
     oracle=_read_facts,
     url=re.compile(r"/(?:v1\w*/openai|endpoints/[^/]+)/chat/completions$"),
     detect=_detect,

@@ -4,7 +4,8 @@ text.
 A piece names its call by ``index`` or by ``id``. A piece with neither continues the last call. A
 call is over when its arguments are an object, or when other content or a finish reason follows. A
 piece with a name for a call that is over begins another call. A call becomes events when it is
-over, because a later piece may have its signature.
+over, because a later piece may have its signature. The input of a custom tool is a text; the
+argument ``input`` has it.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Final
 from harness.stream.events import (
     CallEnd,
     CallInvalid,
+    CallPiece,
     CallStart,
     CallText,
     Event,
@@ -26,15 +28,18 @@ from harness.stream.json_codec import Brackets, Json, decode_object
 
 from ..gemini.fields import Fields
 
-_CALL: Final = {name: name for name in ("index", "id", "type", "function", "extra_content")}
+_CALL: Final = {
+    name: name for name in ("index", "id", "type", "function", "custom", "extra_content")
+}
 _FUNCTION: Final = {name: name for name in ("name", "arguments")}
-_TYPES: Final = ("function", "")
+_CUSTOM: Final = {"name": "name", "input": "arguments"}
+_TYPES: Final = ("function", "custom", "")
 
 
 @dataclass(slots=True, eq=False)
 class _Call:
     """One call. ``pieces`` are the texts of its arguments; ``arguments``: the whole object;
-    ``tracker`` finds its end.
+    ``tracker`` finds its end; ``custom``: the tool takes a text.
     """
 
     name: str
@@ -46,6 +51,7 @@ class _Call:
     arguments: dict[str, Json] | None = None
     over: bool = False
     tracker: Brackets | None = field(default_factory=Brackets)
+    custom: bool = False
 
     @property
     def text(self) -> str:
@@ -54,7 +60,7 @@ class _Call:
     def add(self, piece: str) -> None:
         """Append a piece. The call is over if the arguments are then a whole object."""
         self.pieces.append(piece)
-        if self.tracker is None:
+        if self.custom or self.tracker is None:
             return
         if not self.tracker.depth:
             if not piece.strip():
@@ -80,7 +86,7 @@ class _Call:
 class _Piece:
     """The fields of one item of ``tool_calls``."""
 
-    __slots__ = ("arguments", "id", "index", "left", "name", "signature")
+    __slots__ = ("arguments", "custom", "id", "index", "left", "name", "signature")
 
     def __init__(self, fields: Fields, signature: str | None) -> None:
         self.signature = signature
@@ -88,7 +94,13 @@ class _Piece:
         self.id: str | None = fields.take("id", str) or None
         if fields.values.get("type") in _TYPES:
             fields.take("type")
-        inner = Fields(fields.take("function", dict) or {}, _FUNCTION)
+        custom = fields.take("custom", dict)
+        self.custom = custom is not None
+        inner = (
+            Fields(fields.take("function", dict) or {}, _FUNCTION)
+            if custom is None
+            else Fields(custom, _CUSTOM)
+        )
         self.name: str = inner.take("name", str) or ""
         self.arguments: Json = inner.take("arguments", str, dict)
         self.left = [*fields.left(), *inner.left()]
@@ -115,7 +127,7 @@ class Calls:
             if not (piece.name or piece.id or (piece.arguments and not self._calls.get(candidate))):
                 out.append(Unknown("call without a beginning", wire, candidate))
                 return
-            call = _Call(piece.name, piece.id, piece.index, candidate)
+            call = _Call(piece.name, piece.id, piece.index, candidate, custom=piece.custom)
             self._calls.setdefault(candidate, []).append(call)
             self.none_came = False
             self._waiting.append(call)
@@ -168,6 +180,10 @@ class Calls:
     def _give(self, call: _Call, out: list[Event]) -> None:
         self._count += 1
         out.append(CallStart(self._count, call.name, call.id, call.signature, call.candidate))
+        if call.custom:
+            out += [CallPiece(self._count, "$.input", text, True) for text in call.pieces]
+            out.append(CallEnd(self._count, {"input": call.text}))
+            return
         out += [CallText(self._count, text) for text in call.pieces]
         arguments = call.arguments
         if arguments is None and not call.text.strip():

@@ -1,11 +1,12 @@
 """Reads the choices of an answer: their deltas or messages, their other fields, the finish reasons.
 
-A delta gives its text, then its signature, then its calls; a choice gives its delta, then its
-annotations, then its finish reason, which also ends its calls. Gemini's additions to Chat
-Completions are signatures and thoughts: a call, a delta or a message has ``extra_content`` with the
-key ``google`` or ``vertex``. Thoughts are a part of the text, between tags; on Vertex AI they may
-be in deltas that are marked as thoughts, without tags. In a delta with a signature, the mark does
-not apply to the text (https://ai.google.dev/gemini-api/docs/openai#thinking).
+A delta gives its reasoning, then its text, then its signature, then its calls; a choice gives its
+delta, then its annotations, then its finish reason, which also ends its calls. Gemini's additions
+to Chat Completions are signatures and thoughts: a call, a delta or a message has ``extra_content``
+with the key ``google`` or ``vertex``. Thoughts are a part of the text, between tags; on Vertex AI
+they may be in deltas that are marked as thoughts, without tags. In a delta with a signature, the
+mark does not apply to the text (https://ai.google.dev/gemini-api/docs/openai#thinking). Other
+servers have reasoning in fields of its own: see `reasoning`.
 """
 
 from __future__ import annotations
@@ -17,27 +18,33 @@ from harness.stream.events import (
     Event,
     Finish,
     FinishClass,
+    Media,
     Reasoning,
     Text,
     Unknown,
 )
-from harness.stream.json_codec import Json
+from harness.stream.json_codec import Json, objects_in
 
 from ..gemini import finish_reasons
 from ..gemini.fields import Fields
 from .calls import Calls
+from .reasoning import FIELDS as REASONING
+from .reasoning import read_reasoning
 from .thoughts import ThoughtSplitter
 
 VENDORS: Final = ("google", "vertex")
 _EXTRA: Final = {name: name for name in VENDORS}
 _VENDOR: Final = {name: name for name in ("thought", "thought_signature")}
 _CALL: Final = {name: name for name in ("extra_content", "thought_signature")}
-_CHOICE: Final = {name: name for name in ("index", "delta", "message", "finish_reason", "logprobs")}
+_FILTERS: Final = ("content_filter_results", "content_filter_result")
+_CHOICE: Final = {
+    name: name for name in ("index", "delta", "message", "finish_reason", "logprobs", *_FILTERS)
+}
 _DELTA: Final = {
     name: name
     for name in (
         *("role", "content", "refusal", "annotations", "function_call", "tool_calls"),
-        *("extra_content", "thought_signature"),
+        *("extra_content", "thought_signature", "audio", *REASONING),
     )
 }
 _ROLES: Final = ("assistant", "model", "")
@@ -62,14 +69,14 @@ _NOTHING: Final = _Beside()
 
 class Choices:
     """All choices of one answer. Choice 0 is the answer. ``tag``: the name of the tag around
-    thoughts.
+    thoughts, None if text has no thoughts.
     """
 
-    def __init__(self, tag: str) -> None:
+    def __init__(self, tag: str | None) -> None:
         self.calls = Calls()
         self._tag = tag
         self._splitters: dict[int, ThoughtSplitter] = {}
-        self._plain = False  # a text of the answer without a tag is not a thought
+        self._plain = tag is None  # a text of the answer without a tag is not a thought
 
     def read(self, choices: list[Json], out: list[Event]) -> None:
         """Read one list of choices. A missing index is the place in the list."""
@@ -87,7 +94,7 @@ class Choices:
 
     def read_text(self, text: str, out: list[Event]) -> None:
         """Read a text of the answer that is the only field of a delta."""
-        if self._plain and self.calls.none_came and "<" not in text:
+        if self._plain and self.calls.none_came and (self._tag is None or "<" not in text):
             out.append(Text(text))  # nearly all text
         else:
             self._split(text, 0, False, out)
@@ -108,6 +115,9 @@ class Choices:
             self.calls.make_way(index, out)
         if logprobs:
             out.append(Annotation("logprobs", logprobs, index))
+        for name in _FILTERS:
+            if ratings := fields.take_raw(name, dict):
+                out.append(Annotation("safety_ratings", ratings, index))
         out += [Unknown(f"choice field {key}", {key: value}, index) for key, value in fields.left()]
         if reason:
             out.append(Finish(_finish_class(reason), reason, None, index))
@@ -118,7 +128,14 @@ class Choices:
         refusal = fields.take("refusal", str)
         old_call, calls = fields.take("function_call", dict), fields.take("tool_calls", list) or ()
         annotations = fields.take_raw("annotations", list)
-        self._read_content(fields.take("content", str) or "", fields, index, out)
+        self._read_reasoning(fields, index, out)
+        items = fields.values.get("content")
+        if type(items) is list and objects_in(items):
+            fields.take("content")
+            content = self._read_items(items, index, out)
+        else:
+            content = fields.take("content", str) or ""
+        self._read_content(content, fields, index, out)
         if refusal:
             self._release(index, out)
             self.calls.make_way(index, out)
@@ -132,9 +149,40 @@ class Choices:
                 self.calls.read(wire, signature, index, out)
             else:
                 out.append(Unknown("call", call, index))
+        self._read_audio(fields.take_raw("audio", dict), index, out)
         if annotations and annotations["annotations"]:
             out.append(Annotation("citations", annotations, index))
         out += [Unknown(f"delta field {key}", {key: value}, index) for key, value in fields.left()]
+
+    def _read_reasoning(self, fields: Fields, index: int, out: list[Event]) -> None:
+        events = read_reasoning(fields, index)
+        if any(type(event) is Reasoning for event in events):
+            self._release(index, out)
+            self.calls.make_way(index, out)
+        out += events
+
+    def _read_items(self, items: list[Json], index: int, out: list[Event]) -> str:
+        """Read content that is a list, with the reasoning of Mistral; returns its last text."""
+        text = ""
+        for item in items:
+            kind, inner = _item_of(item)
+            self._read_content(text, Fields({}, _DELTA), index, out)
+            text = inner if kind == "text" else ""
+            if kind == "thinking":
+                self._release(index, out)
+                self.calls.make_way(index, out)
+                out.append(Reasoning(inner, None, index))
+            elif kind is None:
+                out.append(Unknown("content part", item, index))
+        return text
+
+    def _read_audio(self, wire: dict[str, Json] | None, index: int, out: list[Event]) -> None:
+        """Read a piece of sound, its transcript or its id."""
+        audio = wire["audio"] if wire else {}
+        if type(data := audio.get("data")) is str and data:
+            out.append(Media(None, audio, data, candidate=index))
+        elif wire and audio:
+            out.append(Annotation("part", wire, index))
 
     def _read_content(self, content: str, fields: Fields, index: int, out: list[Event]) -> None:
         """Read the text of a delta or message, perhaps ``""``, and the fields beside it."""
@@ -165,6 +213,9 @@ class Choices:
     def _split(self, text: str, index: int, marked: bool, out: list[Event]) -> None:
         """Read a text; it ends the calls before it, even if it is only a tag."""
         self.calls.make_way(index, out)
+        if self._tag is None:
+            out.append(Text(text, None, index))
+            return
         splitter = self._splitters.get(index)
         if splitter is None:
             splitter = self._splitters[index] = ThoughtSplitter(self._tag)
@@ -183,6 +234,18 @@ class Choices:
             Reasoning(text, None, index) if thought else Text(text, None, index)
             for thought, text in pieces
         ]
+
+
+def _item_of(item: Json) -> tuple[str | None, str]:
+    """The kind and the text of an item of a content; None for an unknown item."""
+    match item:
+        case {"type": "text", "text": str(text), **others} if not others:
+            return "text", text
+        case {"type": "thinking", "thinking": [*pieces], **others} if not others:
+            texts = [_item_of(piece) for piece in pieces]
+            if all(kind == "text" for kind, _ in texts):
+                return "thinking", "".join(text for _, text in texts)
+    return None, ""
 
 
 def _finish_class(reason: str) -> FinishClass:

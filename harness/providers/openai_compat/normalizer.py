@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from harness.stream.events import Event, Mark, Metadata, Start, Unknown
+from harness.stream.events import Annotation, Event, Mark, Metadata, Start, Unknown
 from harness.stream.framing import Frame
 from harness.stream.json_codec import Json
 
@@ -19,25 +19,28 @@ from ..answer_reader import AnswerReader
 from ..gemini.fields import Fields
 from ..provider import Answer
 from .choices import Choices
-from .thoughts import thought_tag
 from .usage import read_usage
 from .usual import REFUSED, decode_usual
 
 _NAMES: Final = ("model", "id", "created", "system_fingerprint", "service_tier")
+_BESIDE: Final = {"prompt_filter_results": "safety_ratings", "citations": "citations"}
+"""Fields of other servers, and the annotations that they become."""
 _MESSAGE: Final = {
-    name: name for name in ("choices", "usage", "error", "object", "obfuscation", *_NAMES)
+    name: name for name in ("choices", "usage", "error", "object", "obfuscation", *_NAMES, *_BESIDE)
 }
 _TYPES: Final = {"created": (int,)}
 _OBJECTS: Final = ("chat.completion", "chat.completion.chunk")
 _END: Final = "[DONE]"
 
 
-class CompatNormalizer(AnswerReader):
-    """One answer: see `harness.providers.provider.Normalizer`."""
+class ChatReader(AnswerReader):
+    """One answer: see `harness.providers.provider.Normalizer`. ``tag``: the name of the tag around
+    thoughts in text, None if text has no thoughts.
+    """
 
-    def __init__(self, answer: Answer) -> None:
+    def __init__(self, answer: Answer, tag: str | None = None) -> None:
         super().__init__(answer)
-        self._choices = Choices(thought_tag(answer.asked))
+        self._choices = Choices(tag)
         self._names: tuple[Json, ...] | None = None  # of the latest message
 
     def feed(self, frame: Frame) -> list[Event]:
@@ -99,9 +102,14 @@ class CompatNormalizer(AnswerReader):
             if name in fields.values and fields.values[name] == self._seen.get(name):
                 fields.take(name)
         usage, choices = fields.take("usage", dict), fields.take("choices", list)
+        beside = [(name, fields.take_raw(name, list)) for name in _BESIDE]
         self._report_unknown(fields.left(), out)
         if usage:
             out.append(read_usage(usage))
+        for name, raw in beside:
+            if raw and raw[name] and self._is_new(name, raw[name]):
+                about = 0 if name == "citations" else -1  # the prompt
+                out.append(Annotation(_BESIDE[name], raw, about))
         if choices:
             self._choices.read(choices, out)
         if wrong:

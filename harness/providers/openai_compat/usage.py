@@ -16,11 +16,15 @@ _OF_INPUT: Final = (("cached_tokens", "cached"), ("cache_write_tokens", "cache_w
 
 
 def read_usage(usage: dict[str, Json]) -> Usage:
-    """The counts of one ``usage``. ``completion_tokens`` includes those of the reasoning."""
+    """The counts of one ``usage``. ``completion_tokens`` includes those of the reasoning, except on
+    servers whose total is the sum of prompt, completion and reasoning (xAI).
+    """
     counts = _whole(usage, _COUNTS) | _whole(usage.get("prompt_tokens_details"), _OF_INPUT)
     reasoning = _whole(usage.get("completion_tokens_details"), (("reasoning_tokens", "reasoning"),))
     if reasoning and "output" in counts:
-        counts["output"] -= reasoning["reasoning"]
+        apart = counts.get("input", 0) + counts["output"] + reasoning["reasoning"]
+        if counts.get("total") != apart:
+            counts["output"] -= reasoning["reasoning"]
     return Usage(usage, **counts, **reasoning)
 
 

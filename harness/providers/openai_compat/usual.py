@@ -1,7 +1,7 @@
 """A strict decoder for the usual chunk of a stream: a fast way into the reader.
 
 Nearly every chunk differs from the chunk before it only in its text. These types accept only this
-form. A chunk with any other field or type goes to the reader of `CompatNormalizer`, which would
+form. A chunk with any other field or type goes to the reader of `ChatReader`, which would
 give the same events for a usual chunk too.
 """
 

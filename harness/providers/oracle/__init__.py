@@ -9,7 +9,9 @@ from .events import gather_events
 from .gemini import gather_body, read_messages
 from .gemini_cli import gather_cli
 from .interactions import count_interactions, gather_interactions
+from .openai import gather_openai
 from .openai_compat import count_chat, gather_compat
+from .openai_responses import count_responses
 from .raw import read_raw
 from .reader import note_error
 from .second_turn import SecondTurnAspect, judge_second_turn, result_text, result_with_image
@@ -18,12 +20,14 @@ __all__ = [
     "SecondTurnAspect",
     "count_chat",
     "count_interactions",
+    "count_responses",
     "gather_agy",
     "gather_body",
     "gather_cli",
     "gather_compat",
     "gather_events",
     "gather_interactions",
+    "gather_openai",
     "judge_second_turn",
     "note_error",
     "read_messages",

@@ -1,10 +1,11 @@
-"""The oracle of Gemini's OpenAI-compatible endpoint: a slow and plain reader of a raw body, with
-the standard library's JSON.
+"""The oracle of Chat Completions, of Gemini's OpenAI-compatible endpoint and of other servers: a
+slow and plain reader of a raw body, with the standard library's JSON.
 
-A body is one ``chat.completion`` or a stream of ``chat.completion.chunk``. Signatures are in
-``extra_content``. Thoughts are in the text, between tags or marked as a thought. A tag may be split
-over deltas, but not across a call, a signature, a refusal or the end. The oracle shares no code
-with the framers and normalizers, so it can't share their faults.
+A body is one ``chat.completion`` or a stream of ``chat.completion.chunk``. Gemini's signatures are
+in ``extra_content``, and its thoughts are in the text, between tags or marked as a thought. A tag
+may be split over deltas, but not across a call, a signature, a refusal, reasoning or the end. Other
+servers have fields for reasoning. The oracle shares no code with the framers and normalizers, so it
+can't share their faults.
 """
 
 from __future__ import annotations
@@ -39,23 +40,28 @@ _READ = {"choices", "usage", "error", "object", "id", "model", "obfuscation"}
 _READ_CHOICE = {"index", "delta", "message", "finishReason"}
 _READ_DELTA = {
     *("role", "content", "refusal", "toolCalls", "functionCall"),
-    *("extraContent", "thoughtSignature"),
+    *("extraContent", "thoughtSignature", "reasoningContent", "reasoning", "audio"),
 }
-_READ_CALL = {"index", "id", "type", "function", "extraContent"}
+_READ_CALL = {"index", "id", "type", "function", "custom", "extraContent"}
 _READ_FUNCTION = {"name", "arguments"}
+_READ_CUSTOM = {"name", "input"}
 
 
 def gather_compat(
-    body: bytes, status: int = 200, *, interrupted: bool = False, tag: str = "thought"
+    body: bytes, status: int = 200, *, interrupted: bool = False, tag: str | None = "thought"
 ) -> Facts:
-    """The facts of choice 0 in a raw body; ``tag`` is the name of the tag around thoughts."""
+    """The facts of choice 0 in a raw body; ``tag`` is the name of the tag around thoughts, None if
+    text has no thoughts.
+    """
     reader = _Reader(status, tag)
     reader.read_all(body)
     return reader.finish(interrupted)
 
 
 def count_chat(facts: Facts, usage: dict[str, Json]) -> None:
-    """Note the counts of one ``usage``. The tokens of the reasoning are counted in the output."""
+    """Note the counts of one ``usage``. The tokens of the reasoning are counted in the output,
+    unless the total counts them beside it.
+    """
     for name, wire in _COUNTS:
         if type(usage.get(name)) is int:
             facts.usage[wire] = usage[name]
@@ -66,14 +72,18 @@ def count_chat(facts: Facts, usage: dict[str, Json]) -> None:
     if isinstance(of_output, dict) and type(of_output.get("reasoning_tokens")) is int:
         reasoning = of_output["reasoning_tokens"]
         facts.usage["thoughtsTokenCount"] = reasoning
-        if type(usage.get("completion_tokens")) is int:
-            facts.usage["candidatesTokenCount"] = usage["completion_tokens"] - reasoning
+        output = usage.get("completion_tokens")
+        if type(output) is int:
+            prompt = usage.get("prompt_tokens")
+            prompt = prompt if type(prompt) is int else 0
+            beside = usage.get("total_tokens") == prompt + output + reasoning
+            facts.usage["candidatesTokenCount"] = output - (0 if beside else reasoning)
 
 
 @dataclass
 class _Call:
     """One call as it came. ``whole``: its arguments, once they are an object; ``closed``: other
-    content followed it.
+    content followed it; ``custom``: the tool takes a text.
     """
 
     name: str
@@ -84,6 +94,7 @@ class _Call:
     pieces: list[str] = field(default_factory=list)
     whole: dict[str, Json] | None = None
     closed: bool = False
+    custom: bool = False
 
     @property
     def text(self) -> str:
@@ -98,6 +109,8 @@ class _Call:
         """The arguments: an object, ``{}`` if there are none, else the text that is not an
         object.
         """
+        if self.custom:
+            return {"input": self.text}
         if self.whole is not None:
             return self.whole
         return self.text if self.text.strip() else {}
@@ -108,7 +121,7 @@ class _Call:
             self.whole = piece
         elif isinstance(piece, str) and piece:
             self.pieces.append(piece)
-            self.whole = read_object(self.text)
+            self.whole = None if self.custom else read_object(self.text)
 
     def continued_by(self, call_id: str | None, index: int | None, name: str) -> bool:
         """Whether a piece with this id, index and name belongs to the call."""
@@ -125,10 +138,10 @@ class _Reader(MessageReader):
     delta; ``_marked``: a delta was marked as a thought; ``_content``: all content, with its tags.
     """
 
-    def __init__(self, status: int, tag: str) -> None:
+    def __init__(self, status: int, tag: str | None) -> None:
         super().__init__(status)
         self._calls: list[_Call] = []
-        self._tags = re.compile(f"<(/?){re.escape(tag)}>")
+        self._tags = re.compile("(?!)()" if tag is None else f"<(/?){re.escape(tag)}>")
         self._pending: list[tuple[str, bool]] = []
         self._inside = False
         self._tagged = False
@@ -146,11 +159,15 @@ class _Reader(MessageReader):
 
     def _read_object(self, message: dict[str, Json]) -> None:
         kind, error = message.get("object"), message.get("error")
+        wrong = bool(error) or isinstance(error, dict)
+        if (wrong or self._status >= 300) and message.get("choices") is None:
+            self._read_error(error if "error" in message else message)
+            return
         if isinstance(kind, str) and kind and kind not in _OBJECTS:  # of another API
             self.facts.others |= names_in(message)
         else:
             self._read_answer(message)
-        if error or isinstance(error, dict):
+        if wrong:
             self._read_error(error)
 
     def _read_answer(self, message: dict[str, Json]) -> None:
@@ -190,11 +207,14 @@ class _Reader(MessageReader):
             self.facts.others.add("finishReason")
 
     def _read_holder(self, holder: dict[str, Json]) -> None:
-        """Read a delta or a message: text first, then calls."""
+        """Read a delta or a message: reasoning first, then text, then calls."""
+        self._read_reasoning(holder)
         content = holder.get("content")
         if isinstance(content, str) and content:
             self._close_calls(ends_text=False)
             self._read_text(content, holder)
+        items = content if isinstance(content, list) and any(map(_is_object, content)) else []
+        self._read_items(items)
         self._read_beside(holder)
         refusal = holder.get("refusal")
         if isinstance(refusal, str) and refusal:
@@ -209,7 +229,12 @@ class _Reader(MessageReader):
             name
             for name in ("content", "refusal")
             if holder.get(name) and not isinstance(holder[name], str)
-        }
+        } - ({"content"} if items else set())
+        audio = holder.get("audio")
+        if isinstance(audio, dict) and audio:
+            self.facts.media += bool(isinstance(audio.get("data"), str) and audio["data"])
+            self.facts.add_opaque("media", audio.get("data"))
+            self.facts.others |= names_in(audio)
         annotations, calls = holder.get("annotations"), holder.get("tool_calls")
         for annotation in annotations if isinstance(annotations, list) else ():
             cited = annotation.get("url_citation") if isinstance(annotation, dict) else None
@@ -223,13 +248,54 @@ class _Reader(MessageReader):
             if isinstance(piece, dict):
                 self._read_call(piece)
 
+    def _read_reasoning(self, holder: dict[str, Json]) -> None:
+        """Read reasoning in fields of its own; several fields have the same text."""
+        details = holder.get("reasoning_details")
+        details = details if isinstance(details, list) else []
+        items = [item for item in details if isinstance(item, dict)]
+        texts = [holder.get("reasoning_content"), holder.get("reasoning")]
+        given = [text for text in texts if isinstance(text, str) and text]
+        own = (item.get("text") or item.get("summary") or "" for item in items)
+        text = given[0] if given else "".join(part for part in own if isinstance(part, str))
+        keys = (item.get("signature") or item.get("data") for item in items)
+        signatures = [("thought", key) for key in keys if isinstance(key, str) and key]
+        if text or signatures:
+            self._close_calls()
+        if text:
+            self._note_thought(text)
+        self.facts.signatures += signatures
+        self.facts.others |= {"reasoning"} if given[1:] and given[0] != given[1] else set()
+
+    def _note_thought(self, text: str) -> None:
+        self.facts.add_thought(text)
+        self.facts.order.append(Run("thought", len(text)))
+
+    def _read_items(self, items: list[Json]) -> None:
+        """Read content that is a list of texts and reasoning."""
+        for item in items:
+            given = item if isinstance(item, dict) else {}
+            text, thinking = given.get("text"), given.get("thinking")
+            if given.keys() == {"type", "text"} and isinstance(text, str):
+                self._close_calls(ends_text=False)
+                self._read_text(text, {})
+            elif given.keys() == {"type", "thinking"} and isinstance(thinking, list):
+                self._close_calls()
+                self._note_thought("".join(str(piece.get("text", "")) for piece in thinking))
+            else:
+                self.facts.others |= names_in(item)
+
     def _read_call(self, piece: dict[str, Json]) -> None:
         self._end_text()
         self.facts.others |= present(piece, _READ_CALL) | _left(piece)
         signature = _signature_of(piece)
         function = piece.get("function")
         function = function if isinstance(function, dict) else {}
+        custom = piece.get("custom")
+        is_custom = isinstance(custom, dict)
         self.facts.others |= present(function, _READ_FUNCTION)
+        if isinstance(custom, dict):
+            self.facts.others |= present(custom, _READ_CUSTOM)
+            function = {"name": custom.get("name"), "arguments": custom.get("input")}
         name, index, identity = function.get("name"), piece.get("index"), piece.get("id")
         given = name if isinstance(name, str) else ""
         call_id = identity if isinstance(identity, str) and identity else None
@@ -245,6 +311,7 @@ class _Reader(MessageReader):
         if call is None or (over and given):
             if given or call_id or (arguments and not self._calls):
                 call = _Call(given, call_id, index, signature, len(self.facts.text))
+                call.custom = is_custom
                 call.add(arguments)
                 self._calls.append(call)
                 self.facts.order.append(Run("call"))
@@ -380,6 +447,10 @@ def read_object(text: str) -> dict[str, Json] | None:
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) and _depth(value) <= DEEPEST else None
+
+
+def _is_object(value: Json) -> bool:
+    return isinstance(value, dict)
 
 
 def _depth(value: Json) -> int:

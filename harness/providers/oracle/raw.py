@@ -13,6 +13,7 @@ from .gemini import count_gemini, names_in, read_messages
 from .gemini_cli import count_stats
 from .interactions import count_interactions, gather_step
 from .openai_compat import count_chat
+from .openai_responses import count_responses, gather_item, is_item
 
 
 def read_raw(facts: Facts) -> Facts:
@@ -42,6 +43,8 @@ def read_raw_part(facts: Facts, raw: Json) -> None:
             return
         case {"kind": str(), "candidate": int()}:
             return
+        case {"type": str()} if is_item(raw):
+            _add_parts(facts, gather_item(raw))
         case {"type": str()}:
             _add_parts(facts, gather_step(raw))
         case {}:
@@ -76,6 +79,8 @@ def read_raw_usage(facts: Facts, raw: dict[str, Json]) -> None:
     counts = Facts()
     if "prompt_tokens" in raw or "completion_tokens" in raw:
         count_chat(counts, raw)
+    elif "input_tokens_details" in raw or "output_tokens_details" in raw:
+        count_responses(counts, raw)
     elif "total_input_tokens" in raw or "total_output_tokens" in raw:
         count_interactions(counts, raw)
     else:

@@ -42,6 +42,8 @@ __all__ = [
     "MutationOperator",
     "OperatorResult",
     "Proof",
+    "kill_names",
+    "named_mutant_fault",
     "prove",
 ]
 
@@ -90,7 +92,8 @@ class Proof:
     ``controls``: the number of cells that passed without a mutation. ``broken``: the cells of our
     own dialects that failed without a mutation. ``survivors``: each case that passed with a
     mutation, the operator, and the laws that detect the mutant. ``unnoticed``: the number of
-    mutants that neither a case nor a law detects.
+    mutants that neither a case nor a law detects. ``spared``: each case that does not notice the
+    mutation that it names under ``kill``, and the reason.
     """
 
     results: list[OperatorResult]
@@ -100,6 +103,7 @@ class Proof:
     broken: list[str] = field(default_factory=list)
     survivors: list[str] = field(default_factory=list)
     unnoticed: int = 0
+    spared: list[str] = field(default_factory=list)
 
     @property
     def faults(self) -> list[str]:
@@ -115,6 +119,7 @@ class Proof:
         return [
             *(f"{name}: fails without a mutation" for name in self.broken),
             *(_line(result, "survives") for result in self.results if result.survives),
+            *self.spared,
         ]
 
     @property
@@ -167,9 +172,37 @@ def prove(
             if cell.layer == "facts"
             else _mutants_of_items(cell, fixture, given.get(cell.column), proof)
         )
+        made = {}
         for operator, killed, laws in mutants:
+            made[operator] = killed
             _note(proof, cell, results[cell.column, operator], killed, laws)
+        if fault := _kill_fault(cell, made):
+            proof.spared.append(f"{cell.spec}: {cell.name}: {fault}")
     return proof
+
+
+def named_mutant_fault(cell: Cell, load: Callable[[str], Cassette]) -> str:
+    """Run only the mutation that the case of a cell of our own dialects names under ``kill``: the
+    reason why the case does not notice it, or "". Raises as `prove`.
+    """
+    fixture = resolve_fixture(cell.case, load)
+    named = cell.case.kill[cell.key]
+    mutants = _mutants_of_items(cell, fixture, None, Proof([]), only=named)
+    return _kill_fault(cell, {name: killed for name, killed, _ in mutants})
+
+
+def _kill_fault(cell: Cell, made: Mapping[str, bool]) -> str:
+    """The reason why a case does not notice the mutation that it names, or ""."""
+    named = cell.case.kill.get(cell.key, "") if cell.column == cell.key else ""
+    if not named or made.get(named):
+        return ""
+    reason = "the case does not notice it" if named in made else "it changes nothing here"
+    return f"kill names {named}, but {reason}"
+
+
+def kill_names(dialect: str) -> list[str]:
+    """The mutations that a case may name for a dialect; none for another name."""
+    return [operator.name for operator in _operators(dialect, None)] if dialect in DIALECTS else []
 
 
 def _operators(
@@ -207,9 +240,9 @@ Mutant = tuple[str, bool, list[str]]
 
 
 def _mutants_of_items(
-    cell: Cell, fixture: Fixture, adapter: Adapter | None, proof: Proof
+    cell: Cell, fixture: Fixture, adapter: Adapter | None, proof: Proof, *, only: str = ""
 ) -> Iterator[Mutant]:
-    """The mutants of payloads, or of a request."""
+    """The mutants of payloads, or of a request; ``only`` that of one operator, without the laws."""
     expected = cell.case.expect[cell.key]
     try:
         output = run_cell(cell, fixture, adapter)
@@ -227,11 +260,13 @@ def _mutants_of_items(
     chosen = adapter or ADAPTERS[cell.column]
     observe = (
         make_observer(fixture.exchanges[0], chosen.with_options(RunOptions.of(cell.case)), output)
-        if cell.layer == "payloads"
+        if cell.layer == "payloads" and not only
         else None
     )
     mutant: Any = copy.deepcopy(output.items)
     for operator in REQUEST_OPERATORS if cell.layer == "requests" else OPERATORS:
+        if only not in ("", operator.name):
+            continue
         change = operator.change_for(DIALECTS[cell.key])
         if change is not None and change(mutant):
             laws = observe(mutant) if observe else []

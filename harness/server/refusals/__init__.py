@@ -11,15 +11,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from harness.providers import PROVIDERS, Identity
+from harness.providers import Identity
 from harness.providers.gemini.canonical_request import canonical_request
 from harness.stream.json_codec import decode_object
 
 from .contents import CONTENT_RULES
+from .fields import FIELD_RULES
 from .given import Given, given_by
 from .histories import chat_request, interaction_request
 from .interactions import INTERACTION_RULES
-from .rule import Generate, Level, Rule, Wire
+from .rule import Generate, Level, Rule
 from .signatures import SIGNATURE_RULES
 from .tools import TOOL_RULES
 
@@ -35,6 +36,7 @@ __all__ = [
 
 RULES: Final[tuple[Rule, ...]] = (
     *INTERACTION_RULES,
+    *FIELD_RULES,
     *TOOL_RULES,
     *CONTENT_RULES,
     *SIGNATURE_RULES,
@@ -65,37 +67,30 @@ def find_broken_rules(
     asked = None if sent is None else _read(sent, identity, given)
     if asked is None:
         return
-    wire, generate = asked
     for rule in RULES:
-        if wire not in rule.wires or (rule.from_3 and not generate.wants_signatures):
+        if not rule.concerns(asked):
             continue
         try:
-            lines = list(rule.check(generate))
+            lines = list(rule.check(asked))
         except RecursionError:
             continue  # the API's behaviour for a Schema of this depth is unknown
         if lines:
             yield BrokenRule(rule, "\n".join(lines))
 
 
-def _read(
-    sent: dict[str, Any], identity: Identity, given: Callable[[], Given]
-) -> tuple[Wire, Generate] | None:
-    """The wire of a request and the request in canonical form; None for another API."""
-    provider = PROVIDERS.get(identity.provider or "")
+def _read(sent: dict[str, Any], identity: Identity, given: Callable[[], Given]) -> Generate | None:
+    """The request in canonical form; None for another API."""
     # The compatible endpoint accepts model names with a collection or publisher.
     model = (identity.model or "").rpartition("/")[2]
-    match provider and provider.name:
+    match identity.provider:
         case "interactions":
             request = interaction_request(sent, given().interactions)
-            return "interactions", Generate(request, model, "interactions", given, sent=sent)
+            return Generate(request, model, "interactions", given, sent=sent)
         case "openai-compat":
-            request = chat_request(sent)
-            return "openai-compat", Generate(request, model, "openai-compat", given, sent=sent)
-    if provider is None or not provider.gemini_messages:
-        return None
-    request, prefix = canonical_request(sent), ""
-    if type(request.get("request")) is dict:
-        request, prefix = request["request"], "request."
-    return "generateContent", Generate(
-        request, identity.model or "", provider.name, given, prefix, sent
-    )
+            return Generate(chat_request(sent), model, "openai-compat", given, sent=sent)
+        case "gemini-api" | "vertex-ai" | "code-assist" as wire:
+            request, prefix = canonical_request(sent), ""
+            if type(request.get("request")) is dict:
+                request, prefix = request["request"], "request."
+            return Generate(request, identity.model or "", wire, given, prefix, sent)
+    return None

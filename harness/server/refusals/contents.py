@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Final
+from typing import Any, Final
 
-from .rule import EVERY_WIRE, Generate, Rule, Wire
+from .rule import EVERY_WIRE, GENERATE, Generate, Rule, Wire
 from .values import as_dict, as_list, parts_of
 
 COUNTS: Final = (
@@ -95,17 +95,62 @@ def _struct_expected(request: Generate) -> Iterator[str]:
                 )
 
 
+def _result_media(request: Generate) -> Iterator[str]:
+    for _, _, part in request.parts():
+        if as_list(as_dict(part.get("functionResponse")).get("parts")):
+            yield (
+                "Unable to submit request because `function_response.parts` is not supported for"
+                " this model."
+            )
+            return
+
+
+def _result_reference(request: Generate) -> Iterator[str]:
+    for _, _, part in request.parts():
+        result = as_dict(part.get("functionResponse"))
+        names = {
+            as_dict(media.get(field)).get("displayName")
+            for media in parts_of(result)
+            for field in ("inlineData", "fileData")
+        }
+        for name in _references(result.get("response")):
+            if name not in names:
+                yield (
+                    f"The referenced name `{name}` in function_response.response does not match to"
+                    " a display_name in the function_response.parts."
+                )
+                return
+
+
+def _references(value: Any) -> Iterator[str]:
+    """The values of ``$ref`` anywhere in a result, which name its media."""
+    if type(value) is dict:
+        if type(value.get("$ref")) is str:
+            yield value["$ref"]
+        for inner in value.values():
+            yield from _references(inner)
+    elif type(value) is list:
+        for inner in value:
+            yield from _references(inner)
+
+
+_Named = tuple[Any, str | None]
+"""The name and the id of a call or a result."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Turn:
     """Consecutive contents of one role; the API reads them as one.
 
-    ``results``: the number of results for calls of the previous turn. ``own``: the number of
-    results for calls of this turn, as remote tools have them.
+    ``calls``: the names of its calls, with their ids. ``results``: those of the results for calls
+    of the previous turn. ``contents``: the number of contents with such results. ``own``: the
+    number of results for calls of this turn, as remote tools have them.
     """
 
     role: str
-    calls: int = 0
-    results: int = 0
+    calls: tuple[_Named, ...] = ()
+    results: tuple[_Named, ...] = ()
+    contents: int = 0
     own: int = 0
 
 
@@ -114,15 +159,24 @@ def _turns(request: Generate) -> list[_Turn]:
     for content in request.contents:
         role = "model" if content.get("role") == "model" else "user"
         turn = turns.pop() if turns and turns[-1].role == role else _Turn(role)
+        before = len(turn.results)
         for part in parts_of(content):
-            if type(part.get("functionCall")) is dict:
-                turn = replace(turn, calls=turn.calls + 1)
+            call, result = part.get("functionCall"), part.get("functionResponse")
+            if type(call) is dict:
+                turn = replace(turn, calls=(*turn.calls, _named(call)))
             elif "functionResponse" in part and turn.calls:
                 turn = replace(turn, own=turn.own + 1)
             elif "functionResponse" in part:
-                turn = replace(turn, results=turn.results + 1)
+                turn = replace(turn, results=(*turn.results, _named(as_dict(result))))
+        if len(turn.results) > before:
+            turn = replace(turn, contents=turn.contents + 1)
         turns.append(turn)
     return turns
+
+
+def _named(part: dict[str, Any]) -> _Named:
+    call_id = part.get("id")
+    return part.get("name"), call_id if type(call_id) is str else None
 
 
 def _calls_first(request: Generate) -> Iterator[str]:
@@ -138,17 +192,31 @@ def _results_without_calls(request: Generate) -> Iterator[str]:
 
 def _results_miscounted(request: Generate) -> Iterator[str]:
     for turn, after in pairwise([*_turns(request), _Turn("")]):
-        results = turn.own + after.results
-        if turn.calls and results and results != turn.calls:
+        results = turn.own + len(after.results)
+        if turn.calls and results and results != len(turn.calls):
             yield COUNTS
             return
 
 
 def _calls_without_results(request: Generate) -> Iterator[str]:
     for turn, after in pairwise([*_turns(request), _Turn("")]):
-        if turn.calls and not turn.own + after.results and _FROM_3.match(request.model):
+        if turn.calls and not turn.own and not after.results and _FROM_3.match(request.model):
             yield COUNTS
             return
+
+
+def _results_split(request: Generate) -> Iterator[str]:
+    if any(turn.contents > 1 for turn in _turns(request)):
+        yield COUNTS
+
+
+def _result_name(request: Generate) -> Iterator[str]:
+    for turn, after in pairwise([*_turns(request), _Turn("")]):
+        names = {call_id: name for name, call_id in turn.calls}
+        for (called, _), (name, call_id) in zip(turn.calls, after.results, strict=False):
+            if name != (names.get(call_id, called) if call_id else called):
+                yield "Request contains an invalid argument."
+                return
 
 
 def _ends_with_model(request: Generate) -> Iterator[str]:
@@ -168,7 +236,7 @@ def _results_beside_text(request: Generate) -> Iterator[str]:
 
 
 _API: Final = "https://ai.google.dev/api"
-_CONTENTS: Final[tuple[Wire, ...]] = ("generateContent", "openai-compat")
+_CONTENTS: Final[tuple[Wire, ...]] = (*GENERATE, "openai-compat")
 
 CONTENT_RULES: Final = (
     Rule(
@@ -234,11 +302,40 @@ CONTENT_RULES: Final = (
         wires=EVERY_WIRE,
     ),
     Rule(
+        "results-split",
+        "On Vertex AI: results of one turn in several contents. The Gemini API accepts them.",
+        "https://github.com/docker/docker-agent/issues/2958",
+        _results_split,
+        wires=("vertex-ai",),
+    ),
+    Rule(
         "calls-without-results",
         "From Gemini 3 on, if the name has a number: function calls that no result follows.",
         "https://github.com/microsoft/vscode/issues/299295",
         _calls_without_results,
         wires=EVERY_WIRE,
+    ),
+    Rule(
+        "result-name",
+        "On Vertex AI, from Gemini 3 on: a result with another name than its call. The Gemini API"
+        " accepts it.",
+        "https://github.com/archestra-ai/archestra/pull/7583",
+        _result_name,
+        wires=("vertex-ai",),
+        models="from 3",
+    ),
+    Rule(
+        "result-media",
+        "Before Gemini 3: `parts` in a result.",
+        "https://github.com/google-gemini/gemini-cli/issues/19436",
+        _result_media,
+        models="before 3",
+    ),
+    Rule(
+        "result-reference",
+        "A `$ref` inside a result that is not the `displayName` of one of its `parts`.",
+        "https://github.com/vercel/ai/issues/14369",
+        _result_reference,
     ),
     Rule(
         "ends-with-model",
@@ -253,6 +350,6 @@ CONTENT_RULES: Final = (
         "https://github.com/MoonshotAI/kimi-code/issues/2914",
         _results_beside_text,
         level="warning",
-        from_3=True,
+        models="from 3",
     ),
 )

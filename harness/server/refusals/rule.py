@@ -13,10 +13,16 @@ from harness.stream.json_codec import objects_in
 from .given import Given
 from .values import parts_of
 
-Wire = Literal["generateContent", "interactions", "openai-compat"]
+Wire = Literal["gemini-api", "vertex-ai", "code-assist", "interactions", "openai-compat"]
 """The wires of the API. A rule is checked on each of its wires."""
 
 EVERY_WIRE: Final[tuple[Wire, ...]] = get_args(Wire)
+
+GENERATE: Final[tuple[Wire, ...]] = ("gemini-api", "vertex-ai", "code-assist")
+"""The wires with generateContent and streamGenerateContent."""
+
+Models = Literal["all", "from 3", "before 3"]
+"""The models that a rule is for, by the number of Gemini in their names."""
 
 Level = Literal["api", "strict", "warning"]
 """``api``: the API refuses this. ``strict``: the API or some of its models accept this, but it is a
@@ -35,13 +41,14 @@ class Generate:
     """A generate request in canonical form, without Code Assist's envelope. For other wires, the
     history in this form.
 
-    ``given`` returns the signatures of the served exchanges. ``prefix``: the prefix of paths in the
-    errors of the JSON parser. ``sent``: the request as it was sent.
+    ``wire``: the wire that the request was sent on. ``given`` returns the signatures of the served
+    exchanges. ``prefix``: the prefix of paths in the errors of the JSON parser. ``sent``: the
+    request as it was sent.
     """
 
     body: dict[str, Any]
     model: str
-    provider: str | None
+    wire: Wire
     given: Callable[[], Given]
     prefix: str = ""
     sent: dict[str, Any] = field(default_factory=dict)
@@ -74,8 +81,8 @@ Check = Callable[[Generate], Iterator[str]]
 @dataclass(frozen=True, slots=True)
 class Rule:
     """``check`` yields the lines of the API's message, or nothing if the request keeps the rule.
-    ``refused`` describes the requests that break it. ``status``: the HTTP status of the refusal.
-    ``from_3``: the rule applies only to models of Gemini 3 or later.
+    ``refused`` describes the requests that break it. ``wires`` and ``models``: the requests that it
+    is for. ``status``: the HTTP status of the refusal.
     """
 
     name: str
@@ -83,6 +90,12 @@ class Rule:
     source: str
     check: Check
     level: Level = "api"
-    wires: tuple[Wire, ...] = ("generateContent",)
+    wires: tuple[Wire, ...] = GENERATE
+    models: Models = "all"
     status: int = 400
-    from_3: bool = False
+
+    def concerns(self, request: Generate) -> bool:
+        """Whether the rule is for the wire and the model of a request."""
+        from_3 = request.wants_signatures
+        is_model = self.models == "all" or (self.models == "from 3") == from_3
+        return request.wire in self.wires and is_model

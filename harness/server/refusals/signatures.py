@@ -138,7 +138,7 @@ SIGNATURE_RULES: Final = (
         _DOCS,
         _call_unsigned,
         wires=EVERY_WIRE,
-        from_3=True,
+        models="from 3",
     ),
     Rule(
         "signature-unknown",
@@ -146,14 +146,14 @@ SIGNATURE_RULES: Final = (
         "https://github.com/google-gemini/gemini-cli/issues/13467",
         _signature_unknown,
         wires=EVERY_WIRE,
-        from_3=True,
+        models="from 3",
     ),
     Rule(
         "server-tool-unsigned",
         "From Gemini 3 on: a `toolCall` or `toolResponse` without its signature.",
         "https://github.com/router-for-me/CLIProxyAPI/issues/5652",
         _server_tool_unsigned,
-        from_3=True,
+        models="from 3",
     ),
     Rule(
         "server-tool-placeholder",
@@ -168,7 +168,7 @@ SIGNATURE_RULES: Final = (
         _first_call_unsigned,
         level="strict",
         wires=EVERY_WIRE,
-        from_3=True,
+        models="from 3",
     ),
     Rule(
         "signature-moved",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -10,25 +11,22 @@ from .rule import Generate, Rule
 from .values import as_dict, as_list
 
 _FUNCTION_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,127}")
-_NO_KEYWORDS: Final = frozenset(
+_BUILT_IN: Final = frozenset(
     {
-        "$schema",
-        "$id",
-        "const",
-        "oneOf",
-        "allOf",
-        "not",
-        "exclusiveMinimum",
-        "exclusiveMaximum",
-        "propertyNames",
-        "patternProperties",
+        "codeExecution",
+        "fileSearch",
+        "googleMaps",
+        "googleSearch",
+        "googleSearchRetrieval",
+        "urlContext",
     }
 )
-"""Keywords of JSON Schema that the API's Schema does not have. `additionalProperties` and
-references are not in this set, because some versions of the API accept them.
-"""
+"""The tools that the API itself runs. The client runs those of `computerUse`, as its functions."""
 
-_JSON_BEFORE: Final = re.compile(r"gemini-(?:1|2)(?:\.|-|$)")
+_BESIDE_REF: Final = frozenset({"description", "default"})
+_NAMED_SCHEMAS: Final = ("properties", "$defs", "defs", "definitions", "patternProperties")
+_INNER_SCHEMAS: Final = ("items", "additionalProperties", "not")
+_LISTED_SCHEMAS: Final = ("anyOf", "oneOf", "allOf", "prefixItems")
 
 
 def _declarations(request: Generate) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -76,16 +74,6 @@ def _function_name(request: Generate) -> Iterator[str]:
             )
 
 
-def _schema_keyword(request: Generate) -> Iterator[str]:
-    for path, _, schema in _schemas(request):
-        for keyword in schema:
-            if keyword in _NO_KEYWORDS:
-                yield (
-                    f"Invalid JSON payload received. Unknown name \"{keyword}\" at '{path}': Cannot"
-                    " find field."
-                )
-
-
 def _schema_type_list(request: Generate) -> Iterator[str]:
     for path, _, schema in _schemas(request):
         if type(schema.get("type")) is list:
@@ -107,11 +95,69 @@ def _schema_enum(request: Generate) -> Iterator[str]:
             yield f"* GenerateContentRequest.{path}.enum: only allowed for STRING type"
 
 
+def _schema_required(request: Generate) -> Iterator[str]:
+    for _, path, schema in _schemas(request):
+        for number, name in enumerate(as_list(schema.get("required"))):
+            if type(name) is str and name not in as_dict(schema.get("properties")):
+                yield (
+                    f"* GenerateContentRequest.{path}.required[{number}]: property is not defined"
+                )
+
+
+def _schema_ref(request: Generate) -> Iterator[str]:
+    for _, declaration in _declarations(request):
+        for field in ("parameters", "parametersJsonSchema", "response", "responseJsonSchema"):
+            for schema in _nodes(declaration.get(field)):
+                ref = schema.get("$ref", schema.get("ref"))
+                others = {key for key in schema.keys() - _BESIDE_REF if not key.startswith("$")}
+                if type(ref) is str and others - {"ref"}:
+                    yield (
+                        f"$ref '{ref.rpartition('/')[2]}' was set alongside unsupported fields. If"
+                        " a schema node has $ref set, then only description and default can be set"
+                        " alongside it; other fields they would be replaced by the expanded"
+                        " reference."
+                    )
+
+
+def _nodes(schema: Any) -> Iterator[dict[str, Any]]:
+    """A JSON Schema and all Schemas inside it."""
+    if type(schema) is not dict:
+        return
+    yield schema
+    inner = [schema.get(field) for field in _INNER_SCHEMAS]
+    for field in _NAMED_SCHEMAS:
+        inner += as_dict(schema.get(field)).values()
+    for field in _LISTED_SCHEMAS:
+        inner += as_list(schema.get(field))
+    for item in inner:
+        yield from _nodes(item)
+
+
+def _function_twice(request: Generate) -> Iterator[str]:
+    names = Counter(str(declaration.get("name")) for _, declaration in _declarations(request))
+    for name, count in names.items():
+        if count > 1:
+            yield f"Duplicate function declaration found: {name}"
+
+
+def _built_in_with_functions(request: Generate) -> Iterator[str]:
+    tools = [as_dict(tool) for tool in as_list(request.body.get("tools"))]
+    config = as_dict(request.body.get("toolConfig"))
+    if (
+        any(tool.keys() & _BUILT_IN for tool in tools)
+        and any(_declarations(request))
+        and config.get("includeServerSideToolInvocations") is not True
+    ):
+        yield (
+            "Please enable tool_config.include_server_side_tool_invocations to use Built-in tools"
+            " with Function calling."
+        )
+
+
 def _config_without_functions(request: Generate) -> Iterator[str]:
     config = as_dict(request.body.get("toolConfig"))
     if (
-        request.provider == "gemini-api"
-        and config.get("functionCallingConfig")
+        config.get("functionCallingConfig")
         and not config.get("includeServerSideToolInvocations")
         and not any(_declarations(request))
     ):
@@ -120,11 +166,7 @@ def _config_without_functions(request: Generate) -> Iterator[str]:
 
 def _json_with_functions(request: Generate) -> Iterator[str]:
     settings = as_dict(request.body.get("generationConfig"))
-    if (
-        settings.get("responseMimeType") == "application/json"
-        and any(_declarations(request))
-        and _JSON_BEFORE.search(request.model)
-    ):
+    if settings.get("responseMimeType") == "application/json" and any(_declarations(request)):
         yield "Function calling with a response mime type: 'application/json' is unsupported"
 
 
@@ -147,13 +189,6 @@ def _thinking_twice(request: Generate) -> Iterator[str]:
 
 TOOL_RULES: Final = (
     Rule(
-        "schema-keyword",
-        "A keyword of JSON Schema in `parameters` that a Schema does not have: `const`, `$schema`,"
-        " `oneOf` …",
-        "https://github.com/zed-industries/zed/issues/44875",
-        _schema_keyword,
-    ),
-    Rule(
         "schema-type-list",
         "A list of types in `parameters`.",
         "https://github.com/zed-industries/zed/issues/53919",
@@ -172,6 +207,19 @@ TOOL_RULES: Final = (
         _schema_enum,
     ),
     Rule(
+        "schema-required",
+        "On the Gemini API: a name in `required` that `properties` does not have.",
+        "https://github.com/iBUHub/AIStudioToAPI/issues/154",
+        _schema_required,
+        wires=("gemini-api",),
+    ),
+    Rule(
+        "schema-ref",
+        "A `$ref` beside other keys than `description`, `default` and those that begin with `$`.",
+        "https://github.com/anomalyco/opencode/issues/12295",
+        _schema_ref,
+    ),
+    Rule(
         "function-name",
         "A function name with characters other than letters, digits and `_.:-`, or with more than"
         " 128 characters.",
@@ -179,16 +227,32 @@ TOOL_RULES: Final = (
         _function_name,
     ),
     Rule(
+        "function-twice",
+        "Two function declarations with one name.",
+        "https://github.com/googleapis/dotnet-genai/issues/189",
+        _function_twice,
+    ),
+    Rule(
+        "built-in-with-functions",
+        "On the Gemini API and Code Assist: a tool that the API runs, beside function declarations"
+        " and without `includeServerSideToolInvocations`.",
+        "https://github.com/ag2ai/ag2/pull/3145",
+        _built_in_with_functions,
+        wires=("gemini-api", "code-assist"),
+    ),
+    Rule(
         "config-without-functions",
         "On the Gemini API: a `functionCallingConfig` without function declarations.",
         "https://github.com/pydantic/pydantic-ai/pull/5791",
         _config_without_functions,
+        wires=("gemini-api",),
     ),
     Rule(
         "json-with-functions",
         "Before Gemini 3: function declarations and `responseMimeType: application/json`.",
         "https://github.com/googleapis/python-genai/issues/867",
         _json_with_functions,
+        models="before 3",
     ),
     Rule(
         "cached-content",

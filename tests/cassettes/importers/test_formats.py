@@ -361,15 +361,21 @@ UNREAD = {
         b'event: message_start\ndata: {"type":"message_start","message":{}}\n\n',
         b'{"type": "message", "role": "assistant", "content": []}',
     ],
-    "OpenAI Chat Completions": [
-        b'{"object": "chat.completion", "choices": []}',
-        b'data: {"choices":[{"delta":{}}],"object":"chat.completion.chunk"}\n\ndata: [DONE]\n\n',
-    ],
-    "OpenAI Responses": [
-        b'{"object": "response", "output": []}',
-        b'data: {"type":"response.created","response":{"object":"response"}}\n\n',
-    ],
 }
+OPENAI = [
+    b'{"object": "chat.completion", "choices": []}',
+    b'data: {"choices":[{"delta":{}}],"object":"chat.completion.chunk"}\n\ndata: [DONE]\n\n',
+    b'{"object": "response", "output": []}',
+    b'data: {"type":"response.created","response":{"object":"response"}}\n\n',
+    b'event: keepalive\ndata: {"type":"keepalive"}\n\ndata: {"type":"response.created"}\n\n',
+    b'{"type":"response.created","response":{}}\n{"type":"response.completed","response":{}}\n',
+]
+
+
+@pytest.mark.parametrize("data", OPENAI)
+def test_a_bare_body_of_openai_is_read(data: bytes) -> None:
+    (exchange,) = exchanges(data)
+    assert (exchange.body, with_provider(exchange).provider) == (data, "openai")
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from harness.providers import Identity, detect_provider
 
 OURS = Identity("openai-compat", True, True)
-OTHER = Identity(None, False)
+OPENAI = Identity("openai", True, True)
 
 
 def chunk(**changes: Any) -> dict[str, Any]:
@@ -60,14 +60,18 @@ def test_a_body_of_the_endpoint_is_recognized(message: dict[str, Any]) -> None:
         chunk(provider="Google", id="gen-1"),
         chunk(model="gpt-5.6-luna"),
         chunk(model="not-gemini/gpt"),
-        chunk(object="chat.completion.other"),
         chunk(choices=None),
         dict(reversed(chunk().items())),
         chunk(model="m", choices=extra("other")),
     ],
 )
 def test_a_body_of_another_service_is_not_taken(message: dict[str, Any]) -> None:
-    assert detect_provider("", "", b"", stream(message, message)) == OTHER
+    assert detect_provider("", "", b"", stream(message, message)) == OPENAI
+
+
+def test_an_object_of_another_api_is_not_taken() -> None:
+    message = chunk(object="chat.completion.other")
+    assert detect_provider("", "", b"", stream(message, message)) == Identity(None, False)
 
 
 def test_the_request_decides_whether_the_answer_is_streamed() -> None:

@@ -60,12 +60,12 @@ def test_a_call_that_begins_inside_another_one_ends_after_it() -> None:
     [
         ({"refusal": "No."}, [{"kind": "text", "text": "No.", "refusal": True}]),
         (
-            {"audio": {"data": "AA=="}},
+            {"thinking_blocks": ["x"]},
             [
                 {
                     "kind": "unknown",
-                    "where": "delta field audio",
-                    "raw": {"audio": {"data": "AA=="}},
+                    "where": "delta field thinking_blocks",
+                    "raw": {"thinking_blocks": ["x"]},
                 }
             ],
         ),
@@ -91,8 +91,87 @@ def test_a_call_that_begins_inside_another_one_ends_after_it() -> None:
             {"content": [1]},
             [{"kind": "unknown", "where": "delta field content", "raw": {"content": [1]}}],
         ),
+        (
+            {"audio": {"data": "AA=="}},
+            [{"kind": "media", "mime_type": None, "raw": {"data": "AA=="}, "data": "AA=="}],
+        ),
+        (
+            {"audio": {"id": "a", "transcript": "Hi"}},
+            [
+                {
+                    "kind": "annotation",
+                    "name": "part",
+                    "raw": {"audio": {"id": "a", "transcript": "Hi"}},
+                }
+            ],
+        ),
+        (
+            {"content": "Hi", "reasoning_content": "Hm", "reasoning": "Hm"},
+            [{"kind": "reasoning", "text": "Hm"}, {"kind": "text", "text": "Hi"}],
+        ),
+        (
+            {"reasoning_content": "Hm", "reasoning": "Ah"},
+            [
+                {"kind": "reasoning", "text": "Hm"},
+                {"kind": "unknown", "where": "delta field reasoning", "raw": {"reasoning": "Ah"}},
+            ],
+        ),
+        (
+            {"reasoning_details": [{"type": "reasoning.encrypted", "data": "QQ==", "id": "r"}]},
+            [
+                {"kind": "reasoning", "text": "", "signature": "QQ==", "id": "r"},
+                {
+                    "kind": "annotation",
+                    "name": "part",
+                    "raw": {
+                        "reasoning_details": [
+                            {"type": "reasoning.encrypted", "data": "QQ==", "id": "r"}
+                        ]
+                    },
+                },
+            ],
+        ),
+        (
+            {
+                "content": [
+                    {"type": "thinking", "thinking": [{"type": "text", "text": "Hm"}]},
+                    {"type": "text", "text": "Hi"},
+                    {"type": "reference", "reference_ids": [1]},
+                ]
+            },
+            [
+                {"kind": "reasoning", "text": "Hm"},
+                {"kind": "text", "text": "Hi"},
+                {
+                    "kind": "unknown",
+                    "where": "content part",
+                    "raw": {"type": "reference", "reference_ids": [1]},
+                },
+            ],
+        ),
+        (
+            {
+                "tool_calls": [
+                    {
+                        "index": 0,
+                        "id": "c",
+                        "type": "custom",
+                        "custom": {"name": "sql", "input": "{1}"},
+                    }
+                ]
+            },
+            [
+                {"kind": "call_start", "call": 1, "name": "sql", "id": "c"},
+                {"kind": "call_piece", "call": 1, "path": "$.input", "value": "{1}", "more": True},
+                {"kind": "call_end", "call": 1, "arguments": {"input": "{1}"}},
+            ],
+        ),
     ],
-    ids=["refusal", "a field of another service", "citations", "list"],
+    ids=[
+        *("refusal", "a field of another service", "citations", "list", "sound", "transcript"),
+        *("reasoning", "two reasonings", "encrypted reasoning", "content as items"),
+        "custom tool",
+    ],
 )
 def test_the_events_of_a_delta(delta: dict[str, Any], expected: list[dict[str, Any]]) -> None:
     framer, normalizer = frame_by_content(), PROVIDER.normalizer(Answer())

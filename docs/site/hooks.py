@@ -1,0 +1,33 @@
+"""What the site's generator can't do by itself: generated pages, and links out of the docs."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+sys.path.insert(0, str(Path(__file__).parent))
+from mkdocs.structure.files import File, Files
+from reference import pages
+
+from harness.specs.models import json_schema
+
+_OUTSIDE: Final = re.compile(r"\]\((?:\.\./)+([^)\s]+)\)")
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Add the pages of the reference, and the schema of specs at its ``$id``."""
+    for name, text in pages().items():
+        files.append(File.generated(config, f"reference/{name}", content=text))
+    files.append(File.generated(config, "spec.schema.json", content=json.dumps(json_schema())))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
+    """Point links that leave the folder of the docs to the repository."""
+    if page.file.generated_by:
+        return markdown
+    root = config["repo_url"]
+    return _OUTSIDE.sub(lambda link: f"]({root}/blob/main/{link[1]})", markdown)

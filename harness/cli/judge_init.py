@@ -1,0 +1,212 @@
+"""``harness judge --init KIND -o FILE``: writes a shim to fill in."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from harness.report import ReportError
+
+from .output import note
+
+_HEAD: Final = '''\
+"""A shim for `harness judge`: it runs the adapter, and reports the facts of its events.
+
+Fill in the marked place. The facts say what a program acts on: Text, Thought, Call, Finish, Usage,
+Error. Signatures, media and other opaque values need no fact: they are found in the events.
+"""
+
+'''
+
+_FUNCTION: Final = (
+    _HEAD
+    + '''from collections.abc import Iterator
+
+from harness import Exchange
+from harness.facts import Call, Error, Fact, Finish, Text, Thought, Usage  # noqa: F401
+
+# VERSION_OF = "my-package"  # the distribution whose version is reported
+
+
+def replay(exchange: Exchange) -> Iterator[tuple[object, list[Fact]]]:
+    """Yield each event of the adapter for the recorded bytes, with the facts in it."""
+    for event in events_of(exchange.body):
+        facts: list[Fact] = []
+        # if event.kind == "text":
+        #     facts.append(Text(event.text))
+        # if event.kind == "call":
+        #     facts.append(Call(event.id, event.name, event.arguments))
+        # if event.kind == "end":
+        #     facts.append(Finish(event.reason))
+        yield event, facts
+
+
+def events_of(body: bytes) -> Iterator[object]:
+    """Fill in: give the bytes of the answer to the adapter, and yield its events."""
+    raise RuntimeError("@NAME@ is not filled in: call your adapter in events_of")
+'''
+)
+
+_CLIENT: Final = (
+    _HEAD
+    + '''from collections.abc import Iterator
+
+from harness import At
+from harness.facts import Call, Error, Fact, Finish, Text, Thought, Usage  # noqa: F401
+
+# VERSION_OF = "my-package"  # the distribution whose version is reported
+
+
+def replay(at: At) -> Iterator[tuple[object, list[Fact]]]:
+    """Send one request to `at.base_url`; yield each event of the client, with the facts in it."""
+    if not at.stream:
+        at.skip("this shim asks for streams only")
+    for event in events_of(at.base_url, at.model, at.prompt):
+        facts: list[Fact] = []
+        # if event.kind == "text":
+        #     facts.append(Text(event.text))
+        # if event.kind == "call":
+        #     facts.append(Call(event.id, event.name, event.arguments))
+        # if event.kind == "end":
+        #     facts.append(Finish(event.reason))
+        yield event, facts
+
+
+def events_of(base_url: str, model: str, prompt: str) -> Iterator[object]:
+    """Fill in: configure the client with the base URL and any key, and yield its events."""
+    raise RuntimeError("@NAME@ is not filled in: ask your client in events_of")
+'''
+)
+
+_PROGRAM: Final = '''\
+"""A program for `harness judge`, to fill in; one in any other language works the same way.
+
+It gets a line of JSON on stdin for each exchange, asks `base_url`, and writes a line of JSON to the
+descriptor HARNESS_OUT: the events of the adapter (`native`), and the facts of each event.
+"""
+
+import json
+import os
+import sys
+from typing import Any
+
+Fact = dict[str, Any]
+# {"text": "Hi"}, {"thought": "Hm"}, {"call": {"id": "i", "name": "f", "arguments": {}}},
+# {"finish": "STOP"}, {"usage": {"input": 7, "output": 2}}, {"error": {"code": 429, "message": ""}}
+
+
+def answer(base_url: str, model: str, prompt: str, stream: bool) -> list[tuple[Any, list[Fact]]]:
+    """Fill in: send one request, and return each event of the adapter with the facts in it."""
+    raise RuntimeError("@NAME@ is not filled in: ask your adapter in answer")
+
+
+def write(**line: Any) -> None:
+    data = json.dumps(line).encode() + b"\\n"
+    while data:
+        data = data[os.write(int(os.environ["HARNESS_OUT"]), data) :]
+
+
+write(hello=1, name="@STEM@", version="1.0", turns=1, language="python")
+for text in sys.stdin:
+    given = json.loads(text)
+    steps: list[tuple[Any, list[Fact]]] = []
+    raised: dict[str, Any] | None = None
+    try:
+        steps = answer(given["base_url"], given["model"], given["prompt"], given["stream"])
+    except Exception as error:
+        raised = {"type": type(error).__name__, "message": str(error), "code": None}
+    native, facts = [event for event, _ in steps], [fact for _, fact in steps]
+    write(id=given["id"], native=native, facts=facts, raised=raised)
+'''
+
+_GATEWAY: Final = '''\
+"""A gateway for `harness judge`, to fill in: an HTTP server between a client and Gemini.
+
+A gateway that you have already needs no file: start it with http://127.0.0.1:8790 as the base URL
+of Gemini's API, and name its own URL.
+"""
+
+import json
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+GEMINI = "http://127.0.0.1:8790"  # the harness answers here in place of Gemini
+
+
+class Gateway(BaseHTTPRequestHandler):
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        status, answer = answer_of(asked)
+        body = json.dumps(answer).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+def answer_of(asked: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+    """Fill in: ask GEMINI for `asked`, a request of Chat Completions, and return the answer."""
+    message = "@NAME@ is not filled in: ask GEMINI in answer_of"
+    return 501, {"error": {"code": 501, "message": message}}
+
+
+if __name__ == "__main__":
+    ThreadingHTTPServer(("127.0.0.1", 4000), Gateway).serve_forever()
+'''
+
+
+class _Kind(NamedTuple):
+    """``text``: the file, in which ``@NAME@`` is its name and ``@STEM@`` its name without the
+    ending. ``next``: the lines that come next, with ``{stem}``, ``{file}`` and ``{python}``.
+    """
+
+    text: str
+    next: tuple[str, ...]
+
+
+KINDS: Final = {
+    "function": _Kind(_FUNCTION, ("harness judge {stem}:replay",)),
+    "client": _Kind(_CLIENT, ('harness judge "serve: {stem}:replay"',)),
+    "program": _Kind(_PROGRAM, ('harness judge "serve: {python} {file}"',)),
+    "gateway": _Kind(
+        _GATEWAY,
+        ("{python} {file} &", 'harness judge "gateway openai-chat: http://127.0.0.1:4000"'),
+    ),
+}
+"""The kinds of shim by their word after ``--init``."""
+
+
+def write_shim(kind: str, file: Path | None) -> None:
+    """Write the shim, and print the lines that come next. Raises `ReportError` if the file can't be
+    a module, or exists.
+    """
+    if file is None:
+        raise ReportError(f"--init {kind}: name the file to write: -o shim.py")
+    module = kind in ("function", "client")
+    stem = file.stem
+    if file.suffix != ".py" or (module and not stem.isidentifier()):
+        raise ReportError(
+            f"--init {kind}: {file} can't be a module of Python; use a name such as shim.py"
+        )
+    if module and stem in sys.stdlib_module_names:
+        raise ReportError(
+            f"--init {kind}: Python has a module {stem}; use another name, such as shim.py"
+        )
+    text = KINDS[kind].text.replace("@NAME@", file.name).replace("@STEM@", stem.replace("_", "-"))
+    file.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with file.open("x", encoding="utf-8", newline="\n") as target:
+            target.write(text)
+    except FileExistsError:
+        raise ReportError(f"{file} already exists; name another file, or delete it first") from None
+    note(f"wrote {file}")
+    python = "python" if os.name == "nt" else "python3"
+    away = file.parent.resolve() != Path.cwd()
+    print("Next, judge it as it stands; then fill it in, and judge it again:")
+    if module and away:
+        print(f"  cd {file.parent}")
+    for line in KINDS[kind].next:
+        print("  " + line.format(stem=stem, file=file, python=python))

@@ -1,0 +1,74 @@
+"""The places in AG-UI events that the mutation operators change."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from ..dialect import CallPlace, Mutations, Payload, Place, lose_argument
+
+
+def _calls(payloads: list[Payload]) -> Iterator[CallPlace]:
+    for payload in payloads:
+        if payload["type"] == "TOOL_CALL_START":
+            own = _of_call(payloads, payload["toolCallId"])
+            yield CallPlace(own, payload, "toolCallId", "toolCallName", "arguments")
+
+
+def _of_call(payloads: list[Payload], call_id: str) -> list[Payload]:
+    return [payload for payload in payloads if payload.get("toolCallId") == call_id]
+
+
+def _lose_argument(payloads: list[Payload]) -> bool:
+    """Remove an argument from the first piece that holds a whole object."""
+    pieces = (payload for payload in payloads if payload["type"] == "TOOL_CALL_ARGS")
+    return any(lose_argument(payload, "delta") for payload in pieces)
+
+
+def _change_id(payloads: list[Payload]) -> bool:
+    """All events of the first call have another id."""
+    for call in _calls(payloads):
+        for payload in call.payloads:
+            payload["toolCallId"] += "0"
+        return True
+    return False
+
+
+def _show_thoughts(payloads: list[Payload]) -> bool:
+    thoughts = [payload for payload in payloads if payload["type"].startswith("REASONING_MESSAGE_")]
+    for payload in thoughts:
+        payload["type"] = payload["type"].replace("REASONING", "TEXT")
+        if "role" in payload:
+            payload["role"] = "assistant"
+    return bool(thoughts)
+
+
+def _lose_signature(payloads: list[Payload]) -> bool:
+    for at, payload in enumerate(payloads):
+        if payload["type"] == "REASONING_ENCRYPTED_VALUE":
+            del payloads[at]
+            return True
+    return False
+
+
+def _rename_message(payloads: list[Payload]) -> bool:
+    """The start of a message of text has another id than its pieces."""
+    for payload in payloads:
+        if payload["type"] == "TEXT_MESSAGE_START":
+            payload["messageId"] += "0"
+            return True
+    return False
+
+
+MUTATIONS: Final = Mutations(
+    texts=Place("TEXT_MESSAGE_CONTENT", ("delta",)),
+    calls=_calls,
+    stop_reason=(Place("RUN_FINISHED", ("outcome", "type")), "success", "cancelled"),
+    count=Place("RUN_FINISHED", ("usage", 0, "outputTokens")),
+    error=Place("RUN_ERROR", ("message",)),
+    own={
+        "thought-as-answer": _show_thoughts,
+        "argument-lost": _lose_argument,
+        "id-wrong": _change_id,
+        "signature-lost": _lose_signature,
+        "index-wrong": _rename_message,
+    },
+)

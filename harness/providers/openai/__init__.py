@@ -1,0 +1,43 @@
+"""OpenAI's two APIs: Responses (https://platform.openai.com/docs/api-reference/responses) and Chat
+Completions (https://platform.openai.com/docs/api-reference/chat), of any server that speaks them.
+
+The path of the URL recognizes a request; the messages of the answer tell the two apart. A request
+to a path of Gemini's compatible endpoint belongs to the provider `openai-compat`.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from harness.facts import Facts
+from harness.stream.events import INTERRUPTED, End
+
+from ..oracle import gather_openai
+from ..provider import Answer, Endpoint, Provider
+from .messages import GENERATE, NAME, PATHS, STORED, detect
+from .normalizer import OpenAiNormalizer
+from .order import variants_in
+
+
+def _read_facts(body: bytes, answer: Answer, end: End) -> Facts:
+    """The oracle's account of one answer."""
+    return gather_openai(body, answer.asked, answer.status, interrupted=end in INTERRUPTED)
+
+
+PROVIDER: Final = Provider(
+    name=NAME,
+    title="OpenAI",
+    normalizer=OpenAiNormalizer,
+    oracle=_read_facts,
+    url=GENERATE,
+    stored_url=STORED,
+    detect=detect,
+    endpoint=Endpoint(
+        "https://api.openai.com",
+        "OPENAI_BASE_URL",
+        "/v1/responses",
+        PATHS,
+    ),
+    framing=frozenset({"event:, id: or retry: lines", "[DONE]"}),
+    variants=variants_in,
+)

@@ -1,0 +1,462 @@
+"""Reads the output items of a response, whole or as events: an item begins, gets its content in
+pieces, and is done.
+
+The end of an item, of a part and of the response repeat the content. A repetition that equals the
+pieces gives no event; content that did not come in pieces is read from the first repetition.
+
+Items usually follow each other. If they overlap, the first one that is not done gives its content
+at once, and the content of the others waits for its end: each item is whole in the events. An item
+of a built-in tool has no pieces of its own; it is read when it is done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from harness.stream.events import (
+    Annotation,
+    BlockEnd,
+    BlockStart,
+    CallEnd,
+    CallInvalid,
+    CallPiece,
+    CallStart,
+    CallText,
+    Code,
+    CodeResult,
+    Event,
+    Media,
+    Metadata,
+    Reasoning,
+    ServerCall,
+    ServerResult,
+    Text,
+    Unknown,
+)
+from harness.stream.json_codec import Json, decode_object, objects_in
+
+NAMES: Final = (
+    *("type", "id", "status", "role", "phase", "call_id", "name", "namespace", "caller", "async"),
+    *("server_label", "execution", "environment", "created_by", "agent"),
+)
+"""The fields of an item that its boundaries repeat."""
+CALLS: Final[Mapping[str, str]] = {"function_call": "arguments", "custom_tool_call": "input"}
+"""The items that are calls of the client's tools, and the field of their arguments."""
+SERVER_CALLS: Final = frozenset(
+    {
+        *("web_search_call", "file_search_call", "computer_call", "mcp_call", "shell_call"),
+        *("mcp_approval_request", "local_shell_call", "apply_patch_call", "tool_search_call"),
+        *("program", "image_generation_call", "x_search_call"),
+    }
+)
+SERVER_RESULTS: Final = frozenset(
+    {
+        *("shell_call_output", "local_shell_call_output", "apply_patch_call_output"),
+        *("computer_call_output", "tool_search_output", "program_output", "mcp_list_tools"),
+        *("mcp_approval_response", "compaction", "additional_tools"),
+    }
+)
+_ARGUMENTS: Final = ("action", "operation", "queries", "arguments")
+"""The fields of server tools that have the arguments of the call."""
+_STREAMED: Final = frozenset({"message", "reasoning", *CALLS})
+"""The items whose content comes in pieces that are read at once."""
+_PARTS: Final = {
+    "output_text": "text",
+    "refusal": "refusal",
+    "summary_text": "text",
+    "reasoning_text": "text",
+    "text": "text",
+}
+"""A part of an item, and its field with the text."""
+_KNOWN_PARTS: Final = ("type", "text", "refusal", "annotations", "logprobs")
+_THOUGHTS: Final = frozenset({"summary_text", "reasoning_text"})
+_VOLATILE: Final = frozenset({"id", "status", "encrypted_content", "logprobs", "created_by"})
+"""Fields of an item that differ between its end and the end of the response."""
+
+
+def is_empty(value: Json) -> bool:
+    """Whether a field is empty: null, or an empty text, list or object."""
+    return value is None or value == "" or value == [] or value == {}
+
+
+@dataclass(slots=True, eq=False)
+class Item:
+    """One item. ``texts``: the pieces of each part, by its kind and number. ``held``: its events
+    that wait for the end of another item. ``call``: the number of its call. ``whole``: the item as
+    it was when it was done. ``snapshots``: the texts that differ from the pieces.
+    """
+
+    kind: str
+    index: int
+    id: str | None
+    first: dict[str, Json]
+    texts: dict[tuple[str, int], list[str]] = field(default_factory=dict)
+    annotations: list[Json] = field(default_factory=list)
+    held: list[Event] = field(default_factory=list)
+    call: int | None = None
+    whole: dict[str, Json] | None = None
+    snapshots: list[str] = field(default_factory=list)
+
+    def text(self, kind: str, number: int = 0) -> str | None:
+        """The text of a part so far; None if nothing of it came."""
+        pieces = self.texts.get((kind, number))
+        return None if pieces is None else "".join(pieces)
+
+
+class Items:
+    """The items of one response, by their index."""
+
+    def __init__(self) -> None:
+        self._items: dict[int, Item] = {}
+        self._queue: list[Item] = []  # the item that gives its content, and those that wait
+        self._calls = 0
+        self._latest = -1
+
+    @property
+    def none_came(self) -> bool:
+        """Whether there is no item so far."""
+        return not self._items
+
+    def find(self, index: Json, item_id: Json) -> Item | None:
+        """The item with an index, or else with an id, or else the latest."""
+        if type(index) is int:
+            return self._items.get(index)
+        return self._named(item_id) or self._items.get(self._latest)
+
+    def _named(self, item_id: Json) -> Item | None:
+        """The latest item with an id."""
+        items = reversed(self._items.values())
+        return next((item for item in items if item_id and item.id == item_id), None)
+
+    def gives(self, item: Item) -> bool:
+        """Whether an item gives its content at once."""
+        return not self._queue or self._queue[0] is item
+
+    # ---------------------------------------------------------------- begin, pieces, done
+
+    def begin(self, index: Json, wire: dict[str, Json], out: list[Event]) -> Item:
+        """Begin an item, with the content that it already has."""
+        number = index if type(index) is int else self._latest + 1
+        if (older := self._items.get(number)) is not None and older.whole is None:
+            self._leave(older, out)
+        self._latest = number
+        kind = _word(wire.get("type"))
+        item = self._items[number] = Item(kind, number, _text(wire.get("id")), wire)
+        sink = self._sink(item, out)
+        sink.append(BlockStart(kind, _boundary(number, wire), number, item.id))
+        if kind in CALLS:
+            self._calls += 1
+            item.call = self._calls
+            sink.append(CallStart(item.call, _word(wire.get("name")), _text(wire.get("call_id"))))
+        return item
+
+    def implied(self, index: Json, kind: str, out: list[Event]) -> Item:
+        """An item whose beginning is missing, because the stream was resumed."""
+        number = index if type(index) is int else self._latest + 1
+        self._latest = number
+        item = self._items[number] = Item(kind, number, None, {})
+        self._sink(item, out)
+        return item
+
+    def add(self, item: Item, kind: str, number: int, text: str, out: list[Event]) -> None:
+        """Add a piece of a part."""
+        item.texts.setdefault((kind, number), []).append(text)
+        if item.whole is not None:
+            out.append(Unknown(f"piece of {kind} after the end of its item", {kind: text}))
+            return
+        sink = self._sink(item, out)
+        if kind in CALLS:
+            assert item.call is not None
+            sink.append(
+                CallText(item.call, text)
+                if kind == "function_call"
+                else CallPiece(item.call, "$.input", text, True)
+            )
+        elif kind in _PARTS:
+            sink.append(_piece(kind, text))
+
+    def repeat(self, item: Item, kind: str, number: int, text: str, out: list[Event]) -> None:
+        """Read the text of a part that is whole: it repeats the pieces, or is new."""
+        before = item.text(kind, number)
+        if before is None:
+            if text or kind not in CALLS:
+                self.add(item, kind, number, text, out)
+        elif before != text and text not in item.snapshots:
+            item.snapshots.append(text)
+            self._sink(item, out).append(Metadata("snapshot", {kind: text}))
+
+    def annotate(self, item: Item, annotations: Json, out: list[Event]) -> None:
+        """Read the annotations of a text that are new."""
+        given = annotations if type(annotations) is list else [annotations] if annotations else []
+        fresh = [annotation for annotation in given if annotation not in item.annotations]
+        if fresh:
+            item.annotations += fresh
+            self._sink(item, out).append(Annotation("citations", {"annotations": fresh}))
+
+    def part(self, item: Item, number: int, part: Json, kinds: str, out: list[Event]) -> None:
+        """Read a whole part of an item; ``kinds`` names the list that has it."""
+        kind = part.get("type") if type(part) is dict else None
+        text = part.get(_PARTS.get(_word(kind), "")) if type(part) is dict else None
+        if type(part) is not dict or type(text) is not str:
+            self._sink(item, out).append(Unknown(f"{kinds} {_word(kind)}".strip(), part))
+            return
+        self.repeat(item, _word(kind), number, text, out)
+        self.annotate(item, part.get("annotations"), out)
+        sink = self._sink(item, out)
+        if part.get("logprobs") and ("logprobs", number) not in item.texts:
+            sink.append(Annotation("logprobs", {"logprobs": part["logprobs"]}))
+        give_others(f"{_word(kind)}.", part, _KNOWN_PARTS, sink)
+
+    def give(self, item: Item, event: Event, out: list[Event]) -> None:
+        """Emit an event about an item at its place."""
+        self._sink(item, out).append(event)
+
+    def note_logprobs(self, item: Item, number: int, logprobs: Json, out: list[Event]) -> None:
+        """Emit the log probabilities of a piece."""
+        item.texts.setdefault(("logprobs", number), []).append("")
+        self._sink(item, out).append(Annotation("logprobs", {"logprobs": logprobs}))
+
+    def done(self, index: Json, wire: dict[str, Json], out: list[Event]) -> None:
+        """End an item with its whole content."""
+        kind = _word(wire.get("type"))
+        item = self._items.get(index) if type(index) is int else self._named(wire.get("id"))
+        if item is not None and item.whole is not None and _stable(item.whole) == _stable(wire):
+            return
+        if item is None or item.whole is not None or item.kind != kind:
+            item = self.begin(index, wire, out)
+        sink = self._sink(item, out)
+        known = _READERS.get(kind, Items._read_unknown)(self, item, wire, out)
+        give_others(f"{kind}.", wire, (*NAMES, *known), sink)
+        if item.call is not None:
+            self._end_call(item, sink)
+        sink.append(BlockEnd(_boundary(item.index, wire), item.index))
+        item.whole = wire
+        self._advance(out)
+
+    def read_all(self, output: list[Json], out: list[Event], *, streamed: bool) -> None:
+        """Read the items of a whole response. After a stream they repeat the stream: an item that
+        did not come is read, one that differs is a snapshot.
+        """
+        changed: list[Json] = []
+        fresh = streamed or not self._items
+        for index, wire in enumerate(output):
+            if type(wire) is not dict:
+                out.append(Unknown("item", wire))
+                continue
+            item = self._items.get(index)
+            if item is None and fresh:
+                self.begin(index, wire, out)
+                self.done(index, wire, out)
+            elif item is not None and item.whole is None and item.kind == wire.get("type"):
+                self.done(index, wire, out)
+            elif item is None or _stable(item.whole) != _stable(wire):
+                changed.append(wire)
+        if changed:
+            out.append(Metadata("snapshot", {"output": changed}))
+
+    # ---------------------------------------------------------------- the end
+
+    def end_all(self, out: list[Event]) -> None:
+        """End the items that are not done, because the answer has ended."""
+        for item in self._items.values():
+            if item.whole is None:
+                self._leave(item, out)
+        self._advance(out)
+
+    def release(self, out: list[Event]) -> list[str]:
+        """Emit the events that wait, up to the first call that is not whole; returns the texts of
+        the others, and those of tools that are not done.
+        """
+        while self._queue:
+            front = self._queue[0]
+            out += front.held
+            front.held = []
+            if front.call is not None and front.whole is None:
+                break
+            self._queue.pop(0)
+        rest = ["".join(pieces) for item in self._queue[1:] for pieces in item.texts.values()]
+        for item in self._items.values():
+            if item.whole is None and item.kind not in _STREAMED:
+                rest += ["".join(pieces) for pieces in item.texts.values()]
+        return [text for text in rest if text]
+
+    # ---------------------------------------------------------------- items by their kind
+
+    def _read_message(self, item: Item, wire: dict[str, Json], out: list[Event]) -> _Known:
+        for number, part in enumerate(_list(wire.get("content"))):
+            self.part(item, number, part, "content part", out)
+        return ("content",)
+
+    def _read_reasoning(self, item: Item, wire: dict[str, Json], out: list[Event]) -> _Known:
+        for name in ("summary", "content"):
+            for number, part in enumerate(_list(wire.get(name))):
+                self.part(item, number, part, f"{name} part", out)
+        if secret := _text(wire.get("encrypted_content")):
+            event = Reasoning("", secret, id=_text(wire.get("id")) or item.id)
+            self._sink(item, out).append(event)
+        return ("summary", "content", "encrypted_content")
+
+    def _read_call(self, item: Item, wire: dict[str, Json], out: list[Event]) -> _Known:
+        name = CALLS[item.kind]
+        given = wire.get(name)
+        if type(given) is str:
+            self.repeat(item, item.kind, 0, given, out)
+            return (name,)
+        if type(given) is dict and item.text(item.kind) is None:
+            item.first = {**item.first, name: given}
+            return (name,)
+        return ()
+
+    def _read_code(self, item: Item, wire: dict[str, Json], out: list[Event]) -> _Known:
+        sink = self._sink(item, out)
+        sink.append(Code(_word(wire.get("code")), wire))
+        for output in objects_in(wire.get("outputs")):
+            if output.get("type") == "image":
+                sink.append(Media(None, output, uri=_text(output.get("url"))))
+            else:
+                logs = output.get("logs")
+                sink.append(CodeResult(_word(wire.get("status")), _word(logs), output))
+        return tuple(wire)
+
+    def _read_image(self, item: Item, wire: dict[str, Json], out: list[Event]) -> _Known:
+        data = _text(wire.get("result"))
+        if data is None:
+            return self._read_tool(item, wire, out)
+        form = wire.get("output_format")
+        self._sink(item, out).append(Media(f"image/{form}" if form else None, wire, data))
+        return tuple(wire)
+
+    def _read_tool(self, item: Item, wire: dict[str, Json], out: list[Event]) -> _Known:
+        kind = item.kind
+        own = _text(wire.get("call_id")) or _text(wire.get("id"))
+        name = _text(wire.get("name")) or kind.removesuffix("_call")
+        event: Event
+        if kind in SERVER_RESULTS:
+            event = ServerResult(wire, _text(wire.get("encrypted_content")), id=own, name=name)
+        else:
+            given = next((wire[key] for key in _ARGUMENTS if not is_empty(wire.get(key))), None)
+            parsed = decode_object(given.encode()) if type(given) is str else given
+            event = ServerCall(
+                wire, id=own, name=name, arguments=given if parsed is None else parsed
+            )
+        self._sink(item, out).append(event)
+        return tuple(wire)
+
+    def _read_unknown(self, item: Item, wire: dict[str, Json], out: list[Event]) -> _Known:
+        self._sink(item, out).append(Unknown(f"item {item.kind}", wire))
+        return tuple(wire)
+
+    # ---------------------------------------------------------------- places
+
+    def _sink(self, item: Item, out: list[Event]) -> list[Event]:
+        """The list for the events of an item: ``out``, or the one of events that wait."""
+        if not self._queue:
+            if item.kind in _STREAMED and item.whole is None:
+                self._queue.append(item)
+            return out
+        if self._queue[0] is item:
+            return out
+        if item not in self._queue:
+            self._queue.append(item)
+        return item.held
+
+    def _advance(self, out: list[Event]) -> None:
+        """Emit the events that wait for an item that is done."""
+        while self._queue:
+            front = self._queue[0]
+            out += front.held
+            front.held = []
+            if front.whole is None and front.kind in _STREAMED:
+                return
+            self._queue.pop(0)
+
+    def _leave(self, item: Item, out: list[Event]) -> None:
+        """End an item that is not done, with its content so far."""
+        sink = self._sink(item, out)
+        if item.call is not None:
+            self._end_call(item, sink)
+        elif item.kind not in _STREAMED:
+            pieces = {kind: "".join(texts) for (kind, _), texts in item.texts.items()}
+            _READERS.get(item.kind, Items._read_unknown)(self, item, {**item.first, **pieces}, out)
+        item.whole = item.first
+        self._advance(out)
+
+    def _end_call(self, item: Item, sink: list[Event]) -> None:
+        assert item.call is not None
+        text = item.text(item.kind)
+        if item.kind == "custom_tool_call":
+            sink.append(CallEnd(item.call, {"input": text or ""}))
+            return
+        given = item.first.get("arguments")
+        arguments: dict[str, Json] | None = {}
+        if text is None and type(given) is dict:
+            arguments = given
+        if text is not None and text.strip():
+            arguments = decode_object(text.encode("utf-8", "surrogatepass"))
+        sink.append(
+            CallInvalid(item.call, text or "")
+            if arguments is None
+            else CallEnd(item.call, arguments)
+        )
+
+
+_Known = tuple[str, ...]
+"""The names of the fields that a reader has read."""
+_READERS: Final[dict[str, Callable[[Items, Item, dict[str, Any], list[Event]], _Known]]] = {
+    "message": Items._read_message,
+    "reasoning": Items._read_reasoning,
+    "code_interpreter_call": Items._read_code,
+    **dict.fromkeys(CALLS, Items._read_call),
+    **dict.fromkeys((*SERVER_CALLS, *SERVER_RESULTS), Items._read_tool),
+    "image_generation_call": Items._read_image,
+}
+
+
+def give_others(
+    place: str, holder: dict[str, Json], known: tuple[str, ...], out: list[Event]
+) -> None:
+    """Emit every other field that has a value; ``place`` ends in a dot, or is empty."""
+    out += [
+        Unknown(f"field {place}{name}", {name: value})
+        for name, value in holder.items()
+        if name not in known and not is_empty(value)
+    ]
+
+
+def _piece(kind: str, text: str) -> Event:
+    if kind in _THOUGHTS:
+        return Reasoning(text)
+    return Text(text, refusal=kind == "refusal")
+
+
+def _boundary(index: int, wire: dict[str, Json]) -> dict[str, Json]:
+    """The message of the beginning or the end of an item, without the content."""
+    item = {name: wire[name] for name in NAMES if not is_empty(wire.get(name))}
+    return {"output_index": index, "item": item}
+
+
+def _stable(wire: Json) -> Json:
+    """An item without the fields that differ between two repetitions."""
+    if type(wire) is dict:
+        return {
+            name: _stable(value)
+            for name, value in wire.items()
+            if name not in _VOLATILE and not is_empty(value)
+        }
+    return [_stable(item) for item in wire] if type(wire) is list else wire
+
+
+def _list(value: Json) -> list[Json]:
+    return value if type(value) is list else [] if value is None else [value]
+
+
+def _text(value: Json) -> str | None:
+    """A text that is not empty, else None."""
+    return value if type(value) is str and value else None
+
+
+def _word(value: Json) -> str:
+    """A name as text, from a value of any type."""
+    return value if type(value) is str else "" if value is None else str(value)

@@ -1,0 +1,102 @@
+"""The order of the events of a response, and the ways in which a body differs from the documented
+wire.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any, Final
+
+from harness.stream.framing import frames_of_body
+from harness.stream.json_codec import Json, objects_in
+
+from .messages import OBJECTS, is_response
+
+_OVER: Final = frozenset({"response.completed", "response.incomplete", "response.failed"})
+_ITEM: Final = "response.output_item."
+_BESIDE: Final = frozenset({"error", "keepalive"})
+_IN_ITEM: Final = re.compile(
+    r"response\.(?:content_part|output_text|refusal|reasoning\w*|function_call_arguments"
+    r"|custom_tool_call_input)\."
+)
+"""The events that belong to an item that has begun."""
+
+
+def variants_in(body: bytes) -> list[str]:
+    """The variants in a body, in words; none for the documented wire."""
+    frames = frames_of_body(body)
+    messages = [frame.json for frame in frames if isinstance(frame.json, dict)]
+    ended = [str(frame.raw).strip() for frame in frames if frame.raw is not None]
+    if any(map(is_response, messages)):
+        return _of_responses(messages, ended)
+    return _of_chat(messages)
+
+
+def _of_responses(messages: list[dict[str, Any]], ended: list[str]) -> list[str]:
+    variants = set()
+    if not is_in_order(messages):
+        variants.add("events out of order")
+    if "[DONE]" in ended:
+        variants.add("[DONE] after the events of a response")
+    flat = (item for item in messages if item.get("type") == "error" and "error" not in item)
+    if any(flat):
+        variants.add("a flat error event")
+    return sorted(variants)
+
+
+def is_in_order(messages: Iterable[Json]) -> bool:
+    """Whether the events of a stream have the documented order: a beginning, items that each begin,
+    have their content and end, and one last event. Events of other types may be anywhere. A resumed
+    stream begins anywhere.
+    """
+    open_items: set[Json] = set()
+    begun = over = False
+    for message in messages:
+        kind = message.get("type") if isinstance(message, dict) else None
+        if not isinstance(message, dict) or not isinstance(kind, str) or kind in _BESIDE:
+            continue
+        index = message.get("output_index")
+        if not isinstance(index, int | None):
+            return False
+        if over:
+            return False
+        over = kind in _OVER
+        if kind == "response.created":
+            if begun:
+                return False
+            begun = True
+        elif kind == f"{_ITEM}added":
+            open_items.add(index)
+        elif kind == f"{_ITEM}done":
+            if begun and index not in open_items:
+                return False
+            open_items.discard(index)
+        elif begun and _IN_ITEM.match(kind) and index not in open_items:
+            return False
+    return True
+
+
+def _of_chat(messages: list[dict[str, Any]]) -> list[str]:
+    """The forms that OpenAI's own service does not send; other servers send them."""
+    variants = set()
+    for message in messages:
+        if message.get("object") not in (*OBJECTS, None):
+            variants.add("an object of another API")
+        for choice in objects_in(message.get("choices")):
+            for name in ("delta", "message"):
+                holder = choice.get(name)
+                if isinstance(holder, dict):
+                    variants |= {*_of_holder(holder, streamed=name == "delta")}
+    return sorted(variants)
+
+
+def _of_holder(holder: dict[str, Any], *, streamed: bool) -> list[str]:
+    variants = []
+    if not {"reasoning", "reasoning_content", "reasoning_details"}.isdisjoint(holder):
+        variants.append("reasoning, which OpenAI does not send")
+    if isinstance(holder.get("content"), list):
+        variants.append("content as a list")
+    if streamed and any("index" not in call for call in objects_in(holder.get("tool_calls"))):
+        variants.append("a call without an index")
+    return variants

@@ -1,0 +1,124 @@
+"""``harness completion``, the help, and the table of exit statuses in the docs."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness.cli.main import COMMANDS, SHARED, main
+from harness.providers import PROVIDERS
+
+ROOT = Path(__file__).parents[2]
+
+
+def script(shell: str, capsys: pytest.CaptureFixture[str]) -> str:
+    assert main(["completion", shell]) == 0
+    return capsys.readouterr().out
+
+
+def completed(line: str, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    """The words that bash offers at the end of a line."""
+    words = line.split(" ")
+    code = (
+        f"{script('bash', capsys)}\nCOMP_WORDS=({' '.join(words)})\n[[ ${{#COMP_WORDS[@]}} -lt"
+        f" {len(words)} ]] && COMP_WORDS+=('')\nCOMP_CWORD={len(words) - 1}\n_harness\n"
+        'printf "%s\\n" "${COMPREPLY[@]}"'
+    )
+    return subprocess.run(
+        ["bash", "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="bash is a Unix program")
+def test_bash_completes_commands_options_and_choices(capsys: pytest.CaptureFixture[str]) -> None:
+    assert completed("harness ju", capsys) == ["judge"]
+    assert completed("harness judge --ba", capsys) == ["--baseline"]
+    assert completed("harness judge --init ", capsys) == [
+        "function",
+        "client",
+        "program",
+        "gateway",
+    ]
+    assert completed("harness replay --provider ", capsys) == list(PROVIDERS)
+    assert completed("harness completion ", capsys) == ["bash", "zsh", "fish"]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_completion_script_is_valid_and_has_all_commands(
+    shell: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = script(shell, capsys)
+    assert [name for name in COMMANDS if name not in text] == []
+    if shutil.which(shell):
+        assert subprocess.run([shell, "-n"], input=text, text=True, check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (["jugde", "x"], "unknown command 'jugde' (did you mean judge?); commands are demo, "),
+        (["xyzzy"], "unknown command 'xyzzy'; commands are "),
+        (
+            ["judge", "--repot", "x"],
+            "unrecognized arguments: --repot (did you mean --report?); see ",
+        ),
+    ],
+)
+def test_a_misspelt_word_has_a_hint(
+    arguments: list[str], hint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(arguments)
+    assert hint in capsys.readouterr().err
+
+
+def test_help_imports_no_module_of_a_command() -> None:
+    code = (
+        "import sys; from harness.cli.main import main\ntry: main(['--help'])\nexcept SystemExit: pass\n"
+        "print([name for name in sys.modules if name.split('.')[0] in"
+        " ('harness', 'msgspec', 'pydantic', 'yaml', 'vcr', 'jinja2', 'dataclasses')])"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.splitlines()[-1] == str(
+        [
+            "harness",
+            "harness.cli",
+            "harness.stream",
+            "harness.stream.garbage_collector",
+            "harness.stream.printable",
+            "harness.cli.output",
+            "harness.cli.main",
+        ]
+    )
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_each_help_has_the_exit_statuses(
+    command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "500")
+    with pytest.raises(SystemExit, match="0"):
+        main([command, "--help"])
+    assert COMMANDS[command].epilog in capsys.readouterr().out
+
+
+def test_the_table_of_exit_statuses_is_that_of_the_commands() -> None:
+    page = (ROOT / "docs/commands.md").read_text(encoding="utf-8")
+    rows = re.findall(
+        r"^\| `harness ([\w-]+)` \| (.*) \| (.*) \| (.*) \| (.*) \|$", page, re.MULTILINE
+    )
+    shown = {name: row for name, *row in rows}
+    expected = {}
+    for name, command in COMMANDS.items():
+        statuses = {**SHARED, **command.statuses}
+        more = [
+            f"{status}: {meaning}" for status, meaning in command.statuses.items() if status > 2
+        ]
+        expected[name] = [statuses[0], statuses.get(1, "–"), statuses[2], "; ".join(more) or "–"]
+    assert shown == expected

@@ -1,0 +1,120 @@
+"""``harness demo`` and ``harness judge --init``."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness.cli.demo import open_page
+from harness.cli.judge_init import KINDS
+from harness.cli.main import main
+from harness.judging.judge_results import decode_results
+
+
+@pytest.mark.slow
+def test_the_demo_finds_the_two_faults_and_writes_the_page(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["demo", "-o", "page"]) == 0
+    out = capsys.readouterr().out
+    careful, last, empty = decode_results(Path("page/judge.json").read_bytes(), "").adapters
+    assert {cell.verdict for cell in careful.cells} == {"passed"}
+    lost = [
+        {
+            aspect
+            for cell in given.cells
+            for aspect, verdict in cell.aspects.items()
+            if verdict == "lost"
+        }
+        for given in (last, empty)
+    ]
+    assert lost == [{"calls", "ids", "signatures"}, {"signatures"}]
+    assert "- calls lost in 3 cells: 2 of 3 calls lost" in out
+    assert "https://github.com/jeremychone/rust-genai/issues/173" in out
+    assert "The page: page/index.html\n" in out
+    assert "last-call" in Path("page/index.html").read_text(encoding="utf-8")
+
+
+def test_a_page_without_a_desktop_or_with_a_broken_browser_is_no_error(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[list[str]] = []
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.delenv("DISPLAY", raising=False)
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+
+    def popen(command: list[str], **_: object) -> None:
+        started.append(command)
+        raise OSError("no browser")
+
+    monkeypatch.setattr(subprocess, "Popen", popen)
+    open_page(Path("index.html"))
+    assert started == []
+    monkeypatch.setenv("DISPLAY", ":0")
+    open_page(Path("index.html"))
+    assert [command[-1] for command in started] == [(here / "index.html").as_uri()]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_new_shim_names_the_next_line(
+    kind: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["judge", "--init", kind, "-o", "my_shim.py"]) == 0
+    assert "  harness judge " in capsys.readouterr().out
+    compile(Path("my_shim.py").read_text(encoding="utf-8"), "my_shim.py", "exec")
+    assert main(["judge", "--init", kind, "-o", "my_shim.py"]) == 2
+    assert capsys.readouterr().err == (
+        "harness: my_shim.py already exists; name another file, or delete it first\n"
+    )
+
+
+@pytest.mark.slow
+def test_new_shims_pass_mypy(here: Path) -> None:
+    files = [f"{kind}_shim.py" for kind in KINDS]
+    for kind, file in zip(KINDS, files, strict=True):
+        assert main(["judge", "--init", kind, "-o", file]) == 0
+    command = [sys.executable, "-m", "mypy", "--strict", *files]
+    assert subprocess.run(command, check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "target"),
+    [
+        ("function", "new_function:replay"),
+        ("client", "serve: new_client:replay"),
+        ("program", f"serve: {sys.executable} new_program.py"),
+    ],
+)
+def test_a_new_shim_is_red_and_says_what_to_fill_in(
+    kind: str, target: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["judge", "--init", kind, "-o", f"new_{kind}.py"]) == 0
+    capsys.readouterr()
+    assert main(["judge", target, "--cassettes", "gemini-api/text:1"]) == 1
+    assert f"new_{kind}.py is not filled in: " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("file", "message"),
+    [
+        (
+            "my-shim.py",
+            "--init function: my-shim.py can't be a module of Python; use a name such as shim.py",
+        ),
+        ("json.py", "--init function: Python has a module json; use another name, such as shim.py"),
+    ],
+)
+def test_a_shim_that_could_not_be_imported_is_refused(
+    file: str, message: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["judge", "--init", "function", "-o", file]) == 2
+    assert capsys.readouterr().err == f"harness: {message}\n"
+    assert not Path(file).exists()
+
+
+def test_judge_without_a_target_says_how_to_begin(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["judge"]) == 2
+    assert "harness judge --init function -o shim.py" in capsys.readouterr().err

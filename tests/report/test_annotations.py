@@ -1,0 +1,39 @@
+"""Red cells as annotations of a change."""
+
+from __future__ import annotations
+
+from harness.facts import Finding
+from harness.judging.results import Result
+from harness.report.annotations import MAX_SHOWN, annotation_lines
+
+RED = Result(
+    "failed",
+    "shop",
+    spec="a/b.yaml",
+    line=7,
+    case="two, or more",
+    requirement="100 % of the calls\nare given.",
+    findings=(Finding("calls", "lost", "skipped", adapter="one"),),
+)
+
+
+def test_a_red_cell_names_file_line_and_finding() -> None:
+    assert annotation_lines([RED, Result("passed", "shop")]) == (
+        "::error file=specs/a/b.yaml,line=7,title=failed%3A two%2C or more [shop]::"
+        "100 %25 of the calls%0Aare given.%0Acalls lost: one\n"
+    )
+
+
+def test_without_a_red_cell_there_is_nothing() -> None:
+    assert annotation_lines([Result("passed", "shop"), Result("not-run", "shop")]) == ""
+
+
+def test_a_text_can_not_begin_a_command_of_its_own() -> None:
+    evil = Result("error", "shop", case="x", reason="a\n::set-output name=x::y\r\n::error::z")
+    assert len(annotation_lines([evil]).splitlines()) == 1
+
+
+def test_many_red_cells_are_counted() -> None:
+    lines = annotation_lines([RED] * (MAX_SHOWN + 3)).splitlines()
+    assert len(lines) == MAX_SHOWN + 1
+    assert lines[-1] == "::error title=Conformance::3 more red cells in the report"
