@@ -19,8 +19,8 @@ from harness.cassettes import Cassette, CassetteError, Exchange, Origin
 from harness.cassettes.importers import FORMATS
 from harness.cassettes.redaction.secrets import guard
 from harness.dialects import DEFAULT_DIALECT, DIALECTS
-from harness.pipeline.replay import DEFAULT_PROVIDER, ReplayError, is_answer, replay_parts
-from harness.pipeline.request import request
+from harness.pipeline.replay import ReplayError, is_answer, replay_parts
+from harness.pipeline.request import DEFAULT_PROVIDER, request
 from harness.pipeline.show import list_exchanges, show_frames
 from harness.project.configuration import add_specs, project_of
 from harness.project.recordings import STDIN, load_recording, number_in, read_stdin
@@ -152,7 +152,7 @@ def _add_recording(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--provider",
         choices=PROVIDERS,
-        help="the provider of the recording (default: detected from URL or body, else gemini-api)",
+        help="the provider of the recording (default: detected from URL or body)",
     )
     parser.add_argument(
         "--exchange",
@@ -168,11 +168,6 @@ def _replay(parsed: argparse.Namespace) -> int:
         is_foreign = is_foreign or _is_foreign(number, exchange, parsed.provider)
         if parsed.exchange is None and not is_answer(exchange, parsed.provider):
             continue
-        if exchange.generates and parsed.provider is None and exchange.provider is None:
-            note(
-                f"exchange {number}: neither URL nor body shows the provider; replayed as"
-                f" {DEFAULT_PROVIDER}; use --provider for another"
-            )
         if parsed.adapter:
             from .named_adapter import adapter_named, output_items  # start-up time
 
@@ -197,7 +192,7 @@ def _is_foreign(number: int, exchange: Exchange, provider: str | None) -> bool:
     if provider is None or exchange.provider is None or not exchange.generates:
         return False
     shown, given = PROVIDERS[exchange.provider], PROVIDERS[provider]
-    if shown is given or (shown.gemini_messages and given.gemini_messages):
+    if shown.wire == given.wire:
         return False
     note(
         f"exchange {number}: URL or body shows {shown.name}, but --provider is {given.name}; omit"

@@ -48,7 +48,7 @@ from harness.judging.judge_results import (
     encode_results,
 )
 from harness.judging.results import Result, encode_item
-from harness.pipeline.replay import choose_provider, is_answer
+from harness.pipeline.replay import is_answer
 from harness.project.configuration import adapters_of, losses_of
 from harness.project.project import yaml_files
 from harness.project.recordings import find_recording, load_recording
@@ -321,7 +321,7 @@ def _unread_wires(items: Sequence[Item], cells: Sequence[Result]) -> Mapping[str
         verdict = "lost" if cell.verdict == "error" else cell.aspects.get("text")
         if verdict in ("kept", "lost", "wrong", "raised"):
             exchange = of_item[cell.cassette, cell.exchange]
-            verdicts.setdefault(choose_provider(exchange, exchange.provider), []).append(verdict)
+            verdicts.setdefault(exchange.provider or "an unknown wire", []).append(verdict)
     unread = {wire: len(given) for wire, given in verdicts.items() if "kept" not in given}
     return unread if len(unread) < len(verdicts) else {}
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from harness.cassettes import CassetteError
-from harness.pipeline.replay import DEFAULT_PROVIDER
+from harness.pipeline.request import DEFAULT_PROVIDER
 from harness.project.project import Project, kind_of, yaml_files
 from harness.providers import PROVIDERS
 from harness.recording.asks import NotRecordable, ask_again, ask_request, ask_runs, ask_turns

@@ -217,7 +217,7 @@ def _goes_on(item: Item, adapter: Adapter) -> bool:
 def _judge_second_turn(item: Item, adapter: Adapter) -> Result:
     adapter = adapter.with_options(item.options)
     assert adapter.second_request is not None  # see judge_second_turns
-    variants = tuple(variants_of_wire(item.exchange))
+    variants = tuple(variants_of_wire(item.exchange, adapter.options.provider))
     blank = Result(
         "error",
         cassette=item.cassette,

@@ -27,7 +27,7 @@ from harness.facts import (
     merged_facts,
 )
 from harness.pipeline.replay import choose_provider
-from harness.providers import PROVIDERS, Provider, declared_tools
+from harness.providers import GENERATE_CONTENT, PROVIDERS, Provider, declared_tools
 from harness.providers.oracle import read_messages
 from harness.stream.decompression import unpack, unpack_before_fault
 from harness.stream.events import INTERRUPTED
@@ -87,7 +87,7 @@ def judge_exchange(
 ) -> ExchangeJudgement:
     """Run an adapter on one exchange, judge its transcript, and list the variants of the wire."""
     judged = compare_exchange(exchange, adapter, cassette=cassette, number=number)
-    return judged if exchange.coding_fault else _with_variants(judged, exchange)
+    return judged if exchange.coding_fault else _with_variants(judged, exchange, adapter)
 
 
 def compare_exchange(
@@ -117,11 +117,13 @@ def judge_output(
 ) -> ExchangeJudgement:
     """Judge the output of an adapter, and list the variants of the wire."""
     judged = compare_output(exchange, adapter, output, cassette=cassette, number=number)
-    return _with_variants(judged, exchange)
+    return _with_variants(judged, exchange, adapter)
 
 
-def _with_variants(judged: ExchangeJudgement, exchange: Exchange) -> ExchangeJudgement:
-    return replace(judged, variants=tuple(variants_of_wire(exchange)))
+def _with_variants(
+    judged: ExchangeJudgement, exchange: Exchange, adapter: Adapter
+) -> ExchangeJudgement:
+    return replace(judged, variants=tuple(variants_of_wire(exchange, adapter.options.provider)))
 
 
 def compare_output(
@@ -206,7 +208,8 @@ def wire_answer(exchange: Exchange, adapter: Adapter, transcript: Transcript) ->
     if coding is not None:
         broken = bool(unpack_before_fault(body, coding)[1])
         body = _unpacked(body, coding)
-    tool_code = True if provider.gemini_messages else None  # a call and verbatim text are both kept
+    generates = provider.wire == GENERATE_CONTENT
+    tool_code = True if generates else None  # a call and verbatim text are both kept
     answer = provider.answer(exchange, None, tool_code)
     facts = provider.oracle(body, answer, exchange.end)
     readable = None
@@ -218,7 +221,7 @@ def wire_answer(exchange: Exchange, adapter: Adapter, transcript: Transcript) ->
         readable = provider.oracle(before, answer, exchange.end)
     unavailable: frozenset[Aspect] = frozenset()
     at_vertex = "/publishers/" in transcript.path
-    if provider.gemini_messages and transcript.path and not at_vertex:
+    if generates and transcript.path and not at_vertex:
         unavailable = frozenset({"citations"})
         if facts.pieces or "partialArgs" in facts.others:
             unavailable = frozenset(ASPECTS)  # a client of that wire never gets such an answer
@@ -239,9 +242,11 @@ def wire_answer(exchange: Exchange, adapter: Adapter, transcript: Transcript) ->
     )
 
 
-def variants_of_wire(exchange: Exchange) -> list[str]:
-    """The ways in which an answer differs from the documented wire."""
-    provider = PROVIDERS[choose_provider(exchange, None)]
+def variants_of_wire(exchange: Exchange, assumed: str | None = None) -> list[str]:
+    """The ways in which an answer differs from the documented wire: that of the detected provider,
+    or else of the ``assumed`` one.
+    """
+    provider = PROVIDERS[choose_provider(exchange, exchange.provider or assumed)]
     body = _unpacked(exchange.body, exchange.header("content-encoding"))
     return variants_in(exchange, body, provider)
 

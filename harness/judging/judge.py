@@ -31,7 +31,6 @@ from harness.cassettes import Cassette, CassetteError, Exchange, Origin
 from harness.facts import Aspect, AspectVerdict, Finding, Transcript
 from harness.pipeline.conversation import converse, expected_requests, sent
 from harness.pipeline.replay import (
-    DEFAULT_PROVIDER,
     Normalized,
     ReplayError,
     Trace,
@@ -39,7 +38,7 @@ from harness.pipeline.replay import (
     is_answer,
     plain_frame,
 )
-from harness.pipeline.request import request_translator
+from harness.pipeline.request import DEFAULT_PROVIDER, request_translator
 from harness.specs import Case
 from harness.specs.matching import Kind, Mismatch, compare, sides
 from harness.stream.generation import TranslationError
@@ -115,15 +114,11 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Fixture:
-    """The exchanges that a case names, their origin and provider. A request case has no exchange.
-
-    ``guessed``: neither the case nor the URL nor the body identifies the provider.
-    """
+    """The exchanges that a case names, with origin and provider. A request case has none."""
 
     exchanges: tuple[Exchange, ...]
     origin: Origin | None
     provider: str
-    guessed: bool = False
 
 
 @dataclass(frozen=True)
@@ -291,9 +286,7 @@ def resolve_fixture(case: Case, load: Callable[[str], Cassette]) -> Fixture:
         exchange if exchange.provider else replace(exchange, provider=provider)
         for exchange in named
     )
-    return Fixture(
-        exchanges, cassette.origin, provider, not case.provider and named[0].provider is None
-    )
+    return Fixture(exchanges, cassette.origin, provider)
 
 
 def run_cell(

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from harness.providers import Provider
+from harness.providers import GENERATE_CONTENT, Provider
 from harness.stream.exchange import Exchange
 from harness.stream.json_codec import Json, decode_json, objects_in
 
@@ -85,10 +85,11 @@ def variants_in(exchange: Exchange, body: bytes, provider: Provider) -> list[str
     plain = text.lstrip("\ufeff")
     messages = [message for message in _messages(plain) if isinstance(message, dict)]
     variants = {name for message in messages for name in _of_message(message)}
-    if not provider.gemini_messages:
-        variants |= {*provider.variants(body)}
-    elif ("_" in text or "\\u" in text) and any(
-        _SNAKE & set(field_names(item, _VALUES)) for item in messages
+    variants |= {*provider.variants(body)}
+    if (
+        provider.wire == GENERATE_CONTENT
+        and ("_" in text or "\\u" in text)
+        and any(_SNAKE & set(field_names(item, _VALUES)) for item in messages)
     ):
         variants.add("snake_case")
     if not _is_documented_framing(text):
@@ -98,7 +99,7 @@ def variants_in(exchange: Exchange, body: bytes, provider: Provider) -> list[str
         variants |= framing - provider.framing
     if _candidates_requested(exchange) > 1:
         variants.discard(NOT_REQUESTED)
-    id_name = "responseId" if provider.gemini_messages else "id"
+    id_name = "responseId" if provider.wire == GENERATE_CONTENT else "id"
     ids = {message.get(id_name) for message in messages} - {None}
     if len(ids) > 1:
         variants.add("a response id that changes")

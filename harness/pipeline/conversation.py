@@ -14,14 +14,14 @@ from typing import Any, Final
 
 from harness.cassettes import CassetteError, Exchange
 from harness.dialects.dialect import RequestTranslator
-from harness.providers.gemini.canonical_request import canonical_request
+from harness.providers import PROVIDERS, Provider
 from harness.specs import RECORDED, Case, Turn
 from harness.stream.generation import ToolOutcome, TranslationError
 from harness.stream.json_codec import decode_json, decode_object
 from harness.stream.session import Session
 
 from .replay import choose_provider, replay
-from .request import ask
+from .request import DEFAULT_PROVIDER, ask
 
 Sent = dict[str, Any]
 
@@ -39,7 +39,7 @@ def sent(
     """The request of a prompt, or the reason why it can't be translated."""
     try:
         generate = ask(translator, prompt, provider, options, session)
-        body = _canonical(generate.body)
+        body = PROVIDERS[provider].canonical(generate.body)
     except TranslationError as error:
         return {"error": str(error)}
     return (
@@ -78,17 +78,25 @@ def converse(
 
 def expected_requests(case: Case, expected: Any, exchanges: Sequence[Exchange]) -> Any:
     """The expectation of a request or conversation, with its requests in canonical form."""
+    if not exchanges:
+        return _as_read(expected, PROVIDERS[case.provider or DEFAULT_PROVIDER])
+    chosen = [PROVIDERS[choose_provider(exchange, case.provider)] for exchange in exchanges]
     if expected == RECORDED:
         return [
-            {"request": _canonical(_recorded(case, number, exchange))}
-            for number, exchange in enumerate(exchanges)
+            {"request": provider.canonical(_recorded(case, number, exchange))}
+            for number, (provider, exchange) in enumerate(zip(chosen, exchanges, strict=True))
         ]
     return (
-        [_as_read(item) for item in expected] if isinstance(expected, list) else _as_read(expected)
+        [
+            _as_read(item, chosen[min(number, len(chosen) - 1)])
+            for number, item in enumerate(expected)
+        ]
+        if isinstance(expected, list)
+        else _as_read(expected, chosen[0])
     )
 
 
-def _as_read(expected: Any) -> Any:
+def _as_read(expected: Any, provider: Provider) -> Any:
     """The canonical form of an expected request. A request with an operator stays as written,
     because the values inside operators have no canonical form.
     """
@@ -96,17 +104,11 @@ def _as_read(expected: Any) -> Any:
         return expected
     read = dict(expected)
     if not _has_operator(expected["request"]):
-        read["request"] = _canonical(expected["request"])
+        read["request"] = provider.canonical(expected["request"])
     warnings = expected.get("warnings")
     if isinstance(warnings, list) and all(isinstance(warning, str) for warning in warnings):
         read["warnings"] = sorted(warnings)  # a set: their order has no meaning
     return read
-
-
-def _canonical(body: Any) -> Any:
-    """The canonical form of a request of generateContent. The other wires have one spelling."""
-    other = isinstance(body, dict) and body.keys() & {"input", "messages"}
-    return body if other else canonical_request(body)
 
 
 def _has_operator(value: Any) -> bool:

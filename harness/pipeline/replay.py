@@ -8,7 +8,6 @@ raises.
 from __future__ import annotations
 
 import re
-import warnings
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -31,7 +30,7 @@ from harness.stream.decompression import Unpacker
 from harness.stream.events import INTERRUPTED, Event, Unknown
 from harness.stream.exchange import Exchange
 from harness.stream.framing import MAX_FRAME, DocumentFramer, Frame, FramingError
-from harness.stream.makers import Makers
+from harness.stream.prompt import Origin
 from harness.stream.session import Session, Tool
 
 Layer = Literal["payloads", "events", "frames"]
@@ -43,8 +42,6 @@ offsets.
 
 Step = tuple[Frame | None, list[Event]]
 """A frame with its events; None for the end of the stream."""
-
-DEFAULT_PROVIDER: Final = "gemini-api"
 
 
 class ReplayError(ValueError):
@@ -69,22 +66,16 @@ def replay(
     canonical events, ``{"kind": …}``. ``frames``: ``{"offset", "at_ms", "json"}`` or ``{"offset",
     "at_ms", "raw"}``, offsets in bytes of the body after content decoding.
 
-    ``provider`` is used instead of the detected provider. If neither is known, the exchange is
-    replayed as `DEFAULT_PROVIDER`, with a warning. ``tools`` are the declared tools, by default
-    those of the recorded request. ``tool_code``: whether ``<tool_code>`` in text becomes a call;
-    the default depends on the provider. ``session`` receives the values that a later request must
-    send back. ``max_frame`` limits the bytes of a message. The list of a million payloads takes 350
-    to 820 MB; use `replay_parts` for long answers.
+    ``provider`` is used instead of the detected provider. ``tools`` are the declared tools, by
+    default those of the recorded request. ``tool_code``: whether ``<tool_code>`` in text becomes a
+    call; the default depends on the provider. ``session`` receives the values that a later request
+    must send back. ``max_frame`` limits the bytes of a message. The list of a million payloads
+    takes 350 to 820 MB; use `replay_parts` for long answers.
 
-    Raises `ReplayError` for unknown names and for an exchange that does not generate. If
-    an answer has no request and its body does not show its provider, ``provider`` must be given.
-    Never raises for the content of the stream.
+    Raises `ReplayError` for unknown names, for an exchange that does not generate, and without
+    ``provider`` if neither URL nor body shows the wire. Never raises for the content of the stream.
     """
     run = _Run.of(exchange, provider, cuts, tool_code, max_frame)
-    if provider is None and run.exchange.provider is None:
-        warnings.warn(
-            f"neither URL nor body shows the provider; replayed as {DEFAULT_PROVIDER}", stacklevel=2
-        )
     return list(chain.from_iterable(run.parts(layer, dialect, session, tools)))
 
 
@@ -151,7 +142,7 @@ class Normalized:
         payloads: list[Payload] = []
         made: list[int] = []
         feed, note = translator.feed, made.append
-        remember = self._run.makers(session).note
+        remember = session.note
         for frame, events in self.trace.steps:
             if frame is not None and frame.at_ms is not None:
                 session.at_ms = frame.at_ms
@@ -185,8 +176,15 @@ def frames_of(
 
 
 def choose_provider(exchange: Exchange, provider: str | None) -> str:
-    """The name of the provider to replay as: the given one, the detected one, or the default."""
-    chosen = provider or exchange.provider or DEFAULT_PROVIDER
+    """The name of the provider to replay as: the given one, or the detected one. Raises
+    `ReplayError` for an unknown name, and if neither is there.
+    """
+    chosen = provider or exchange.provider
+    if chosen is None:
+        raise ReplayError(
+            "neither URL nor body shows the wire of this answer; name it with --provider"
+            f" (provider=): {', '.join(PROVIDERS)}"
+        )
     check_known("provider", chosen, PROVIDERS)
     return chosen
 
@@ -223,7 +221,7 @@ class _Run(Struct, frozen=True):
             )
             raise ReplayError(
                 f"this exchange does not generate: {place}; only the answers of a model can be"
-                " replayed"
+                " replayed; if it is one, name its wire with --provider (provider=)"
             )
         if fault := exchange.coding_fault:
             raise ReplayError(fault)
@@ -273,7 +271,7 @@ class _Run(Struct, frozen=True):
         frames, normalizer = self.stages()
         translator = self.translator(dialect, session, tools)
         read, translate = normalizer.feed, translator.feed
-        remember = self.makers(session).note
+        remember = session.note
         for completed in frames:
             payloads: list[Payload] = []
             for frame in completed:
@@ -298,11 +296,8 @@ class _Run(Struct, frozen=True):
         if tools is None:
             tools = DeclaredTools(request.body) if request else ()
         session.streamed, session.at_ms = bool(self.exchange.streamed), None
+        session.maker = Origin(self.provider.vendor, self.exchange.model)
         return dialect.translator(tools, session)
-
-    def makers(self, session: Session) -> Makers:
-        """Notes in the session who made the opaque values of this answer."""
-        return Makers(session, self.provider.vendor, self.exchange.model)
 
     def answer(self) -> Answer:
         """The facts about this answer that are not in its frames."""

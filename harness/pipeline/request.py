@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from harness.dialects import DIALECTS
 from harness.dialects.dialect import RequestTranslator
@@ -13,7 +13,10 @@ from harness.stream.generation import GenerateRequest, TranslationError, Transla
 from harness.stream.printable import printable
 from harness.stream.session import Session
 
-from .replay import DEFAULT_PROVIDER, check_known
+from .replay import check_known
+
+DEFAULT_PROVIDER: Final = "gemini-api"
+"""The provider of a request that names none."""
 
 
 def request(

@@ -21,7 +21,7 @@ import msgspec
 
 from harness.cassettes.redaction.names import SECRET_PARAMETERS
 from harness.cassettes.redaction.redactor import redact_request
-from harness.providers.gemini.canonical_request import canonical_request
+from harness.providers import canonical_form
 from harness.specs.matching import Mismatch, compare
 from harness.stream.exchange import Exchange, Request
 from harness.stream.json_codec import decode_json
@@ -139,7 +139,7 @@ def _compared_parts(request: Request) -> dict[str, Any]:
         parts["query"] = query
     if request.body:
         try:
-            parts["body"] = _body(decode_json(request.body))
+            parts["body"] = _body(decode_json(request.body), request.url)
         except ValueError:
             parts |= _plain(request.body)
     return parts
@@ -167,9 +167,11 @@ def _query(url: str) -> list[list[str]]:
     return sorted(parameters)
 
 
-def _body(decoded: Any) -> Any:
-    """The canonical request; an envelope loses the numbers of the call and the project."""
-    read = canonical_request(decoded)
+def _body(decoded: Any, url: str) -> Any:
+    """The canonical request of the wire of this URL, without nulls; an envelope loses the numbers
+    of the call and the project.
+    """
+    read = _plain_json(canonical_form(url)(decoded))
     if type(read) is dict and type(read.get("request")) is dict:
         read = {
             key: value
@@ -180,6 +182,15 @@ def _body(decoded: Any) -> Any:
             key: value for key, value in read["request"].items() if key not in _CALL_NUMBERS
         }
     return read
+
+
+def _plain_json(value: Any) -> Any:
+    """The value without keys whose value is null, and with whole numbers as integers."""
+    if isinstance(value, dict):
+        return {key: _plain_json(inner) for key, inner in value.items() if inner is not None}
+    if isinstance(value, list):
+        return [_plain_json(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _plain(body: bytes) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .detection import detect_provider, with_provider
+from .detection import canonical_form, detect_provider, with_provider
 from .gemini.tools import (
     DeclaredTools,
     declared_tools,
@@ -12,6 +12,7 @@ from .gemini.tools import (
 )
 from .provider import (
     EXIT_CODE,
+    GENERATE_CONTENT,
     PROGRAM,
     STDERR,
     Answer,
@@ -25,6 +26,7 @@ from .table import PROVIDERS
 
 __all__ = [
     "EXIT_CODE",
+    "GENERATE_CONTENT",
     "PROGRAM",
     "PROVIDERS",
     "STDERR",
@@ -35,6 +37,7 @@ __all__ = [
     "Identity",
     "Normalizer",
     "Provider",
+    "canonical_form",
     "declared_tools",
     "detect_provider",
     "json_schema",

@@ -15,12 +15,13 @@ from harness.stream.generation import TranslationError
 from harness.stream.prompt import Prompt
 from harness.stream.session import Session
 
+from .gemini.canonical_request import canonical_request
 from .gemini.messages import METHOD, is_envelope
 from .gemini.normalizer import GeminiNormalizer
 from .gemini.places import PLACES
 from .gemini.request import VENDOR, write_body
 from .gemini_api import read_facts
-from .provider import Endpoint, FirstMessages, Identity, Provider
+from .provider import GENERATE_CONTENT, Endpoint, FirstMessages, Identity, Provider
 
 
 def _detect(first: FirstMessages) -> Identity | None:
@@ -65,7 +66,8 @@ PROVIDER: Final = Provider(
     detect=_detect,
     write=_write,
     vendor=VENDOR,
-    wire="generateContent",
+    wire=GENERATE_CONTENT,
+    canonical=canonical_request,
     places=PLACES,
     tool_code=True,
     endpoint=Endpoint(
@@ -74,5 +76,4 @@ PROVIDER: Final = Provider(
         "/v1internal:{method}",
         re.compile("/v1internal"),
     ),
-    gemini_messages=True,
 )

@@ -8,7 +8,7 @@ decide. Each provider recognizes its own paths and bodies (`Provider.url`, `Prov
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
@@ -18,11 +18,13 @@ from harness.stream.exchange import Exchange
 from harness.stream.framing import Frame, FramingError, frame_by_content
 from harness.stream.json_codec import decode_object
 
-from .gemini.messages import is_answer, is_plain
+from .gemini.messages import is_answer, is_error, is_plain
 from .provider import EXIT_CODE, PROGRAM, FirstMessages, Identity
 from .table import PROVIDERS
 
 _OTHER: Final = Identity(None, generates=False)
+_BARE: Final = "gemini-api"
+"""The provider of bare messages of generateContent, which Vertex AI sends too."""
 _OTHER_PATH: Final = re.compile(r":\w+$|/openai/|/interactions(?:/|$)|/cachedContents|/batches")
 _MAX_KEPT_URL: Final = 2048
 """The maximum length of a URL whose reading is cached, because many exchanges have the same URL."""
@@ -80,6 +82,24 @@ def detect_provider(method: str, url: str, request_body: bytes, response_body: b
     return _detect_body(response_body, has_request=True)
 
 
+@lru_cache(maxsize=256)
+def canonical_form(url: str) -> Callable[[Any], Any]:
+    """The canonical form of requests to a URL: that of the provider that serves its path."""
+    place, _, path = unquote(re.split("[?#]", url, maxsplit=1)[0]).partition("//")
+    path = path or place
+    for provider in PROVIDERS.values():
+        if provider.url and provider.url.search(path):
+            return provider.canonical
+    served = [known for known in PROVIDERS.values() if known.endpoint]
+    claiming = (
+        known
+        for known in served
+        if known.endpoint and known.endpoint.paths and known.endpoint.paths.search(path)
+    )
+    others = (known for known in served if known.endpoint and not known.endpoint.paths)
+    return next(iter([*claiming, *others])).canonical
+
+
 class _Place(NamedTuple):
     """The parsed form of a URL: the provider that knows its path, or None; the groups of the match;
     the query; whether the path belongs to a method that does not generate.
@@ -112,15 +132,16 @@ def _detect_body(body: bytes, *, has_request: bool) -> Identity:
     frames = _first_frames(body)
     streamed = len(frames) > 1 or not body.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")
     if _are_plain(frames, has_request):
-        return Identity(None, generates=True, streamed=streamed)
+        return Identity(_BARE, generates=True, streamed=streamed)
     messages = [frame.json for frame in frames if type(frame.json) is dict]
     first = FirstMessages(body, messages, streamed, has_request)
     for provider in PROVIDERS.values():
         if identity := provider.detect(first):
             return identity
-    # Several providers send bare messages.
     for message in messages:
-        if is_answer(message, has_request) or (not has_request and message.get("error")):
+        if is_answer(message, has_request) or (not has_request and is_error(message)):
+            return Identity(_BARE, generates=True, streamed=streamed)
+        if not has_request and message.get("error"):
             return Identity(None, generates=True, streamed=streamed)
     return _OTHER
 

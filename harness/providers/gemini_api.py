@@ -10,13 +10,14 @@ from harness.facts import Facts
 from harness.stream.events import End
 from harness.stream.framing import frame_by_content
 
+from .gemini.canonical_request import canonical_request
 from .gemini.messages import MODEL_METHOD, VERTEX_PATH
 from .gemini.normalizer import GeminiNormalizer
 from .gemini.places import PLACES
 from .gemini.request import VENDOR, write_body
 from .gemini.usual import decode_message
 from .oracle import gather_body
-from .provider import Answer, Endpoint, Provider
+from .provider import GENERATE_CONTENT, Answer, Endpoint, Provider
 
 
 def read_facts(body: bytes, answer: Answer, end: End) -> Facts:
@@ -33,12 +34,12 @@ PROVIDER: Final = Provider(
     url=re.compile(rf"^(?!.*{VERTEX_PATH}).*?{MODEL_METHOD}"),
     write=write_body,
     vendor=VENDOR,
-    wire="generateContent",
+    wire=GENERATE_CONTENT,
+    canonical=canonical_request,
     places=PLACES,
     endpoint=Endpoint(
         "https://generativelanguage.googleapis.com",
         "GOOGLE_GEMINI_BASE_URL",
         "/v1beta/models/{model}:{method}",
     ),
-    gemini_messages=True,
 )

@@ -23,6 +23,8 @@ from harness.stream.session import Session
 
 from .request_places import RequestPlaces
 
+GENERATE_CONTENT: Final = "generateContent"
+"""The wire of the Gemini API, of Vertex AI, and of Code Assist in an envelope."""
 EXIT_CODE: Final = "x-exit-code"
 """The header that holds the exit code of a program; no server sends it."""
 PROGRAM: Final = "x-program"
@@ -134,14 +136,14 @@ class Provider:
     no requests are sent. ``places``: the places in its requests that `harness prove` changes; it
     must be given if ``write`` is. ``vendor``: who makes the models' opaque values (signatures,
     encrypted thoughts), which are sent back only to the same vendor. ``wire``: the name of its API;
-    ``generateContent`` also in the envelope of Code Assist. ``tool_code``: its models are known to
-    write calls as ``<tool_code>``. ``program``: the answer is the output of a program, not a
-    response of a server. ``gemini_messages``: it reads Gemini's messages in all of their framings
-    and spellings. ``endpoint``: the addresses of the API, None for a program. ``tags``: tags that
-    its normalizer searches for in text; it holds back a text that may begin a tag.
-    ``variants(body)`` names the ways in which a body differs from the documented wire; those of
-    Gemini's messages and of every framing are known to `harness.judging`. ``framing``: the variants
-    of framing that this wire documents, or names itself.
+    ``generateContent`` also in the envelope of Code Assist. ``canonical(body)``: the form of a
+    decoded request in which bodies with the same meaning are equal; by default the body itself.
+    ``tool_code``: its models are known to write calls as ``<tool_code>``. ``program``: the answer
+    is the output of a program, not a response of a server. ``endpoint``: the addresses of the API,
+    None for a program. ``tags``: tags that its normalizer searches for in text; it holds back a
+    text that may begin a tag. ``variants(body)`` names the ways in which a body differs from the
+    documented wire; those of Gemini's messages and of every framing are known to `harness.judging`.
+    ``framing``: the variants of framing that this wire documents, or names itself.
 
     ``vendor`` and ``wire`` are by default the name. A `TypeError` names the provider and a missing
     field.
@@ -159,9 +161,9 @@ class Provider:
     places: RequestPlaces | None = None
     vendor: str = ""
     wire: str = ""
+    canonical: Callable[[Any], Any] = lambda body: body
     tool_code: bool = False
     program: bool = False
-    gemini_messages: bool = False
     endpoint: Endpoint | None = None
     tags: tuple[str, ...] = ()
     framing: frozenset[str] = frozenset()

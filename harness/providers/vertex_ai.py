@@ -13,13 +13,14 @@ from typing import Final
 
 from harness.stream.framing import frame_by_content
 
+from .gemini.canonical_request import canonical_request
 from .gemini.messages import MODEL_METHOD, VERTEX_PATH, has_vertex_marks, is_answer
 from .gemini.normalizer import GeminiNormalizer
 from .gemini.places import PLACES
 from .gemini.request import VENDOR, write_body
 from .gemini.usual import decode_message
 from .gemini_api import read_facts
-from .provider import Endpoint, FirstMessages, Identity, Provider
+from .provider import GENERATE_CONTENT, Endpoint, FirstMessages, Identity, Provider
 
 _GLOBAL: Final = "https://aiplatform.googleapis.com"
 _LOCATION: Final = re.compile(r"/projects/[^/]+/locations/([a-z0-9-]+)/")
@@ -58,7 +59,8 @@ PROVIDER: Final = Provider(
     detect=_detect,
     write=write_body,
     vendor=VENDOR,
-    wire="generateContent",
+    wire=GENERATE_CONTENT,
+    canonical=canonical_request,
     places=PLACES,
     endpoint=Endpoint(
         _GLOBAL,
@@ -67,5 +69,4 @@ PROVIDER: Final = Provider(
         re.compile(VERTEX_PATH),
         regional,
     ),
-    gemini_messages=True,
 )

@@ -124,8 +124,6 @@ class CellItem(ResultItem):
             from harness.judging.evidence import with_evidence  # imports all laws
 
             result = with_evidence(judgement)
-        if judgement.fixture and judgement.fixture.guessed and result.verdict != "error":
-            self._warn_of_guess()
         if self.fill:
             reason = f"empty; its value is written to {self.path.name} at the end of the run"
             result = replace(result, verdict="unreviewed", reason=reason)
@@ -139,14 +137,6 @@ class CellItem(ResultItem):
         first = result.findings[0] if result.findings else None
         path = "" if first is None or first.reason not in WITH_PATH else first.subject
         return self.cell.case.expected_line(self.cell.key, path)
-
-    def _warn_of_guess(self) -> None:
-        self.warn(
-            HarnessWarning(
-                f"cassette {self.cell.case.cassette}: neither URL nor body shows its provider, so"
-                " it is judged as gemini-api; set `provider:` in the case"
-            )
-        )
 
     def _value_to_fill(self, project: Project) -> Fill | None:
         """The value for an empty expectation of this cell, which the controller writes. Raises

@@ -19,7 +19,7 @@ from urllib.parse import urljoin, urlsplit
 
 from harness.cassettes import CassetteError, Exchange
 from harness.facts import Facts
-from harness.pipeline.replay import DEFAULT_PROVIDER, ReplayError, replay
+from harness.pipeline.replay import ReplayError, replay
 from harness.providers import EXIT_CODE, PROVIDERS, detect_provider, with_provider
 from harness.stream.decompression import unpack_before_fault
 from harness.stream.events import End
@@ -243,7 +243,8 @@ def not_of_model(exchange: Exchange, provider: str | None = None) -> str:
 def _facts_of(exchange: Exchange, provider: str | None) -> tuple[Facts, bytes]:
     """The oracle's account of an answer, and its body without content coding."""
     exchange = with_provider(exchange)
-    facts = PROVIDERS[exchange.provider or provider or DEFAULT_PROVIDER].facts(exchange)
+    name = exchange.provider or provider
+    facts = PROVIDERS[name].facts(exchange) if name else Facts()
     body, _ = unpack_before_fault(exchange.body, exchange.header("content-encoding"))
     return facts, body
 

@@ -19,8 +19,8 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from harness.dialects.dialect import Dialect, Payload
-from harness.pipeline.replay import DEFAULT_PROVIDER, trace
-from harness.pipeline.request import ask, request_translator
+from harness.pipeline.replay import trace
+from harness.pipeline.request import DEFAULT_PROVIDER, ask, request_translator
 from harness.providers import PROVIDERS, declared_tools
 from harness.stream.exchange import Exchange
 from harness.stream.generation import TranslationError

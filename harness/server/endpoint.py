@@ -15,7 +15,6 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from harness.dialects import DIALECTS
-from harness.pipeline.replay import choose_provider
 from harness.providers import PROVIDERS, Identity, detect_provider
 from harness.stream.exchange import Exchange
 
@@ -53,7 +52,9 @@ class Endpoint:
     ) -> None:
         # The output of a program is not an HTTP answer.
         self.placed = [
-            item for item in placed if not PROVIDERS[choose_provider(item.exchange, None)].program
+            item
+            for item in placed
+            if item.exchange.provider is None or not PROVIDERS[item.exchange.provider].program
         ]
         self.options = options
         self.finder = Finder(self.placed, options.match, options.provider)

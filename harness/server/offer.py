@@ -17,7 +17,7 @@ from dataclasses import replace
 from typing import Final
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from harness.pipeline.replay import DEFAULT_PROVIDER, ReplayError
+from harness.pipeline.replay import ReplayError
 from harness.providers import PROVIDERS, Identity, detect_provider, with_provider
 from harness.stream.exchange import Exchange
 from harness.stream.json_codec import decode_object
@@ -179,7 +179,7 @@ def _identify(request: HttpRequest, path: str) -> Identity:
     identity = detect_provider(request.method, f"http://localhost{path}", request.body, b"")
     if not identity.generates and request.method == "POST" and (match := _METHOD.search(path)):
         # Some clients put the method directly after a custom base URL.
-        return Identity(DEFAULT_PROVIDER, True, match["method"].startswith("stream"))
+        return Identity("gemini-api", True, match["method"].startswith("stream"))
     return identity
 
 

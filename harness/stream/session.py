@@ -12,9 +12,30 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import Any, Literal, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
+from .events import (
+    CallStart,
+    Code,
+    CodeResult,
+    Event,
+    Media,
+    NamelessCall,
+    Reasoning,
+    ServerCall,
+    ServerResult,
+    Start,
+    Text,
+    ToolResult,
+    Unknown,
+)
 from .prompt import Opaque, Origin
+
+_NATIVE: Final = (Code, CodeResult, ServerCall, ServerResult, ToolResult, Unknown)
+"""The events of parts that have no neutral form."""
+_WITH_OPAQUE_VALUES: Final = frozenset(
+    {Start, Text, Reasoning, CallStart, NamelessCall, Media, *_NATIVE}
+)
 
 SignedPart = Literal["empty thought", "lost part"]
 """A part of which an event model shows only the signature: the thought is empty, or the part itself
@@ -57,8 +78,9 @@ class Session:
     ``own_names`` maps the wire's names of tools to the caller's, for tools that the latest request
     had to rename.
 
-    The pipeline sets ``at_ms``, the milliseconds from the request to the read that completed the
-    present frame (None if not recorded), and ``streamed``: whether the answer is a stream.
+    The pipeline sets ``maker``, who makes the opaque values of the present answer; ``at_ms``, the
+    milliseconds from the request to the read that completed the present frame (None if not
+    recorded), and ``streamed``: whether the answer is a stream.
     """
 
     def __init__(
@@ -77,6 +99,7 @@ class Session:
         self._origins: OrderedDict[str, Origin] = OrderedDict()
         self.context: Mapping[str, Any] = context or {}
         self.own_names: Mapping[str, str] = {}
+        self.maker = Origin("")
         self.at_ms: float | None = None
         self.streamed = True
 
@@ -116,9 +139,21 @@ class Session:
         """
         _add(self.signed, signature, part, self._limit)
 
-    def remember_origin(self, value: Any, origin: Origin) -> None:
-        """Keep who made an opaque value of an answer: a signature, or a part as JSON."""
-        _add(self._origins, _key(value), origin, 10 * self._limit)
+    def note(self, event: Event) -> None:
+        """Keep who made the opaque values of an event: a signature, or a part without a neutral
+        form. A later request sends them back only to their maker.
+        """
+        if type(event) not in _WITH_OPAQUE_VALUES:
+            return
+        if isinstance(event, Start) and event.model:
+            self.maker = Origin(self.maker.vendor, event.model)
+        if signature := getattr(event, "signature", None):
+            self._keep_origin(signature)
+        if isinstance(event, _NATIVE) and event.raw:
+            self._keep_origin(event.raw)
+
+    def _keep_origin(self, value: Any) -> None:
+        _add(self._origins, _key(value), self.maker, 10 * self._limit)
 
     def origin(self, value: Any) -> Origin | None:
         """Who made an opaque value; None if no answer of this session had it."""

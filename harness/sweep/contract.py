@@ -23,7 +23,7 @@ from harness.judging.aspects import ExchangeJudgement, compare_exchange, variant
 from harness.judging.decide import decide
 from harness.judging.laws import LAWS
 from harness.judging.laws.judge import LawCell, judge_law
-from harness.pipeline.replay import DEFAULT_PROVIDER, is_answer
+from harness.pipeline.replay import is_answer
 from harness.stream.exchange import Exchange
 from harness.stream.printable import printable, shorten
 
@@ -181,7 +181,10 @@ def _verdict(blank: Row, exchange: Exchange, adapter: Adapter, judged: ExchangeJ
     if judged.error:
         return row
     row = _with(row, sentence=red[0].sentence)
-    layer, variants = _first_layer(exchange, adapter, judged), variants_of_wire(exchange)
+    layer, variants = (
+        _first_layer(exchange, adapter, judged),
+        variants_of_wire(exchange, adapter.options.provider),
+    )
     return _with(row, layer=layer, variants=tuple(variants))
 
 
@@ -232,8 +235,8 @@ def _law_results(
     stream: Stream, adapter: Adapter, laws: Sequence[int]
 ) -> Iterator[tuple[str, tuple[str, str]]]:
     assert stream.exchange is not None  # see _judge
-    provider = stream.exchange.provider or DEFAULT_PROVIDER
-    adapter = adapter.with_options(RunOptions(cassette=stream.id, provider=provider))
+    options = RunOptions(cassette=stream.id, provider=stream.exchange.provider)
+    adapter = adapter.with_options(options)
     for law in LAWS:
         if law.id in laws and adapter.layer in law.layers:
             judged = judge_law(LawCell(law, stream.id, 1, stream.exchange, adapter))

@@ -60,13 +60,14 @@ def test_replay_takes_dialect_layer_cuts_provider_and_exchange(
     assert json.loads(capsys.readouterr().out)["offset"] == 0
 
 
-def test_an_assumed_provider_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_body_of_no_known_wire_needs_a_provider(capsys: pytest.CaptureFixture[str]) -> None:
     Path("bare.txt").write_bytes(BODY)
     assert main(["replay", "bare.txt"]) == 0
-    assert (
-        capsys.readouterr().err
-        == "harness: exchange 1: neither URL nor body shows the provider; replayed as gemini-api; use --provider for another\n"
-    )
+    assert capsys.readouterr().err == ""
+    Path("error.json").write_bytes(b'{"error": "busy"}')
+    assert main(["replay", "error.json"]) != 0
+    assert "--provider" in capsys.readouterr().err
+    assert main(["replay", "error.json", "--provider", "gemini-api"]) == 0
 
 
 def test_control_characters_in_json_are_escaped(

@@ -12,6 +12,7 @@ from harness import Session
 from harness.dialects import DIALECTS
 from harness.pipeline.request import ask, request_translator
 from harness.providers import PROVIDERS
+from harness.stream.events import Unknown
 from harness.stream.exchange import Exchange
 from harness.stream.generation import GenerateRequest
 from harness.stream.prompt import Origin
@@ -71,7 +72,8 @@ def test_a_part_that_nests_too_deeply_has_a_maker() -> None:
     for _ in range(100_000):
         deep = {"a": deep}
     session = Session()
-    session.remember_origin(deep, Origin("gemini"))
+    session.maker = Origin("gemini")
+    session.note(Unknown("part", deep))
     assert session.origin(deep) == Origin("gemini")
 
 

@@ -112,11 +112,15 @@ def test_the_provider_of_an_exchange_made_by_hand_is_detected() -> None:
     assert replay(by_hand) == replay(exchange(), cuts="whole")
 
 
-def test_an_unknown_provider_is_gemini_api_with_a_warning() -> None:
-    with pytest.warns(
-        UserWarning, match="neither URL nor body shows the provider; replayed as gemini-api"
-    ):
-        assert replay(exchange(url=None))[0] == {"type": "STREAM_START"}
+def test_bare_messages_of_gemini_are_read_as_the_gemini_api() -> None:
+    assert replay(exchange(url=None))[0] == {"type": "STREAM_START"}
+
+
+@pytest.mark.parametrize("body", [b'{"error": "busy"}', b"<html>", b""])
+def test_a_body_that_no_wire_knows_is_never_read_as_gemini(body: bytes) -> None:
+    with pytest.raises(ReplayError, match=r"name (it|its wire) with --provider"):
+        replay(exchange(body, url=None))
+    assert replay(exchange(body, url=None), provider="gemini-api")
 
 
 @pytest.mark.parametrize(
@@ -276,7 +280,7 @@ def test_load_reads_cassettes_and_foreign_recordings_by_content(tmp_path: Path) 
     foreign = tmp_path / "b.yaml"
     foreign.write_bytes(BODY)
     (loaded,) = harness.load(str(foreign)).exchanges
-    assert (loaded.generates, loaded.provider, loaded.request) == (True, None, None)
+    assert (loaded.generates, loaded.provider, loaded.request) == (True, "gemini-api", None)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ import pytest
 
 from harness.pipeline import request_index
 from harness.pipeline.request_index import MAX_COMPARED, RequestIndex
-from harness.providers.gemini.canonical_request import canonical_request
 from harness.specs.matching import Mismatch
 from harness.stream.exchange import Exchange, Request
 
@@ -193,10 +192,10 @@ def test_a_look_up_reads_only_the_request_that_is_asked(monkeypatch: pytest.Monk
     index = RequestIndex(recorded(*requests))
     read: list[Any] = []
 
-    def count(body: Any) -> Any:
+    def count(body: bytes) -> Any:
         read.append(body)
-        return canonical_request(body)
+        return json.loads(body)
 
-    monkeypatch.setattr(request_index, "canonical_request", count)
+    monkeypatch.setattr(request_index, "decode_json", count)
     assert index.find(*requests[150]) == 150
     assert len(read) == 1

@@ -157,10 +157,10 @@ SSE = b'data: {"candidates": []}\r\n\r\ndata: {"candidates": []}\r\n\r\n'
 @pytest.mark.parametrize(
     ("body", "identity"),
     [
-        (b'{"candidates": []}', Identity(None, True, False)),
-        (SSE, Identity(None, True, True)),
-        (b'[{"candidates": []}]', Identity(None, True, True)),
-        (b'{"candidates": []}\n{"candidates": []}\n', Identity(None, True, True)),
+        (b'{"candidates": []}', Identity("gemini-api", True, False)),
+        (SSE, Identity("gemini-api", True, True)),
+        (b'[{"candidates": []}]', Identity("gemini-api", True, True)),
+        (b'{"candidates": []}\n{"candidates": []}\n', Identity("gemini-api", True, True)),
         (b'data: {"candidates": [], "createTime": "t"}\n\n', Identity("vertex-ai", True, True)),
         (
             b'{"candidates": [], "usageMetadata": {"trafficType": "ON_DEMAND"}}',
@@ -170,10 +170,10 @@ SSE = b'data: {"candidates": []}\r\n\r\ndata: {"candidates": []}\r\n\r\n'
             b'data: {"response": {"candidates": []}, "traceId": "t"}\n\n',
             Identity("code-assist", True, True),
         ),
-        (b'{"promptFeedback": {"blockReason": "SAFETY"}}', Identity(None, True, False)),
-        (b'{"usage_metadata": {}}', Identity(None, True, False)),
-        (b'[{"error": {"code": 429}}]', Identity(None, True, True)),
-        (b'\xef\xbb\xbf\n{"error": {"code": 429}}', Identity(None, True, False)),
+        (b'{"promptFeedback": {"blockReason": "SAFETY"}}', Identity("gemini-api", True, False)),
+        (b'{"usage_metadata": {}}', Identity("gemini-api", True, False)),
+        (b'[{"error": {"code": 429}}]', Identity("gemini-api", True, True)),
+        (b'\xef\xbb\xbf\n{"error": {"code": 429}}', Identity("gemini-api", True, False)),
         (
             b'{"type":"init","timestamp":"t","session_id":"s","model":"m"}\n',
             Identity("gemini-cli", True, True),
@@ -201,7 +201,7 @@ def test_without_a_request_the_body_shows_the_provider(body: bytes, identity: Id
 
 def test_at_an_unknown_address_only_an_answer_is_detected() -> None:
     url = "https://gateway.example/chat"
-    assert detect_provider("POST", url, b"", SSE) == Identity(None, True, True)
+    assert detect_provider("POST", url, b"", SSE) == Identity("gemini-api", True, True)
     assert detect_provider("POST", url, b"", b'{"error": {"code": 429}}') == Identity(None, False)
     assert detect_provider("POST", url, b"", b'{"usageMetadata": {}}') == Identity(None, False)
 

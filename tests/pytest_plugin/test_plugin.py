@@ -277,26 +277,21 @@ def test_a_case_without_expectation_and_cassette_is_not_run(
 
 
 @pytest.mark.slow
-def test_a_guessed_provider_is_a_warning(
-    project: pytest.Pytester,
-) -> None:
+def test_bare_messages_are_those_of_the_gemini_api(project: pytest.Pytester) -> None:
     bare = Exchange(None, 200, {}, ((1.0, HELLO),), "complete")
     write(project, "cassettes/gemini-api/hello.yaml", dumps(Cassette((bare,), Origin("imported"))))
-    result = run(project, "--harness-provider", "gemini-api")
-    result.assert_outcomes(passed=2, warnings=2)
-    result.stdout.fnmatch_lines(
-        [
-            "*HarnessWarning: cassette gemini-api/hello: neither URL nor body shows its provider, *`provider:` in the case*"
-        ]
-    )
-    result.stdout.no_fnmatch_line("*conformance.py*")
-    strict = run(project, "-W", "error")
-    strict.assert_outcomes(failed=2)
-    strict.stdout.no_fnmatch_line("*Error*")
-    write(
-        project, "specs/hello.yaml", CASE.replace("  expect:", "  provider: vertex-ai\n  expect:")
-    )
-    run(project, "-W", "error").assert_outcomes(passed=2)
+    run(project, "--harness-provider", "gemini-api", "-W", "error").assert_outcomes(passed=2)
+
+
+@pytest.mark.slow
+def test_an_answer_of_no_known_wire_is_an_error_that_says_what_to_name(
+    project: pytest.Pytester,
+) -> None:
+    bare = Exchange(None, 200, {}, ((1.0, b'{"error": "busy"}'),), "complete")
+    write(project, "cassettes/gemini-api/hello.yaml", dumps(Cassette((bare,), Origin("imported"))))
+    result = run(project)
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(["*neither URL nor body shows the wire of this answer; name it*"])
 
 
 def test_a_link_to_a_cassette_outside_its_folder_is_refused(

@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from harness.providers import PROVIDERS, detect_provider
+from harness.providers import GENERATE_CONTENT, PROVIDERS, detect_provider
 from harness.stream.exchange import CassetteError
 
 from .content import Content, parse_json
@@ -68,7 +68,7 @@ def is_known_wire(content: Content) -> bool:
     """Whether the messages of a body are from a provider that does not use Gemini's messages."""
     provider = detect_provider("", "", b"", content.data).provider
     known = PROVIDERS.get(provider or "")
-    return known is not None and not known.gemini_messages and not known.program
+    return known is not None and known.wire != GENERATE_CONTENT and not known.program
 
 
 def _first_message(content: Content) -> Any:

@@ -15,10 +15,9 @@ from typing import Any
 
 from harness.adapters import Adapter, AdapterError
 from harness.facts import Facts
-from harness.pipeline.replay import choose_provider
-from harness.providers import PROVIDERS
 from harness.stream.exchange import Exchange
 
+from ..aspects import provider_of
 from ..metamorphic.reads import plain, seeded, with_reads
 from .law import Breach, Law, shown
 
@@ -39,7 +38,7 @@ def corruption_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
         if isinstance(output, AdapterError):
             finding = str(output)
         else:
-            finding = "" if adapter.by_facts else silence(damaged, output.items, adapter.noun)
+            finding = "" if adapter.by_facts else silence(damaged, output.items, adapter)
         if finding:
             return [Breach(f"{name}: {finding}; body {shown(damaged.body)}", damaged)]
     return []
@@ -56,10 +55,10 @@ def damaged_exchanges(exchange: Exchange, name: str, count: int) -> Iterator[tup
         yield damage.__name__, with_reads(original, damage(original.body, chance))
 
 
-def silence(damaged: Exchange, items: list[Any], noun: str) -> str:
+def silence(damaged: Exchange, items: list[Any], adapter: Adapter) -> str:
     """The fault if an adapter gives no items for a body with facts, else ""."""
-    provider = PROVIDERS[choose_provider(damaged, None)]
-    return "" if items or provider.facts(damaged) == Facts() else f"gives no {noun}"
+    provider = provider_of(damaged, adapter)
+    return "" if items or provider.facts(damaged) == Facts() else f"gives no {adapter.noun}"
 
 
 def flipped(body: bytes, chance: random.Random) -> bytes:

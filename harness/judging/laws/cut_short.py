@@ -107,7 +107,7 @@ def _aspects_of_beginning(exchange: Exchange, adapter: Adapter) -> Judge:
     aspects = {*_OF_BEGINNINGS} - {*judged(exchange, adapter).red}
 
     def judge(short: Exchange) -> str:
-        if variants_of_wire(replace(short, end="complete")):
+        if variants_of_wire(replace(short, end="complete"), adapter.options.provider):
             return ""  # it ends inside an event, and a client may drop such an event
         try:
             judgement = judged(short, adapter)

@@ -11,7 +11,6 @@ import msgspec
 from harness.adapters import Adapter, AdapterError, Output, RunOptions
 from harness.cassettes import CassetteError
 from harness.facts import ASPECTS, Finding, Place
-from harness.pipeline.replay import DEFAULT_PROVIDER
 from harness.specs.matching import compare, sides
 from harness.stream.exchange import Exchange, Origin
 
@@ -84,7 +83,7 @@ def cells(
                     options = RunOptions(
                         case=f"law-{law.id}-{law.name}",
                         cassette=cassette,
-                        provider=exchange.provider or DEFAULT_PROVIDER,
+                        provider=exchange.provider,
                     )
                     yield LawCell(
                         law, cassette, number, exchange, adapter.with_options(options), origin

@@ -51,7 +51,7 @@ def as_reference(findings: list[str], exchange: Exchange, adapter: Adapter) -> l
 def unknown_model(exchange: Exchange, adapter: Adapter) -> str:
     """The reason why a law about the meaning of payloads does not apply, or ""."""
     if adapter.by_facts:
-        variants = ", ".join(variants_of_wire(exchange))
+        variants = ", ".join(variants_of_wire(exchange, adapter.options.provider))
         return variants and f"the answer is not the documented wire: {variants}"
     if adapter.facts:
         return ""

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from harness.cassettes import Cassette, Exchange, Origin, dumps
-from harness.pipeline.replay import DEFAULT_PROVIDER
 from harness.stream.framing import json_messages
 
 from ..metamorphic.reads import plain, with_reads
@@ -124,7 +123,7 @@ def as_case(
     lines = [
         *header,
         f"  cassette: {NAME}",
-        f"  provider: {exchange.provider or DEFAULT_PROVIDER}",
+        *([f"  provider: {exchange.provider}"] if exchange.provider else []),
         "  expect:",
     ]
     for column, items in expect.items():

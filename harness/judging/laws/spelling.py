@@ -88,7 +88,7 @@ def _spellings(exchange: Exchange, adapter: Adapter) -> Iterator[tuple[WireVaria
     original = plain(exchange)
     names: tuple[str, ...] = SAME_WIRE[:2]
     if adapter.by_facts and _only_events(original.body):
-        names = SAME_WIRE[:2] if variants_of_wire(original) else OF_FACTS
+        names = SAME_WIRE[:2] if variants_of_wire(original, adapter.options.provider) else OF_FACTS
     elif original.body.startswith(b"data:") and not adapter.by_facts:
         names = SAME_WIRE
     for variant in spellings_of(exchange, provider_of(exchange, adapter)):

@@ -8,7 +8,7 @@ same status and headers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -61,6 +61,14 @@ STEP_ENDS: Final = {
 """Changes of the events of the Interactions API that remove the good end."""
 
 
+WORSE_ENDS: Final[Mapping[str, Mapping[str, Callable[[Exchange], Exchange | None]]]] = {
+    "generateContent": ENDS,
+    "chat/completions": CHAT_ENDS,
+    "interactions": STEP_ENDS,
+}
+"""The wire of a provider → the changes of its answers that remove the good end."""
+
+
 def success_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
     """One breach for each bad answer that ends like a good one."""
     breaches = []
@@ -78,9 +86,7 @@ def _answers(exchange: Exchange, adapter: Adapter) -> Iterator[tuple[str, Exchan
     original = replace(plain(exchange), end="complete")
     for name, body in BODIES.items():
         yield name, with_reads(original, body)
-    gemini = provider_of(exchange, adapter).gemini_messages
-    ends = ENDS if gemini else {**CHAT_ENDS, **STEP_ENDS}
-    for name, change in ends.items():
+    for name, change in WORSE_ENDS.get(provider_of(exchange, adapter).wire, {}).items():
         changed = change(original)
         if changed is not None:
             yield name, changed

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from harness.providers import Provider
+from harness.providers import GENERATE_CONTENT, Provider
 from harness.stream.exchange import Exchange
 
 from . import bytes as raw
@@ -402,12 +402,13 @@ RUN_OTHERS: Final = (
 )
 """Variants of a run of the Antigravity CLI that change more than its spelling."""
 
-_OF_WIRES: Final = {
+_OF_WIRES: Final[Mapping[str, tuple[tuple[WireVariant, ...], tuple[WireVariant, ...]]]] = {
+    GENERATE_CONTENT: (SPELLINGS, OTHERS),
     "agy": ((*LINE_ENDS, *RUN_SPELLINGS), RUN_OTHERS),
     "interactions": (STEP_SPELLINGS, STEP_OTHERS),
-    "openai-compat": (CHAT_SPELLINGS, CHAT_OTHERS),
+    "chat/completions": (CHAT_SPELLINGS, CHAT_OTHERS),
 }
-"""Provider → the spellings of its whole answers, and the other variants of its answers."""
+"""The wire of a provider → the spellings of its whole answers, and their other variants."""
 
 _NAMES: Final = frozenset(variant.name for variant in VARIANTS)
 ALL: Final = (
@@ -424,11 +425,11 @@ ALL: Final = (
 
 def spellings_of(exchange: Exchange, provider: Provider) -> tuple[WireVariant, ...]:
     """The spellings that an answer of a provider may have. A failed answer is not a stream."""
-    if provider.gemini_messages:
-        return (*LINE_ENDS, *ARRAY) if exchange.status >= 300 else SPELLINGS
-    return _OF_WIRES.get(provider.name, (LINE_ENDS, ()))[0]
+    if provider.wire == GENERATE_CONTENT and exchange.status >= 300:
+        return (*LINE_ENDS, *ARRAY)
+    return _OF_WIRES.get(provider.wire, (LINE_ENDS, ()))[0]
 
 
 def others_of(provider: Provider) -> tuple[WireVariant, ...]:
     """The variants that change more than the spelling."""
-    return OTHERS if provider.gemini_messages else _OF_WIRES.get(provider.name, (LINE_ENDS, ()))[1]
+    return _OF_WIRES.get(provider.wire, (LINE_ENDS, ()))[1]

@@ -66,6 +66,14 @@ def is_answer(message: dict[str, Any], has_request: bool) -> bool:
     return bool(names - {"usageMetadata"} if has_request else names)
 
 
+def is_error(message: dict[str, Any]) -> bool:
+    """Whether a message is an error of Google's APIs: a number as its code, or a gRPC status."""
+    error = message.get("error")
+    return type(error) is dict and (
+        type(error.get("code")) is int or type(error.get("status")) is str
+    )
+
+
 def is_envelope(message: dict[str, Any]) -> bool:
     """Whether a message is a GenerateContentResponse in Code Assist's envelope."""
     inner = Fields(message, _MESSAGE).take("response", dict)

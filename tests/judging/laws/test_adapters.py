@@ -28,6 +28,7 @@ from harness.judging.laws import LAWS
 from harness.judging.laws.judge import LawCell, judge_law, ready_made_case
 from harness.judging.results import Result
 from harness.pipeline.replay import replay
+from harness.providers import with_provider
 from tests.support.law_outcomes import outcomes
 
 Items = list[dict[str, Any]]
@@ -303,10 +304,10 @@ def test_every_law_is_an_item_for_a_configured_adapter(
 
 
 @pytest.mark.slow
-def test_an_exchange_without_a_provider_is_read_as_gemini_api(
+def test_an_exchange_without_a_request_is_read_as_its_body_shows(
     project: pytest.Pytester,
 ) -> None:
-    bare = replace(EXCHANGE, request=None, provider=None)
+    bare = with_provider(replace(EXCHANGE, request=None, provider=None))
     (project.path / "cassettes" / "hello.yaml").write_text(
         dumps(Cassette((bare,), Origin("written"))), encoding="utf-8", newline="\n"
     )

@@ -19,7 +19,7 @@ from harness.judging.laws.success import no_good_end
 from harness.providers import PROVIDERS
 
 CASSETTES = Path(__file__).parents[3] / "cassettes"
-GEMINI = {name for name, provider in PROVIDERS.items() if provider.gemini_messages}
+GEMINI = {name for name, provider in PROVIDERS.items() if provider.wire == "generateContent"}
 
 
 def body_of(name: str, number: int = 1) -> bytes:

@@ -14,7 +14,7 @@ from harness.providers import PROVIDERS, Answer, Provider, declared_tools
 from harness.stream.events import End, Event, Unknown
 from harness.stream.framing import MAX_FRAME, DocumentFramer, Frame, FramingError
 from harness.stream.generation import TranslationError
-from harness.stream.makers import Makers
+from harness.stream.prompt import Origin
 from harness.stream.session import Session
 
 from .. import DIALECT
@@ -142,7 +142,8 @@ class Reading:
             Answer(status, headers, call.model, provider.tool_code)
         )
         self._translator = DIALECT.translator(declared_tools(call.content), call.session)
-        self._makers = Makers(call.session, provider.vendor, call.model or None)
+        self._session = call.session
+        self._session.maker = Origin(provider.vendor, call.model or None)
         self._warnings = [{"message": warning} for warning in call.warnings]
         self._fault = ""
         self.begun = False
@@ -177,7 +178,7 @@ class Reading:
 
     def _events(self, events: list[Event]) -> Iterator[Payload]:
         for event in events:
-            self._makers.note(event)
+            self._session.note(event)
             for payload in self._translator.feed(event):
                 self.begun = True
                 yield payload
