@@ -74,7 +74,7 @@ check: $(READY) ## validate specs, features and cassettes without running anythi
 scan: $(READY) ## look for secrets in all shipped files except the tests, which contain fake secrets
 	$(BIN)/harness scan cassettes specs docs harness benchmarks README.md
 
-test-clients: $(READY) tests/clients/node_modules/.ready ## real clients against harness serve: google-genai, @google/genai, openai and the Gemini CLI (needs Node 20 and npm)
+test-clients: $(READY) tests/clients/node_modules/.ready ## real clients against harness serve: google-genai, @google/genai, openai, @ag-ui/client and the Gemini CLI (needs Node 20 and npm)
 	HARNESS_REQUIRE=clients $(BIN)/python -m pytest -q tests/clients
 
 peers: $(READY) ## judge the public adapters of examples/adapters, and write reports/peers/index.html and docs/findings.md (needs Node 20 and npm)
@@ -83,13 +83,14 @@ peers: $(READY) ## judge the public adapters of examples/adapters, and write rep
 test-peers: $(READY) ## judge three public adapters on 60 exchanges
 	$(BIN)/python examples/adapters/run.py google-genai langchain-google-genai ai-sdk --cassettes $(PEER_SAMPLE) --asked 60
 
-test-install: ## install only the package, as a user does, run the specs, judge adapters in an empty folder, and sweep without extras; run the specs with the lowest versions that pyproject.toml allows
+test-install: ## install only the package, as a user does, run the specs, judge adapters in an empty folder, and see that a sweep names its extra; run the specs with the lowest versions that pyproject.toml allows
 	$(PYTHON) -m venv --clear build/plain
 	build/plain/bin/pip install -q .
 	build/plain/bin/python -m pytest specs -q
 	rm -rf build/empty && mkdir build/empty
 	cd build/empty && ../plain/bin/harness judge unified-llm anthropic
-	cd build/empty && ../plain/bin/harness sweep ../../cassettes/gemini-api -o verdicts --jobs 2 && ls verdicts/*.jsonl
+	cd build/empty && { ../plain/bin/harness sweep ../../cassettes/gemini-api -o verdicts 2>sweep.txt; test $$? = 2; }
+	grep "pip install 'gemini-conformance\[scale\]'" build/empty/sweep.txt && test ! -e build/empty/verdicts
 	sed -n '/^dependencies/,/^]/s/.*"\(.*\)>=\([^,"]*\).*/\1==\2/p' pyproject.toml >build/lowest.txt
 	$(PYTHON) -m venv --clear build/lowest
 	build/lowest/bin/pip install -q . -c build/lowest.txt

@@ -33,7 +33,7 @@ from harness.judging.aspects import transcript_of
 from harness.providers import PROVIDERS
 from harness.sweep.contract import Settings, Target, judge_batch, open_adapter
 from harness.sweep.diff import compare_sweeps
-from harness.sweep.engines import Engine, cluster_engine, engine_named
+from harness.sweep.engines import Engine, cluster_engine, process_engine
 from harness.sweep.files import Folder
 from harness.sweep.parts import Part
 from harness.sweep.run import plan_sweep, run_sweep
@@ -186,7 +186,7 @@ def sweep(
     """Sweep a file into a new folder; the time, and the rows with their ids."""
     folder = source.parent / "verdicts"
     shutil.rmtree(folder, ignore_errors=True)
-    planned = plan_sweep([str(source)], SETTINGS, Folder(str(folder)), "parquet")
+    planned = plan_sweep([str(source)], SETTINGS, Folder(str(folder)))
     load, started, used = os.getloadavg()[0], perf_counter(), processor_seconds()
     summary = run_sweep(planned, engine, done)
     seconds, used = perf_counter() - started, processor_seconds() - used
@@ -230,14 +230,14 @@ def memory_of_processes() -> float:
     return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
 
 
-def on_processes(sizes: Sequence[int], engine: str, folder: Path) -> Iterator[dict[str, Any]]:
-    """Sweeps of these sizes with an engine of this machine."""
+def on_processes(sizes: Sequence[int], folder: Path) -> Iterator[dict[str, Any]]:
+    """Sweeps of these sizes in processes of this machine."""
     for size in sizes:
         source = folder / f"streams-{size}.parquet"
         if not source.exists():
             generate(size, source)
-        result = sweep(source, engine_named(engine, None), Watch().note)
-        yield {"engine": engine, **result, "largest process, MB": memory_of_processes()}
+        result = sweep(source, process_engine(os.cpu_count() or 1), Watch().note)
+        yield {**result, "largest process, MB": memory_of_processes()}
 
 
 def on_cluster(size: int, folder: Path, count: int, *, kill: bool = False) -> dict[str, Any]:
@@ -301,7 +301,6 @@ def main() -> None:
     """Measure, print, and write the results as JSON."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--streams", type=int, nargs="*", default=[10_000, 100_000])
-    parser.add_argument("--engine", default="dask", choices=["dask", "local"])
     parser.add_argument("--cluster", type=int, default=20_000, metavar="N", help="0: no cluster")
     parser.add_argument("--folder", type=Path, help="keeps the generated streams (default: none)")
     parser.add_argument("--json", type=Path, metavar="FILE")
@@ -312,7 +311,7 @@ def main() -> None:
         results: dict[str, Any] = {"microseconds a stream": cost_of_a_stream(9)}
         print(json.dumps(results, indent=2), flush=True)
         results["processes"] = []
-        for result in on_processes(parsed.streams, parsed.engine, folder):
+        for result in on_processes(parsed.streams, folder):
             results["processes"].append(result)
             print(json.dumps(result), flush=True)
         if parsed.streams:

@@ -58,7 +58,8 @@ def _command_line() -> str:
     lines = [
         "# Options of commands",
         "",
-        "The same texts are in `harness COMMAND --help`. [Commands](../commands.md) has what they share.",
+        "The same texts are in `harness COMMAND --help`. [Commands](../commands.md) has what all"
+        " of them share.",
         "",
         "| command | |",
         "|---|---|",

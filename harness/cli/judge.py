@@ -26,7 +26,6 @@ from harness.adapters.declarations import declared_losses
 from harness.adapters.environment import LOGS
 from harness.adapters.named import TIMEOUT_S, program_of, read_argument
 from harness.cassettes import CassetteError
-from harness.cassettes.redaction.masked import masked
 from harness.cassettes.redaction.secrets import mask
 from harness.facts import read_losses
 from harness.judging.aspect_run import (
@@ -254,7 +253,7 @@ def _plan(argument: str, adapters: Sequence[Adapter], items: Sequence[Item]) -> 
     answered = items_with_second_turn(items, first)
     cells, second_turn = (tuple(item.place for item in group) for group in (items, answered))
     planned = PlannedAdapter(first.name, target, argument, cells, second_turn)
-    return _Plan(masked(planned, mask()), items, answered)
+    return _Plan(mask().value(planned), items, answered)
 
 
 def _judge_one(
@@ -272,18 +271,18 @@ def _judge_one(
     unmasked = AdapterResults(
         planned.name, planned.target, first.version(), planned.argument, day, folder=_folder()
     )
-    blank = masked(unmasked, secrets)
+    blank = secrets.value(unmasked)
     file.begin(blank)
     bar = partial(tqdm, unit=" exchanges", file=sys.stderr, leave=False, disable=LOGS.shown or None)
     cells, second_turn = [], []
     for judged in bar(judge_items(items, adapters, use, cuts), desc=first.name, total=len(items)):
-        cell = masked(judged, secrets)
+        cell = secrets.value(judged)
         file.add(cell)
         cells.append(cell)
     file.begin_second_turn()
     second_turns = judge_second_turns(plan.answered, adapters)
     for judged in bar(second_turns, desc=f"{first.name}, second turn", total=len(plan.answered)):
-        cell = masked(judged, secrets)
+        cell = secrets.value(judged)
         file.add(cell)
         second_turn.append(cell)
     unused = unused_losses(use)
@@ -385,7 +384,7 @@ def _merge(documents: Sequence[Path], parsed: argparse.Namespace) -> int:
 
 
 def _write_report(results: JudgeResults, target: Path, baseline: Run | None = None) -> None:
-    shown = masked(results, mask())
+    shown = mask().value(results)
     run = run_of(shown)
     files = {
         INDEX: render_index(run, baseline),

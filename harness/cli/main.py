@@ -85,6 +85,11 @@ COMMANDS: Final = {
         "validate specs, features files and cassettes",
         {1: "a file has a problem, or there is nothing to check"},
     ),
+    "review": Command(
+        "review:add_arguments",
+        "go through the changes of expectations that are not reviewed",
+        {0: "everything is reviewed", 1: "a change is not reviewed"},
+    ),
     "scan": Command(
         "scan:add_arguments",
         "search for secrets in files and recordings",

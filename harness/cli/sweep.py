@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from glob import has_magic
 from pathlib import Path
@@ -25,9 +25,8 @@ from harness.report.sweep_page import PAGE, most_frequent, sweep_page
 from harness.stream.printable import plural, printable
 from harness.sweep.contract import Settings, Target
 from harness.sweep.diff import SweepDifferences, compare_sweeps
-from harness.sweep.engines import Engine, RunPart, engine_named
+from harness.sweep.engines import Engine, Report, RunPart, engine_named
 from harness.sweep.files import Folder, is_url
-from harness.sweep.output import default_format
 from harness.sweep.parts import Part
 from harness.sweep.run import Sweep, plan_sweep, run_sweep
 from harness.sweep.stream import SweepError
@@ -71,11 +70,11 @@ def add_sweep(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--engine",
-        default="",
+        default="dask",
         metavar="ENGINE",
         help=(
-            "local: processes of the standard library; dask: processes of Dask; dask:ADDRESS: the"
-            " cluster of a Dask scheduler (default: dask if it is installed, else local)"
+            "dask: processes of this machine; dask:ADDRESS: the cluster of a Dask scheduler"
+            " (default: %(default)s)"
         ),
     )
     parser.add_argument(
@@ -111,6 +110,7 @@ def add_sweep(parser: argparse.ArgumentParser) -> None:
 
 
 def _sweep(parsed: argparse.Namespace) -> int:
+    engine = engine_named(parsed.engine, parsed.jobs)
     declared = declared_of(parsed.losses)
     settings = Settings(
         _target(parsed.adapter, declared, parsed.timeout),
@@ -119,10 +119,7 @@ def _sweep(parsed: argparse.Namespace) -> int:
         parsed.timeout,
         tuple(sorted(set(parsed.law))),
     )
-    engine = engine_named(parsed.engine, parsed.jobs)
-    sweep = plan_sweep(
-        list(map(_path_of, parsed.inputs)), settings, Folder(parsed.output), default_format()
-    )
+    sweep = plan_sweep(list(map(_path_of, parsed.inputs)), settings, Folder(parsed.output))
     with _progress(sweep) as bar:
         try:
             summary = run_sweep(sweep, partial(_masked, engine), partial(_count, bar))
@@ -143,11 +140,9 @@ def _sweep(parsed: argparse.Namespace) -> int:
     return RED if summary.red else 0
 
 
-def _masked(
-    engine: Engine, run_part: RunPart, parts: Sequence[Part]
-) -> Iterator[tuple[Part, Summary]]:
+def _masked(engine: Engine, run_part: RunPart, parts: Sequence[Part], report: Report) -> None:
     """The engine, with the output of adapters masked in its processes as in this process."""
-    return engine(partial(_run_masked, run_part), parts)
+    engine(partial(_run_masked, run_part), parts, report)
 
 
 def _run_masked(run_part: RunPart, part: Part) -> Summary:

@@ -118,6 +118,14 @@ class Ending:
             return "empty"
         return self.finish.reason
 
+    @property
+    def odd_reason(self) -> str | None:
+        """The word of a finish reason of the class ``other``, which may be one that nobody knows.
+        Each dialect shows it, so that the answer never looks like one that ended well.
+        """
+        finish = self.finish
+        return finish.raw if finish is not None and finish.reason == "other" else None
+
     def message(self) -> str:
         """The message of an error that ends such an answer."""
         if self.invalid:

@@ -742,7 +742,8 @@ class _Judge:
         wire, carried = self._wire, self._carried
         whole_call = bool(wire.facts.calls) and not wire.facts.open_call
         is_good_end = got == "stop" and (whole_call or not ends_in_call(carried.finish))
-        if carried.calls and not wire.program and ends_without_call(carried.finish):
+        without_call = ends_without_call(carried.finish) and not ends_without_call(reason)
+        if carried.calls and not wire.program and without_call:
             return _found("wrong", "no-client-runs", reason, carried.finish)
         is_refusal = expected == "stop" and got == "filter" and wire.facts.refused
         if got == expected or is_refusal:
@@ -807,6 +808,9 @@ class _Judge:
             return _found("wrong" if has_others else "lost", reason, there, here)
         if cached and not self._carried.search.has_leaf(str(cached)):
             return _found("lost", "cached-count", cached)
+        counted = here["input"] == prompt + tool_use or here["total"] >= sums[-1]
+        if tool_use and not counted and not self._carried.search.has_leaf(str(tool_use)):
+            return _found("lost", "tool-use-count", tool_use)
         if rest and here["total"] not in (0, total):
             return _found("kept", "sum-as-total", rest)
         return KEPT

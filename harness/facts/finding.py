@@ -209,6 +209,7 @@ REASONS: Final[Mapping[str, Reason]] = {
         "the wire's total has {wire} more tokens, which no count has; the adapter's is the sum"
     ),
     "cached-count": Reason("the wire has {wire} cached tokens, which are nowhere"),
+    "tool-use-count": Reason("the wire has {wire} tokens of tool use, which no count has"),
     # of a known event model
     "signed-part": Reason(
         "a signature of {adapter[at]} that the wire has at {wire}: {adapter[is]:signature}"
@@ -262,6 +263,9 @@ REASONS: Final[Mapping[str, Reason]] = {
     "no-id-for-result": Reason("call {place.call} has no id, by which its result must name it"),
     "result-id": Reason("result {place.call} has the id {adapter}, its call {wire}"),
     "results": Reason("the calls are {wire}, the results are of {adapter}"),
+    "results-split": Reason(
+        "the results are in {adapter} contents; this provider refuses them unless they are in one"
+    ),
     "results-in-other-order": Reason(
         "the results have no ids and are in another order: expected {wire}, sent {adapter}"
     ),

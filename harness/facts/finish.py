@@ -28,8 +28,16 @@ MALFORMED: Final = frozenset(
 )
 """Gemini's reasons for an answer whose call or text is malformed."""
 
-CONTINUATION: Final = frozenset({"CONTINUATION", "requires_continuation"})
-"""Gemini's reasons for an answer that continues in another response."""
+CONTINUATION: Final = frozenset(
+    {
+        "CONTINUATION",
+        "requires_continuation",
+        "reconnection_required",
+        "pause_turn",
+        "compaction",
+    }
+)
+"""The reasons, of all wires, for an answer that continues in another response."""
 
 FINISH_WORDS: Final[Mapping[FinishClass, frozenset[str]]] = {
     "stop": frozenset(

@@ -20,15 +20,16 @@ UNJUDGED: Final = (
 """Facts that no aspect judges. A dialect declares their loss for the cases that show it."""
 CONDITIONS: Final = (
     *("stop", "length", "filter", "other", "none"),
-    *("failed", "call", "call:NAME", "block", "damaged"),
+    *("failed", "call", "call:NAME", "block", "damaged", "tool_use"),
 )
 """The answers that a loss can be limited to: a class of the reason; ``none``: without a reason;
 ``failed``: an error, a refusal, a cut, a call that can't be read, or no reason; ``call``: with a
 call; ``call:NAME``: with a call of this tool; ``block``: with ``<tool_code>`` in its text;
-``damaged``: with text in damaged pieces beside the undamaged text.
+``damaged``: with text in damaged pieces beside the undamaged text; ``tool_use``: with tokens of
+tool use, and only these are lost.
 """
 
-_LOSS: Final = re.compile(r"(?P<aspect>\*|[a-z_]+)(?:\[(?P<where>[a-z]+|call:[^\s,;\[\]]+)\])?")
+_LOSS: Final = re.compile(r"(?P<aspect>\*|[a-z_]+)(?:\[(?P<where>[a-z_]+|call:[^\s,;\[\]]+)\])?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,8 @@ class DeclaredLoss:
             names = finding.wire.get("names")
             if names is not None and names != [self.where.removeprefix("call:")]:
                 return False
+        if self.where == "tool_use":
+            return self.aspect in covered and finding.reason == "tool-use-count"
         return self.aspect in covered and (not self.where or self.where in _fulfilled(answer))
 
     def __str__(self) -> str:

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from queue import SimpleQueue
 from typing import Final, Literal
 
@@ -32,7 +33,13 @@ from harness.providers.oracle import SecondTurnAspect, judge_second_turn
 from harness.stream.exchange import Exchange
 from harness.stream.json_codec import decode_json
 
-from .aspects import ExchangeJudgement, judge_exchange, variants_of_wire, wire_answer
+from .aspects import (
+    ExchangeJudgement,
+    judge_exchange,
+    provider_of,
+    variants_of_wire,
+    wire_answer,
+)
 from .decide import decide
 from .excerpts import Excerpts, excerpts_of_answer, excerpts_of_request
 from .results import Evidence, Result
@@ -246,15 +253,21 @@ def _judge_second_turn(item: Item, adapter: Adapter) -> Result:
         return _unjudged(blank, f"the second request is not JSON: {error}")
     if not isinstance(request, dict):
         return _unjudged(blank, "the second request is not a JSON object")
-    first, given = _first_turn(item, adapter), _given(facts, item.exchange)
-    judged = judge_second_turn(facts, request, given=given)
+    first = _first_turn(item, adapter)
+    judge = partial(
+        judge_second_turn,
+        request=request,
+        given=_given(facts, item.exchange),
+        together=provider_of(item.exchange, adapter).results_together,
+    )
+    judged = judge(facts)
     if facts.thoughts and first and not first.asks_thoughts and _is_red(judged, "text"):
-        as_text = judge_second_turn(facts.with_thoughts_in_text(), request, given=given)
+        as_text = judge(facts.with_thoughts_in_text())
         judged = judged if _is_red(as_text, "text") else as_text
     calls = [(name, in_doubles(arguments)) for name, arguments in facts.calls]
     if calls != facts.calls and _is_red(judged, "calls") and first and first.doubles:
         rounded = dataclasses.replace(facts, calls=calls)
-        in_its_language = judge_second_turn(rounded, request, given=given, doubles=True)
+        in_its_language = judge(rounded, doubles=True)
         if in_its_language["calls"].verdict == "kept":
             judged = in_its_language
             judged["calls"] = Finding("calls", "not_asked", "only-doubles")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .detection import canonical_form, detect_provider, with_provider
+from .gemini.messages import is_decision
 from .gemini.tools import (
     DeclaredTools,
     declared_tools,
@@ -40,6 +41,7 @@ __all__ = [
     "canonical_form",
     "declared_tools",
     "detect_provider",
+    "is_decision",
     "json_schema",
     "requests_thoughts",
     "user_prompt",

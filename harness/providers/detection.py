@@ -25,7 +25,10 @@ from .table import PROVIDERS
 _OTHER: Final = Identity(None, generates=False)
 _BARE: Final = "gemini-api"
 """The provider of bare messages of generateContent, which Vertex AI sends too."""
-_OTHER_PATH: Final = re.compile(r":\w+$|/openai/|/interactions(?:/|$)|/cachedContents|/batches")
+_OTHER_PATH: Final = re.compile(
+    r":\w+$|/openai/|/interactions(?:/|$)|/cachedContents|/batches"
+    r"|/decisions/?$|/environments(?:/|$)|/auth_tokens/?$"
+)
 _MAX_KEPT_URL: Final = 2048
 """The maximum length of a URL whose reading is cached, because many exchanges have the same URL."""
 _MAX_FRAMES: Final = 50
@@ -119,7 +122,8 @@ def _read_url(verb: str, url: str) -> _Place:
     for provider in PROVIDERS.values():
         pattern = provider.stored_url if verb == "GET" else provider.url
         if pattern and (match := pattern.search(path)):
-            return _Place(provider.name, match.groupdict(), query, other=False)
+            groups = {name: text for name, text in match.groupdict().items() if text is not None}
+            return _Place(provider.name, groups, query, other=False)
     return _Place(None, {}, query, other=_OTHER_PATH.search(path) is not None)
 
 

@@ -17,12 +17,15 @@ from .gemini.places import PLACES
 from .gemini.request import VENDOR, write_body
 from .gemini.usual import decode_message
 from .oracle import gather_body
-from .provider import GENERATE_CONTENT, Answer, Endpoint, Provider
+from .provider import GENERATE_CONTENT, TIER, Answer, Endpoint, Provider
 
 
 def read_facts(body: bytes, answer: Answer, end: End) -> Facts:
     """The oracle of all providers that send Gemini's messages over HTTP."""
-    return gather_body(body, answer.status, tool_code=answer.tool_code)
+    facts = gather_body(body, answer.status, tool_code=answer.tool_code)
+    if "serviceTier" not in facts.billing:
+        facts.add_billing("serviceTier", answer.headers.get(TIER))
+    return facts
 
 
 PROVIDER: Final = Provider(

@@ -33,6 +33,8 @@ provider knows is that of the first program in the table.
 """
 STDERR: Final = "x-stderr"
 """The header that holds the stderr of a program, one line in each value."""
+TIER: Final = "x-gemini-service-tier"
+"""The header of Gemini's servers that names the service tier of an answer."""
 
 
 class Answer(Struct, frozen=True):
@@ -139,9 +141,10 @@ class Provider:
     ``generateContent`` also in the envelope of Code Assist. ``canonical(body)``: the form of a
     decoded request in which bodies with the same meaning are equal; by default the body itself.
     ``tool_code``: its models are known to write calls as ``<tool_code>``. ``program``: the answer
-    is the output of a program, not a response of a server. ``endpoint``: the addresses of the API,
-    None for a program. ``tags``: tags that its normalizer searches for in text; it holds back a
-    text that may begin a tag. ``variants(body)`` names the ways in which a body differs from the
+    is the output of a program, not a response of a server. ``results_together``: it refuses a
+    request with the results of one turn in several contents. ``endpoint``: the addresses of the
+    API, None for a program. ``tags``: tags that its normalizer searches for in text; it holds back
+    a text that may begin a tag. ``variants(body)`` names the ways in which a body differs from the
     documented wire; those of Gemini's messages and of every framing are known to `harness.judging`.
     ``framing``: the variants of framing that this wire documents, or names itself.
 
@@ -164,6 +167,7 @@ class Provider:
     canonical: Callable[[Any], Any] = lambda body: body
     tool_code: bool = False
     program: bool = False
+    results_together: bool = False
     endpoint: Endpoint | None = None
     tags: tuple[str, ...] = ()
     framing: frozenset[str] = frozenset()

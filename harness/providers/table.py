@@ -15,6 +15,7 @@ MODULES: Final = (
     "code_assist",
     "interactions",
     "openai_compat",
+    "anthropic",
     "openai",
     "gemini_cli",
     "agy",

@@ -69,4 +69,5 @@ PROVIDER: Final = Provider(
         re.compile(VERTEX_PATH),
         regional,
     ),
+    results_together=True,
 )

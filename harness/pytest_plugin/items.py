@@ -9,7 +9,6 @@ from typing import Any, Final
 import pytest
 from msgspec.structs import replace
 
-from harness.cassettes.redaction.masked import masked
 from harness.judging.explain import explain
 from harness.judging.results import VERDICTS, Result, Verdict, brief, encode
 from harness.stream.printable import printable, printable_lines
@@ -35,7 +34,7 @@ class ResultItem(pytest.Item):
             result = brief(result)
         else:
             result = replace(result, command=self.command(*options))
-        self.result = masked(result, mask_for(self))
+        self.result = mask_for(self).value(result)
         return self.result
 
     @property

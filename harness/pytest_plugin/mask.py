@@ -169,9 +169,7 @@ def _mask_report(
     fields = vars(report)
     shown = {name: value for name in _SHOWN if (value := fields.get(name))}
     if shown:
-        from harness.cassettes.redaction.masked import masked as masked_value
-
-        fields.update(masked_value(shown, mask()))
+        fields.update(mask().value(shown))
 
 
 _SHOWN: Final = ("longrepr", "sections", "user_properties", "wasxfail")

@@ -36,6 +36,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="fill empty expectations with the actual values, marked as unreviewed",
     )
     group.addoption(
+        "--harness-update",
+        action="store_true",
+        help=(
+            "rewrite the parts of exact expectations that no longer hold, marked as unreviewed;"
+            " `harness review` shows them"
+        ),
+    )
+    group.addoption(
         "--harness-strict",
         action="store_true",
         help="also fail for a failed case of level `should` and for a cell that is not run",
@@ -123,11 +131,12 @@ def pytest_configure(config: pytest.Config) -> None:
         " (cut, reset, aborted); allow_incomplete: whether something else than the complete answer"
         " of a model may be recorded; ordered: whether another order of requests is reported",
     )
-    if config.getoption("--harness-accept") and os.environ.get("CI"):
-        raise usage_error(
-            "--harness-accept does not run in CI (the environment variable CI is set), because a"
-            " person must review expectations; run it on your machine"
-        )
+    for option in ("--harness-accept", "--harness-update"):
+        if config.getoption(option) and os.environ.get("CI"):
+            raise usage_error(
+                f"{option} does not run in CI (the environment variable CI is set), because a"
+                " person must review expectations; run it on your machine"
+            )
     for root in config.getini("harness_specs"):
         if not root.is_dir():
             raise usage_error(

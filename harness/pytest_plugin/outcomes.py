@@ -14,10 +14,10 @@ import pytest
 from .failures import Gap, HarnessFailure
 
 if TYPE_CHECKING:
-    from .filling import Fill, Filled
+    from .filling import Filled, Written
 
 FILL: Final = "harness_fill"
-"""The attribute of a test report that carries the value of an empty expectation."""
+"""The attribute of a test report that carries the value for an expectation."""
 ENDED: Final = "the run ended before this cell was judged"
 RESULT: Final = "harness_result"
 """The attribute of a test report that carries the encoded result to the controller."""
@@ -59,7 +59,7 @@ class _Collector:
         self.plan: dict[str, None] = {}  # the ids of the selected items that can be cells
         self.gaps: dict[str, Gap] = {}  # by the id of the item
         self.stopped = ENDED
-        self.fills: dict[str, Fill] = {}  # by the id of the item
+        self.fills: dict[str, Written] = {}  # by the id of the item
         self.filled: dict[str, Filled] = {}
         self.unreached: dict[str, str] = {}  # the encoded results of the cells that have a gap
 
@@ -127,13 +127,13 @@ class _Collector:
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def _write_fills(self) -> None:
-        """Fill empty expectations in their files, and correct the results of their cells."""
-        from .filling import write_fills
+        """Write expectations into their files, and correct the results of their cells."""
+        from .filling import write_all
         from .summary import with_filled
 
         # Workers report in any order.
         fills = {nodeid: self.fills[nodeid] for nodeid in self.plan if nodeid in self.fills}
-        self.filled = write_fills(fills)
+        self.filled = write_all(fills)
         for nodeid, filled in self.filled.items():
             self.encoded[nodeid] = with_filled(self.encoded[nodeid], filled)
 

@@ -15,7 +15,6 @@ import pytest
 from msgspec.structs import replace
 
 from harness.cassettes import CassetteError
-from harness.cassettes.redaction.masked import masked
 from harness.cassettes.redaction.secrets import mask
 from harness.judging.judge import Cell, blank_result
 from harness.judging.laws.judge import LawCell, blank_law_result
@@ -51,7 +50,7 @@ def unreached(config: pytest.Config, gaps: Mapping[str, Gap]) -> dict[str, str]:
             reason, skipped = gaps[nodeid]
             not_run = replace(blank, verdict="not-run", reason=reason)
             result = not_run if skipped else unjudged(blank, reason)
-            results[nodeid] = encode([masked(result, mask())]).decode()
+            results[nodeid] = encode([mask().value(result)]).decode()
     return results
 
 

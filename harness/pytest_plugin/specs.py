@@ -1,7 +1,8 @@
 """Specs as test items: one item for each case and column. Its verdict becomes its outcome.
 
 An item is judged in the process in which pytest-xdist runs it. With ``--harness-accept`` it reports
-the value for its own expectation if that is empty (`filling`).
+the value for its own expectation if that is empty, with ``--harness-update`` if it does not hold
+(`filling`).
 """
 
 from __future__ import annotations
@@ -19,14 +20,14 @@ from harness.adapters import AdapterError
 from harness.cassettes import CassetteError
 from harness.cassettes.redaction.secrets import mask
 from harness.judging.explain import EXACT
-from harness.judging.judge import Cell, judge, resolve_fixture, run_cell
+from harness.judging.judge import Cell, Fixture, Judgement, judge, resolve_fixture, run_cell
 from harness.judging.results import VERDICTS, Result
 from harness.pipeline.replay import ReplayError
 from harness.project.project import Project, kind_of, unheaded
-from harness.specs import SpecError
+from harness.specs import RECORDED, SpecError, expectation_of
 
 from .failures import HarnessWarning
-from .filling import Fill, fill_of
+from .filling import Written, written_of
 from .items import ResultItem
 from .paths import id_of_file
 from .project import project_of
@@ -96,7 +97,7 @@ class CellItem(ResultItem):
         super().__init__(**kwargs)
         self.cell = cell
         self.quiet = quiet
-        self.fill: Fill | None = None
+        self.fill: Written | None = None
         for feature in cell.case.features:
             self.keywords[feature] = True
 
@@ -120,12 +121,18 @@ class CellItem(ResultItem):
             normalize=project.normalize,
         )
         result = judgement.result
+        try:
+            if self.config.getoption("--harness-update") and judgement.output:
+                self.fill = self.fill or self._update(project, judgement)
+        except (AdapterError, CassetteError) as error:
+            fault = f"nothing could be updated: {error}"
         if self.config.getoption("--harness-report") or VERDICTS[result.verdict].red:
             from harness.judging.evidence import with_evidence  # imports all laws
 
             result = with_evidence(judgement)
         if self.fill:
-            reason = f"empty; its value is written to {self.path.name} at the end of the run"
+            was = "empty" if self.fill["update"] is None else "out of date"
+            reason = f"{was}; its value is written to {self.path.name} at the end of the run"
             result = replace(result, verdict="unreviewed", reason=reason)
         if fault:
             result = replace(result, verdict="error", reason=fault)
@@ -138,7 +145,7 @@ class CellItem(ResultItem):
         path = "" if first is None or first.reason not in WITH_PATH else first.subject
         return self.cell.case.expected_line(self.cell.key, path)
 
-    def _value_to_fill(self, project: Project) -> Fill | None:
+    def _value_to_fill(self, project: Project) -> Written | None:
         """The value for an empty expectation of this cell, which the controller writes. Raises
         `AdapterError`, and `CassetteError` for a value that shows a secret.
         """
@@ -152,7 +159,38 @@ class CellItem(ResultItem):
             got = run_cell(self.cell, fixture, project.adapter(self.cell.column)).items
         except (CassetteError, ReplayError):
             return None  # the judge reports it
-        return fill_of(self.path, case.case, key, got, self.named())
+        value = self._expectation(project, fixture, got)
+        return written_of(self.path, case.case, key, value, self.named())
+
+    def _update(self, project: Project, judgement: Judgement) -> Written | None:
+        """The value for the expectation of this cell, if it does not hold. A known failure and an
+        expectation that is filled by another column are never updated. Raises as
+        `_value_to_fill`.
+        """
+        case, key, fixture = self.cell.case, self.cell.key, judgement.fixture
+        is_exact = judgement.mismatches and judgement.result.verdict in ("failed", "warning")
+        if not is_exact or not project.fills(self.cell.column, key):
+            return None
+        assert judgement.output, "a cell with mismatches has an output"
+        assert fixture, "a cell with mismatches has a fixture"
+        got, before = judgement.output.items, case.expect[key]
+        if before == RECORDED:
+            return None  # the requests of the recording are expected
+        value = self._expectation(project, fixture, got)
+        return written_of(self.path, case.case, key, value, self.named(), (before, got))
+
+    def _expectation(self, project: Project, fixture: Fixture, got: Any) -> Any:
+        """The expectation for an output. The adapter runs again, because a value that differs is
+        not expected. Our own adapters always give the same.
+        """
+        adapter = project.adapter(self.cell.column)
+        if adapter is None:
+            return expectation_of(got, got, None)
+        again = run_cell(self.cell, fixture, adapter).items
+        recorded = "".join(
+            exchange.body.decode("utf-8", "replace") for exchange in fixture.exchanges
+        )
+        return expectation_of(got, again, recorded)
 
     def reportinfo(self) -> tuple[Path, int, str]:
         return self.path, self.cell.case.line - 1, self.name

@@ -11,13 +11,13 @@ import pytest
 from msgspec.structs import replace
 
 from harness.judging.facts_cells import fixed_failures, unshown_losses
-from harness.judging.results import Result, decode, encode
+from harness.judging.results import VERDICTS, Result, decode, encode
 from harness.project.project import kind_of, yaml_files
 from harness.report import Run, Unread, summary
 from harness.report.files import read_run, write_report
 from harness.report.header import choose_day, make_header
 from harness.specs import SpecError
-from harness.stream.printable import printable
+from harness.stream.printable import plural, printable
 
 from .filling import Filled
 from .mask import masked
@@ -67,14 +67,32 @@ def write_summary(
     for sentence in unshown:
         terminal.write_line(masked(sentence), red=True)
     for item in filled:
-        sentence = f"filled in: {item.named}, `reviewed: no`"
+        sentence = f"{item.verb}: {item.named}, `reviewed: no`"
         if item.fault:
-            sentence = f"not filled in: {item.named}: {item.fault}"
+            sentence = f"not {item.verb}: {item.named}: {item.fault}"
         terminal.write_line(masked(printable(sentence)), red=bool(item.fault))
+    for hint in _hints(results, config):
+        terminal.write_line(hint, yellow=True)
     if folder := config.getoption("--harness-report"):
         target = Path(config.invocation_params.dir / folder)
         _write_report(results, target, config, unread)
         terminal.write_line(masked(f"Report: {target / 'index.html'}"))
+
+
+def _hints(results: Sequence[Result], config: pytest.Config) -> Iterator[str]:
+    """The commands for expectations that are not reviewed, or that do not hold."""
+    unreviewed = sum(result.verdict == "unreviewed" for result in results)
+    if unreviewed:
+        yield f"{plural(unreviewed, 'cell')} not reviewed: `harness review` goes through them"
+    differing = sum(
+        bool(result.findings) and result.layer != "facts" and VERDICTS[result.verdict].red
+        for result in results
+    )
+    if differing and config.getoption("--harness-accept"):
+        yield (
+            f"{plural(differing, 'red cell')} not changed: --harness-accept fills empty"
+            " expectations only; --harness-update rewrites those that no longer hold"
+        )
 
 
 def _write_report(
@@ -90,11 +108,9 @@ def _write_report(
 
 def with_filled(encoded: str, filled: Filled) -> str:
     """The encoded result of a cell after its value was written, or could not be written."""
-    changes: dict[str, Any] = {
-        "reason": f"filled in {filled.file}; read it, then delete `reviewed: no`"
-    }
+    changes: dict[str, Any] = {"reason": f"written to {filled.file}; `harness review` shows it"}
     if filled.fault:
-        changes = {"verdict": "error", "reason": f"nothing could be filled in: {filled.fault}"}
+        changes = {"verdict": "error", "reason": f"nothing could be {filled.verb}: {filled.fault}"}
     return encode([replace(result, **changes) for result in _decode([encoded])]).decode()
 
 

@@ -20,7 +20,6 @@ from vcr.persisters.filesystem import CassetteNotFoundError
 from harness.cassettes import CassetteError, Exchange, Request, is_cassette
 from harness.cassettes.redaction import secrets
 from harness.cassettes.redaction.guard import Guard
-from harness.cassettes.redaction.mask import Mask
 from harness.cassettes.redaction.names import SECRET_HEADERS
 from harness.cassettes.redaction.redactor import Redactor
 from harness.cassettes.redaction.scanner import Scanner
@@ -172,7 +171,7 @@ def use_cassette(
         known = secrets.known_secrets(sorted({*_credentials(tape), *keys}))
         return Guard(redactor, Scanner(known, redactor))
 
-    tape.mask = lambda text: Mask(guard().scanner).text(text)
+    tape.mask = lambda text: guard().mask().text(text)
     recorder = VCR(
         record_mode="none" if mode == "none" else "once",
         record_on_exception=False,

@@ -25,14 +25,31 @@ _PROJECT: Final = ("pyproject.toml", "pytest.ini", "tox.ini", "setup.cfg", ".git
 
 
 def journal_folder(cassette: Path) -> Path:
-    """The folder of the journals of a cassette: in the nearest project that contains it, or else
-    beside it, with the folders between as in the project.
+    """The folder of the journals of a cassette."""
+    return state_folder(cassette, "journals")
+
+
+def state_folder(file: Path, name: str) -> Path:
+    """The folder ``name`` for what the harness keeps about a file and nobody commits: in the
+    nearest project that contains the file, or else beside it, with the folders between as in the
+    project.
     """
-    folder = cassette.absolute().parent
+    folder = file.absolute().parent
     for root in (folder, *folder.parents):
-        if any((root / name).exists() for name in _PROJECT):
-            return root / FOLDER / "journals" / folder.relative_to(root)
-    return folder / FOLDER / "journals"
+        if any((root / known).exists() for known in _PROJECT):
+            return root / FOLDER / name / folder.relative_to(root)
+    return folder / FOLDER / name
+
+
+def make_state_folder(folder: Path) -> None:
+    """Create a folder of `state_folder`, which git ignores. Raises `OSError`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    root = _root(folder)
+    if root.is_symlink():
+        raise OSError(f"{root} is a link, and is not followed")
+    ignore = root / ".gitignore"
+    if not ignore.exists():
+        ignore.write_text("*\n", encoding="utf-8")
 
 
 class PartFile:
@@ -72,13 +89,7 @@ class PartFile:
 
     def _open(self) -> None:
         folder = journal_folder(self._cassette)
-        folder.mkdir(parents=True, exist_ok=True)
-        root = _root(folder)
-        if root.is_symlink():
-            raise OSError(f"{root} is a link, and is not followed")
-        ignore = root / ".gitignore"
-        if not ignore.exists():
-            ignore.write_text("*\n", encoding="utf-8")
+        make_state_folder(folder)
         handle, name = mkstemp(dir=folder, prefix=f"{self._cassette.name}.", suffix=".part")
         lock(handle)
         self.path, self._handle = Path(name), handle

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from harness.cassettes.redaction.masked import masked
 from harness.cassettes.redaction.secrets import mask
 from harness.providers import PROVIDERS
 
@@ -49,7 +48,7 @@ def refuse_file(target: Path) -> None:
 
 def _masked(run: Run) -> Run:
     guard = mask()
-    return Run(masked(run.header, guard), [masked(result, guard) for result in run.results])
+    return Run(guard.value(run.header), [guard.value(result) for result in run.results])
 
 
 def write_files(files: Mapping[str, str], target: Path) -> None:

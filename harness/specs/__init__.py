@@ -3,11 +3,11 @@ expectations.
 
 `models` has the shapes of the files and their JSON Schema. `reader` turns text into them and finds
 all faults. `checks` checks names and dates. `accept` fills an empty expectation and changes no
-other character. This package opens no file and reads no clock: text, known names and the date come
-from the caller.
+other character; `update` rewrites the parts of one that no longer hold. This package opens no file
+and reads no clock: text, known names and the date come from the caller.
 """
 
-from .accept import accept, accept_all
+from .accept import Change, Fill, accept, change_all
 from .checks import RECORDED, cassette_fault
 from .kept import Kept
 from .models import (
@@ -22,21 +22,27 @@ from .models import (
     json_schema,
 )
 from .reader import is_features, is_spec, read_features, read_spec
+from .update import Update
+from .volatile import expectation_of
 
 __all__ = [
     "LAYERS",
     "RECORDED",
     "Case",
+    "Change",
     "Feature",
     "FeaturesFile",
+    "Fill",
     "Kept",
     "KnownFailing",
     "SpecError",
     "SpecFile",
     "Turn",
+    "Update",
     "accept",
-    "accept_all",
     "cassette_fault",
+    "change_all",
+    "expectation_of",
     "is_features",
     "is_spec",
     "json_schema",

@@ -1,4 +1,5 @@
-"""Fills empty expectations in the text of a spec, and changes nothing else.
+"""Fills empty expectations in the text of a spec, and changes nothing else. `update` rewrites
+expectations with the same machinery.
 
 The text is edited, not serialized again, so comments, order, spacing and line ends stay. The YAML
 parser gives the position of a value. Each payload is written on one line, as JSON, because JSON is
@@ -10,8 +11,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import yaml
 
@@ -26,6 +28,43 @@ _FOREIGN: Final = re.compile(r"[\x7f-\x9f\u2028\u2029\ufffe\uffff]")
 _LINE_END: Final = re.compile(r"\r\n|\n|\r")
 
 
+Edit = tuple[int, int, str]
+"""The start and the end of a part of the text, and its replacement."""
+
+
+class Change(Protocol):
+    """A change of one expectation: ``key`` of the case with the name ``case``."""
+
+    @property
+    def case(self) -> str: ...
+
+    @property
+    def key(self) -> str: ...
+
+    def edits(self, body: str, place: Place) -> tuple[list[Edit], Any]:
+        """The edits in the text of the file, and the new expectation as data. Raises `SpecError`,
+        or `ValueError`, `TypeError` or `RecursionError` for a value that can't be written.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Fill:
+    """Fills an empty expectation. ``value`` is an expectation."""
+
+    case: str
+    key: str
+    value: Any
+
+    def edits(self, body: str, place: Place) -> tuple[list[Edit], Any]:
+        if place.value.tag != "tag:yaml.org,2002:null":
+            raise spec_error(
+                place.line,
+                f"expect.{bare(self.key)} is not empty; to have it filled, delete its value",
+            )
+        return [_filled(body, place, self.value)], self.value
+
+
 def accept(text: str, case: str, key: str, value: Any, *, path: str = "") -> str:
     """``text`` with ``value`` as the empty ``expect.<key>`` of a case, and ``reviewed: no`` below
     the name of the case.
@@ -34,52 +73,53 @@ def accept(text: str, case: str, key: str, value: Any, *, path: str = "") -> str
     text is not YAML, if it has no such case or key, if the expectation isn't empty, or if YAML
     cannot hold the value; ``path`` is only for that error.
     """
-    text, (error,) = accept_all(text, [(case, key, value)], path=path)
+    with suppress(RecursionError):  # a value that is too deep can't be written; that is reported
+        value = as_read(value)
+    text, (error,) = change_all(text, [Fill(case, key, value)], path=path)
     if error is not None:
         raise error
     return text
 
 
-Fill = tuple[str, str, Any]
-"""A case, the key of its expectation, and the value."""
-
-
-def accept_all(
-    text: str, fills: Sequence[Fill], *, path: str = ""
+def change_all(
+    text: str, changes: Sequence[Change], *, path: str = ""
 ) -> tuple[str, list[SpecError | None]]:
-    """`accept` for many expectations, in linear time: the new text, and for each expectation the
-    error because of which it was not filled, or None. Raises `SpecError` if the text is not YAML.
+    """Make many changes in linear time, and mark their cases with ``reviewed: no``: the new text,
+    and for each change the error because of which it was not made, or None. Raises `SpecError` if
+    the text is not YAML.
     """
     mark = "\ufeff" if text.startswith("\ufeff") else ""
     try:
         # the parser does not count the mark
-        after, errors = _accept_all(text.removeprefix(mark), fills)
+        after, errors = _change_all(text.removeprefix(mark), changes)
     except SpecError as error:
         raise SpecError(path, error.problems) from None
     return mark + after, [error and SpecError(path, error.problems) for error in errors]
 
 
-def _accept_all(body: str, fills: Sequence[Fill]) -> tuple[str, list[SpecError | None]]:
-    before = _parse(body)
-    cases = _named_cases(body)
+def _change_all(body: str, changes: Sequence[Change]) -> tuple[str, list[SpecError | None]]:
+    before = read_body(body)
+    cases = named_cases(body)
     errors: list[SpecError | None] = []
-    edits: set[tuple[int, int, str]] = set()
-    values: list[tuple[_Place, str, Any]] = []
-    for case, key, value in fills:
+    edits: set[Edit] = set()
+    values: list[tuple[Place, str, Any]] = []
+    for change in changes:
         try:
-            place = _find(cases, case, key)
+            place = _find(cases, change.case, change.key)
             try:
-                written = as_read(value)
-                edits.add(_filled(body, place, written))
+                own, written = change.edits(body, place)
             except (TypeError, ValueError, RecursionError) as error:
-                raise _unwritable(place.line, key, str(error)) from None
+                if isinstance(error, SpecError):
+                    raise
+                raise _unwritable(place.line, change.key, str(error)) from None
+            edits.update(own)
             if not place.reviewed:
                 edits.add(_marked(body, place))
         except SpecError as error:
             errors.append(error)
         else:
             errors.append(None)
-            values.append((place, key, written))
+            values.append((place, change.key, written))
     pieces: list[str] = []
     at = 0
     for start, end, new in sorted(edits):
@@ -89,17 +129,17 @@ def _accept_all(body: str, fills: Sequence[Fill]) -> tuple[str, list[SpecError |
     try:
         _verify(before, after, values)
     except SpecError as error:
-        if len(fills) == 1:
+        if len(changes) == 1:
             return body, [error]
-        half = len(fills) // 2
-        body, first = _accept_all(body, fills[:half])
-        body, second = _accept_all(body, fills[half:])
+        half = len(changes) // 2
+        body, first = _change_all(body, changes[:half])
+        body, second = _change_all(body, changes[half:])
         return body, first + second
     return after, errors
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class Place:
     """The YAML nodes of the edits: the case, its name, its expectation; ``index`` counts the cases
     from 0.
     """
@@ -123,7 +163,7 @@ _Pairs = dict[str, tuple[yaml.Node, yaml.Node]]
 """The keys and values of a case."""
 
 
-def _named_cases(body: str) -> dict[str, tuple[int, yaml.MappingNode, _Pairs]]:
+def named_cases(body: str) -> dict[str, tuple[int, yaml.MappingNode, _Pairs]]:
     """The cases of a spec, the first with each name."""
     root = yaml.compose(body, Loader=yaml.CSafeLoader)  # `_parse` has bounded its depth
     named: dict[str, tuple[int, yaml.MappingNode, _Pairs]] = {}
@@ -134,7 +174,7 @@ def _named_cases(body: str) -> dict[str, tuple[int, yaml.MappingNode, _Pairs]]:
     return named
 
 
-def _find(named: Mapping[str, tuple[int, yaml.MappingNode, _Pairs]], case: str, key: str) -> _Place:
+def _find(named: Mapping[str, tuple[int, yaml.MappingNode, _Pairs]], case: str, key: str) -> Place:
     if case in named:
         index, node, pairs = named[case]
         name_key, name = pairs["case"]
@@ -143,18 +183,13 @@ def _find(named: Mapping[str, tuple[int, yaml.MappingNode, _Pairs]], case: str, 
         for cell, value in cells.value if isinstance(cells, yaml.MappingNode) else ():
             assert isinstance(cells, yaml.MappingNode), "only a mapping has cells"
             if cell.value == key:
-                if value.tag != "tag:yaml.org,2002:null":
-                    raise _error(
-                        cell.start_mark.line + 1,
-                        f"expect.{bare(key)} is not empty; to have it filled, delete its value",
-                    )
-                return _Place(index, node, name_key, name, "reviewed" in pairs, cells, cell, value)
-        raise _error(
+                return Place(index, node, name_key, name, "reviewed" in pairs, cells, cell, value)
+        raise spec_error(
             line,
             f"case {show(case)} expects nothing of {show(key)}; write the key with no value to have"
             " it filled",
         )
-    raise _error(1, f"there is no case {show(case)} in this file")
+    raise spec_error(1, f"there is no case {show(case)} in this file")
 
 
 def _cases(root: yaml.Node | None) -> Iterator[tuple[int, yaml.MappingNode]]:
@@ -167,36 +202,52 @@ def _cases(root: yaml.Node | None) -> Iterator[tuple[int, yaml.MappingNode]]:
             )
 
 
-def _filled(body: str, place: _Place, written: Any) -> tuple[int, int, str]:
+def _filled(body: str, place: Place, written: Any) -> Edit:
     """The edit that inserts the value: on lines below its key in a block, else in line."""
     start, end = place.value.start_mark.index, place.value.end_mark.index
-    items = [_flow(item) for item in written] if isinstance(written, list) else []
+    items = [flow(item) for item in written] if isinstance(written, list) else []
     if not items or place.cells.flow_style:
-        inline = f"[{', '.join(items)}]" if isinstance(written, list) else _flow(written)
+        inline = f"[{', '.join(items)}]" if isinstance(written, list) else flow(written)
         return start, end, inline if body[start - 1] in " \t" else " " + inline
-    left, right = _line_around(body, start)
+    left, right = line_around(body, start)
     rest = (body[left:start] + body[end:right]).rstrip(" \t")
     indent = " " * (place.cell.start_mark.column + 2)
     lines = [*([rest] if rest else []), *(f"{indent}- {item}" for item in items)]
-    return left, right, _line_end(body).join(lines)
+    return left, right, line_end(body).join(lines)
 
 
-def _marked(body: str, place: _Place) -> tuple[int, int, str]:
+def _marked(body: str, place: Place) -> Edit:
     """The edit that marks the case as unreviewed."""
     end = place.name.end_mark.index
     if place.case.flow_style:
         return end, end, ", reviewed: no"
-    _, right = _line_around(body, end)
-    return right, right, _line_end(body) + " " * place.name_key.start_mark.column + "reviewed: no"
+    _, right = line_around(body, end)
+    return right, right, line_end(body) + " " * place.name_key.start_mark.column + "reviewed: no"
 
 
-def _line_around(body: str, index: int) -> tuple[int, int]:
+def empty_edit(body: str, key: yaml.Node, value: yaml.Node) -> Edit:
+    """The edit that removes the value of a key, with the lines of a block."""
+    end = end_of(body, value)
+    colon = body.index(":", key.end_mark.index)
+    return (colon + 1, max(end, colon + 1), "")
+
+
+def end_of(body: str, node: yaml.Node) -> int:
+    """The end of the text of a node. The parser's end of a block is behind the lines below it."""
+    if isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
+        last = node.value[-1]
+        return end_of(body, last[1] if isinstance(last, tuple) else last)
+    start, end = node.start_mark.index, node.end_mark.index
+    return start + len(body[start:end].rstrip())
+
+
+def line_around(body: str, index: int) -> tuple[int, int]:
     left = max(body.rfind("\n", 0, index), body.rfind("\r", 0, index)) + 1
     right = _LINE_END.search(body, index)
     return left, right.start() if right else len(body)
 
 
-def _line_end(body: str) -> str:
+def line_end(body: str) -> str:
     match = _LINE_END.search(body)
     return match[0] if match else "\n"
 
@@ -215,12 +266,12 @@ def as_read(value: Any) -> Any:
             return value
 
 
-def _flow(value: Any) -> str:
+def flow(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return _FOREIGN.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
-def _verify(before: Any, after: str, values: Sequence[tuple[_Place, str, Any]]) -> None:
+def _verify(before: Any, after: str, values: Sequence[tuple[Place, str, Any]]) -> None:
     """Read the new text: it must differ from the old in the values and the marks only."""
     if not values:
         return
@@ -242,18 +293,19 @@ def _canonical(data: Any) -> str:
     return json.dumps(data, sort_keys=True)
 
 
-def _parse(body: str) -> Any:
+def read_body(body: str) -> Any:
+    """The data of a spec. Raises `SpecError`."""
     try:
         return parse(body)
     except YamlError as error:
-        raise _error(error.line, error.reason) from None
+        raise spec_error(error.line, error.reason) from None
 
 
 def _unwritable(line: int, key: str, why: str) -> SpecError:
-    return _error(
+    return spec_error(
         line, f"the value of expect.{bare(key)} cannot be written here ({why}); write it by hand"
     )
 
 
-def _error(line: int, message: str) -> SpecError:
+def spec_error(line: int, message: str) -> SpecError:
     return SpecError("", [(line, message)])

@@ -6,12 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
-from harness.facts import ASPECTS
-
-from .files import EXTRA, file_system, is_url
+from .files import file_system, is_url, need
 from .stream import SweepError
 from .summary import Example
 
@@ -98,10 +95,9 @@ class SweepDifferences:
 
 def compare_sweeps(a: str, b: str) -> SweepDifferences:
     """Compare two outputs: files, folders or globs. Raises `SweepError`."""
-    try:
-        import duckdb  # the extra
-    except ImportError:
-        raise SweepError(f"sweeps are compared with DuckDB; install it: {EXTRA}") from None
+    need("duckdb")
+    import duckdb  # the extra
+
     with duckdb.connect() as connection:
         for name, path in (("a", a), ("b", b)):
             if is_url(path):
@@ -135,20 +131,6 @@ def _all(connection: Any, query: str) -> Sequence[tuple[Any, ...]]:
 
 def _view(path: str) -> str:
     """The query that reads an output. It reads only one of the rows with the same id and digest."""
-    pattern, lines = path, path.endswith(".jsonl")
-    if not path.endswith((".parquet", ".jsonl")):
-        lines = not is_url(path) and not any(Path(path).glob("*.parquet"))
-        pattern = f"{path.rstrip('/')}/*.{'jsonl' if lines else 'parquet'}"
-    aspects = ", ".join(f"{aspect} VARCHAR" for aspect in ASPECTS)
+    pattern = path if path.endswith(".parquet") else f"{path.rstrip('/')}/*.parquet"
     quoted = "'" + pattern.replace("'", "''") + "'"
-    columns = (
-        "{'id': 'VARCHAR', 'source': 'VARCHAR', 'provider': 'VARCHAR', 'model': 'VARCHAR',"
-        " 'verdict': 'VARCHAR', 'layer': 'VARCHAR', 'sentence': 'VARCHAR', 'digest': 'VARCHAR',"
-        f" 'aspects': 'STRUCT({aspects})'}}"
-    )
-    rows = (
-        f"read_json({quoted}, format='newline_delimited', columns={columns})"
-        if lines
-        else f"read_parquet({quoted})"
-    )
-    return f"SELECT DISTINCT ON (id, digest) * FROM {rows}"  # noqa: S608  # paths are quoted, columns are ours
+    return f"SELECT DISTINCT ON (id, digest) * FROM read_parquet({quoted})"  # noqa: S608  # the path is quoted

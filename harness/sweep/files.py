@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from glob import glob, has_magic
+from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -22,6 +23,13 @@ class File:
     path: str
     size: int
     changed: str
+
+
+def need(*packages: str) -> None:
+    """Raise `SweepError` if a package of the extra is not installed."""
+    for package in packages:
+        if find_spec(package) is None:
+            raise SweepError(f"{package} is not installed; install it: {EXTRA}")
 
 
 def is_url(path: str) -> bool:
@@ -83,10 +91,9 @@ def _change_of(info: dict[str, Any]) -> str:
 
 def file_system(url: str) -> tuple[Any, str]:
     """The file system of a URL, and the path on it. Raises `SweepError`."""
-    try:
-        from fsspec.core import url_to_fs  # only URLs need fsspec
-    except ImportError:
-        raise SweepError(f"{url}: URLs are read with fsspec; install it: {EXTRA}") from None
+    need("fsspec")
+    from fsspec.core import url_to_fs  # only URLs need fsspec
+
     try:
         system, path = url_to_fs(url)
     except (ImportError, ValueError) as error:

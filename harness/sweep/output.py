@@ -1,13 +1,12 @@
-"""The output of a sweep: a file of verdicts for each part, as Parquet or JSON lines."""
+"""The output of a sweep: a Parquet file of verdicts for each part."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from importlib.util import find_spec
 from io import BytesIO
 from itertools import islice
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import msgspec
 
@@ -18,48 +17,25 @@ from .files import Folder, open_file
 from .row import Row
 from .summary import Summary
 
-Format = Literal["parquet", "jsonl"]
 SUMMARY_KEY: Final = b"harness.summary"
 """The key in a Parquet file's metadata for the summary of its rows."""
 BLOCK: Final = 4096
 """The number of rows that are encoded at a time."""
-_decode: Final = msgspec.json.Decoder(Row).decode
-
-
-def default_format() -> Format:
-    """Parquet if pyarrow is installed, else JSON lines."""
-    return "parquet" if find_spec("pyarrow") else "jsonl"
 
 
 def write_part(name: str, rows: Iterable[Row], folder: Folder) -> Summary:
-    """Write the file of one part. Its suffix is its format. Returns the summary of its rows."""
-    summary = Summary()
-    counted = _counted(rows, summary)
-    content = _parquet(counted, summary) if name.endswith(".parquet") else _lines(counted)
-    folder.write(name, content)
-    return summary
-
-
-def _counted(rows: Iterable[Row], summary: Summary) -> Iterator[Row]:
-    for row in rows:
-        summary.add(row)
-        yield row
-
-
-def _lines(rows: Iterable[Row]) -> bytes:
-    encode = msgspec.json.Encoder().encode
-    return b"".join(encode(row) + b"\n" for row in rows)
-
-
-def _parquet(rows: Iterator[Row], summary: Summary) -> bytes:
+    """Write the file of one part. Returns the summary of its rows."""
     from pyarrow import parquet  # the extra
 
-    buffer = BytesIO()
+    summary, buffer, remaining = Summary(), BytesIO(), iter(rows)
     with parquet.ParquetWriter(buffer, schema(), compression="zstd") as writer:
-        while block := list(islice(rows, BLOCK)):
+        while block := list(islice(remaining, BLOCK)):
+            for row in block:
+                summary.add(row)
             writer.write_table(table_of(block))
         writer.add_key_value_metadata({SUMMARY_KEY: msgspec.json.encode(summary)})
-    return buffer.getvalue()
+    folder.write(name, buffer.getvalue())
+    return summary
 
 
 @cache
@@ -104,26 +80,19 @@ def table_of(rows: Sequence[Row]) -> Any:
 
 def read_summary(name: str, folder: Folder) -> Summary:
     """The summary of a finished file."""
-    if name.endswith(".parquet"):
-        from pyarrow.parquet import read_metadata  # the extra
+    from pyarrow.parquet import read_metadata  # the extra
 
-        with open_file(folder.at(name)) as file:
-            entries = read_metadata(file).metadata or {}
-        if SUMMARY_KEY in entries:
-            return msgspec.json.decode(entries[SUMMARY_KEY], type=Summary)
-    return Summary.of(read_rows(name, folder))
+    with open_file(folder.at(name)) as file:
+        return msgspec.json.decode(read_metadata(file).metadata[SUMMARY_KEY], type=Summary)
 
 
 def read_rows(name: str, folder: Folder) -> Iterator[Row]:
     """The rows of a finished file."""
-    with open_file(folder.at(name)) as file:
-        if name.endswith(".parquet"):
-            from pyarrow.parquet import ParquetFile  # the extra
+    from pyarrow.parquet import ParquetFile  # the extra
 
-            for batch in ParquetFile(file).iter_batches():
-                yield from map(_row, batch.to_pylist())
-        else:
-            yield from map(_decode, file)
+    with open_file(folder.at(name)) as file:
+        for batch in ParquetFile(file).iter_batches():
+            yield from map(_row, batch.to_pylist())
 
 
 def _row(values: dict[str, Json]) -> Row:

@@ -21,7 +21,7 @@ from harness.cassettes.load import read_recording
 from harness.cassettes.redaction.secrets import mask
 from harness.cassettes.yaml import MAX_BYTES
 
-from .files import EXTRA, File, Folder, is_url, list_files, open_file
+from .files import File, Folder, is_url, list_files, need, open_file
 from .stream import COLUMNS, Stream, SweepError, stream_of_row
 
 PART_BYTES: Final = 16 * 1024 * 1024
@@ -113,11 +113,10 @@ def _row_groups(file: File) -> Iterator[Part]:
 
 
 def _parquet(path: str) -> Any:
-    try:
-        from pyarrow import ArrowInvalid  # the extra
-        from pyarrow.parquet import ParquetFile
-    except ImportError:
-        raise SweepError(f"{path}: Parquet is read with pyarrow; install it: {EXTRA}") from None
+    need("pyarrow")
+    from pyarrow import ArrowInvalid  # the extra
+    from pyarrow.parquet import ParquetFile
+
     try:
         return ParquetFile(open_file(path) if is_url(path) else path)
     except ArrowInvalid as error:

@@ -15,7 +15,7 @@ from harness.stream.garbage_collector import collect_seldom
 from .contract import Settings, judge_batch, open_adapter
 from .engines import Engine, WorkerLost
 from .files import UNFINISHED, Folder
-from .output import Format, read_summary, write_part
+from .output import read_summary, write_part
 from .parts import Part, batches, plan
 from .row import Row
 from .stream import Stream, SweepError
@@ -25,7 +25,7 @@ MANIFEST: Final = "_sweep.json"
 """The file in an output folder with the settings of its sweep. Readers of Parquet folders ignore
 names that begin with ``_``.
 """
-SUFFIXES: Final = (".parquet", ".jsonl")
+SUFFIX: Final = ".parquet"
 MAX_LOSSES: Final = 3
 """The number of times that processes may end in succession without a finished part."""
 
@@ -37,20 +37,18 @@ class Sweep:
     parts: tuple[Part, ...]
     settings: Settings
     folder: Folder
-    format: Format
-
-    def file_of(self, part: Part) -> str:
-        """The name of the file of a part."""
-        return f"{part.name}.{self.format}"
 
 
-def plan_sweep(
-    arguments: Sequence[str], settings: Settings, folder: Folder, output: Format
-) -> Sweep:
+def file_of(part: Part) -> str:
+    """The name of the file of a part."""
+    return f"{part.name}{SUFFIX}"
+
+
+def plan_sweep(arguments: Sequence[str], settings: Settings, folder: Folder) -> Sweep:
     """The sweep of all files of the arguments. Raises `SweepError` if the folder has the output of
     another sweep.
     """
-    sweep = Sweep(tuple(plan(arguments, folder)), settings, folder, output)
+    sweep = Sweep(tuple(plan(arguments, folder)), settings, folder)
     manifest = _manifest(settings)
     names = folder.names()
     if MANIFEST in names and folder.read(MANIFEST) != manifest:
@@ -58,8 +56,8 @@ def plan_sweep(
         raise SweepError(
             f"{folder.path} has a sweep with other settings: {other_settings}; name another folder"
         )
-    known = {sweep.file_of(part) for part in sweep.parts}
-    if strange := [name for name in names if name.endswith(SUFFIXES) and name not in known]:
+    known = {file_of(part) for part in sweep.parts}
+    if strange := [name for name in names if name.endswith(SUFFIX) and name not in known]:
         raise SweepError(
             f"{folder.path}/{strange[0]}: made from other input, or from a file that has changed"
             f" since ({len(strange)} such files); name another folder, or delete them"
@@ -84,20 +82,23 @@ def run_sweep(
     summary = Summary()
     waiting: dict[str, Part] = {}
     for part in sweep.parts:
-        if sweep.file_of(part) in names:
-            summary.merge(read_summary(sweep.file_of(part), sweep.folder))
+        if file_of(part) in names:
+            summary.merge(read_summary(file_of(part), sweep.folder))
             done(part, False)
         else:
             waiting[part.name] = part
-    settings, losses = sweep.settings, 0
+
+    def finish(part: Part, counts: Summary) -> None:
+        summary.merge(counts)
+        del waiting[part.name]
+        done(part, True)
+
+    work = partial(run_part, settings=sweep.settings, folder=sweep.folder)
+    losses = 0
     while waiting:
         before = len(waiting)
         try:
-            work = partial(run_part, settings=settings, folder=sweep.folder, output=sweep.format)
-            for part, counts in engine(work, list(waiting.values())):
-                summary.merge(counts)
-                del waiting[part.name]
-                done(part, True)
+            engine(work, list(waiting.values()), finish)
         except WorkerLost as error:
             losses = losses + 1 if len(waiting) == before else 0
             if losses == MAX_LOSSES:
@@ -108,12 +109,12 @@ def run_sweep(
     return summary
 
 
-def run_part(part: Part, settings: Settings, folder: Folder, output: Format) -> Summary:
+def run_part(part: Part, settings: Settings, folder: Folder) -> Summary:
     """Judge one part and write its file. An engine calls this in its processes."""
     open_adapter(settings.adapter, settings)
     _relieve_collector()
     rows = _rows(part, settings)
-    return write_part(f"{part.name}.{output}", rows, folder)
+    return write_part(file_of(part), rows, folder)
 
 
 @cache

@@ -366,3 +366,148 @@ def test_a_fact_that_nests_too_deeply_is_said() -> None:
         deep = {"a": deep}
     whole = [START, block(0, type="tool_use", id="t", name="f", input=deep), stop(0)]
     assert "nests deeper" in refused("anthropic-messages", *whole)
+
+
+RUN = {"threadId": "t", "runId": "r"}
+RUN_STARTED = {"type": "RUN_STARTED", **RUN}
+RUN_FINISHED = {"type": "RUN_FINISHED", **RUN}
+
+
+def said(text: str, message: str = "m", **more: Any) -> list[dict[str, Any]]:
+    return [
+        {"type": "TEXT_MESSAGE_START", "messageId": message, **more},
+        {"type": "TEXT_MESSAGE_CONTENT", "messageId": message, "delta": text},
+        {"type": "TEXT_MESSAGE_END", "messageId": message},
+    ]
+
+
+def called(*deltas: str) -> list[dict[str, Any]]:
+    return [
+        {"type": "TOOL_CALL_START", "toolCallId": "c", "toolCallName": "f"},
+        *({"type": "TOOL_CALL_ARGS", "toolCallId": "c", "delta": delta} for delta in deltas),
+        {"type": "TOOL_CALL_END", "toolCallId": "c"},
+    ]
+
+
+def test_the_events_of_a_run_are_facts() -> None:
+    thought = {"type": "REASONING_MESSAGE_CHUNK", "messageId": "h", "delta": "Hm."}
+    usage = [{"inputTokens": 3, "outputTokens": 5, "reasoningTokens": 2}, {"inputTokens": 4}]
+    finished = {**RUN_FINISHED, "usage": usage}
+    assert facts(
+        "ag-ui", RUN_STARTED, thought, *said("Hello"), *called('{"a"', ": 1}"), finished
+    ) == [
+        Thought("Hm."),
+        Text("Hello"),
+        Call("c", "f", '{"a": 1}'),
+        Finish("tool_calls"),
+        Usage(input=7, output=5, thoughts=2),
+    ]
+
+
+def test_a_call_without_arguments_has_no_text() -> None:
+    assert Call("c", "f", "") in facts("ag-ui", RUN_STARTED, *called(), RUN_FINISHED)
+
+
+@pytest.mark.parametrize(
+    ("more", "finish"),
+    [
+        ({}, Finish("success")),
+        ({"outcome": None}, Finish("success")),
+        ({"outcome": {"type": "cancelled"}}, Finish("cancelled", "length")),
+        ({"outcome": {"type": "interrupt", "interrupts": [{}]}}, Finish("interrupt", "other")),
+        ({"outcome": {"type": "brand-new"}}, Finish("success")),
+        ({"metadata": {"finishReason": "MAX_TOKENS"}}, Finish("MAX_TOKENS")),
+        ({"metadata": {"shop": {"finish_reason": "SPII"}}}, Finish("SPII")),
+    ],
+)
+def test_the_end_of_a_run(more: dict[str, Any], finish: Finish) -> None:
+    assert facts("ag-ui", RUN_STARTED, {**RUN_FINISHED, **more}) == [finish]
+
+
+def test_the_text_of_other_roles_is_not_the_answer() -> None:
+    assert facts(
+        "ag-ui", RUN_STARTED, *said("Hi", role="user"), *said("Ho", "n"), RUN_FINISHED
+    ) == [
+        Text("Ho"),
+        Finish("success"),
+    ]
+
+
+def test_a_snapshot_gives_only_messages_that_were_not_streamed() -> None:
+    function = {"name": "f", "arguments": "{}"}
+    messages = [
+        {"id": "0", "role": "assistant", "content": "earlier"},
+        {"id": "1", "role": "user", "content": "Hi"},
+        {"id": "m", "role": "assistant", "content": "Hello"},
+        {"id": "n", "role": "assistant", "content": "Bye"},
+        {"id": "o", "role": "assistant", "toolCalls": [{"id": "d", "function": function}]},
+    ]
+    snapshot = {"type": "MESSAGES_SNAPSHOT", "messages": messages}
+    assert facts("ag-ui", RUN_STARTED, *said("Hello"), snapshot, RUN_FINISHED) == [
+        Text("Hello"),
+        Text("Bye"),
+        Call("d", "f", "{}"),
+        Finish("tool_calls"),
+    ]
+
+
+def test_thoughts_before_version_1_have_no_ids() -> None:
+    thinking = [
+        {"type": "THINKING_START"},
+        {"type": "THINKING_TEXT_MESSAGE_START"},
+        {"type": "THINKING_TEXT_MESSAGE_CONTENT", "delta": "Hm."},
+        {"type": "THINKING_TEXT_MESSAGE_END"},
+        {"type": "THINKING_END"},
+    ]
+    assert (
+        facts("ag-ui", RUN_STARTED, *thinking, *thinking, RUN_FINISHED)[:2] == [Thought("Hm.")] * 2
+    )
+
+
+OPEN, PIECE, _ = said("Hello")
+ERROR = {"type": "RUN_ERROR", "message": "no"}
+
+
+@pytest.mark.parametrize(
+    ("items", "reason"),
+    [
+        ([OPEN], "TEXT_MESSAGE_START comes first; expected RUN_STARTED"),
+        ([RUN_STARTED, PIECE], 'CONTENT of "m" has no TEXT_MESSAGE_START before it'),
+        ([RUN_STARTED, OPEN, OPEN], 'START of "m" comes before its TEXT_MESSAGE_END'),
+        ([RUN_STARTED, OPEN, RUN_FINISHED], 'FINISHED comes before TEXT_MESSAGE_END of "m"'),
+        ([RUN_STARTED, ERROR, RUN_FINISHED], "RUN_FINISHED comes after RUN_ERROR"),
+        ([RUN_STARTED, RUN_FINISHED, OPEN], "TEXT_MESSAGE_START comes after RUN_FINISHED"),
+        ([RUN_STARTED, RUN_STARTED], "RUN_STARTED comes before the end of the last run"),
+        ([{"type": "TEXT"}], 'the official client drops the type "TEXT"'),
+        ([RUN_STARTED, {**PIECE, "delta": None}], "delta of TEXT_MESSAGE_CONTENT is null"),
+        ([{"type": "RUN_STARTED"}], "RUN_STARTED has no threadId"),
+        ([RUN_STARTED, {"type": "TEXT_MESSAGE_CHUNK", "delta": "a"}], "has no messageId"),
+        ([f"data: {json.dumps(RUN_STARTED)}\r\n\r\n"], "the official client knows only LF"),
+    ],
+)
+def test_an_event_that_the_client_of_ag_ui_refuses_ends_the_answer(
+    items: list[Any], reason: str
+) -> None:
+    assert reason in refused("ag-ui", *items)
+
+
+def test_a_call_with_a_result_does_not_wait() -> None:
+    result = {"type": "TOOL_CALL_RESULT", "messageId": "n", "toolCallId": "c", "content": "x"}
+    assert facts("ag-ui", RUN_STARTED, *called("{}"), result, RUN_FINISHED)[-1] == Finish("success")
+
+
+def test_a_broken_call_of_a_failed_run_is_no_fact() -> None:
+    assert facts("ag-ui", RUN_STARTED, *called('{"a'), ERROR) == [Error(None, "no")]
+    assert facts("ag-ui", RUN_STARTED, *called('{"a'), RUN_FINISHED)[0] == Call("c", "f", '{"a')
+
+
+def test_a_late_error_follows_the_end_of_a_run() -> None:
+    assert facts("ag-ui", RUN_STARTED, RUN_FINISHED, {**ERROR, "code": "500"}) == [
+        Finish("success"),
+        Error("500", "no"),
+    ]
+
+
+def test_events_of_ag_ui_may_be_text_without_a_last_blank_line() -> None:
+    text = sse(RUN_STARTED, *said("Hello"), RUN_FINISHED).rstrip("\n")
+    assert facts("ag-ui", text[:90], text[90:]) == [Text("Hello"), Finish("success")]

@@ -12,6 +12,7 @@ from harness.cli.main import main
 from harness.project.suite import CASSETTES
 from harness.providers import with_provider
 from tests.cli.project import write
+from tests.support.captured import need_scale
 
 NAME = "gemini-api/calls-and-text"
 FILE = CASSETTES / f"{NAME}.yaml"
@@ -56,6 +57,7 @@ def test_a_number_is_one_exchange(capsys: pytest.CaptureFixture[str]) -> None:
 def test_sweep_and_scan_take_names_of_whole_cassettes(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    need_scale()
     write("cassettes/shop/basket.yaml", FILE.read_text(encoding="utf-8"))
     for name in (NAME, "shop/basket", "shop"):
         assert main(["scan", name]) == 0

@@ -157,6 +157,7 @@ COMMANDS = [
     "mutate",
     "judge",
     "demo",
+    "review",
     "sweep",
 ]
 

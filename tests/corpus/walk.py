@@ -29,7 +29,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from msgspec import to_builtins
 
@@ -62,14 +61,9 @@ BYTEWISE = 16 * 1024
 reads.
 """
 
-FOREIGN = {
-    "rawPredict": "Anthropic Messages on Vertex AI: no reader",
-    "/messages": "Anthropic Messages: no reader",
-}
-"""Other wires, by the end of a path, and the reason why they are not replayed."""
 UNREAD = re.compile(r"this looks like (.+), which is not supported yet")
 COUNTED = {
-    **{name: (name,) for name in ("interactions", "openai-compat", "agy")},
+    **{name: (name,) for name in ("interactions", "openai-compat", "anthropic", "agy")},
     "openai": ("openai-responses", "openai-chat"),
 }
 """The providers whose exchanges the manifest may count by wire, and its names of their wires."""
@@ -127,7 +121,7 @@ class Walk:
         cassette = harness.load(self.folder / row["path"])
         for number, exchange in enumerate(cassette.exchanges, 1):
             if not exchange.generates:
-                result.not_replayed[_why_not(exchange)] += 1
+                result.not_replayed["does not generate"] += 1
                 continue
             result.by_wire[exchange.provider or "unknown"] += 1
             if exchange.provider not in (*COUNTED, "gemini-cli"):
@@ -207,14 +201,6 @@ class Walk:
             payloads = self.replay(exchange, dialect=dialect, cuts=places)
             if first := difference(expected, payloads, "payload", "as recorded"):
                 yield f"{dialect}, read {name}: {first}"
-
-
-def _why_not(exchange: harness.Exchange) -> str:
-    """The name of the wire without a reader, or a note that the exchange does not generate."""
-    path = urlsplit(exchange.request.url).path if exchange.request else ""
-    if exchange.request is None or exchange.request.method != "POST":
-        return "does not generate"
-    return next((why for end, why in FOREIGN.items() if path.endswith(end)), "does not generate")
 
 
 def _read_twice(exchange: harness.Exchange, result: FileResult) -> Iterator[str]:

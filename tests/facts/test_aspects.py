@@ -411,6 +411,25 @@ def test_cached_tokens_are_looked_for_in_native_events() -> None:
     assert red(wire, Transcript((Entry({"prompt_tokens": 900}, facts),))) == {"usage": "lost"}
 
 
+@pytest.mark.parametrize(
+    ("counted", "native", "lost"),
+    [
+        ({"input": 80, "output": 100}, {}, False),
+        ({"input": 30, "output": 100, "total": 180}, {}, False),
+        ({"input": 30, "output": 100}, {"tool_tokens": 50}, False),
+        ({"input": 30, "output": 100}, {}, True),
+    ],
+)
+def test_tokens_of_tool_use_are_in_a_count(
+    counted: dict[str, int], native: dict[str, int], lost: bool
+) -> None:
+    counts = {"promptTokenCount": 30, "candidatesTokenCount": 100, "toolUsePromptTokenCount": 50}
+    ended = frame({"text": "a"}, finishReason="STOP")
+    wire = answer({**ended, "usageMetadata": {**counts, "totalTokenCount": 180}})
+    facts = (Text("a"), Finish("STOP"), Usage(**counted))
+    assert red(wire, Transcript((Entry(native, facts),))) == ({"usage": "lost"} if lost else {})
+
+
 def test_a_skipped_exchange_is_not_asked() -> None:
     skipped = Transcript(skipped="this client can't ask for a unary answer")
     assert set(verdicts(WIRE, skipped).values()) == {"not_asked"}

@@ -434,6 +434,18 @@ EXAMPLES: dict[str, tuple[Callable[[], Iterable[Finding]], str]] = {
         ),
         "the wire has 640 cached tokens, which are nowhere",
     ),
+    "tool-use-count": (
+        lambda: judged(
+            counted(
+                promptTokenCount=30,
+                candidatesTokenCount=100,
+                toolUsePromptTokenCount=50,
+                totalTokenCount=180,
+            ),
+            *(Text("a"), STOP, Usage(input=30, output=100)),
+        ),
+        "the wire has 50 tokens of tool use, which no count has",
+    ),
     # errors and refusals
     "block-not-named": (
         lambda: judged([BLOCK], raised=RAISED),
@@ -574,6 +586,22 @@ EXAMPLES: dict[str, tuple[Callable[[], Iterable[Finding]], str]] = {
     "result-image-of-another": (
         lambda: sent(image_at_another_result, given=(True, True)),
         "the image of result 1 is in the result of another call",
+    ),
+    "results-split": (
+        lambda: judge_second_turn(
+            read_messages(stop(call_part("f", None), call_part("g", None))),
+            {
+                "contents": [
+                    {"role": "model", "parts": [call_part("f", None), call_part("g", None)]},
+                    *(
+                        {"role": "user", "parts": [{"functionResponse": {"name": name}}]}
+                        for name in "fg"
+                    ),
+                ]
+            },
+            together=True,
+        ).values(),
+        "the results are in 2 contents; this provider refuses them unless they are in one",
     ),
     "results-in-other-order": (
         lambda: judge_second_turn(

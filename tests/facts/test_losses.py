@@ -14,6 +14,7 @@ from harness.facts import (
     Finish,
     Text,
     Transcript,
+    Usage,
     WireAnswer,
     losses_of_model,
     read_losses,
@@ -86,6 +87,17 @@ def test_a_loss_of_the_calls_of_one_tool_covers_no_other_call(declared: str, ver
     wire = answer(frame(call_part("f", None), call_part("g", None), finishReason="STOP"))
     found = judged(wire, f"calls[call:{declared}]", Call(None, "f"), Finish("stop"))
     assert found == {"calls": verdict}
+
+
+@pytest.mark.parametrize(
+    ("counted", "verdict"), [({"input": 30, "output": 5}, "not_carried"), ({"input": 30}, "lost")]
+)
+def test_a_loss_of_tool_use_covers_no_other_count(counted: dict[str, int], verdict: str) -> None:
+    counts = {"promptTokenCount": 30, "candidatesTokenCount": 5, "toolUsePromptTokenCount": 50}
+    ended = frame({"text": "a"}, finishReason="STOP")
+    wire = answer({**ended, "usageMetadata": counts})
+    found = judged(wire, "usage[tool_use]", Text("a"), Finish("stop"), Usage(**counted))
+    assert found == {"usage": verdict}
 
 
 @pytest.mark.parametrize("text", ["candidates", "finish[late]", "texts", "text[]", "calls[call:]"])

@@ -105,3 +105,21 @@ def removed_schema_is_a_success(events: Iterator[ev.Event]) -> Iterator[ev.Event
         yield event
     if removed:
         yield ev.Finish("stop", "completed")
+
+
+@INTERACTIONS.events
+def update_is_an_end(events: Iterator[ev.Event]) -> Iterator[ev.Event]:
+    """A status in an update ends the answer, whatever it says."""
+    for event in events:
+        yield event
+        if isinstance(event, ev.Metadata) and event.name == "status":
+            status = str(event.raw.get("status"))
+            if status != "in_progress":
+                yield ev.Finish("other", status)
+
+
+@INTERACTIONS.message
+def first_event_of_a_batch_alone(message: Json) -> None:
+    """A message of a WebSocket is taken for one event."""
+    if isinstance(message.get("events"), list):
+        del message["events"][1:]

@@ -312,8 +312,8 @@ def incomplete_answers_look_whole() -> Pieces:
     """A result does not show that the last answer is incomplete (all states)."""
 
     class Printer(main.Printer):
-        def finish(self, *, incomplete: bool) -> int:
-            return super().finish(incomplete=False)
+        def finish(self, last: dict[str, Any]) -> int:
+            return super().finish({name: last[name] for name in last if name != "incomplete"})
 
     return {"Printer": Printer}
 
@@ -327,7 +327,7 @@ def nothing_understood_is_a_result() -> Pieces:
     class Printer(main.Printer):
         def fail(self, message: str, code: str = "AGENT_ERROR") -> int:
             if message.startswith(("the answer has no content", "nothing in the answer")):
-                return self.finish(incomplete=False)
+                return self.finish({})
             return super().fail(message, code)
 
     return {"Printer": Printer}

@@ -56,6 +56,8 @@ EVENTS: list[Any] = [
         "delta": {"type": "arguments_delta", "arguments": '{"a":"b"}'},
     },
     {"event_type": "step.stop", "index": 2},
+    {"event_type": "step.start", "index": 3, "step": {"type": "function_call", "name": "g"}},
+    {"event_type": "step.stop", "index": 3},
     {
         "event_type": "interaction.completed",
         "interaction": {"id": "v1_a", "status": "requires_action", "usage": USAGE},
@@ -131,9 +133,9 @@ def usage_of_the_way(events: list[Any]) -> list[Any]:
 def text_from_the_end(events: list[Any]) -> list[Any]:
     steps = events[-1].get("interaction", {}).get("steps", [])
     extra = [
-        {"event_type": "step.delta", "index": 1, "delta": item}
-        for step in steps
-        for item in step.get("content", ())
+        {"event_type": "step.start", "index": index, "step": step}
+        for index, step in enumerate(steps, 100)
+        if "content" in step
     ]
     return [*events[:-1], *extra, events[-1]]
 

@@ -15,9 +15,9 @@ import pytest
 import harness
 from harness.cassettes import Exchange
 from harness.cassettes.yaml import parse
+from harness.dialects import DIALECTS
 
 ROOT: Final = Path(__file__).parents[2]
-DIALECTS: Final = ("agent-events", "art", "unified-llm", "anthropic", "mind")
 
 WORDS: Final = {
     "event": "init step_update result command_result document",

@@ -103,7 +103,7 @@ OTHER_URLS = [
     f"{HOST}/v1/interactions/v1_abc",
     f"{HOST}/v1beta/cachedContents",
     "https://oauth2.googleapis.com/token",
-    f"{VERTEX}/publishers/anthropic/models/claude:streamRawPredict",
+    f"{VERTEX}/publishers/mistral/models/m:streamRawPredict",
     "http://[bad",
 ]
 

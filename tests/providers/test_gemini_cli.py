@@ -14,6 +14,7 @@ from msgspec import to_builtins
 
 from harness import load
 from harness.adapters import ADAPTERS, EVENTS
+from harness.dialects import DIALECTS
 from harness.judging.laws import check
 from harness.providers import PROVIDERS, Answer, Identity, detect_provider
 from harness.providers.oracle import gather_cli
@@ -252,7 +253,7 @@ SHIPPED = sorted((Path(__file__).parents[2] / "cassettes" / "gemini-cli").glob("
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("dialect", ["unified-llm", "anthropic", "agent-events"])
+@pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_every_law_holds_for_the_shipped_runs(path: Path, dialect: str) -> None:
     assert [

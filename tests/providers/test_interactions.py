@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +77,11 @@ CALL = start(0, "function_call", id="i", name="f", arguments={})
         ("POST", f"{HOST}/v1/interactions/v1_a", Identity(None, False)),
         ("GET", f"{HOST}/v1/interactions", Identity(None, False)),
         ("DELETE", f"{HOST}/v1/interactions/v1_a", Identity(None, False)),
+        ("GET", "wss://h/v1beta/interactions/live", Identity("interactions", True, True, "m")),
+        ("POST", f"{HOST}/v1/interactions/v1_a/auth_tokens", Identity(None, False)),
+        ("POST", f"{HOST}/v1beta/environments", Identity(None, False)),
+        ("POST", f"{HOST}/v1beta/environments/e:start", Identity(None, False)),
+        ("POST", f"{HOST}/v1beta/decisions", Identity(None, False)),
     ],
 )
 def test_the_path_and_the_method_show_the_provider(
@@ -97,18 +103,86 @@ def test_any_message_of_a_body_shows_the_provider(body: bytes) -> None:
     assert detect_provider("", "", b"", body).provider == "interactions"
 
 
-def test_content_of_another_step_closes_the_open_call() -> None:
-    events = read(
-        CALL, delta(0, "arguments_delta", arguments='{"a":1}'), delta(1, "text", text="Hi")
+CREATED = {"event_type": "interaction.created", "interaction": {"id": "v1_a", "model": "m"}}
+ARGUMENTS = delta(0, "arguments_delta", arguments='{"a":1}')
+
+
+def test_content_of_another_step_waits_for_the_end_of_the_open_call() -> None:
+    late = delta(0, "arguments_delta", arguments=" ")
+    events = read(CALL, ARGUMENTS, delta(1, "text", text="Hi"), late, stop(0))
+    assert kinds(events)[2:] == [
+        "call_start",
+        "call_text",
+        "call_text",
+        "call_end",
+        "block_end",
+        "text",
+    ]
+
+
+def test_each_piece_belongs_to_the_call_of_its_index() -> None:
+    second = start(1, "function_call", name="g")
+    pieces = [
+        delta(index, "arguments_delta", arguments=text)
+        for text in ('{"n": ', "7}")
+        for index in (0, 1)
+    ]
+    messages = [CREATED, CALL, second, *pieces, stop(1), stop(0)]
+    events = read(*messages)
+    assert kinds(events)[1:] == 2 * [
+        "block_start",
+        "call_start",
+        "call_text",
+        "call_text",
+        "call_end",
+        "block_end",
+    ]
+    assert [event["arguments"] for event in events if event["kind"] == "call_end"] == 2 * [{"n": 7}]
+    body = b"".join(b"data: %s\n\n" % json.dumps(message).encode() for message in messages)
+    assert gather_interactions(body).calls == [("f", {"n": 7}), ("g", {"n": 7})]
+    assert read({"events": messages}) == events
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        delta(7, "text", text="x"),
+        delta(7, "thought_signature", signature="QQ=="),
+        stop(7),
+        {"event_type": "step.delta", "index": -1, "delta": {"type": "text", "text": "x"}},
+    ],
+)
+def test_an_event_of_no_step_is_unknown(message: Json) -> None:
+    events = read(CREATED, start(0, "model_output"), message, stop(0))
+    assert kinds(events)[2:] == ["unknown", "block_end"]
+    assert not gather_interactions(json.dumps([CREATED, message]).encode()).text
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        delta(7, "arguments_delta", arguments='{"a":1}'),
+        delta(0, "arguments_delta", arguments={"a": 1}),
+        delta(0, "arguments_in_another_form", value=1),
+    ],
+)
+def test_a_call_whose_pieces_were_not_all_understood_is_never_complete(odd: Json) -> None:
+    messages = [CREATED, CALL, odd, stop(0)]
+    events = read(*messages)
+    assert kinds(events)[2:] == ["call_start", "unknown", "call_invalid", "block_end"]
+    facts = gather_interactions(json.dumps(messages).encode())
+    assert (facts.calls, facts.invalid_calls) == ([], [("f", events[-2]["text"])])
+
+
+def test_steps_that_wait_at_a_cut_are_the_rest_of_the_stream() -> None:
+    waiting = start(1, "model_output"), delta(1, "text", text="Hi")
+    events = read(CREATED, CALL, ARGUMENTS, *waiting, end="cut")
+    assert kinds(events)[-2:] == ["call_text", "incomplete"]
+    assert '"text": "Hi"' in events[-1]["rest"]
+    failed = read(
+        CREATED, CALL, ARGUMENTS, *waiting, {"event_type": "error", "error": {"code": "x"}}
     )
-    assert kinds(events)[2:] == ["call_start", "call_text", "call_end", "text"]
-
-
-def test_a_piece_of_a_call_that_is_closed_is_unknown() -> None:
-    late = delta(0, "arguments_delta", arguments="}")
-    events = read(CALL, delta(0, "arguments_delta", arguments='{"a":1'), start(1, "thought"), late)
-    assert kinds(events)[3:] == ["call_text", "call_invalid", "block_start", "unknown"]
-    assert events[-1]["raw"] == late["delta"]
+    assert kinds(failed)[-4:] == ["error", "call_end", "block_start", "text"]
 
 
 def test_a_step_without_an_index_is_the_next_one() -> None:
@@ -269,6 +343,21 @@ VARIANTS = {
     "framing::empty-data": ["an event without data"],
     "framing::no-last-blank-line": ["a missing blank line at the end"],
     "framing::json-lines": ["JSON lines"],
+    **{
+        name: ["events out of order"]
+        for name in (
+            *("overlaps::piece-of-no-call", "overlaps::text-of-no-step"),
+            *("updates::completed-only-in-an-update", "updates::idle-at-the-end"),
+        )
+    },
+    **{
+        f"web-socket::{case}": ["the WebSocket form"]
+        for case in (
+            *("lines", "batches", "calls-in-batches", "cancelled", "canceled", "reconnection"),
+            *("connected-again", "odd-batch", "error"),
+        )
+    },
+    "web-socket::failed": ["events out of order", "the WebSocket form"],
     "removed-schema::stream": ["the removed schema"],
     "removed-schema::whole": ["the removed schema"],
 }
@@ -294,9 +383,15 @@ def test_the_shipped_streams_are_the_documented_wire() -> None:
         ([start(0, "thought"), delta(0, "text", text="a"), stop(0)], True),
         ([delta(3, "text", text="a"), stop(3), start(4, "thought")], True),
         ([start(0, "thought"), {"event_type": "new.event"}, "noise", stop(0)], True),
-        ([start(0, "thought"), start(1, "thought")], False),
-        ([start(0, "thought"), delta(1, "text", text="a")], False),
-        ([start(0, "thought"), stop(1)], False),
+        ([start(0, "thought"), start(1, "thought"), stop(0), stop(1)], True),
+        ([{"events": [CREATED, start(0, "thought")]}, stop(0)], True),
+        ([start(0, "thought"), start(0, "thought")], False),
+        ([start(0, "thought"), stop(0), start(0, "thought")], False),
+        ([CREATED, start(0, "thought"), delta(1, "text", text="a")], False),
+        ([CREATED, start(0, "thought"), stop(1)], False),
+        ([CREATED, start(0, "thought"), {"event_type": "interaction.completed"}], False),
+        ([{"event_type": "reconnection_required"}, stop(0)], False),
+        ([{"event_type": "step.stop"}], False),
         ([stop(0), stop(0)], False),
         ([start(0, "thought"), "[DONE]"], False),
         (["[DONE]"], False),

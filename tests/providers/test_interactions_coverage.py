@@ -2,7 +2,7 @@
 
 A separate scanner finds the words in the bytes of the exchanges. It shares only the cassette reader
 with the harness. The tables are the vocabulary of the API's pages and of the types of google-genai
-3.4.0.
+3.6.1.
 """
 
 from __future__ import annotations
@@ -56,6 +56,16 @@ VOCABULARY: Final[Vocabulary] = {
         each("""interaction.created interaction.status_update step.start step.delta step.stop
         interaction.completed error"""),
     ),
+    "event of the WebSocket form": (
+        TYPES,
+        each(
+            """interaction.connected interaction.cancelled interaction.canceled reconnection_required"""
+        ),
+    ),
+    "message of the WebSocket form": (
+        TYPES,
+        ["batch", "start without an interaction", "no status", "status 0", "status of an error"],
+    ),
     "event of the removed schema": (
         f"{DOCS}/interactions-breaking-changes-may-2026",
         each("""interaction.start content.start content.delta content.stop
@@ -96,7 +106,7 @@ VOCABULARY: Final[Vocabulary] = {
     "status": (
         TYPES,
         each("""in_progress requires_action completed failed cancelled incomplete budget_exceeded queued
-        requires_continuation"""),
+        requires_continuation idle"""),
     ),
     "interaction field": (
         TYPES,
@@ -153,12 +163,29 @@ def read_words(exchange: Exchange) -> Words:
     return words
 
 
+def note_web_socket(words: Words, event: dict[str, Any]) -> None:
+    forms = words["message of the WebSocket form"]
+    words["event of the WebSocket form"].add(event["event_type"])
+    match event:
+        case {"event_type": "interaction.created"} if "interaction" not in event:
+            forms.add("start without an interaction")
+        case {"event_type": "interaction.completed", "status": {"code": code}}:
+            forms.add("status of an error" if code else "status 0")
+        case {"event_type": "interaction.completed"} if "interaction" not in event:
+            forms.add("no status")
+
+
 def note_object(words: Words, item: dict[str, Any]) -> None:
     """Note the words of one object. Its keys show the kind of the object."""
     kind = item.get("type")
+    if isinstance(item.get("events"), list):
+        words["message of the WebSocket form"].add("batch")
     if "event_type" in item:
         words["event"].add(item["event_type"])
         words["event of the removed schema"].add(item["event_type"])
+        note_web_socket(words, item)
+        if item["event_type"] == "interaction.status_update":
+            words["status"].add(item.get("status", ""))
         words["event field"].update(item)
         words["metadata field"].update(item.get("metadata") or ())
         delta = item.get("delta")

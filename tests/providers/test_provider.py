@@ -22,6 +22,7 @@ def test_reports_show_the_providers_in_the_order_of_the_table() -> None:
         "code-assist",
         "interactions",
         "openai-compat",
+        "anthropic",
         "openai",
         "gemini-cli",
         "agy",

@@ -91,6 +91,17 @@ def test_signatures_are_compared_as_bytes() -> None:
     assert red(other_alphabet) == {}
 
 
+def test_a_provider_may_refuse_results_in_several_contents() -> None:
+    whole = request_with(lambda *_: None)
+    split = [{"role": "user", "parts": [part]} for part in RESULTS]
+    request = {"contents": [*whole["contents"][:2], *split]}
+    assert judge_second_turn(ANSWER, request)["results"].verdict == "kept"
+    assert judge_second_turn(ANSWER, whole, together=True)["results"].verdict == "kept"
+    finding = judge_second_turn(ANSWER, request, together=True)["results"]
+    assert (finding.verdict, finding.reason) == ("wrong", "results-split")
+    assert "the results are in 2 contents" in finding.sentence
+
+
 FAULTS: list[tuple[str, Change, dict[str, str]]] = [
     ("a call lost", lambda model, results: (model.pop(2), results.pop(1)), {"calls": "lost"}),
     ("a call twice", lambda model, results: model.append(model[2]), {"calls": "wrong"}),

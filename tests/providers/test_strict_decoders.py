@@ -19,7 +19,7 @@ from harness.stream.framing.json_lines import JsonLinesFramer
 from tests.support.message_damage import damage
 
 CASSETTES = Path(__file__).parents[2] / "cassettes"
-WIRES = ("agy", "interactions", "openai-compat")
+WIRES = ("agy", "anthropic", "interactions", "openai-compat")
 PIECE: dict[str, Any] = {"choices": [{"delta": {"content": "Hi"}, "index": 0}], "model": "m"}
 FIRST: dict[str, Any] = PIECE | {"object": "chat.completion.chunk"}
 
@@ -59,7 +59,7 @@ def recorded(wire: str) -> Iterator[list[bytes]]:
     """The lines with a message, for every answer of a wire."""
     for path in sorted((CASSETTES / wire).rglob("*.yaml")):
         for exchange in load(path).exchanges:
-            lines = exchange.body.splitlines()
+            lines = filter(None, exchange.body.splitlines())
             yield [line.removeprefix(b"data: ") for line in lines if not line.startswith(b"event:")]
 
 

@@ -21,6 +21,7 @@ import pytest
 import harness
 from harness.cassettes import Exchange
 from harness.cassettes.yaml import parse
+from harness.dialects import DIALECTS
 
 ROOT: Final = Path(__file__).parents[2]
 
@@ -133,7 +134,6 @@ VOCABULARY: Final[Mapping[str, tuple[str, list[str]]]] = {
     ),
 }
 
-DIALECTS: Final = ("unified-llm", "anthropic")
 CASES_AT_LEAST: Final = 40
 TOPICS_AT_LEAST: Final = 25
 

@@ -261,7 +261,7 @@ def replay(exchange):
         ["judge", "leaking_shim:replay", "--cassettes", "a.yaml", "--report", "out"],
         ["replay", "a.yaml", "--adapter", "leaking_shim:replay"],
         ["sweep", "a.yaml", "it is LEAK.yaml", "-o", "out", "--jobs", "1"],
-        ["sweep", "a.yaml", "-o", "out", "--adapter", "leaking_shim:replay", "--engine", "local"],
+        ["sweep", "a.yaml", "-o", "out", "--adapter", "leaking_shim:replay"],
         ["sweep", "a.yaml", "-o", "out", "--adapter", "leaking_shim:replay", "--jobs", "1"],
     ],
     ids=lambda command: command[0],

@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from harness.cassettes.yaml import parse
-from harness.specs import SpecError, accept, accept_all
+from harness.specs import Fill, SpecError, accept, change_all
 
 EMPTY = """\
 # A comment.
@@ -288,7 +288,7 @@ def test_many_expectations_are_filled_as_one_after_the_other() -> None:
     one_by_one = EMPTY
     for fill in fills:
         one_by_one = accept(one_by_one, *fill)
-    assert accept_all(EMPTY, fills) == (one_by_one, [None] * 3)
+    assert change_all(EMPTY, [Fill(*fill) for fill in fills]) == (one_by_one, [None] * 3)
 
 
 def test_an_expectation_that_can_not_be_filled_keeps_no_other_back() -> None:
@@ -297,9 +297,8 @@ def test_an_expectation_that_can_not_be_filled_keeps_no_other_back() -> None:
         ("first", "anthropic", []),
         ("second", "events", [float("nan")]),
     ]
-    text, errors = accept_all(
-        EMPTY, [bad[0], ("second", "anthropic", PAYLOADS), *bad[1:]], path="x"
-    )
+    fills = [bad[0], ("second", "anthropic", PAYLOADS), *bad[1:]]
+    text, errors = change_all(EMPTY, [Fill(*fill) for fill in fills], path="x")
     assert text == accept(EMPTY, "second", "anthropic", PAYLOADS)
     assert [str(error) for error in errors] == [
         "x:1: there is no case 'third' in this file",
@@ -324,7 +323,7 @@ def test_a_file_is_read_as_often_for_many_expectations_as_for_one(
     for count in (1, 100):
         read.clear()
         cases = "".join(f"- case: c{n}\n  expect:\n    events:\n" for n in range(count))
-        fills = [(f"c{n}", "events", PAYLOADS) for n in range(count)]
-        _, errors = accept_all(f"harness: 1\ncases:\n{cases}", fills)
+        fills = [Fill(f"c{n}", "events", PAYLOADS) for n in range(count)]
+        _, errors = change_all(f"harness: 1\ncases:\n{cases}", fills)
         assert errors == [None] * count
         assert len(read) == 2

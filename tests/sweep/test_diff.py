@@ -10,7 +10,7 @@ import pytest
 from harness.judging.results import Verdict
 from harness.sweep.diff import SweepDifferences, compare_sweeps
 from harness.sweep.files import Folder
-from harness.sweep.output import Format, write_part
+from harness.sweep.output import write_part
 from harness.sweep.row import Row
 from harness.sweep.stream import SweepError
 from tests.support.captured import need_scale
@@ -40,25 +40,22 @@ def verdict(
     )
 
 
-def compared(
-    before: Sequence[Row], after: Sequence[Row], output: Format = "parquet"
-) -> SweepDifferences:
+def compared(before: Sequence[Row], after: Sequence[Row]) -> SweepDifferences:
     for folder, rows in (("a", before), ("b", after)):
         half = len(rows) // 2
-        write_part(f"1.{output}", rows[:half], Folder(folder))
-        write_part(f"2.{output}", rows[half:], Folder(folder))
+        write_part("1.parquet", rows[:half], Folder(folder))
+        write_part("2.parquet", rows[half:], Folder(folder))
     return compare_sweeps("a", "b")
 
 
-@pytest.mark.parametrize("output", ["parquet", "jsonl"])
-def test_each_lost_aspect_is_a_group_with_examples(output: Format) -> None:
+def test_each_lost_aspect_is_a_group_with_examples() -> None:
     before = [verdict(f"s{n}", text="kept", finish="kept", usage="lost") for n in range(6)]
     after = [
         *[verdict(f"s{n}", "failed", text="lost", finish="kept", usage="lost") for n in range(4)],
         verdict("s4", "failed", text="kept", finish="wrong", usage="lost", model="n"),
         verdict("s5", text="kept", finish="kept", usage="kept"),
     ]
-    diff = compared(before, after, output)
+    diff = compared(before, after)
     assert diff.worse
     assert [(loss.aspect, loss.model, loss.verdict, loss.rows) for loss in diff.losses] == [
         ("text", "m", "lost", 4),

@@ -181,7 +181,7 @@ def test_urls_are_read_with_fsspec(here: Path) -> None:
 
 
 def test_a_url_without_fsspec_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "fsspec.core", None)
+    monkeypatch.setitem(__import__("sys").modules, "fsspec", None)
     with pytest.raises(SweepError, match="install it: pip install"):
         files.list_files("s3://bucket/day.parquet")
 

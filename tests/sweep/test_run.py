@@ -4,20 +4,26 @@ its workers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import os
+import re
+import signal
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from harness.sweep import parts
-from harness.sweep.contract import Settings
-from harness.sweep.engines import RunPart, WorkerLost, engine_named, local_engine
+from harness.sweep.contract import Settings, judge_batch
+from harness.sweep.engines import Engine, Report, RunPart, WorkerLost, engine_named, process_engine
 from harness.sweep.files import Folder
-from harness.sweep.output import Format, read_rows, read_summary
-from harness.sweep.parts import Part
+from harness.sweep.output import read_rows, read_summary
+from harness.sweep.parts import Part, batches
 from harness.sweep.row import Row
-from harness.sweep.run import MANIFEST, Sweep, plan_sweep, run_sweep
+from harness.sweep.run import MANIFEST, SUFFIX, Sweep, file_of, plan_sweep, run_sweep
 from harness.sweep.stream import SweepError
 from harness.sweep.summary import Summary
 from tests.support.captured import (
@@ -31,34 +37,33 @@ from tests.support.captured import (
 )
 
 OUT = Folder("out")
-HERE = local_engine(1)
+HERE = process_engine(1)
 
 
 @pytest.fixture(autouse=True)
 def day(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Twelve streams in several parts."""
+    need_scale()
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(parts, "PART_BYTES", 1500)
     return write_lines(tmp_path / "day.jsonl", *(row(f"s{number:02}") for number in range(12)))
 
 
-def planned(settings: Settings = OWN, output: Format = "jsonl", source: str = "day.jsonl") -> Sweep:
-    return plan_sweep([source], settings, OUT, output)
+def planned(settings: Settings = OWN, source: str = "day.jsonl") -> Sweep:
+    return plan_sweep([source], settings, OUT)
 
 
-def rows_of(sweep: Sweep) -> list[Row]:
-    names = [name for name in OUT.names() if name.endswith(sweep.format)]
+def written_rows() -> list[Row]:
+    names = [name for name in OUT.names() if name.endswith(SUFFIX)]
     return sorted((row for name in names for row in read_rows(name, OUT)), key=lambda row: row.id)
 
 
 def test_each_part_becomes_one_file_with_its_rows() -> None:
     sweep = planned()
     summary = run_sweep(sweep, HERE)
-    assert [name for name in OUT.names() if name != MANIFEST] == sorted(
-        map(sweep.file_of, sweep.parts)
-    )
+    assert [name for name in OUT.names() if name != MANIFEST] == sorted(map(file_of, sweep.parts))
     assert len(sweep.parts) > 2
-    assert [row.id for row in rows_of(sweep)] == [f"s{number:02}" for number in range(12)]
+    assert [row.id for row in written_rows()] == [f"s{number:02}" for number in range(12)]
     assert (summary.rows, summary.red, summary.verdicts) == (12, 0, {"passed": 12})
 
 
@@ -70,30 +75,28 @@ def test_no_file_of_a_sweep_shows_a_secret(day: Path, monkeypatch: pytest.Monkey
     run_sweep(planned(replace(OWN, adapter=target), source=str(source)), HERE)
     assert len(OUT.names()) == 2
     assert secret not in " ".join(OUT.names())
-    assert not [name for name in OUT.names() if secret.encode() in OUT.read(name)]
+    assert secret not in OUT.read(MANIFEST).decode()
+    assert len(written_rows()) == 2
+    assert secret not in str(written_rows())  # a Parquet file is compressed
     with pytest.raises(SweepError, match="other settings") as caught:
         planned(source=str(source))
     assert secret not in str(caught.value)
 
 
-def test_parquet_and_lines_have_the_same_rows_and_summary() -> None:
-    need_scale()
-    lines = planned()
-    of_lines = run_sweep(lines, HERE)
-    written = rows_of(lines)
-    for name in OUT.names():
-        OUT.delete(name)
-    parquet = planned(output="parquet")
-    assert run_sweep(parquet, HERE) == of_lines == run_sweep(parquet, HERE)
-    assert rows_of(parquet) == written
+def test_the_written_rows_are_those_of_the_contract() -> None:
+    sweep = planned()
+    judged = [
+        row for part in sweep.parts for batch in batches(part) for row in judge_batch(batch, OWN)
+    ]
+    assert run_sweep(sweep, HERE) == Summary.of(judged) == run_sweep(sweep, HERE)
+    assert written_rows() == judged
 
 
-def test_the_output_of_parquet_has_a_struct_of_aspects(day: Path) -> None:
-    need_scale()
+def test_the_output_has_a_struct_of_aspects(day: Path) -> None:
     from pyarrow import parquet
 
     write_parquet(day.with_suffix(".parquet"), *(row(f"s{n}") for n in range(3)), group=3)
-    sweep = planned(output="parquet", source="day.parquet")
+    sweep = planned(source="day.parquet")
     run_sweep(sweep, HERE)
     table = parquet.read_table(OUT.path)  # a folder of Parquet files that may have other files too
     assert table.column_names[:4] == ["id", "source", "adapter", "version"]
@@ -101,12 +104,12 @@ def test_the_output_of_parquet_has_a_struct_of_aspects(day: Path) -> None:
     assert (aspects["text"], aspects["media"]) == ("kept", None)
 
 
-def stopped_after(number: int) -> object:
+def stopped_after(number: int) -> Engine:
     """An engine that stops after this number of parts, like a killed sweep."""
 
-    def run(run_part: RunPart, waiting: Sequence[Part]) -> Iterator[tuple[Part, Summary]]:
+    def run(run_part: RunPart, waiting: Sequence[Part], report: Report) -> None:
         for part in waiting[:number]:
-            yield part, run_part(part)
+            report(part, run_part(part))
         raise KeyboardInterrupt
 
     return run
@@ -115,21 +118,21 @@ def stopped_after(number: int) -> object:
 def test_a_stopped_sweep_resumes_with_the_next_part() -> None:
     sweep, seen = planned(), list[tuple[str, bool]]()
     with pytest.raises(KeyboardInterrupt):
-        run_sweep(sweep, stopped_after(2))  # type: ignore[arg-type]
-    unfinished = Path(OUT.at(f"{sweep.file_of(sweep.parts[-1])}.77-ab.part"))
+        run_sweep(sweep, stopped_after(2))
+    unfinished = Path(OUT.at(f"{file_of(sweep.parts[-1])}.77-ab.part"))
     unfinished.write_text("{", encoding="utf-8")
     again = planned()
     summary = run_sweep(again, HERE, lambda part, now: seen.append((part.name, now)))
     assert sorted(now for _, now in seen) == [False] * 2 + [True] * (len(again.parts) - 2)
     assert summary == run_sweep(planned(), HERE)
-    assert [row.id for row in rows_of(again)] == [f"s{number:02}" for number in range(12)]
+    assert [row.id for row in written_rows()] == [f"s{number:02}" for number in range(12)]
     assert not unfinished.exists()
 
 
 def test_a_finished_sweep_is_not_judged_again(monkeypatch: pytest.MonkeyPatch) -> None:
     summary = run_sweep(planned(), HERE)
 
-    def refuse(run_part: RunPart, waiting: Sequence[Part]) -> Iterator[tuple[Part, Summary]]:
+    def refuse(run_part: RunPart, waiting: Sequence[Part], report: Report) -> None:
         raise AssertionError(waiting)
 
     assert run_sweep(planned(), refuse) == summary
@@ -151,7 +154,7 @@ def test_other_input_is_refused_in_the_same_folder(day: Path) -> None:
 def test_more_input_is_added_to_the_same_folder(day: Path) -> None:
     run_sweep(planned(), HERE)
     write_lines(day.with_name("day2.jsonl"), row("t"))
-    sweep = plan_sweep(["day.jsonl", "day2.jsonl"], OWN, OUT, "jsonl")
+    sweep = plan_sweep(["day.jsonl", "day2.jsonl"], OWN, OUT)
     assert run_sweep(sweep, HERE).rows == 13
 
 
@@ -160,23 +163,22 @@ def test_a_part_whose_file_is_gone_is_rows_with_an_error(day: Path) -> None:
     day.unlink()
     summary = run_sweep(sweep, HERE)
     assert summary.verdicts == {"error": len(sweep.parts)}
-    assert all("can't be read" in row.sentence for row in rows_of(sweep))
+    assert all("can't be read" in row.sentence for row in written_rows())
 
 
 def test_lost_workers_are_asked_again_at_most_three_times() -> None:
     calls: list[int] = []
 
-    def losing(run_part: RunPart, waiting: Sequence[Part]) -> Iterator[tuple[Part, Summary]]:
+    def losing(run_part: RunPart, waiting: Sequence[Part], report: Report) -> None:
         calls.append(len(waiting))
-        yield waiting[0], run_part(waiting[0])
+        report(waiting[0], run_part(waiting[0]))
         raise WorkerLost("killed")
 
     sweep = planned()
     assert run_sweep(sweep, losing).rows == 12
     assert calls == list(range(len(sweep.parts), 0, -1))
 
-    def dead(run_part: RunPart, waiting: Sequence[Part]) -> Iterator[tuple[Part, Summary]]:
-        yield from ()
+    def dead(run_part: RunPart, waiting: Sequence[Part], report: Report) -> None:
         raise WorkerLost("killed")
 
     for name in OUT.names():
@@ -186,36 +188,48 @@ def test_lost_workers_are_asked_again_at_most_three_times() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("engine", ["local", "dask"])
-def test_an_adapter_that_ends_workers_loses_only_its_row(day: Path, engine: str) -> None:
-    if engine == "dask":
-        need_scale()
+def test_an_adapter_that_ends_workers_loses_only_its_row(day: Path) -> None:
     rows = [row(f"s{number:02}") for number in range(6)]
     write_lines(day, *rows[:3], row("poison", body=body("die")), *rows[3:])
     settings = Settings(write_shim(day.parent, "deadly"), folder=str(day.parent))
     sweep = planned(settings)
-    summary = run_sweep(sweep, engine_named(engine, 2))
+    summary = run_sweep(sweep, engine_named("dask", 2))
     assert summary.verdicts == {"passed": 6, "error": 1}
-    assert sorted(row.id for row in rows_of(sweep)) == ["poison", *(row["id"] for row in rows)]
+    assert sorted(row.id for row in written_rows()) == ["poison", *(row["id"] for row in rows)]
+
+
+def end_once(run_part: RunPart, part: Part) -> Summary:
+    """Run a part. The first process that runs one is killed."""
+    with suppress(FileExistsError):
+        Path("killed").touch(exist_ok=False)
+        os.kill(os.getpid(), signal.SIGKILL)
+    return run_part(part)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("engine", ["local", "dask"])
-def test_every_engine_writes_the_same_rows(engine: str) -> None:
-    if engine == "dask":
-        need_scale()
+def test_a_worker_process_that_is_killed_loses_nothing() -> None:
+    def killing(run_part: RunPart, waiting: Sequence[Part], report: Report) -> None:
+        process_engine(2)(partial(end_once, run_part), waiting, report)
+
+    summary = run_sweep(planned(), killing)
+    assert Path("killed").exists()
+    assert summary.verdicts == {"passed": 12}
+    assert [row.id for row in written_rows()] == [f"s{number:02}" for number in range(12)]
+
+
+@pytest.mark.slow
+def test_processes_write_the_same_rows_as_one_process() -> None:
     expected = run_sweep(planned(), HERE)
     written = {name: OUT.read(name) for name in OUT.names()}
     for name in written:
         OUT.delete(name)
-    assert run_sweep(planned(), engine_named(engine, 2)) == expected
+    assert run_sweep(planned(), process_engine(2)) == expected
     assert {name: OUT.read(name) for name in OUT.names()} == written
 
 
 @pytest.mark.slow
 def test_a_worker_that_is_killed_in_the_middle_loses_nothing(day: Path) -> None:
     """The first worker of the cluster is killed after the first part."""
-    need_scale()
     from distributed import LocalCluster
 
     write_lines(day, *(row(f"s{number:03}") for number in range(120)))
@@ -234,28 +248,33 @@ def test_a_worker_that_is_killed_in_the_middle_loses_nothing(day: Path) -> None:
         summary = run_sweep(sweep, engine_named(f"dask:{cluster.scheduler_address}", None), kill)
     assert killed
     assert summary.verdicts == {"passed": 120}
-    assert [row.id for row in rows_of(sweep)] == [f"s{number:03}" for number in range(120)]
+    assert [row.id for row in written_rows()] == [f"s{number:03}" for number in range(120)]
 
 
-def test_without_dask_the_engine_is_the_standard_librarys(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("harness.sweep.engines.find_spec", lambda name: None)
-    assert engine_named("", 1).__qualname__.startswith("local_engine")
-    with pytest.raises(SweepError, match="the engine dask needs dask; install it"):
-        engine_named("dask", 1)
-
-
-@pytest.mark.parametrize("text", ["spark", "local:3"])
-def test_an_unknown_engine_is_refused(text: str) -> None:
-    with pytest.raises(SweepError, match="is not an engine; expected local, dask or dask:ADDRESS"):
+@pytest.mark.parametrize(
+    ("text", "package"), [("dask", "dask"), ("dask", "pyarrow"), ("dask:host:1", "distributed")]
+)
+def test_an_engine_without_its_packages_names_the_extra(
+    text: str, package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    expected = f"{package} is not installed; install it: pip install 'gemini-conformance[scale]'"
+    with pytest.raises(SweepError, match=re.escape(expected)):
         engine_named(text, 1)
 
 
-def test_the_summary_of_lines_is_that_of_their_rows() -> None:
+@pytest.mark.parametrize("text", ["spark", "local", ""])
+def test_an_unknown_engine_is_refused(text: str) -> None:
+    with pytest.raises(SweepError, match="is not an engine; expected dask or dask:ADDRESS"):
+        engine_named(text, 1)
+
+
+def test_the_summaries_of_the_files_make_that_of_the_sweep() -> None:
     sweep = planned()
     summary = run_sweep(sweep, HERE)
     merged = Summary()
     for part in sweep.parts:
-        merged.merge(read_summary(sweep.file_of(part), OUT))
+        merged.merge(read_summary(file_of(part), OUT))
     assert merged == summary
 
 
@@ -276,9 +295,8 @@ def test_a_file_has_another_name_until_it_is_whole(monkeypatch: pytest.MonkeyPat
 
 
 def test_an_output_may_be_at_a_url(tmp_path: Path) -> None:
-    need_scale()
     folder = Folder(f"file://{tmp_path}/there")
-    sweep = plan_sweep(["day.jsonl"], OWN, folder, "parquet")
+    sweep = plan_sweep(["day.jsonl"], OWN, folder)
     assert run_sweep(sweep, HERE) == run_sweep(sweep, HERE)
     assert sorted(path.name for path in (tmp_path / "there").iterdir()) == folder.names()
     assert sum(name.endswith(".parquet") for name in folder.names()) == len(sweep.parts)

@@ -15,6 +15,7 @@ from typing import Final
 from harness.facts import Entry, NoFact, Raised, check_fact
 
 from ..reply import Reply
+from .ag_ui import AgUi
 from .anthropic_messages import AnthropicMessages
 from .gemini import Gemini
 from .interactions import Interactions
@@ -28,6 +29,7 @@ WIRES: Final[Mapping[str, type[WireReader]]] = {
     "interactions": Interactions,
     "anthropic-messages": AnthropicMessages,
     "openai-chat": OpenAIChat,
+    "ag-ui": AgUi,
 }
 """The word for each wire in configuration and on the command line, and its strict reader."""
 

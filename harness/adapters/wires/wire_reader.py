@@ -31,13 +31,15 @@ class Framing:
     ``done``: the data after which the client reads nothing; "" if the wire has no such data.
     ``event_lines``: the client drops a message without an ``event:`` line. ``data_only``: the
     client knows only lines that begin with ``data: ``. ``closes_last``: the client reads a last
-    message without a blank line after it.
+    message without a blank line after it. ``line_feeds``: the client knows only LF as the end of a
+    line.
     """
 
     done: str = ""
     event_lines: bool = False
     data_only: bool = False
     closes_last: bool = False
+    line_feeds: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +161,8 @@ class _Lines:
 
     def feed(self, text: str, at: int) -> Iterator[Message]:
         """The messages that this text completes."""
+        if self._framing.line_feeds and "\r" in text:
+            raise Unreadable("a line ends with CR; the official client knows only LF")
         self._text += text.encode("utf-8", "surrogateescape")
         end = len(self._text) - self._text.endswith(b"\r")  # LF may follow
         cut = max(self._text.rfind(b"\n", 0, end), self._text.rfind(b"\r", 0, end)) + 1

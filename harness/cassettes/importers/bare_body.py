@@ -28,7 +28,9 @@ _GENERATED: Final = frozenset(
 )  # fmt: skip
 """A response that generates has at least one of these."""
 
-_OTHER_WIRES: Final = frozenset({"event_type", "object", "choices", "interaction", "type"})
+_OTHER_WIRES: Final = frozenset(
+    {"event_type", "events", "object", "choices", "interaction", "type"}
+)
 """A message of a wire that does not use Gemini's messages has one of these."""
 
 _OTHER_REPLIES: Final = frozenset(

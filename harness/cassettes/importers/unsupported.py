@@ -5,33 +5,41 @@ yet.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import islice
 from typing import Any, Final
 
-from harness.providers import GENERATE_CONTENT, PROVIDERS, detect_provider
+from harness.providers import GENERATE_CONTENT, PROVIDERS, detect_provider, is_decision
 from harness.stream.exchange import CassetteError
 
 from .content import Content, parse_json
 
-UNREAD: Final = (
-    "the Live API",
-    "Anthropic Messages",
-)
+UNREAD: Final = ("the Live API", "Decisions of the Gemini API")
 """Kinds that are recognised but not supported yet. In a recording with requests, their exchanges
 are kept like others.
 """
 
-_LIVE, _ANTHROPIC = UNREAD
+_LIVE, _DECISIONS = UNREAD
 
 _LIVE_KEYS: Final = frozenset(
     {
-        "setup",
-        "setupComplete",
-        "serverContent",
-        "clientContent",
-        "realtimeInput",
-        "toolCallCancellation",
+        *("setup", "client_content", "realtime_input", "tool_response", "context_update"),
+        *("clientContent", "realtimeInput", "toolResponse", "contextUpdate"),
+        *("setupComplete", "serverContent", "toolCall", "toolCallCancellation", "goAway"),
+        *("sessionResumptionUpdate", "voiceActivity", "voiceActivityDetectionSignal"),
+        *("setup_complete", "server_content", "tool_call", "tool_call_cancellation", "go_away"),
+        *("session_resumption_update", "voice_activity", "voice_activity_detection_signal"),
     }
 )
+"""A message of the Live API has one of these, and perhaps counts beside it."""
+_BESIDE: Final = frozenset({"usageMetadata", "usage_metadata"})
+_LISTS: Final = ("interactions", "messages", "events", "frames", "recordings", "log")
+"""The keys of the list of messages in a recording of a WebSocket."""
+_HOLDERS: Final = ("data", "body", "message", "payload", "json", "content", "text")
+"""The keys of the message in an item of such a list."""
+_FIRST: Final = 50
+"""The number of messages that are searched."""
 _LIVE_LOG: Final = re.compile(rb"[<>][0-9]+ \{")
 """The beginning of a WebSocket log of Google's SDKs for JavaScript and .NET."""
 _FIRST_DATA: Final = re.compile(r"^data: ?([^\r\n]+)", re.MULTILINE)
@@ -50,18 +58,49 @@ def unread_kind(content: Content) -> str | None:
         return None
     if _LIVE_LOG.match(content.data):
         return _LIVE
-    match _first_message(content):
-        case {"type": "message_start", "message": _} | {
-            "type": "message",
-            "role": "assistant",
-            "content": [*_],
-        }:
-            return _ANTHROPIC
-        case {"request": _} | {"interactions": _}:
-            return None
-        case dict(message) if _LIVE_KEYS & message.keys():
-            return _LIVE
-    return None
+    if any(map(_is_live, _messages(content))):
+        return _LIVE
+    message = _first_message(content)
+    return _DECISIONS if isinstance(message, dict) and is_decision(message) else None
+
+
+def _messages(content: Content) -> Iterator[Any]:
+    """The first messages of a session: lines, the elements of an array, or the items of a list in a
+    recording.
+    """
+    if content.first_character == "[":
+        yield from content.first_elements(_FIRST)
+        return
+    document = content.document
+    if document is None and content.first_character == "{":
+        yield from islice(_lines(content), _FIRST)
+    elif isinstance(document, dict):
+        yield document
+        for name in _LISTS:
+            items = document.get(name)
+            yield from items[:_FIRST] if isinstance(items, list) else ()
+
+
+def _lines(content: Content) -> Iterator[Any]:
+    for _, line in content.lines:
+        with suppress(CassetteError, RecursionError):
+            yield parse_json(line)
+
+
+def _is_live(item: Any) -> bool:
+    """Whether an item of a session is a message of the Live API, or holds one, also as text."""
+    if not isinstance(item, dict):
+        return False
+    if item.keys() & _LIVE_KEYS and item.keys() <= _LIVE_KEYS | _BESIDE:
+        return True
+    for name in _HOLDERS:
+        held = item.get(name)
+        if isinstance(held, str) and held.lstrip().startswith("{"):
+            with suppress(CassetteError, RecursionError):
+                held = parse_json(held)
+        if isinstance(held, dict) and held.keys() & _LIVE_KEYS:
+            return held.keys() <= _LIVE_KEYS | _BESIDE
+    return False
 
 
 def is_known_wire(content: Content) -> bool:

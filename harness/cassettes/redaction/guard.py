@@ -9,6 +9,7 @@ from harness.stream.exchange import Cassette, CassetteError
 
 from ..vcrpy import export
 from ..writer import CassetteText
+from .mask import Mask
 from .redactor import Redactor
 from .scanner import Scanner
 
@@ -22,6 +23,10 @@ class Guard:
     def __init__(self, redactor: Redactor | None = None, scanner: Scanner | None = None) -> None:
         self.redactor: Final = redactor or Redactor()
         self.scanner: Final = scanner or Scanner(redactor=self.redactor)
+
+    def mask(self) -> Mask:
+        """The mask for messages about what this guard refuses."""
+        return Mask(self.scanner)
 
     def encode(self, cassette: Cassette, name: str) -> bytes:
         """The redacted text of a cassette in UTF-8; raises the errors of `pieces`."""

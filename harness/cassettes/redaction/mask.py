@@ -1,4 +1,5 @@
-"""Replaces the secrets in text that leaves the process: reports, messages, the output of commands.
+"""Replaces the secrets in what leaves the process: texts, and values with texts, such as results
+and the parts of pytest's reports. Values keep their form.
 
 A cassette that contains a secret can be refused. A message must be written, so its secrets are
 replaced: the values that the redactor replaces in bodies, and everything that the scanner finds, in
@@ -7,10 +8,18 @@ every encoding, also the rest of a secret that was cut.
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache
-from typing import Final, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
+from functools import cache, lru_cache
+from typing import Any, Final, Literal, TypeVar, get_origin
+
+from msgspec import Struct
+from msgspec.structs import fields, replace
+
+from harness.facts import Finding, Place
+from harness.stream.json_codec import Json
 
 from .encodings import Span
 from .names import SECRET_KEYS
@@ -36,6 +45,15 @@ it does not end the value.
 """
 _SEPARATOR: Final = "\n\0\n"
 """The separator of texts. The scanner finds a secret across it, as across a line break."""
+NAMES: Final = frozenset(
+    {"adapter", "aspects", "digest", "features", "lost_features", "name", "of", "provider"}
+)
+"""The fields with names that other parts of a document refer to."""
+NAMES_OF: Final[Mapping[type[Struct], frozenset[str]]] = {
+    Finding: frozenset({"reason"}),
+    Place: frozenset(),
+}
+"""The same for types in which ``adapter`` is not a name, but text of the adapter."""
 
 
 class Mask:
@@ -66,9 +84,9 @@ class Mask:
         masked = self._shown(_SEPARATOR.join(map(self._redacted, texts))).split(_SEPARATOR)
         return tuple(masked) if len(masked) == len(texts) else (REDACTED,) * len(texts)
 
-    def value(self, write: Callable[[Callable[[str], str]], Value]) -> Value:
-        """A value with masked texts. ``write`` builds the value with a function that it calls for
-        each text. ``write`` is called twice, the first time to collect the texts.
+    def value(self, value: Value) -> Value:
+        """A value without secrets. A secret that is divided between several of its texts is also
+        replaced. Names that other parts refer to, and words of closed lists, do not change.
         """
         texts: list[str] = []
 
@@ -76,12 +94,13 @@ class Mask:
             texts.append(text)
             return text
 
-        value = write(collect)
+        unchanged: Value = _replace(value, collect)
         masked = self.texts(texts)
         if masked == texts:
-            return value
+            return unchanged
         following = iter(masked)
-        return write(lambda _: next(following))
+        changed: Value = _replace(value, lambda _: next(following))
+        return changed
 
     def _text(self, text: str) -> str:
         return self._shown(self._redacted(text))
@@ -124,3 +143,60 @@ def _without(spans: Sequence[Span], text: str) -> Iterator[str]:
         yield REDACTED
         done = stop
     yield text[done:]
+
+
+def _replace(value: Any, change: Callable[[str], str]) -> Any:
+    """The value with each text changed, in order."""
+    match value:
+        case str():
+            return change(value)
+        case tuple() | list():
+            return type(value)(_replace(item, change) for item in value)
+        case dict():
+            return {key: _replace(item, change) for key, item in value.items()}
+        case Finding():
+            texts = {
+                name: _replace_json(item, change)
+                if isinstance(item, dict | list)
+                else _replace(item, change)
+                for name in _free_fields(Finding)
+                if (item := getattr(value, name))
+            }
+            return replace(value, **texts)
+        case Struct():
+            changed = {
+                name: _replace(item, change)
+                for name in _free_fields(type(value))
+                if (item := getattr(value, name))  # most fields of a result are empty
+            }
+            return replace(value, **changed) if changed else value
+        case object(toterminal=_):  # pytest's form of an exception, a traceback or a line of it
+            shown = copy(value)
+            vars(shown).update(_replace({**vars(value)}, change))
+            return shown
+        case _:
+            return value
+
+
+def _replace_json(value: Json, change: Callable[[str], str]) -> Json:
+    """JSON data that is changed as text, because the name of a member tells that its value is a
+    secret. Text that is no JSON any more stays text.
+    """
+    text = json.dumps(value, ensure_ascii=False)
+    changed = change(text)
+    if changed == text:
+        return value
+    try:
+        return json.loads(changed)
+    except ValueError:
+        return changed
+
+
+@cache
+def _free_fields(kind: type[Struct]) -> tuple[str, ...]:
+    """The fields that may contain any text, directly or in a part."""
+    return tuple(
+        field.name
+        for field in fields(kind)
+        if field.name not in NAMES_OF.get(kind, NAMES) and get_origin(field.type) is not Literal
+    )

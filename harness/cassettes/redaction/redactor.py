@@ -27,6 +27,7 @@ from harness.stream.printable import plural
 from .encodings import WINDOW, merged, unescape, unquote
 from .members import Members
 from .names import KEPT_HEADERS, SECRET_BESIDE, SECRET_KEYS, SECRET_PARAMETERS, URL_HEADERS
+from .notations import JSON, MULTIPART, NOTATIONS
 from .patterns import LONG, finder
 from .placeholders import is_placeholder
 
@@ -58,18 +59,11 @@ _SIGN_IN: Final = re.compile(
 """A URL at which a user signs in, such as the Antigravity CLI prints on stderr. The part after the
 path may be a credential.
 """
-_ESCAPED_EQUALS: Final = re.compile(rb"(?:%(?:25)*+|u00)3[dD]")
 _ESCAPED_LETTER: Final = re.compile(rb"\\u00(?:2d|3[0-9]|[46][1-9a-f]|[57][0-9a]|5f)")
 _KELVIN: Final = "\u212a".encode()
 """The Kelvin sign: k is its lower case."""
 _OVERLAP: Final = 4096
 """The maximum length of a name, with its escapes, in a body that is read in windows."""
-_JSON: Final = re.compile(
-    rb'[\s\xef\xbb\xbf,]*[\[{"]|[\s\xef\xbb\xbf]*(?::|data:|event:|id:|retry:)'
-)
-
-_PYTHON: Final = re.compile(rb"[\[({\s]*+'")
-"""The beginning of a list or a dictionary in Python's notation."""
 
 
 class Redactor:
@@ -130,11 +124,12 @@ class Redactor:
         self._words: Final = (*self._names, *self._beside)
         spelled = (re.escape(word).replace(b"k", b"(?:k|%b)" % _KELVIN) for word in self._words)
         self._anything: Final = (*spelled, _ESCAPED_LETTER.pattern)
-        self._assigned: Final = _assignments(names, self._parameters)
-        self._printed: Final = _printed(names, rb"\"", rb"")
-        self._printed_in_json: Final = _printed(names, rb"\\++\"", rb"\"")
-        self._parts: Final = _parts(self._parameters)
-        self._streamed: Final = _streamed(names)
+        alternatives = {b"names": _alternatives(names), b"all": _alternatives(self._parameters)}
+        self._notations: Final = [
+            (notation.may_have, re.compile(notation.pattern % alternatives))
+            for notation in NOTATIONS
+        ]
+        self._parts: Final = re.compile(MULTIPART % alternatives)
         self._searched = b"", False
 
     def without_placeholders(self) -> Redactor:
@@ -237,16 +232,9 @@ class Redactor:
             cleaned = self._query(body.decode("latin-1")).encode("latin-1")
             return _recut(reads, body, [(0, len(body), cleaned)]) if cleaned != body else reads
         reads, body = self._replaced(reads, body, self._member_spans(body))
-        if b"=" in body or ((b"%" in body or b"u00" in body) and _ESCAPED_EQUALS.search(body)):
-            reads, body = self._replaced(reads, body, _spans(self._assigned, body))
-        if b"'" in body:
-            in_json = _JSON.match(body) and not _PYTHON.match(body)
-            printed = self._printed_in_json if in_json else self._printed
-            reads, body = self._replaced(reads, body, _spans(printed, body))
-        if b"artial" in body:
-            reads, body = self._replaced(reads, body, _spans(self._streamed, body))
-        if b"\n--" in body:
-            reads, body = self._replaced(reads, body, _spans(self._parts, body))
+        for may_have, pattern in self._notations:
+            if may_have(body):
+                reads, body = self._replaced(reads, body, _spans(pattern, body))
         if self._patterns:
             reads, body = self._replaced(reads, body, list(self._matches(body)))
         return reads
@@ -335,7 +323,7 @@ class Redactor:
             body.decode()
         except UnicodeDecodeError:
             return
-        for string in _STRING.finditer(body) if _JSON.match(body) else _WHOLE.finditer(body):
+        for string in _STRING.finditer(body) if JSON.match(body) else _WHOLE.finditer(body):
             text = string[1].decode()
             escaped = string.re is _STRING and "\\" in text
             read = _ESCAPE.sub(_unescape, text) if escaped else text
@@ -433,50 +421,6 @@ def _compiled(rule: str) -> re.Pattern[str]:
         raise CassetteError(
             f"the redaction rule {rule!r} is not a regular expression: {error}"
         ) from None
-
-
-def _assignments(names: Iterable[str], parameters: Iterable[str]) -> re.Pattern[bytes]:
-    """A pattern for parameters of URLs and forms inside a lower-case text, also with escaped
-    separators. Its last group is the value.
-    """
-    return re.compile(
-        rb"(?:(?:[?&]|%%(?:25)*+(?:26|3f)|\\(?<!\\\\)\\*+u00(?:26|3f))(?:amp;)?(?:%b)|\"(?:%b))"
-        rb"(?:=|%%(?:25)*+3d|\\++u003d)"
-        rb"((?:[^&\s\"'<>\\%%]|%%(?!(?:25)*+26)|\\++u(?!00(?:26|22))[0-9a-f]{4}|\\++/)++)"
-        % (_alternatives(parameters), _alternatives(names))
-    )
-
-
-def _printed(names: Iterable[str], quote: bytes, end: bytes) -> re.Pattern[bytes]:
-    """A pattern for members in Python's notation, in lower-case text. Its last group is the value.
-    ``quote``: a double quote around the value. ``end``: the characters that are in the value only
-    after a backslash.
-    """
-    return re.compile(
-        rb"'(?:%b)' *+: *+[bru]*+('|%b)"
-        rb"((?:(?!\1)(?:\\++[^\\\n\"]|(?:\\\\)*+\\\"|[^\\\n%b]))++)"
-        % (_alternatives(names), quote, end)
-    )
-
-
-def _parts(names: Iterable[str]) -> re.Pattern[bytes]:
-    """A pattern for the named parts of a multipart body, in lower-case text. Its last group is the
-    value.
-    """
-    return re.compile(
-        rb"[; ]name=\"?(?:%b)(?=[\s\";])[^\n]*+\n(?:[^\r\n]++\r?\n){0,10}+\r?\n"
-        rb"((?:[^\r\n]++|\r?\n(?!--)|\r(?!\n))*+)" % _alternatives(names)
-    )
-
-
-def _streamed(names: Iterable[str]) -> re.Pattern[bytes]:
-    """A pattern for pieces of streamed arguments with a name in their path, in lower-case text. Its
-    last group is the value.
-    """
-    return re.compile(
-        rb"\"json_?path\"\s*+:\s*+\"\$[^\"\\]*?[.'](?:%b)(?=[.'\[\"])[^\"\\]*+\"\s*+,\s*+"
-        rb"\"string_?value\"\s*+:\s*+\"((?:[^\"\\]++|\\.)*+)" % _alternatives(names)
-    )
 
 
 def _alternatives(names: Iterable[str]) -> bytes:

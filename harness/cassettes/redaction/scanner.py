@@ -175,8 +175,7 @@ class Scanner:
         spans: list[Span] = []
         for number, reading in enumerate(readings(data)):
             hits: list[Span] = []
-            may_show = self._may_show(reading.text)
-            for start, stop, name in self._find(reading.text) if may_show else ():
+            for start, stop, name in self._find(reading.text):
                 if name not in KINDS:
                     hits.append((start, stop))
                 elif not reading.joined:
@@ -184,7 +183,7 @@ class Scanner:
                 else:  # the next word may be unrelated
                     parts = reading.places([(start, stop)])
                     spans += [(at, rest(data, at, end)) for at, end in parts]
-            if number < 2 and may_show:  # only the text with and without escapes
+            if number < 2 and self._may_show(reading.text):  # the text with and without escapes
                 for beginning, pattern in CUT.items():
                     if beginning in reading.text:
                         hits += [match.span() for match in pattern.finditer(reading.text)]
@@ -204,7 +203,7 @@ class Scanner:
         """
         for reading in readings(data, self._window):
             seen: set[str] = set()
-            secrets = self._find(reading.text) if self._may_show(reading.text) else iter(())
+            secrets = self._find(reading.text)
             if is_part and not reading.is_plain:
                 secrets = chain(
                     secrets, ((*span, _UNREDACTED) for span in self._check.shown(reading.text))
@@ -222,6 +221,8 @@ class Scanner:
 
     def _find(self, text: bytes) -> Iterator[tuple[int, int, str]]:
         """Start, end and name of each secret in one reading."""
+        if not self._may_show(text):
+            return
         for form, name in self._forms.items():
             start = text.find(form)
             while start >= 0:

@@ -41,7 +41,7 @@ LOSSES: Final = losses_of_model(
         "ids[call:write_todos]": "the id of such a call without a list",
         "finish[length]": "that the answer reached a limit: the turn is done",
         "finish[filter]": "that the answer was filtered: the turn is done",
-        "finish[other]": "other reasons: the turn is done",
+        "finish[other]": "the class of other reasons: the turn is done, with the reason",
         "thoughts": "thoughts",
         "signatures": "thought signatures",
         "usage": "token counts",
@@ -117,8 +117,10 @@ class AgentEventsTranslator:
             finish = self.ending.finish if kind == "malformed" else None
             payloads += self._fail(self.ending.message(), finish.raw if finish else None)
         done = not self.failed and kind in DONE
+        reason = self.ending.odd_reason if done else None
         self._begin_turn()
-        return [*payloads, self.make("turn.completed", finishReason="done" if done else "error")]
+        end = self.make("turn.completed", finishReason="done" if done else "error", reason=reason)
+        return [*payloads, end]
 
     def make(self, kind: str, **fields: Any) -> Payload:
         """An AgentEvent with its base fields; a field that is None is left out."""

@@ -13,8 +13,8 @@ from harness.facts import Facts, arguments_of
 from harness.stream.json_codec import Json
 from harness.stream.session import Session
 
-PAUSE = "pause_turn"
-"""The stop reason of an answer that is to be continued."""
+PAUSES = ("pause_turn", "compaction")
+"""The stop reasons of an answer that is to be continued."""
 
 
 def read_facts(payloads: Iterable[Mapping[str, Json]], session: Session) -> Facts:
@@ -42,7 +42,7 @@ def read_facts(payloads: Iterable[Mapping[str, Json]], session: Session) -> Fact
                 facts.finish = payload["delta"].get("stop_reason")
                 _count(facts, payload.get("usage"))
             case "message_stop":
-                facts.ended_well = facts.finish != PAUSE
+                facts.ended_well = facts.finish not in PAUSES
             case "error":
                 facts.add_error(None, payload["error"]["message"])
             case "unknown":

@@ -29,7 +29,7 @@ from harness.stream.tool_code import infer_name
 from ..dialect import Payload
 from ..ending import Ending, describe_break, every_kind
 from ..running_usage import RunningUsage
-from .stream import ERROR_TYPES, STOP_REASONS, MessageWriter
+from .stream import ERROR_TYPES, OWN_FIELDS, OWN_REASONS, STOP_REASONS, MessageWriter
 
 _METADATA_LOSSES: Final = frozenset({"id", "created", "trace_id", "credits"})
 _ANNOTATION_LOSSES: Final = frozenset(
@@ -72,6 +72,7 @@ class Translator:
         self._usage = RunningUsage()
         self._held: _Held | None = None
         self._calls = 0
+        self._own: Payload = {}  # metadata that waits for the payload with its field
         self._ending = Ending()
 
     def feed(self, event: ev.Event) -> list[Payload]:
@@ -105,15 +106,26 @@ class Translator:
             if reason is None:
                 self._fail("api_error", self._ending.message())
             else:
-                self._stop(reason)
+                self._stop(self._own_reason(reason))
         return self._message.take()
+
+    def _own_reason(self, reason: str) -> str:
+        """The stop reason of the wire, if it is one of this protocol. Clients run no tool after
+        ``end_turn``.
+        """
+        finish = self._ending.finish
+        raw = finish.raw if finish is not None and self._ending.blocked is None else ""
+        is_own = raw in OWN_REASONS and (raw, reason) != ("end_turn", "tool_use")
+        return raw if is_own else reason
 
     def _stop(self, reason: str) -> None:
         if not self._message.begun:
             self._begin()
         self._write_held()
         self._message.stop()
-        self._message.finish(reason, self._usage_so_far())
+        if self._ending.odd_reason is not None:
+            self._message.unknown(msgspec.to_builtins(self._ending.finish))
+        self._message.finish(reason, self._usage_so_far(), self._own)
         self._message.end()
         self._reactions = OVER
 
@@ -139,7 +151,8 @@ class Translator:
         self._reactions[type(event)](self, event)
 
     def _begin(self) -> None:
-        self._message.begin(self._session.next_id("msg"), self._model, self._usage_so_far())
+        own, self._own = self._own, {}
+        self._message.begin(self._session.next_id("msg"), self._model, self._usage_so_far(), own)
         self._reactions = OPENED
 
     # Content
@@ -265,7 +278,9 @@ class Translator:
             self._metadata(ev.Metadata("model", {"model": event.model}))
 
     def _metadata(self, event: ev.Metadata) -> None:
-        if event.name not in _METADATA_LOSSES and (
+        if event.name in OWN_FIELDS:
+            self._own |= event.raw
+        elif event.name not in _METADATA_LOSSES and (
             event.name != "model" or self._model not in event.raw.values()
         ):
             self._message.unknown(event.raw)
@@ -310,11 +325,13 @@ class Translator:
         self._fail("api_error", describe_break(event))
 
     def _fail(self, kind: str, message: str) -> None:
-        """Write an error, and before it the unknown payloads that waited for message_start, and the
-        open call.
+        """Write an error, and before it the unknown payloads that waited for message_start, the
+        metadata that waited for message_delta, and the open call.
         """
-        if self._message.waiting:
+        if self._message.waiting or (self._own and not self._message.begun):
             self._begin()
+        for name, value in self._own.items():
+            self._message.unknown({name: value})
         self._write_held()
         self._message.fail(kind, message)
         self._reactions = OVER

@@ -25,6 +25,7 @@ LOSSES: Final = losses_of_model(
         "finish[other]": "the class of other finish reasons, with content",
         "usage[failed]": "token counts of an answer that failed",
         "usage[other]": "token counts of an answer whose finish reason becomes an error",
+        "usage[tool_use]": "tokens of tool use",
         "billing": "the service tier and the traffic type",
         "media": "images, sounds and files",
         "code": "code that the server runs, and its output",
@@ -66,13 +67,44 @@ STOP_REASONS: Final[Mapping[EndKind, str | None]] = {
 }
 """The stop reason of each end. None: the message ends in an error."""
 
+OWN_REASONS: Final = frozenset(
+    {
+        *("end_turn", "max_tokens", "stop_sequence", "tool_use", "pause_turn", "refusal"),
+        *("model_context_window_exceeded", "compaction"),
+    }
+)
+"""The stop reasons of Anthropic's models. If the wire gives one of them, it is passed on."""
+
+OWN_FIELDS: Final = frozenset(
+    {
+        *("container", "context_management", "diagnostics", "input_transformations"),
+        *("stop_sequence", "stop_details"),
+    }
+)
+"""The metadata for which the protocol has a field: in ``message_start``, or later in
+``message_delta``.
+"""
+
 ERROR_TYPES: Final[Mapping[int | str | None, str]] = {
     400: "invalid_request_error",
     401: "authentication_error",
     403: "permission_error",
     404: "not_found_error",
     429: "rate_limit_error",
+    402: "billing_error",
+    413: "request_too_large",
     503: "overloaded_error",
+    504: "timeout_error",
+    529: "overloaded_error",
+    # The protocol's own types are passed on.
+    **{
+        kind: kind
+        for kind in (
+            *("invalid_request_error", "authentication_error", "billing_error"),
+            *("permission_error", "not_found_error", "request_too_large", "rate_limit_error"),
+            *("timeout_error", "overloaded_error", "api_error"),
+        )
+    },
     # The gRPC names decide for an error inside a stream that has no number.
     "INVALID_ARGUMENT": "invalid_request_error",
     "FAILED_PRECONDITION": "invalid_request_error",
@@ -157,6 +189,7 @@ def label(payload: Payload) -> str:
     return "no payload"
 
 
+_OF_DELTA: Final = ("stop_sequence", "stop_details", "container")
 _write = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":")).encode
 _write_ascii = json.JSONEncoder(check_circular=False, separators=(",", ":")).encode
 
@@ -179,8 +212,8 @@ class MessageWriter:
         out, self.out = self.out, []
         return out
 
-    def begin(self, message_id: str, model: str, usage: Payload) -> None:
-        """Write message_start, and the payloads that waited for it."""
+    def begin(self, message_id: str, model: str, usage: Payload, own: Payload) -> None:
+        """Write message_start, with the fields ``own``, and the payloads that waited for it."""
         message: Payload = {
             "id": message_id,
             "type": "message",
@@ -190,6 +223,7 @@ class MessageWriter:
             "stop_reason": None,
             "stop_sequence": None,
             "usage": usage,
+            **own,
         }
         self.out.append({"type": "message_start", "message": message})
         self.out += self.waiting
@@ -241,10 +275,12 @@ class MessageWriter:
         """Write an object for which the protocol has no type; it may be inside a block."""
         (self.out if self.begun else self.waiting).append({"type": "unknown", "raw": raw})
 
-    def finish(self, stop_reason: str, usage: Payload) -> None:
-        """Write message_delta."""
+    def finish(self, stop_reason: str, usage: Payload, own: Payload) -> None:
+        """Write message_delta, with the fields ``own``."""
         delta = {"stop_reason": stop_reason, "stop_sequence": None}
-        self.out.append({"type": "message_delta", "delta": delta, "usage": usage})
+        beside = {name: value for name, value in own.items() if name not in _OF_DELTA}
+        delta |= {name: value for name, value in own.items() if name in _OF_DELTA}
+        self.out.append({"type": "message_delta", "delta": delta, "usage": usage, **beside})
 
     def end(self) -> None:
         """Write message_stop."""

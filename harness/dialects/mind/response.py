@@ -129,8 +129,10 @@ class Translator:
         if kind in BAD_ENDS:
             return self._error(self._ending.message())
         self._over = True
-        incomplete = {"incomplete": True} if kind in UNFINISHED else {}
-        return [self._record("result", result="".join(self._texts), **incomplete)]
+        marks: Payload = {"incomplete": True} if kind in UNFINISHED else {}
+        if self._ending.odd_reason is not None:
+            marks["reason"] = self._ending.odd_reason
+        return [self._record("result", result="".join(self._texts), **marks)]
 
     def _text(self, event: ev.Text) -> list[Payload]:
         return [] if event.role else self._assistant(event.text)  # other roles are not the answer

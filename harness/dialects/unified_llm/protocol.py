@@ -69,23 +69,36 @@ STATUS_TYPES: Final[dict[str, str]] = {
     "permission_denied": "AccessDeniedError",
     **dict.fromkeys(("not_found", "model_not_found"), "NotFoundError"),
     **dict.fromkeys(("rate_limit_exceeded", "too_many_requests"), "RateLimitError"),
-    "quota_exceeded": "QuotaExceededError",
-    **dict.fromkeys(("api_error", "service_unavailable"), "ServerError"),
+    **dict.fromkeys(("quota_exceeded", "insufficient_quota"), "QuotaExceededError"),
+    **dict.fromkeys(("api_error", "service_unavailable", "server_error"), "ServerError"),
+    "context_length_exceeded": "ContextLengthError",
+    "invalid_api_key": "AuthenticationError",
     "deadline_exceeded": "RequestTimeoutError",
     **dict.fromkeys(
         (
             *("safety", "recitation", "language", "prohibited_content", "spii", "blocklist"),
             *("image_safety", "image_prohibited_content", "image_recitation", "image_other"),
-            "content_blocked",
+            *("content_blocked", "content_filter", "content_policy_violation"),
         ),
         "ContentFilterError",
     ),
+    "invalid_request_error": "InvalidRequestError",
+    "authentication_error": "AuthenticationError",
+    "billing_error": "QuotaExceededError",
+    "permission_error": "AccessDeniedError",
+    "not_found_error": "NotFoundError",
+    "request_too_large": "ContextLengthError",
+    "rate_limit_error": "RateLimitError",
+    "timeout_error": "RequestTimeoutError",
+    "overloaded_error": "ServerError",
 }
-"""The word of an error → error: gRPC names, and the codes of the Interactions API
-(https://ai.google.dev/gemini-api/docs/api-errors).
+"""The word of an error → error: gRPC names, the codes of the Interactions API
+(https://ai.google.dev/gemini-api/docs/api-errors) and of OpenAI
+(https://platform.openai.com/docs/guides/error-codes), and the types of Anthropic
+(https://platform.claude.com/docs/en/api/errors).
 """
 
-_MORE_EXACT: Final = frozenset({"ContentFilterError", "QuotaExceededError"})
+_MORE_EXACT: Final = frozenset({"ContentFilterError", "ContextLengthError", "QuotaExceededError"})
 """The errors for words that are more precise than the HTTP status beside them, 400 or 429."""
 
 FINAL_ERRORS: Final = frozenset(
@@ -102,7 +115,11 @@ FINAL_ERRORS: Final = frozenset(
 )
 """Errors that a retry can't solve; all others are retryable, also unknown ones."""
 
-_CONTEXT_LENGTH_WORDS: Final = ("token count", "maximum number of tokens", "too many tokens")
+_INVALID: Final = ("INVALID_ARGUMENT", "invalid_request_error")
+_CONTEXT_LENGTH_WORDS: Final = (
+    *("token count", "maximum number of tokens", "too many tokens"),
+    "prompt is too long",
+)
 
 
 def classify(event: ev.Error) -> str:
@@ -113,7 +130,7 @@ def classify(event: ev.Error) -> str:
     named = STATUS_TYPES.get(event.status or "")
     if named in _MORE_EXACT:
         return named
-    if code == 400 or (code is None and event.status == "INVALID_ARGUMENT"):
+    if code == 400 or (code is None and event.status in _INVALID):
         if "API_KEY_INVALID" in event.reasons:
             return "AuthenticationError"
         message = event.message.lower()

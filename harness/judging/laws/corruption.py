@@ -98,6 +98,12 @@ def emptied(body: bytes, chance: random.Random) -> bytes:
     if b'"event_type":' in body:
         name = chance.choice((b"text", b"arguments", b"type", b"status", b"name", b"signature"))
         return body.replace(b'"' + name + b'":"', b'"' + name + b'":[],"x":"')
+    if b'"output_index":' in body:
+        name = chance.choice((b"delta", b"text", b"arguments", b"type", b"call_id", b"name"))
+        return body.replace(b'"' + name + b'":"', b'"' + name + b'":[],"x":"')
+    if b'"content_block' in body:
+        name = chance.choice((b"text", b"partial_json", b"thinking", b"name", b"signature"))
+        return body.replace(b'"' + name + b'":"', b'"' + name + b'":[],"x":"')
     if b'"chat.completion' in body:
         name = chance.choice((b"content", b"arguments", b"id", b"name", b"thought_signature"))
         return body.replace(b'"' + name + b'":"', b'"' + name + b'":[],"x":"')

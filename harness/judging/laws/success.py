@@ -17,7 +17,7 @@ from harness.facts import CONTINUATION, Error, Facts, Finish, Transcript
 from harness.stream.exchange import Exchange
 
 from ..aspects import facts_of, provider_of, read_raw_facts, wire_facts
-from ..metamorphic import chat, steps
+from ..metamorphic import blocks, chat, items, steps
 from ..metamorphic.content import with_finish
 from ..metamorphic.messages import edited
 from ..metamorphic.reads import plain, with_reads
@@ -55,16 +55,34 @@ CHAT_ENDS: Final = {
 STEP_ENDS: Final = {
     "the answer without its last event": steps.edited(steps.remove_completed),
     "the answer with half a call": steps.edited(steps.cut_arguments),
+    "the answer with a piece of no call": steps.edited(steps.misplace_piece),
+    "the answer that ends with an update": steps.edited(steps.end_with_update),
+    "the answer that needs another connection": steps.edited(steps.end_with_reconnection),
     "the answer that continues": steps.edited(steps.with_status("requires_continuation")),
     "the answer that failed": steps.edited(steps.with_status("failed")),
 }
 """Changes of the events of the Interactions API that remove the good end."""
+
+ITEM_ENDS: Final = {
+    "the response without its last event": items.edited(items.remove_last),
+    "the response with half a call": items.edited(items.cut_arguments),
+    "the response that failed": items.edited(items.with_status("failed", items.ERROR)),
+}
+"""Changes of the events of the Responses API that remove the good end."""
+BLOCK_ENDS: Final = {
+    "the answer without its stop reason": blocks.edited(blocks.remove_reason),
+    "the answer with half of an input": blocks.edited(blocks.cut_arguments),
+    "the answer that was paused": blocks.edited(blocks.with_reason("pause_turn")),
+}
+"""Changes of the events of Anthropic's Messages API that remove the good end."""
 
 
 WORSE_ENDS: Final[Mapping[str, Mapping[str, Callable[[Exchange], Exchange | None]]]] = {
     "generateContent": ENDS,
     "chat/completions": CHAT_ENDS,
     "interactions": STEP_ENDS,
+    "openai": {**CHAT_ENDS, **ITEM_ENDS},
+    "anthropic": BLOCK_ENDS,
 }
 """The wire of a provider → the changes of its answers that remove the good end."""
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from harness.providers import GENERATE_CONTENT, Provider
 from harness.stream.exchange import Exchange
 
+from . import blocks, chat, content, items, runs, spelling, steps
 from . import bytes as raw
-from . import chat, content, runs, spelling, steps
 from .messages import Change, Edit, answer_messages, as_events, edited, refused, truncated, without
 from .relations import ANSWERED, FAILED, PREFIX, Calls, Relation, equal
 
@@ -81,6 +81,15 @@ _MEANINGS: Final[Mapping[str, tuple[str, Relation]]] = {
     "unknown-fields": ("messages and the objects in them have unknown fields", SAME),
     "unknown-part": ("a part is of an unknown kind", SAME),
     "unknown-event": ("an event is of an unknown type", SAME),
+    "keep-alive": ("there is a keepalive event between any two events", SAME),
+    "unknown-item": ("an output item is of an unknown type", SAME),
+    "items-overlap": ("an item begins before the one before it is done", SAME),
+    "item-ids-rotate": ("items have another id in each event", SAME),
+    "pieces-alone": ("texts and arguments are repeated only by their items", SAME),
+    "ends-alone": ("texts and arguments come only at the end of their items", SAME),
+    "output-empty": ("the last response has no items", SAME),
+    "pings": ("there is a ping between all events", SAME),
+    "unknown-block-type": ("a block and its delta are of an unknown type", SAME),
     "unknown-step": ("a step and its delta are of an unknown type", SAME),
     "unknown-reason": ("the finish reason is an unknown word", equal(less=["finish"])),
     "unknown-status": ("the status is an unknown word", equal(less=["finish"])),
@@ -96,6 +105,8 @@ _MEANINGS: Final[Mapping[str, tuple[str, Relation]]] = {
     "arguments-streamed": ("a call is in pieces with JSON paths", SAME),
     "arguments-split": ("arguments are in shorter pieces", SAME),
     "arguments-cut": ("arguments are in two deltas", SAME),
+    "arguments-empty": ("an empty piece precedes arguments", SAME),
+    "blocks-overlap": ("a block begins before the block before it ends", SAME),
     "ids-repeated": ("all calls have the same id", SAME),
     "ids-missing": ("no call has an id", SAME),
     "finish-twice": ("the finish reason is sent twice", SAME),
@@ -103,6 +114,9 @@ _MEANINGS: Final[Mapping[str, tuple[str, Relation]]] = {
     "canceled": ("the run was canceled", _NOT_WELL),
     "no-end-mark": ("there is no end mark", SAME),
     "text-after-finish": ("text follows the finish reason", equal(text=_MORE_TEXT)),
+    "batches": ("a message has several events, as on a WebSocket", SAME),
+    "calls-overlap": ("a call begins before the call before it ends", SAME),
+    "status-updates": ("an unknown status is reported after each step", SAME),
     "steps-repeated": ("the last event repeats the steps", SAME),
     "response-alone": ("only the response has the text", SAME),
     "response-missing": ("there is no response", SAME),
@@ -122,6 +136,7 @@ _MEANINGS: Final[Mapping[str, tuple[str, Relation]]] = {
     "error-raw": ("an error that is not an event follows the events", PREFIX),
     "error-as-event": ("the last event is an error", PREFIX),
     "error-as-array": ("the last event is an array with an error", PREFIX),
+    "error-flat": ("the last event is an error in a flat form", PREFIX),
     "error-last": ("the result is an error", PREFIX),
     "error-instead": ("an error replaces the answer", FAILED),
     "truncated": ("the answer breaks off in the middle", PREFIX),
@@ -261,6 +276,7 @@ STEP_SPELLINGS: Final = _variants(
         "cr": steps.respelled(lambda events: steps.written(events, "\r")),
         "unnamed": steps.respelled(lambda events: steps.written(events, named=False)),
         "json-lines": steps.respelled(steps.json_lines),
+        "batches": steps.respelled(steps.in_batches),
         "escaped": steps.respelled(lambda events: steps.written(events, ascii_=True)),
         "key-order": steps.respelled(steps.in_reverse),
     },
@@ -288,6 +304,8 @@ STEP_OTHERS: Final = (
             "event-ids": steps.add_event_ids,
             "empty-signatures": steps.add_empty_signatures,
             "no-end-mark": steps.remove_end_mark,
+            "calls-overlap": steps.overlap_calls,
+            "status-updates": steps.update_status,
             "steps-repeated": steps.repeat_steps,
             "ids-repeated": steps.with_ids("same"),
             "ids-missing": steps.with_ids(None),
@@ -356,6 +374,57 @@ CHAT_OTHERS: Final = (
 )
 """Variants of a stream of Chat Completions that change more than its spelling."""
 
+ITEM_SPELLINGS: Final = _variants(
+    {
+        "crlf": items.respelled(lambda events: items.written(events, "\r\n")),
+        "cr": items.respelled(lambda events: items.written(events, "\r")),
+        "unnamed": items.respelled(lambda events: items.written(events, named=False)),
+        "json-lines": items.respelled(items.json_lines),
+        "escaped": items.respelled(lambda events: items.written(events, ascii_=True)),
+        "spaced": items.respelled(lambda events: items.written(events, spaced=True)),
+        "key-order": items.respelled(items.in_reverse),
+    },
+    "openai.items",
+)
+"""Spellings of a stream of the Responses API."""
+
+ITEM_OTHERS: Final = (
+    *_variants({"comments": items.respelled(items.around)}),
+    *_edits(
+        items.edited,
+        {
+            "unknown-fields": items.add_unknown_fields,
+            "unknown-event": items.add_unknown_event,
+            "unknown-item": items.add_unknown_item,
+            "unknown-status": items.with_status("brand_new"),
+            "keep-alive": items.add_keep_alive,
+            "no-usage": without("usage"),
+            "text-split": items.split_pieces("response.output_text"),
+            "arguments-split": items.split_pieces("response.function_call_arguments"),
+            "pieces-alone": items.remove_ends,
+            "ends-alone": items.remove_pieces,
+            "output-empty": items.empty_output,
+            "item-ids-rotate": items.rotate_ids,
+            "items-overlap": items.overlap_items,
+            "finish-missing": items.remove_last,
+            "empty-text": items.with_text(""),
+            "huge-text": items.with_text(_HUGE_TEXT),
+            "lone-surrogate": items.with_text(_SURROGATE),
+            "large-integer": items.with_first_argument(_BEYOND_64_BITS),
+            "deep-argument": items.with_first_argument(content.nested(_DEEP)),
+        },
+    ),
+    *_variants(
+        {
+            "error-as-event": items.ended_by({"type": "error", "error": items.ERROR}),
+            "error-flat": items.ended_by({"type": "error", **items.ERROR}),
+            "error-instead": refused(items.stream_events, json.dumps({"error": items.ERROR})),
+            **{name: truncated(items.stream_events, place) for name, place in PLACES.items()},
+        }
+    ),
+)
+"""Variants of a stream of the Responses API that change more than its spelling."""
+
 RUN_SPELLINGS: Final = _variants(
     {
         "escaped": runs.respelled(lambda lines: runs.written(lines, ascii_=True)),
@@ -402,10 +471,84 @@ RUN_OTHERS: Final = (
 )
 """Variants of a run of the Antigravity CLI that change more than its spelling."""
 
+
+def _either(
+    one: tuple[WireVariant, ...], other: tuple[WireVariant, ...]
+) -> tuple[WireVariant, ...]:
+    """The variants of a provider with two wires: a change applies to answers of its wire."""
+    first, second = ({item.name: item for item in items} for items in (one, other))
+    return tuple(
+        _both(variant, second[name]) if name in second else variant
+        for name, variant in first.items()
+    ) + tuple(variant for name, variant in second.items() if name not in first)
+
+
+def _both(one: WireVariant, other: WireVariant) -> WireVariant:
+    return replace(one, change=lambda exchange: one.change(exchange) or other.change(exchange))
+
+
+BLOCK_SPELLINGS: Final = _variants(
+    {
+        "crlf": blocks.respelled(lambda events: blocks.written(events, "\r\n")),
+        "cr": blocks.respelled(lambda events: blocks.written(events, "\r")),
+        "unnamed": blocks.respelled(lambda events: blocks.written(events, named=False)),
+        "json-lines": blocks.respelled(blocks.json_lines),
+        "escaped": blocks.respelled(lambda events: blocks.written(events, ascii_=True)),
+        "spaced": blocks.respelled(blocks.spaced),
+        "key-order": blocks.respelled(blocks.in_reverse),
+    },
+    "anthropic.blocks",
+)
+"""Spellings of a stream of Anthropic's Messages API."""
+
+_BLOCK_ERROR: Final = json.dumps(blocks.ERROR).encode()
+
+BLOCK_OTHERS: Final = (
+    *_variants({"comments": blocks.respelled(blocks.around)}),
+    *_edits(
+        blocks.edited,
+        {
+            "pings": blocks.ping_everywhere,
+            "unknown-fields": blocks.add_unknown_fields,
+            "unknown-event": blocks.add_unknown_event,
+            "unknown-block-type": blocks.with_block(
+                {"type": "hologram"}, {"type": "hologram_delta", "frame": "eA=="}
+            ),
+            "unknown-reason": blocks.with_reason("brand_new"),
+            "no-usage": blocks.remove_usage,
+            "text-split": blocks.split_deltas("text_delta", "text"),
+            "arguments-split": blocks.split_deltas("input_json_delta", "partial_json"),
+            "arguments-empty": blocks.add_empty_deltas,
+            "blocks-overlap": blocks.overlap_blocks,
+            "no-end-mark": blocks.remove_end,
+            "ids-repeated": blocks.with_ids("same"),
+            "ids-missing": blocks.with_ids(None),
+            "finish-twice": blocks.repeat_reason,
+            "finish-missing": blocks.remove_reason,
+            "empty-text": blocks.with_text(""),
+            "huge-text": blocks.with_text(_HUGE_TEXT),
+            "lone-surrogate": blocks.with_text(_SURROGATE),
+            "large-integer": blocks.with_first_argument(_BEYOND_64_BITS),
+            "deep-argument": blocks.with_first_argument(content.nested(_DEEP)),
+        },
+    ),
+    *_variants(
+        {
+            "error-raw": blocks.ended_by(_BLOCK_ERROR + b"\n"),
+            "error-as-event": blocks.ended_by(blocks.written([blocks.ERROR])),
+            "error-instead": refused(blocks.stream_events, json.dumps(blocks.ERROR)),
+            **{name: truncated(blocks.stream_events, place) for name, place in PLACES.items()},
+        }
+    ),
+)
+"""Variants of a stream of Anthropic's Messages API that change more than its spelling."""
+
 _OF_WIRES: Final[Mapping[str, tuple[tuple[WireVariant, ...], tuple[WireVariant, ...]]]] = {
     GENERATE_CONTENT: (SPELLINGS, OTHERS),
     "agy": ((*LINE_ENDS, *RUN_SPELLINGS), RUN_OTHERS),
+    "anthropic": (BLOCK_SPELLINGS, BLOCK_OTHERS),
     "interactions": (STEP_SPELLINGS, STEP_OTHERS),
+    "openai": (_either(ITEM_SPELLINGS, CHAT_SPELLINGS), _either(ITEM_OTHERS, CHAT_OTHERS)),
     "chat/completions": (CHAT_SPELLINGS, CHAT_OTHERS),
 }
 """The wire of a provider → the spellings of its whole answers, and their other variants."""

@@ -118,10 +118,10 @@ def calls(messages: Messages) -> Iterator[dict[str, Json]]:
 
 
 def whole_calls(messages: Messages) -> list[dict[str, Json]]:
-    """The calls if each of them is whole and has an id, else no calls."""
+    """The calls if each of them is a whole call of a function and has an id, else no calls."""
     items = list(calls(messages))
-    whole = all(call.get("id") and call["function"].get("name") for call in items)
-    return items if whole and all(_object_of(call) for call in items) else []
+    named = (call.get("id") and (call.get("function") or {}).get("name") for call in items)
+    return items if all(named) and all(_object_of(call) for call in items) else []
 
 
 def _object_of(call: dict[str, Any]) -> bool:
@@ -130,9 +130,19 @@ def _object_of(call: dict[str, Any]) -> bool:
 
 
 def _has_good_calls(messages: Messages) -> bool:
-    """Whether every call of the stream is whole, or none is."""
+    """Whether every call of the stream is whole, or comes in pieces with an index that together are
+    an object.
+    """
     items = list(calls(messages))
-    return bool(whole_calls(messages)) if items else True
+    if not items or whole_calls(messages):
+        return True
+    texts: dict[Json, str] = {}
+    for call in items:
+        function = call.get("function") or {}
+        texts[call.get("index")] = texts.get(call.get("index"), "") + str(function.get("arguments"))
+    return None not in texts and all(
+        isinstance(arguments_of(text), dict) for text in texts.values()
+    )
 
 
 def _chunk(like: dict[str, Any], delta: dict[str, Any]) -> dict[str, Any]:

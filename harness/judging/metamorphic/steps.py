@@ -37,6 +37,8 @@ def stream_events(exchange: Exchange) -> Events | None:
     if not all(isinstance(kind, str) and (kind == END or "." in kind) for kind in kinds):
         return None
     last = _interaction(events)
+    if last is None:
+        return None  # the WebSocket form
     well = last.get("status") != "failed" and not last.get("steps") and _has_good_calls(events)
     return events if well else None
 
@@ -89,6 +91,13 @@ def json_lines(events: Events) -> bytes:
     return b"".join(_compact(event, True).encode() + b"\n" for event in events if event != END)
 
 
+def in_batches(events: Events) -> bytes:
+    """Messages with several events in each, as on a WebSocket, one on each line."""
+    plain = [event for event in events if event != END]
+    batches = (plain[at : at + _PIECE] for at in range(0, len(plain), _PIECE))
+    return b"".join(_compact({"events": batch}, True).encode() + b"\n" for batch in batches)
+
+
 def in_reverse(events: Events) -> bytes:
     return written(reversed_keys(events))
 
@@ -102,9 +111,9 @@ def _completed(events: Events) -> int:
     return kinds.index("interaction.completed")
 
 
-def _interaction(events: Events) -> dict[str, Any]:
-    interaction: dict[str, Any] = events[_completed(events)]["interaction"]
-    return interaction
+def _interaction(events: Events) -> Any:
+    """The interaction of the last event; None if it has none."""
+    return events[_completed(events)].get("interaction")
 
 
 def _deltas(events: Events, kind: str) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -188,6 +197,54 @@ def add_empty_signatures(events: Events) -> None:
     empty = {"type": "thought_signature", "signature": ""}
     for index, _ in _deltas(events, "thought_summary"):
         events.insert(index + 1, {**events[index], "delta": empty})
+
+
+def overlap_calls(events: Events) -> None:
+    """Let each call begin before the call that precedes it directly ends."""
+    for at in range(len(events) - 2, 0, -1):
+        match events[at : at + 2]:
+            case [
+                {"event_type": "step.stop", "index": first},
+                {"event_type": "step.start", "step": {"type": "function_call"}},
+            ] if _is_call(events, first):
+                events[at : at + 2] = events[at + 1], events[at]
+
+
+def _is_call(events: Events, index: Any) -> bool:
+    return any(
+        isinstance(event, dict)
+        and event.get("index") == index
+        and event.get("step", {}).get("type") == "function_call"
+        for event in events
+    )
+
+
+def misplace_piece(events: Events) -> None:
+    """Give the last piece of arguments the index of no step."""
+    for at, _ in _deltas(events, "arguments_delta"):
+        events[at] = {**events[at], "index": 1_000}
+        return
+
+
+def update_status(events: Events) -> None:
+    """Report an unknown status after each step."""
+    for at in range(len(events) - 1, -1, -1):
+        if isinstance(events[at], dict) and events[at]["event_type"] == "step.stop":
+            events.insert(at + 1, _update("brand_new"))
+
+
+def end_with_update(events: Events) -> None:
+    """Replace the last event by an update of the status."""
+    events[_completed(events)] = _update("completed")
+
+
+def end_with_reconnection(events: Events) -> None:
+    """Replace the last event by a request for another connection."""
+    events[_completed(events)] = {"event_type": "reconnection_required"}
+
+
+def _update(status: str) -> dict[str, Any]:
+    return {"interaction_id": "v1_a", "status": status, "event_type": "interaction.status_update"}
 
 
 def remove_end_mark(events: Events) -> None:

@@ -58,10 +58,24 @@ def is_plain(message: bytes) -> bool:
     return True
 
 
+def is_decision(message: dict[str, Any]) -> bool:
+    """Whether a message is a Decision: answers to questions, or a refusal in lower case. The
+    endpoint does not stream, and its answer is not one of generateContent.
+    """
+    match message:
+        case {"answers": {**answers}} if answers:
+            return all(type(item) is dict and "type" in item for item in answers.values())
+        case {"prompt_feedback": {"block_reason": str(reason)}}:
+            return reason.islower() and "candidates" not in message
+    return False
+
+
 def is_answer(message: dict[str, Any], has_request: bool) -> bool:
     """Whether a message is a GenerateContentResponse. Answers of other methods have counts too, so
     counts alone are not enough if there is a request.
     """
+    if is_decision(message):
+        return False
     names = Fields(message, _MESSAGE).values.keys() & _ANSWER
     return bool(names - {"usageMetadata"} if has_request else names)
 

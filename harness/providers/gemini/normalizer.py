@@ -31,10 +31,10 @@ from harness.stream.framing import Frame
 from harness.stream.json_codec import Json
 
 from ..answer_reader import AnswerReader
-from ..provider import Answer
+from ..provider import TIER, Answer
 from .candidates import Candidates
 from .fields import Fields, spellings
-from .usage import COUNTED, read_usage
+from .usage import COUNTED, read_usage, unknown_counts
 from .usual import REFUSED, Message, continuation, decode_message
 
 MAX_FORMS: Final = 8
@@ -44,6 +44,7 @@ _METADATA: Final[dict[str, tuple[str, tuple[type, ...]]]] = {
     "modelVersion": ("model", (str,)),
     "responseId": ("id", (str,)),
     "createTime": ("created", (str,)),
+    "turnToken": ("session", (str,)),
     "modelStatus": ("model_status", (dict,)),
     "traceId": ("trace_id", (str,)),
     "consumedCredits": ("credits", (list,)),
@@ -133,11 +134,12 @@ class GeminiNormalizer(AnswerReader):
                 return super().feed(frame)
         names = message.modelVersion, message.responseId, message.createTime
         first, usage = self._names is None, message.usageMetadata
-        if not first and names != self._repeated:
+        if (not first and names != self._repeated) or (usage and unknown_counts(usage)):
             return super().feed(frame)
         out: list[Event] = []
         if first:
             out.append(Start(self._answer.model if names[0] is None else names[0], names[1]))
+            self._read_tier(out)
             if names[2] is not None:
                 out.append(Metadata("created", {"createTime": names[2]}))
         if usage:
@@ -182,6 +184,7 @@ class GeminiNormalizer(AnswerReader):
         self._report_unknown(fields.left(), out)
         if usage:
             out.append(read_usage(usage))
+            self._report_new(unknown_counts(usage), out)
         if candidates or calls:
             self._candidates.read(candidates or [], calls or (), out)
         if feedback:
@@ -211,6 +214,17 @@ class GeminiNormalizer(AnswerReader):
         self._expected, self._continuation = None, self._decoder
         return self._decoder
 
+    def _read_tier(self, out: list[Event]) -> None:
+        """The service tier, which may be only in a header of the response."""
+        if tier := self._answer.headers.get(TIER):
+            out.append(Metadata("service_tier", {TIER: tier}))
+
+    def _report_new(self, counts: list[tuple[str, Json]], out: list[Event]) -> None:
+        """Report each unknown count once; the later values are in the usage."""
+        for key, value in counts:
+            if self._is_new(f"count {key}", None):
+                out.append(Unknown(f"field usageMetadata.{key}", {key: value}))
+
     def _read_metadata(self, fields: Fields, out: list[Event]) -> None:
         fresh: dict[str, Event] = {}
         for key in [key for key in _METADATA if key in fields.values]:
@@ -224,6 +238,7 @@ class GeminiNormalizer(AnswerReader):
                     self._seen.get("modelVersion", self._answer.model), self._seen.get("responseId")
                 )
             )
+            self._read_tier(out)
             fresh = {
                 key: event
                 for key, event in fresh.items()

@@ -27,6 +27,22 @@ _SPELLINGS: Final = {
 }
 """Spelling → field of `Usage`. The Live API calls the output ``responseTokenCount``."""
 
+_KNOWN: Final = frozenset(_SPELLINGS) | frozenset(
+    spellings(
+        "promptTokensDetails candidatesTokensDetails responseTokensDetails cacheTokensDetails"
+        " toolUsePromptTokensDetails rawPromptTokenCount initialPromptTokenCount"
+        " trafficType serviceTier billablePromptUsage"
+    )
+)
+"""Every field that a ``usageMetadata`` is known to have, in its spellings."""
+
+
+def unknown_counts(usage: dict[str, Json]) -> list[tuple[str, Json]]:
+    """The fields of one ``usageMetadata`` that are not known, without those that are null."""
+    if usage.keys() <= _KNOWN:
+        return []
+    return [(key, value) for key, value in usage.items() if key not in _KNOWN and value is not None]
+
 
 def read_usage(usage: dict[str, Json]) -> Usage:
     """The counts of one ``usageMetadata``. If a count has several spellings, camelCase is read."""

@@ -30,10 +30,21 @@ FINISHES: Final[dict[str, FinishClass]] = {
     "failed": "failed",
     "cancelled": "other",
     "requires_continuation": "continuation",
+    "reconnection_required": "continuation",
 }
-"""The statuses of an answer that has ended; an unknown one is ``other``."""
-WAITING: Final = frozenset({"in_progress", "queued"})
+"""The statuses of an answer that has ended, and the event that ends a connection before that; an
+unknown one is ``other``.
+"""
+WAITING: Final = frozenset({"in_progress", "queued", "idle"})
 """The statuses of an answer that has not ended."""
+STOPS: Final = {
+    "interaction.cancelled": "cancelled",
+    "interaction.canceled": "cancelled",
+    "reconnection_required": "reconnection_required",
+}
+"""The events of the WebSocket form that end a connection before the answer is complete, and the
+status that each of them reports.
+"""
 
 REMOVED: Final = frozenset(
     {
@@ -58,6 +69,11 @@ def is_removed(message: dict[str, Json]) -> bool:
     return (type(kind) is str and kind in REMOVED) or type(message.get("outputs")) is list
 
 
+def is_batch(message: dict[str, Json]) -> bool:
+    """Whether a message of the WebSocket form holds several events."""
+    return "event_type" not in message and type(message.get("events")) is list
+
+
 def is_interaction(message: dict[str, Json]) -> bool:
     """Whether a message without an event type is an interaction: its ``object`` is ``interaction``
     or, if that is missing, it has steps or a status of the API. Lines of programs and objects of
@@ -79,5 +95,7 @@ def detect(first: FirstMessages) -> Identity | None:
 def _is_own(message: dict[str, Json]) -> bool:
     kind = message.get("event_type")
     if type(kind) is str:
-        return kind in REMOVED or _EVENTS.fullmatch(kind) is not None
+        return kind in REMOVED or kind in STOPS or _EVENTS.fullmatch(kind) is not None
+    if is_batch(message):
+        return any(type(event) is dict and _is_own(event) for event in message["events"])
     return message.get("object") == "interaction"

@@ -1,12 +1,14 @@
 """Reads the answers of the Interactions API: a stream of events, or one whole interaction.
 
 Every event has its name in ``event_type``, so the ``event:`` lines of the stream are not needed. A
-whole interaction gives the events of a stream with the same steps. Metadata and the status are
-given when they first appear and when they change.
+message of the WebSocket form may hold several events. A whole interaction gives the events of a
+stream with the same steps. Metadata and the status are given when they first appear and when they
+change. Only a terminal event, or a whole interaction, gives the end of an answer.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -26,7 +28,15 @@ from harness.stream.json_codec import Json
 
 from ..answer_reader import AnswerReader
 from ..provider import Answer
-from .messages import FINISHES, REMOVED_SCHEMA, WAITING, is_interaction, is_removed
+from .messages import (
+    FINISHES,
+    REMOVED_SCHEMA,
+    STOPS,
+    WAITING,
+    is_batch,
+    is_interaction,
+    is_removed,
+)
 from .steps import Steps, give_others, is_empty
 from .usual import REFUSED, decode_text
 
@@ -45,6 +55,7 @@ _METADATA: Final[dict[str, str]] = {
     ),
 }
 """Field of an interaction → name of the metadata. ``echo`` repeats the request."""
+_TIMES: Final = ("created", "updated")
 _CONTINUATION: Final = ("continuation_token", "continuation_ids")
 _READ: Final = frozenset({"id", "model", "agent", "status", "usage", "steps", "errors", "error"})
 _OUTPUTS: Final = ("output_text", "output_image", "output_audio", "output_video")
@@ -61,6 +72,11 @@ _COUNTS: Final = (
     "total_tool_use_tokens",
     "total_tokens",
 )
+_USAGE: Final = frozenset(_COUNTS) | {
+    *("input_tokens_by_modality", "output_tokens_by_modality", "cached_tokens_by_modality"),
+    *("tool_use_tokens_by_modality", "grounding_tool_count"),
+    *("initial_input_tokens", "raw_prompt_token"),
+}
 
 
 class InteractionsNormalizer(AnswerReader):
@@ -71,31 +87,33 @@ class InteractionsNormalizer(AnswerReader):
         self._steps = Steps(super()._fail)
         self._keep_text = self._steps.texts.append
         self._started = False
-        self._text_comes = False  # the latest event was a piece of text
+        self._text_step: int | None = None  # the latest event was a piece of text of this step
         self._finish: str | None = None
 
     def feed(self, frame: Frame) -> list[Event]:
         data = frame.message
-        if not self._text_comes or type(data) is not bytes:
+        if self._text_step is None or type(data) is not bytes:
             return self._feed_any(frame)
         try:
             usual = decode_text(data)
         except REFUSED:
+            return self._feed_any(frame)
+        if usual.index != self._text_step:
             return self._feed_any(frame)
         text = usual.delta.text
         self._keep_text(text)
         return [Text(text)]
 
     def _feed_any(self, frame: Frame) -> list[Event]:
-        self._text_comes = False
+        self._text_step = None
         return super().feed(frame)
 
     def _release(self, out: list[Event]) -> list[str]:
-        return []
+        return [json.dumps(raw, ensure_ascii=False) for raw in self._steps.rest()]
 
     def _end(self, out: list[Event]) -> None:
-        if not self._errors:
-            self._steps.end_call(out)
+        if not self._errors or self._steps.rest():
+            self._steps.close(out)
 
     def _keep_alive(self, text: str, out: list[Event]) -> None:
         if not self._answer.failed:
@@ -115,6 +133,8 @@ class InteractionsNormalizer(AnswerReader):
         read = _EVENTS.get(kind) if type(kind) is str else None
         if read is not None:
             read(self, message, out)
+        elif is_batch(message):
+            self._read_batch(message, out)
         elif is_removed(message):
             out.append(Unknown(REMOVED_SCHEMA, message))
         elif message.get("error") is not None and "steps" not in message:
@@ -130,15 +150,61 @@ class InteractionsNormalizer(AnswerReader):
         else:
             out.append(Unknown("frame", message))
 
+    def _read_batch(self, batch: dict[str, Json], out: list[Event]) -> None:
+        """Read a message that holds several events."""
+        for event in batch["events"]:
+            if type(event) is dict and type(event.get("event_type")) is str:
+                self._read(event, out)
+            else:
+                out.append(Unknown("item of events", event))
+        give_others("", batch, ("events",), out)
+
     # ---------------------------------------------------------------- events of a stream
 
-    def _interaction(self, event: dict[str, Json], out: list[Event]) -> None:
+    def _created(self, event: dict[str, Json], out: list[Event]) -> None:
+        """The WebSocket form has only the id of the interaction."""
+        if "interaction" in event:
+            self._interaction(event, out, ends=False)
+            return
+        if not self._started:
+            self._begin({"id": event.get("interaction_id")}, out)
+        self._read_around(event, (), out)
+
+    def _connected(self, event: dict[str, Json], out: list[Event]) -> None:
+        """The answer goes on after a connection was lost."""
+        self._read_around(event, (), out)
+        out.append(Metadata("session", {"event_type": event["event_type"]}))
+
+    def _completed(self, event: dict[str, Json], out: list[Event]) -> None:
+        """The WebSocket form has a google.rpc.Status, or nothing if all is well."""
+        if "interaction" in event:
+            self._interaction(event, out)
+            return
+        status = event.get("status")
+        self._start(out)
+        self._read_beside(event, out)
+        self._read_times(event, out)
+        give_others("", event, ("status", *_TIMES, *_BESIDE), out)
+        if type(status) is not dict:
+            self._read_status("completed" if status is None else status, out)
+        elif status.get("code"):
+            super()._fail({"error": status}, out)
+        else:
+            give_others("status.", status, ("code",), out)
+            self._read_status("completed", out)
+
+    def _stopped(self, event: dict[str, Json], out: list[Event]) -> None:
+        """The events that end a connection before the answer is complete."""
+        self._read_around(event, (), out)
+        self._read_status(STOPS[event["event_type"]], out)
+
+    def _interaction(self, event: dict[str, Json], out: list[Event], *, ends: bool = True) -> None:
         interaction = event.get("interaction")
         if type(interaction) is dict:
             if not self._started:
                 self._begin(interaction, out)
             self._read_beside(event, out)
-            self._read_interaction(interaction, out)
+            self._read_interaction(interaction, out, ends=ends)
             give_others("", event, ("interaction", *_BESIDE), out)
         else:
             self._read_around(event, (), out)
@@ -147,7 +213,7 @@ class InteractionsNormalizer(AnswerReader):
         self._start(out, event.get("interaction_id"))
         self._read_beside(event, out)
         give_others("", event, ("status", *_BESIDE), out)
-        self._read_status(event.get("status"), out)
+        self._read_status(event.get("status"), out, ends=False)
 
     def _step_start(self, event: dict[str, Json], out: list[Event]) -> None:
         step = event.get("step")
@@ -162,8 +228,7 @@ class InteractionsNormalizer(AnswerReader):
         if type(delta) is dict:
             if len(event) > 3 or not self._started:
                 self._read_around(event, ("index", "delta"), out)
-            self._steps.delta(event.get("index"), delta, out)
-            self._text_comes = delta.get("type") == "text"
+            self._text_step = self._steps.delta(event.get("index"), delta, out)
         else:
             self._read_around(event, ("index",), out)
 
@@ -188,7 +253,7 @@ class InteractionsNormalizer(AnswerReader):
     def _start(self, out: list[Event], interaction_id: Json = None) -> None:
         """Content implies a start."""
         if not self._started:
-            self._started = True
+            self._started = self._steps.resumed = True
             given = interaction_id if type(interaction_id) is str and interaction_id else None
             self._seen["id"] = given
             out.append(Start(self._answer.model, given, implied=True))
@@ -237,12 +302,22 @@ class InteractionsNormalizer(AnswerReader):
             counts = [usage.get(name) for name in _COUNTS]
             given = (count if type(count) is int else None for count in counts)
             out.append(Usage(usage, *given))
+            for name, value in usage.items():
+                if name not in _USAGE and not is_empty(value) and self._is_new(f"count {name}", 0):
+                    out.append(Unknown(f"field usage.{name}", {name: value}))
         elif usage:
             out.append(Unknown("field usage", {"usage": usage}))
 
-    def _read_interaction(self, interaction: dict[str, Json], out: list[Event]) -> None:
+    def _read_times(self, holder: dict[str, Json], out: list[Event]) -> None:
+        for name in _TIMES:
+            if not is_empty(holder.get(name)) and self._is_new(name, holder[name]):
+                out.append(Metadata("created", {name: holder[name]}))
+
+    def _read_interaction(
+        self, interaction: dict[str, Json], out: list[Event], *, ends: bool = True
+    ) -> None:
         """Emit the facts of an interaction that are new: all of them, or those in which the end of
-        a stream differs from the stream.
+        a stream differs from the stream. ``ends``: its status is that of the end of the answer.
         """
         if not self._started:
             self._begin(interaction, out)
@@ -278,13 +353,16 @@ class InteractionsNormalizer(AnswerReader):
             super()._fail({"error": error}, out)
         if interaction.get("error") is not None:
             super()._fail({"error": interaction["error"]}, out)
-        self._read_status(interaction.get("status"), out)
+        self._read_status(interaction.get("status"), out, ends=ends)
 
-    def _read_status(self, status: Json, out: list[Event]) -> None:
+    def _read_status(self, status: Json, out: list[Event], *, ends: bool = True) -> None:
+        """A status at the end of an answer is its finish reason, unless it says that the answer
+        goes on. Any other status is metadata.
+        """
         if type(status) is not str or not status:
             if status:
                 out.append(Unknown("field status", {"status": status}))
-        elif status in WAITING:
+        elif not ends or status in WAITING:
             if self._is_new("status", status):
                 out.append(Metadata("status", {"status": status}))
         elif status != self._finish:
@@ -296,8 +374,10 @@ _EVENTS: Final[dict[str, Callable[[InteractionsNormalizer, dict[str, Any], list[
     "step.delta": InteractionsNormalizer._step_delta,
     "step.start": InteractionsNormalizer._step_start,
     "step.stop": InteractionsNormalizer._step_stop,
-    "interaction.created": InteractionsNormalizer._interaction,
-    "interaction.completed": InteractionsNormalizer._interaction,
+    "interaction.created": InteractionsNormalizer._created,
+    "interaction.connected": InteractionsNormalizer._connected,
+    "interaction.completed": InteractionsNormalizer._completed,
+    **dict.fromkeys(STOPS, InteractionsNormalizer._stopped),
     "interaction.status_update": InteractionsNormalizer._status,
     "error": InteractionsNormalizer._error,
 }

@@ -1,7 +1,7 @@
 """Reads the steps of an interaction, whole or as start, deltas and stop.
 
-Steps do not overlap. If an event of another step arrives while a call is open, the call ends with
-its arguments so far.
+The index of an event names its step, so steps may overlap. A delta or stop whose index no step has
+is unknown. A call whose argument pieces were not all understood never becomes a whole call.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ from harness.stream.events import (
 )
 from harness.stream.json_codec import Json, decode_json
 
+from .overlaps import Overlaps
+
 _SERVER_TOOLS: Final = (
     *("google_search", "code_execution", "url_context", "google_maps", "file_search"),
     *("retrieval", "tool_search", "processing", "mcp_server_tool"),
@@ -51,15 +53,15 @@ def is_empty(value: Json) -> bool:
 
 @dataclass(slots=True, eq=False)
 class _Call:
-    """The open call: its place among the calls, the number of its step, its name, the arguments in
-    its start, and the pieces of its arguments.
+    """A call whose step is open: its place among the calls, its name, the arguments in its start,
+    the pieces of its arguments, and its deltas that were not understood.
     """
 
     number: int
-    step: int
     name: str
     given: Json
     pieces: list[str] = field(default_factory=list)
+    odd: list[Json] = field(default_factory=list)
 
 
 class Steps:
@@ -69,15 +71,19 @@ class Steps:
 
     def __init__(self, fail: Callable[[Json, list[Event]], None]) -> None:
         self._fail = fail
-        self._call: _Call | None = None
-        self._calls = 0
+        self.resumed = False
+        """The stream began in the middle: a step may have started before."""
+        self._calls: dict[int, _Call] = {}  # of the open steps
+        self._call_count = 0
         self._latest = -1  # the index of the step that was started last
         self._open: dict[int, dict[str, Json]] = {}
+        self._started: set[int] = set()
+        self._overlaps = Overlaps()
         self._streamed = False
         # values that the end of a stream may repeat
         self.texts: list[str] = []
         self._thoughts: list[str] = []
-        self._called: list[tuple[str, Json]] = []
+        self._called: dict[int, tuple[str, Json]] = {}
         self._media: list[tuple[Json, Json]] = []
 
     # ---------------------------------------------------------------- start, delta, stop
@@ -87,44 +93,86 @@ class Steps:
     ) -> None:
         """Begin a step, with the content that it already has; ``raw`` is the message of that."""
         self._streamed = True
-        self.end_call(out)
         number = index if type(index) is int else self._latest + 1
+        events: list[Event] = []
+        self._end_call(number, events)
         self._latest = number
         kind = _word(step.get("type"))
         self._open[number] = {**step, "type": kind}
+        self._started.add(number)
         block_id = _text(step.get("id")) or _text(step.get("call_id"))
-        out.append(BlockStart(kind, raw, number, block_id))
+        events.append(BlockStart(kind, raw, number, block_id))
         read = STEPS.get(kind)
         if read is None:
-            out.append(Unknown(f"step {kind}", step))
-            return
-        known = read(self, number, step, out)
-        if len(step) > 1:
-            give_others(f"{kind}.", step, ("type", *known), out)
+            events.append(Unknown(f"step {kind}", step))
+        else:
+            known = read(self, number, step, events)
+            if len(step) > 1:
+                give_others(f"{kind}.", step, ("type", *known), events)
+        self._overlaps.add(number, raw, events, out)
 
-    def delta(self, index: Json, delta: dict[str, Json], out: list[Event]) -> None:
-        """Continue a step."""
+    def delta(self, index: Json, delta: dict[str, Json], out: list[Event]) -> int | None:
+        """Continue a step. Returns the index of the step if further pieces of its text can be given
+        as they come, else None.
+        """
         self._streamed = True
         number = index if type(index) is int else self._latest
         kind = delta.get("type")
-        if self._call is not None and (self._call.step != number or kind != "arguments_delta"):
-            self.end_call(out)
+        if not self._has(number, kind != "arguments_delta"):
+            if kind == "arguments_delta":
+                for call in self._calls.values():  # the piece may belong to any of them
+                    call.odd.append(delta)
+            out.append(Unknown(f"delta {_word(kind)} of no step", delta))
+            return None
+        events: list[Event] = []
         read = _DELTAS.get(kind) if type(kind) is str else None
         if read is None:
-            out.append(Unknown(f"delta {_word(kind)}", delta))
+            if number in self._calls:
+                self._calls[number].odd.append(delta)
+            events.append(Unknown(f"delta {_word(kind)}", delta))
         else:
-            known = read(self, number, delta, out)
+            known = read(self, number, delta, events)
             if len(delta) > 2:
-                give_others(f"{kind}.", delta, ("type", *known), out)
+                give_others(f"{kind}.", delta, ("type", *known), events)
+        self._overlaps.add(number, delta, events, out)
+        return None if kind != "text" or self._overlaps.calling else number
 
     def stop(self, index: Json, raw: dict[str, Json], out: list[Event]) -> None:
         """End a step."""
         number = index if type(index) is int else self._latest
-        self.end_call(out)
-        step = self._open.pop(number, {})
-        if step.get("type") in _SERVER_STEPS and not step.get(_GIVEN):
-            self._server_tool(step, out)
-        out.append(BlockEnd(raw, number))
+        if not self._has(number, True):
+            out.append(Unknown("stop of no step", raw))
+            return
+        events: list[Event] = []
+        self._end_call(number, events)
+        step = self._open.pop(number)
+        if step["type"] in _SERVER_STEPS and not step.get(_GIVEN):
+            self._server_tool(step, events)
+        events.append(BlockEnd(raw, number))
+        self._overlaps.add(number, raw, events, out)
+
+    def close(self, out: list[Event]) -> None:
+        """End the open calls, at the end of an answer."""
+        for number in list(self._calls):
+            events: list[Event] = []
+            self._end_call(number, events)
+            self._overlaps.add(number, None, events, out)
+
+    def rest(self) -> list[Json]:
+        """The messages of steps that wait for the end of an open call."""
+        return self._overlaps.rest()
+
+    def _has(self, number: int, understood: bool) -> bool:
+        """Whether a step is open. In a resumed stream, an event that is understood without the
+        start of its step opens the step.
+        """
+        if number in self._open:
+            return True
+        if not understood or not self.resumed or number in self._started:
+            return False
+        self._open[number] = {"type": ""}
+        self._started.add(number)
+        return True
 
     def read_all(self, steps: Json, out: list[Event]) -> None:
         """Read the steps of a whole interaction. After a stream, they repeat the stream."""
@@ -232,14 +280,15 @@ class Steps:
         return "content", "signature", "error"
 
     def _start_call(self, number: int, step: dict[str, Json], out: list[Event]) -> _Known:
-        self._calls += 1
+        self._call_count += 1
         name, given = _word(step.get("name") or None), step.get("arguments")
-        self._call = _Call(self._calls, number, name, {} if given is None else given)
+        call = _Call(self._call_count, name, {} if given is None else given)
+        self._calls[number] = call
         signature = _text(step.get("signature"))
-        out.append(CallStart(self._calls, name, _text(step.get("id")), signature))
+        out.append(CallStart(call.number, name, _text(step.get("id")), signature))
         if type(given) is str:  # the whole JSON text
-            self._call.given = {}
-            self._add(self._call, given, out)
+            call.given = {}
+            self._add(call, given, out)
         return "id", "name", "arguments", "signature"
 
     def _start_result(self, number: int, step: dict[str, Json], out: list[Event]) -> _Known:
@@ -278,11 +327,13 @@ class Steps:
         return tuple(delta)
 
     def _arguments(self, number: int, delta: dict[str, Json], out: list[Event]) -> _Known:
-        piece = delta.get("arguments")
-        if self._call is None or type(piece) is not str:
+        piece, call = delta.get("arguments"), self._calls.get(number)
+        if call is None or type(piece) is not str:
+            for open_call in self._calls.values() if call is None else (call,):
+                open_call.odd.append(delta)
             out.append(Unknown("delta arguments_delta", delta))
             return tuple(delta)
-        self._add(self._call, piece, out)
+        self._add(call, piece, out)
         return ("arguments",)
 
     def _result(self, number: int, delta: dict[str, Json], out: list[Event]) -> _Known:
@@ -317,20 +368,24 @@ class Steps:
         else:
             out.append(ServerResult(raw, signature, id=call_id, name=name))
 
-    # ---------------------------------------------------------------- the open call
+    # ---------------------------------------------------------------- the open calls
 
     def _add(self, call: _Call, piece: str, out: list[Event]) -> None:
         call.pieces.append(piece)
         out.append(CallText(call.number, piece))
 
-    def end_call(self, out: list[Event]) -> None:
-        """End the open call: its pieces, or else the arguments of its start."""
-        if self._call is None:
+    def _end_call(self, number: int, out: list[Event]) -> None:
+        """End the call of a step, if it has one: its pieces, or else the arguments of its start. A
+        delta that was not understood makes it invalid.
+        """
+        call = self._calls.pop(number, None)
+        if call is None:
             return
-        call, self._call = self._call, None
-        text = "".join(call.pieces)
+        text = "".join([*call.pieces, *(json.dumps(delta, sort_keys=True) for delta in call.odd)])
         arguments = call.given
-        if text.strip():
+        if call.odd:
+            arguments = text
+        elif text.strip():
             try:
                 arguments = decode_json(text.encode("utf-8", "surrogatepass"))
             except ValueError:
@@ -343,7 +398,7 @@ class Steps:
             text = text if text.strip() else json.dumps(call.given, ensure_ascii=False)
             arguments = text
             out.append(CallInvalid(call.number, text))
-        self._called.append((call.name, arguments))
+        self._called[call.number] = (call.name, arguments)
 
 
 _Known = tuple[str, ...]

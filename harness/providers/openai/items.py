@@ -174,14 +174,16 @@ class Items:
                 if kind == "function_call"
                 else CallPiece(item.call, "$.input", text, True)
             )
+        elif kind in _THOUGHTS:
+            sink.append(Reasoning(text, id=item.id))
         elif kind in _PARTS:
-            sink.append(_piece(kind, text))
+            sink.append(Text(text, refusal=kind == "refusal"))
 
     def repeat(self, item: Item, kind: str, number: int, text: str, out: list[Event]) -> None:
         """Read the text of a part that is whole: it repeats the pieces, or is new."""
         before = item.text(kind, number)
         if before is None:
-            if text or kind not in CALLS:
+            if text:
                 self.add(item, kind, number, text, out)
         elif before != text and text not in item.snapshots:
             item.snapshots.append(text)
@@ -294,7 +296,7 @@ class Items:
             for number, part in enumerate(_list(wire.get(name))):
                 self.part(item, number, part, f"{name} part", out)
         if secret := _text(wire.get("encrypted_content")):
-            event = Reasoning("", secret, id=_text(wire.get("id")) or item.id)
+            event = Reasoning("", secret, id=item.id or _text(wire.get("id")))
             self._sink(item, out).append(event)
         return ("summary", "content", "encrypted_content")
 
@@ -423,12 +425,6 @@ def give_others(
         for name, value in holder.items()
         if name not in known and not is_empty(value)
     ]
-
-
-def _piece(kind: str, text: str) -> Event:
-    if kind in _THOUGHTS:
-        return Reasoning(text)
-    return Text(text, refusal=kind == "refusal")
 
 
 def _boundary(index: int, wire: dict[str, Json]) -> dict[str, Json]:

@@ -116,7 +116,7 @@ class Choices:
         if logprobs:
             out.append(Annotation("logprobs", logprobs, index))
         for name in _FILTERS:
-            if ratings := fields.take_raw(name, dict):
+            if (ratings := fields.take_raw(name, dict)) and ratings[name]:
                 out.append(Annotation("safety_ratings", ratings, index))
         out += [Unknown(f"choice field {key}", {key: value}, index) for key, value in fields.left()]
         if reason:

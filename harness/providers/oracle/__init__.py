@@ -5,6 +5,7 @@ package it imports only the vocabulary of facts.
 """
 
 from .agy import gather_agy
+from .anthropic import gather_messages
 from .events import gather_events
 from .gemini import gather_body, read_messages
 from .gemini_cli import gather_cli
@@ -27,6 +28,7 @@ __all__ = [
     "gather_compat",
     "gather_events",
     "gather_interactions",
+    "gather_messages",
     "gather_openai",
     "judge_second_turn",
     "note_error",

@@ -33,6 +33,19 @@ _PART_OTHERS = {"text", "thought", "thoughtSignature", "functionCall"}
 _CALL = {"name", "id", "args", "willContinue", "will_continue"}
 _PIECE_VALUES = {"stringValue": (str,), "numberValue": (int, float), "boolValue": (bool,)}
 _NULLS = {"nullValue", "null_value"}
+_COUNTS = {
+    spelling
+    for name in (
+        *("promptTokenCount", "candidatesTokenCount", "responseTokenCount", "totalTokenCount"),
+        *("thoughtsTokenCount", "cachedContentTokenCount", "toolUsePromptTokenCount"),
+        *("rawPromptTokenCount", "initialPromptTokenCount"),
+        *("promptTokensDetails", "candidatesTokensDetails", "responseTokensDetails"),
+        *("cacheTokensDetails", "toolUsePromptTokensDetails"),
+        *("trafficType", "serviceTier", "billablePromptUsage"),
+    )
+    for spelling in (name, _CAPITAL.sub(lambda match: "_" + match[0].lower(), name))
+}
+"""The fields of a ``usageMetadata`` that are no news, in both spellings."""
 _NOTHING: tuple[Json, ...] = (None, {}, [], "")
 _ENUM_WORD = re.compile("[A-Z_]+")
 _OPAQUE_PARTS = (
@@ -181,6 +194,12 @@ class _Reader(MessageReader):
         usage = pick(message, "usageMetadata")
         if isinstance(usage, dict):
             self._usages.append(usage)
+            if not usage.keys() <= _COUNTS:
+                self.facts.others |= {
+                    camel(name)
+                    for name, value in usage.items()
+                    if value is not None and name not in _COUNTS
+                }
             for name in ("serviceTier", "trafficType"):
                 self.facts.add_billing(name, pick(usage, name))
         candidates, answered = message.get("candidates"), False

@@ -1,14 +1,12 @@
 """The oracle of the Interactions API: reads a raw body slowly and plainly, as a stream of events or
-as whole interactions.
-
-Steps do not overlap on the wire. In a damaged stream, content of another step closes the open call,
-with the arguments that it has so far.
+as whole interactions. The index of an event names its step; steps may overlap.
 """
 
 from __future__ import annotations
 
 import json
-from typing import Final
+from dataclasses import dataclass, field
+from typing import Any, Final
 
 from harness.facts import Facts, Run, arguments_of
 from harness.stream.json_codec import Json
@@ -25,8 +23,14 @@ COUNTS: Final = {
     "total_tokens": "totalTokenCount",
 }
 """A count of the wire, and the name of the fact."""
+_USAGE: Final = {
+    *COUNTS,
+    *(f"{of}_tokens_by_modality" for of in ("input", "output", "cached", "tool_use")),
+    *("grounding_tool_count", "initial_input_tokens", "raw_prompt_token"),
+}
+"""The fields of usage that are no news."""
 
-_WAITING: Final = ("in_progress", "queued")
+_WAITING: Final = ("in_progress", "queued", "idle")
 """The statuses of an answer that has not ended."""
 _STATUSES: Final = (
     *("completed", "requires_action", "incomplete", "budget_exceeded", "failed", "cancelled"),
@@ -37,6 +41,13 @@ _REMOVED: Final = (
     *("content.start", "content.delta", "content.stop"),
 )
 """The events of the schema that was removed on 8 June 2026."""
+_STOPS: Final = {
+    "interaction.cancelled": "cancelled",
+    "interaction.canceled": "cancelled",
+    "reconnection_required": "reconnection_required",
+}
+"""The events of the WebSocket form that end a connection, and the finish reason of each."""
+_TIMES: Final = ("created", "updated")
 _EVENT: Final = {
     *("event_type", "index", "step", "delta", "interaction", "metadata", "interaction_id"),
     *("id", "status", "usage", "error"),
@@ -90,28 +101,52 @@ def count_interactions(facts: Facts, usage: dict[str, Json]) -> None:
     }
 
 
+@dataclass(eq=False)
+class _Call:
+    """A call: the arguments of its start, its pieces, and its deltas that were not understood."""
+
+    given: Json
+    pieces: list[str] = field(default_factory=list)
+    odd: list[Json] = field(default_factory=list)
+
+    def text(self) -> str:
+        return "".join([*self.pieces, *(json.dumps(delta, sort_keys=True) for delta in self.odd)])
+
+
 class _Reader(MessageReader):
-    """The state of one reading: the index, the pieces and the first arguments of the open call, the
-    steps that have no end yet, and the media.
+    """The state of one reading: the open calls and the open steps by index, the indexes that a step
+    had, whether the stream began in the middle, and the media.
     """
 
     def __init__(self, status: int) -> None:
         super().__init__(status)
-        self._call: tuple[int, list[str], Json] | None = None
+        self._calls: dict[int, _Call] = {}
+        self._in_order: list[_Call] = []  # the item for each of `Facts.calls`
         self._steps: dict[int, dict[str, Json]] = {}
+        self._had: set[int] = set()
+        self._resumed: bool | None = None
         self._latest = -1
         self._media: list[Json] = []
         self._streamed = False
 
     def _read_object(self, message: dict[str, Json]) -> None:
-        if message.get("event_type") in _REMOVED or isinstance(message.get("outputs"), list):
+        kind, events = message.get("event_type"), message.get("events")
+        if "event_type" not in message and isinstance(events, list):
+            for event in events:
+                if isinstance(event, dict) and isinstance(event.get("event_type"), str):
+                    self._read_object(event)
+                else:
+                    self.facts.others |= names_in(event)
+            self._note_fields(message, {"events"})
+        elif kind in _REMOVED or isinstance(message.get("outputs"), list):
             self.facts.others |= names_in(message)
-        elif isinstance(message.get("event_type"), str):
+        elif isinstance(kind, str):
             self._read_event(message)
         elif message.get("error") is not None and "steps" not in message:
             self._read_error(message)
         elif _is_interaction(message):
             self._read_interaction(message)
+            self._read_status(message.get("status"))
         else:
             if self._status >= 300 and not self.facts.errors:
                 self._read_error(message)
@@ -121,18 +156,19 @@ class _Reader(MessageReader):
     def finish(self, interrupted: bool) -> Facts:
         """Return the facts of the whole body."""
         facts = self.facts
-        facts.open_call = self._call is not None
+        facts.open_call = bool(self._calls)
         if interrupted or facts.errors:
-            self._show_call()
+            self._show_open_call()
         else:
-            self._close_call()
+            for index in list(self._calls):
+                self._close_call(index)
         self._note_end()
         facts.ended_well = facts.ended_well and facts.finish != "failed"
         return facts
 
     def _read_event(self, event: dict[str, Json]) -> None:
         kind = event["event_type"]
-        self._note_fields(event, _EVENT)
+        self._note_fields(event, _EVENT | ({*_TIMES} if kind == "interaction.completed" else set()))
         if event.get("interaction_id"):
             self.facts.others.add("responseId")
         metadata = event.get("metadata")
@@ -144,9 +180,27 @@ class _Reader(MessageReader):
         step, delta, index = event.get("step"), event.get("delta"), event.get("index")
         if not isinstance(index, int) or isinstance(index, bool):
             index = self._latest + (kind == "step.start")
-        if kind in ("interaction.created", "interaction.completed"):
-            interaction = event.get("interaction")
-            self._read_interaction(interaction if isinstance(interaction, dict) else {})
+        interaction = event.get("interaction")
+        if self._resumed is None and not (kind == "error" and event.get("error") is not None):
+            names = ("interaction.created", "interaction.completed")
+            bare = kind == "interaction.created" and "interaction" not in event
+            self._resumed = not (bare or (kind in names and isinstance(interaction, dict)))
+        if kind in ("interaction.created", "interaction.completed") and isinstance(
+            interaction, dict
+        ):
+            self._read_interaction(interaction)
+            if kind == "interaction.completed":
+                self._read_status(interaction.get("status"))
+            elif interaction.get("status"):
+                self.facts.others.add("status")
+        elif kind == "interaction.created":
+            pass
+        elif kind == "interaction.completed":
+            self._read_completed(event)
+        elif kind == "interaction.connected":
+            self.facts.others.add("eventType")
+        elif kind in _STOPS:
+            self.facts.finish = _STOPS[kind]
         elif kind == "step.start" and isinstance(step, dict):
             self._streamed = True
             self._start(index, step)
@@ -154,9 +208,9 @@ class _Reader(MessageReader):
             self._streamed = True
             self._read_delta(index, delta)
         elif kind == "step.stop":
-            self._stop(index)
+            self._stop(index, event)
         elif kind == "interaction.status_update":
-            self._read_status(event.get("status"))
+            self.facts.others |= {"status"} if event.get("status") else set()
         elif event.get("error") is not None:
             self._read_error(event)
         elif kind in ("step.start", "step.delta"):
@@ -190,7 +244,17 @@ class _Reader(MessageReader):
             self._read_error({"error": error})
         if interaction.get("error") is not None:
             self._read_error(interaction)
-        self._read_status(interaction.get("status"))
+
+    def _read_completed(self, event: dict[str, Json]) -> None:
+        """Read the last event of the WebSocket form, whose status is a google.rpc.Status."""
+        status = event.get("status")
+        if isinstance(status, dict) and status.get("code"):
+            self._read_error({"error": status})
+        elif isinstance(status, dict) or status is None:
+            self._note_fields(status or {}, {"code"})
+            self.facts.finish = "completed"
+        else:
+            self._read_status(status)
 
     def _repeats(self, steps: list[Json]) -> bool:
         """Whether steps at the end have the text, thoughts and calls of the stream."""
@@ -219,9 +283,10 @@ class _Reader(MessageReader):
 
     def _start(self, index: int, step: dict[str, Json]) -> None:
         facts, kind = self.facts, _word(step.get("type"))
-        self._close_call()
+        self._close_call(index)
         self._latest = index
         self._steps[index] = {**step}
+        self._had.add(index)
         signature = step.get("signature")
         known = {"type", "signature"}
         if kind == "thought":
@@ -239,10 +304,11 @@ class _Reader(MessageReader):
         elif kind == "function_call":
             known |= {"id", "name", "arguments"}
             arguments = step.get("arguments")
+            call = _Call({} if arguments is None else arguments)
             if isinstance(arguments, str):
-                self._call = (index, [arguments], {})
-            else:
-                self._call = (index, [], {} if arguments is None else arguments)
+                call = _Call({}, [arguments])
+            self._calls[index] = call
+            self._in_order.append(call)
             facts.calls.append((str(step.get("name") or ""), {}))
             facts.marks.append((step.get("id") or None, signature or None))
             facts.places.append(len(facts.text))
@@ -263,40 +329,72 @@ class _Reader(MessageReader):
                 self._steps.pop(index)
         self._note_fields(step, known)
 
-    def _stop(self, index: int) -> None:
-        self._close_call()
-        step = self._steps.pop(index, {})
+    def _stop(self, index: int, event: dict[str, Json] | None = None) -> None:
+        if not self._has(index, True):
+            self.facts.others |= names_in(event)
+            return
+        self._close_call(index)
+        step = self._steps.pop(index)
         kind = _word(step.get("type"))
         if kind in _SERVER_STEPS and "read" not in step:
             self._read_server_tool(kind, step)
 
-    def _show_call(self) -> bool:
-        """Set the arguments of the open call to those so far; returns whether there are any."""
-        text = "".join(self._call[1]) if self._call else ""
-        if text.strip():
-            self.facts.calls[-1] = (self.facts.calls[-1][0], arguments_of(text))
-        return bool(text.strip())
+    def _has(self, index: int, understood: bool) -> bool:
+        """Whether a step is open. In a stream that begins in the middle, an event that can be
+        understood without the start of its step opens the step.
+        """
+        if index not in self._steps and understood and self._resumed and index not in self._had:
+            self._steps[index] = {}
+            self._had.add(index)
+        return index in self._steps
 
-    def _close_call(self) -> None:
-        """End the open call. Arguments that are not an object make it invalid."""
-        if self._call is None:
+    def _columns(self) -> tuple[list[Any], ...]:
+        """The lists that have one item for each call."""
+        facts = self.facts
+        return self._in_order, facts.calls, facts.marks, facts.places, facts.signed_before
+
+    def _remove(self, call: _Call) -> None:
+        at = self._in_order.index(call)
+        for column in self._columns():
+            column.pop(at)
+
+    def _show_open_call(self) -> None:
+        """Keep one open call, as the last one: the call that began last, with the arguments so far.
+        The others never became calls.
+        """
+        for index in list(self._calls)[:-1]:
+            self._remove(self._calls.pop(index))
+        for call in self._calls.values():
+            at = self._in_order.index(call)
+            for column in self._columns():
+                column.append(column.pop(at))
+            if (text := call.text()).strip():
+                self.facts.calls[-1] = (self.facts.calls[-1][0], arguments_of(text))
+
+    def _close_call(self, index: int) -> None:
+        """End the open call of a step. Arguments that are not an object, or that were not all
+        understood, make it invalid.
+        """
+        call = self._calls.pop(index, None)
+        if call is None:
             return
-        if not self._show_call():
-            self.facts.calls[-1] = (self.facts.calls[-1][0], self._call[2])
-        self._call = None
-        name, arguments = self.facts.calls[-1]
+        at, text = self._in_order.index(call), call.text()
+        name, arguments = self.facts.calls[at][0], call.given
+        if text.strip():
+            arguments = text if call.odd else arguments_of(text)
+        self.facts.calls[at] = (name, arguments)
         if not isinstance(arguments, dict):
             text = arguments if isinstance(arguments, str) else json.dumps(arguments)
-            self.facts.calls.pop()
-            self.facts.marks.pop()
-            self.facts.places.pop()
-            self.facts.signed_before.pop()
+            self._remove(call)
             self.facts.invalid_calls.append((name, text))
 
     def _read_delta(self, index: int, delta: dict[str, Json]) -> None:
         kind, signature = _word(delta.get("type")), delta.get("signature")
-        if self._call and (index != self._call[0] or kind != "arguments_delta"):
-            self._close_call()
+        if not self._has(index, kind != "arguments_delta"):
+            for call in self._calls.values() if kind == "arguments_delta" else ():
+                call.odd.append(delta)
+            self.facts.others |= names_in(delta)
+            return
         step = self._steps.get(index, {})
         if kind == "thought_summary":
             self._read_content(delta.get("content"), thought=True)
@@ -318,14 +416,18 @@ class _Reader(MessageReader):
             self._read_server_tool(kind, {**step, **delta})
             step["read"] = True
         else:
+            if index in self._calls:
+                self._calls[index].odd.append(delta)
             self.facts.others |= names_in(delta)
 
     def _read_arguments(self, index: int, delta: dict[str, Json]) -> None:
-        piece = delta.get("arguments")
-        if self._call is None or not isinstance(piece, str):
+        piece, call = delta.get("arguments"), self._calls.get(index)
+        if call is None or not isinstance(piece, str):
+            for open_call in self._calls.values() if call is None else (call,):
+                open_call.odd.append(delta)
             self.facts.others |= names_in(delta)
             return
-        self._call[1].append(piece)
+        call.pieces.append(piece)
         self.facts.pieces.append(piece)
         self._note_fields(delta, {"type", "arguments"})
 
@@ -384,14 +486,15 @@ class _Reader(MessageReader):
     def _count(self, usage: Json) -> None:
         if isinstance(usage, dict):
             count_interactions(self.facts, usage)
+            self._note_fields(usage, _USAGE)
 
     def _note_fields(self, holder: dict[str, Json], known: set[str]) -> None:
         """Note the names of the other fields that have a value."""
         self.facts.others |= present(holder, known)
 
     def _read_error(self, holder: dict[str, Json]) -> None:
-        self.facts.open_call = self._call is not None
-        self._show_call()
+        self.facts.open_call = bool(self._calls)
+        self._show_open_call()
         note_error(self.facts, holder.get("error", holder), self._status)
 
 

@@ -261,7 +261,7 @@ class _Reader(MessageReader):
         pieces = item.parts.get((part, number))
         if item.is_over or (repeats and pieces is not None):
             return
-        if text or not (repeats and item.kind in _CALLS):
+        if text or not repeats:
             item.parts.setdefault((part, number), []).append(text)
 
     def _read_part(self, event: dict[str, Json]) -> None:

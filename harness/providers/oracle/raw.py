@@ -9,11 +9,15 @@ from harness.facts import Facts
 from harness.stream.json_codec import Json
 
 from .agy import count_usage
+from .anthropic import count_messages, gather_block
 from .gemini import count_gemini, names_in, read_messages
 from .gemini_cli import count_stats
 from .interactions import count_interactions, gather_step
 from .openai_compat import count_chat
 from .openai_responses import count_responses, gather_item, is_item
+
+_NOT_OF_MESSAGES = ("models", "total_tokens", "input_tokens_details")
+"""Names beside ``input_tokens`` in the counts of other wires than Anthropic's."""
 
 
 def read_raw(facts: Facts) -> Facts:
@@ -47,6 +51,7 @@ def read_raw_part(facts: Facts, raw: Json) -> None:
             _add_parts(facts, gather_item(raw))
         case {"type": str()}:
             _add_parts(facts, gather_step(raw))
+            _add_parts(facts, gather_block(raw))
         case {}:
             _add_parts(facts, read_messages([{"candidates": [{"content": {"parts": [raw]}}]}]))
         case str():
@@ -79,6 +84,8 @@ def read_raw_usage(facts: Facts, raw: dict[str, Json]) -> None:
     counts = Facts()
     if "prompt_tokens" in raw or "completion_tokens" in raw:
         count_chat(counts, raw)
+    elif "input_tokens" in raw and raw.keys().isdisjoint(_NOT_OF_MESSAGES):
+        count_messages(counts, raw)
     elif "input_tokens_details" in raw or "output_tokens_details" in raw:
         count_responses(counts, raw)
     elif "total_input_tokens" in raw or "total_output_tokens" in raw:

@@ -82,6 +82,7 @@ def judge_second_turn(
     given: Sequence[bool] = (),
     exact: Collection[str] | None = None,
     doubles: bool = False,
+    together: bool = False,
 ) -> dict[SecondTurnAspect, Finding]:
     """The finding of each aspect of the request that follows an answer with these facts.
 
@@ -95,6 +96,7 @@ def judge_second_turn(
     not have is only sent over a wire that needs it; no call is after a result.
 
     ``doubles``: the adapter's language rounds large integers, as those of ``answer`` are.
+    ``together``: the provider refuses results in several contents.
     """
     if request.get("previous_interaction_id"):
         return _judge_stored(answer, request, given)
@@ -136,6 +138,8 @@ def judge_second_turn(
         put("ids", _ids(answer, returned, exact is not None))
     if kept and exact is not None and not returned.in_order:
         put("results", _found("wrong", "call-after-result"))
+    elif kept and together and len(returned.result_contents) > 1:
+        put("results", _found("wrong", "results-split", adapter=len(returned.result_contents)))
     elif kept:
         put("results", _results(answer, returned, given if aligned else ()))
     wired = [signature for _, signature in answer.marks]

@@ -15,9 +15,9 @@ from .sent_contents import Content
 class Returned:
     """The parts of an answer that a request sends back. ``calls``: (name, arguments), in order,
     with their ``ids`` and ``signatures``, and in ``places`` the characters of text before each.
-    ``results``: (name, id), in order, with their texts in ``outputs``. ``request``: the whole
-    request. ``in_order``: every content
-    with a call is before those with results.
+    ``results``: (name, id), in order, with their texts in ``outputs``; ``result_contents``: the
+    indices of the contents that have them. ``request``: the whole request. ``in_order``: every
+    content with a call is before those with results.
 
     ``other_signatures``: the signatures of all other parts; ``signed_before``: the number of them
     before each call. ``contents``: the index of the content of each call. ``by_id``: every call
@@ -31,6 +31,7 @@ class Returned:
     places: list[int] = field(default_factory=list)
     results: list[tuple[str, str | None]] = field(default_factory=list)
     outputs: list[str] = field(default_factory=list)
+    result_contents: list[int] = field(default_factory=list)
     other_signatures: list[str] = field(default_factory=list)
     signed_before: list[int] = field(default_factory=list)
     server_tools: list[str] = field(default_factory=list)
@@ -46,11 +47,13 @@ def gather_contents(contents: list[Content], first: int = 0) -> Returned:
     """
     returned = Returned()
     for index, content in enumerate(contents[first:], first):
-        before = len(returned.calls)
+        before, results_before = len(returned.calls), len(returned.results)
         for part in content.get("parts") or []:
             if isinstance(part, dict):
                 _read_part(returned, part, content.get("role"))
         returned.contents += [index] * (len(returned.calls) - before)
+        if len(returned.results) > results_before:
+            returned.result_contents.append(index)
         if returned.results and len(returned.calls) > before:
             returned.in_order = False
     return returned

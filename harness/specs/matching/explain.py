@@ -1,8 +1,8 @@
 """Explains the differences between an expectation and a value, as findings.
 
-It walks down to the difference. deepdiff compares mappings without operators; it is imported when
-the first one is met. `lists` compares lists. In a mapping with operators, each key is compared in
-turn, in the order of the expectation, because names are bound in that order.
+It walks down to the difference. deepdiff compares two mappings as a whole; operators, lists and
+texts are custom operators of it, which have their own rules here. It is imported when the first
+two mappings are met. `lists` compares lists. Names are bound in the order of the expectation.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from .fingerprint import names
 from .lists import align_lists, likeness
 from .mismatch import Kind, Mismatch, Path, sides
 from .operators import (
+    ABSENT,
     NOTHING,
     OPERATORS,
     Bindings,
     fault_of,
-    fields,
     operator_of,
     pair_equal,
     parse_json,
@@ -55,23 +55,27 @@ class Explainer:
         else:
             yield _finding(path, "changed", expected, actual)
 
-    def _explain_field(self, path: Path, want: Json, got: Json) -> Iterator[Mismatch]:
-        if got is NOTHING:
-            yield _finding(path, "missing", want, None)
-        elif want is NOTHING:
-            yield _finding(path, "extra", None, got)
-        else:
-            yield from self.explain(path, want, got)
-
     def _explain_mapping(
         self, path: Path, expected: dict[str, Json], actual: dict[str, Json]
     ) -> Iterator[Mismatch]:
-        if is_plain(expected):
-            inner = _deep_fields(expected, actual)
-        else:
-            inner = (((key,), want, got) for key, want, got in fields(expected, actual) or ())
-        for steps, want, got in inner:
-            yield from self._explain_field((*path, *steps), want, got)
+        from deepdiff import DeepDiff  # imported late: its import is slow
+
+        inside = _Inside(self, path)
+        diff = DeepDiff(
+            actual,
+            expected,  # the second side decides about the order
+            view="tree",
+            ignore_private_variables=False,
+            threshold_to_diff_deeper=0,
+            custom_operators=[inside],
+        )
+        for level in diff.get("dictionary_item_added", ()):
+            if level.t2 != ABSENT:
+                inside.note(level, _finding(inside.path_of(level), "missing", level.t2, None))
+        for level in diff.get("dictionary_item_removed", ()):
+            inside.note(level, _finding(inside.path_of(level), "extra", None, level.t1))
+        for _, findings in sorted(inside.noted, key=itemgetter(0)):
+            yield from findings
 
     def _explain_list(
         self, path: Path, expected: list[Json], actual: list[Json]
@@ -145,9 +149,8 @@ class Explainer:
                 if value is not NOTHING:
                     yield from self.explain((*path, operator), argument, value)
             case "$contains", dict(), dict() if not operator_of(argument):
-                for key, want, got in fields(argument, actual) or ():
-                    if want is not NOTHING:
-                        yield from self._explain_field((*path, key), want, got)
+                named = {key: actual[key] for key in argument if key in actual}
+                yield from self._explain_mapping(path, argument, named)
             case "$contains", list(), list():
                 yield from self._explain_contained(path, argument, actual)
             case "$unordered", list(), list():
@@ -267,43 +270,27 @@ def _refusal(operator: str, argument: Json, actual: Json) -> str:
     return OPERATORS[operator].refusal.format(operator=operator, argument=argument)
 
 
-def _deep_fields(
-    expected: dict[str, Json], actual: dict[str, Json]
-) -> Iterator[tuple[Path, Json, Json]]:
-    """The differences that deepdiff finds in two mappings and the mappings in them, in the order of
-    their paths: the path and both values, `NOTHING` for a key that is not there.
-
-    deepdiff decides about keys. It passes all other values back, because numbers, lists and texts
-    have their own rules here.
+class _Inside:
+    """A custom operator of deepdiff: explains each pair that is not two mappings of data. Its first
+    side is the value, its second the expectation.
     """
-    from deepdiff import DeepDiff  # imported late: its import is slow
-    from deepdiff.helper import notpresent
 
-    diff = DeepDiff(
-        expected,
-        actual,
-        view="tree",
-        ignore_private_variables=False,
-        threshold_to_diff_deeper=0,
-        custom_operators=[_Others()],
-    )
-    differences = [
-        (
-            tuple(level.path(output_format="list")),
-            *(NOTHING if side is notpresent else side for side in (level.t1, level.t2)),
-        )
-        for levels in diff.values()
-        for level in levels
-    ]
-    yield from sorted(differences, key=itemgetter(0))
-
-
-class _Others:
-    """An operator of deepdiff that reports every pair of values that are not two mappings."""
+    def __init__(self, explainer: Explainer, path: Path) -> None:
+        self.explainer = explainer
+        self.path = path
+        self.noted: list[tuple[Path, tuple[Mismatch, ...]]] = []
 
     def match(self, level: Any) -> bool:
-        return not (isinstance(level.t1, dict) and isinstance(level.t2, dict))
+        are_mappings = isinstance(level.t1, dict) and isinstance(level.t2, dict)
+        return not are_mappings or operator_of(level.t2) is not None
 
     def give_up_diffing(self, level: Any, diff_instance: Any) -> bool:
-        diff_instance.custom_report_result("others", level)
+        """Note the findings of a pair. deepdiff then does not compare it."""
+        self.note(level, *self.explainer.explain(self.path_of(level), level.t2, level.t1))
         return True
+
+    def path_of(self, level: Any) -> Path:
+        return (*self.path, *level.path(output_format="list"))
+
+    def note(self, level: Any, *findings: Mismatch) -> None:
+        self.noted.append((self.path_of(level), findings))

@@ -351,6 +351,35 @@ NOCK = json.dumps(
     ]
 ).encode()  # fmt: skip
 
+HTTP_RECORDER = json.dumps(
+    {
+        "version": 1,
+        "metadata": {"name": "n"},
+        "interactions": [
+            {"transport": "http",
+             "request": {"method": "POST", "url": STREAM_URL, "headers": {"accept": "*/*"}, "body": "{}"},
+             "response": {"status": 200, "headers": {"content-type": "text/event-stream"}, "body": STREAM.decode()}},
+            {"transport": "http",
+             "request": {"method": "POST", "url": URL, "headers": {}, "body": ""},
+             "response": {"status": 429, "headers": {"content-encoding": "gzip"}, "body": text64(PACKED), "bodyEncoding": "base64"}},
+        ],
+    }
+).encode()  # fmt: skip
+
+LLM_RECORDER = json.dumps(
+    {
+        "meta": {"name": "n", "createdAt": "2026-11-21T10:00:00.000Z"},
+        "recordings": [
+            {"hash": "9c", "request": {"url": STREAM_URL, "method": "POST", "body": {"contents": []}, "timestamp": 1795255200000},
+             "response": {"status": 200, "statusText": "OK", "headers": {"content-type": "text/event-stream"},
+                          "chunks": [STREAM.decode()[:9], "", STREAM.decode()[9:]], "chunkTimings": [40, 2.5, 60], "isStreaming": True}},
+            {"hash": "9d", "request": {"url": URL, "method": "POST", "body": {}, "timestamp": 1795255200000},
+             "response": {"status": 200, "headers": {"content-length": "9"}, "body": json.loads(REPLY), "isStreaming": False}},
+        ],
+    }
+).encode()  # fmt: skip
+LLM_RECORDER_LIST = json.dumps(json.loads(LLM_RECORDER)["recordings"]).encode()
+
 SINGLE = json.dumps(
     {
         "request": {"method": "POST", "url": URL, "headers": {"a": "b"}, "body": "{}"},
@@ -448,6 +477,9 @@ out:{"event":"result","result":{"conversation_id":"c","status":"ERROR","response
 err:error: interrupted
 rc:1
 """
+ANTHROPIC_LINES = b"""{"type":"message_start","message":{"id":"msg_1","content":[]}}
+{"type":"message_delta","delta":{"stop_reason":"end_turn"}}
+"""
 INTERACTION_LINES = b"""{"interaction":{"id":"v1","status":"in_progress","object":"interaction"},"event_type":"interaction.created"}
 {"index":0,"step":{"type":"model_output"},"event_type":"step.start"}
 {"index":0,"delta":{"type":"text","text":"Hi"},"event_type":"step.delta"}
@@ -478,6 +510,14 @@ SAMPLES: dict[str, tuple[str, bytes]] = {
     "httprr": ("httprr", HTTPRR),
     "braintrust": ("braintrust", BRAINTRUST),
     "nock": ("nock", NOCK),
+    "http-recorder": ("http-recorder", HTTP_RECORDER),
+    "llm-recorder": ("llm-recorder", LLM_RECORDER),
+    "llm-recorder, older layout": ("llm-recorder", LLM_RECORDER_LIST),
+    "json-lines, a WebSocket": (
+        "json-lines",
+        b'{"events":[{"event_type":"interaction.created","interaction_id":"v1_a"}]}\n'
+        b'{"event_type":"interaction.completed"}\n',
+    ),
     "single": ("single", SINGLE),
     "single, reads": ("single", SINGLE_READS),
     "gemini-cli-responses": ("gemini-cli-responses", CLI_RESPONSES),
@@ -505,6 +545,12 @@ SAMPLES: dict[str, tuple[str, bytes]] = {
     "agy, json": ("agy", b'{"conversation_id":"c","status":"SUCCESS","response":"Hi"}'),
     "agy-script": ("agy-script", AGY_SCRIPT),
     "json-lines, interactions": ("json-lines", INTERACTION_LINES),
+    "sse, Anthropic": (
+        "sse",
+        b'event: message_start\ndata: {"type":"message_start","message":{}}\n\n',
+    ),
+    "json, Anthropic": ("json", b'{"type": "message", "role": "assistant", "content": []}'),
+    "json-lines, Anthropic": ("json-lines", ANTHROPIC_LINES),
     "json, interaction": ("json", b'{"id": "v1", "object": "interaction", "status": "completed"}'),
     "json-array, compatible": ("json-array", b"[" + COMPAT + b"," + COMPAT + b"]"),
     "sse, compatible": ("sse", b"data: " + COMPAT + b"\n\ndata: [DONE]\n\n"),

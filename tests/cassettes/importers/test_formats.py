@@ -21,7 +21,10 @@ from tests.cassettes.importers.samples import (
     GO_VCR,
     GO_VCR_1,
     HAR,
+    HTTP_RECORDER,
     HTTPRR,
+    LLM_RECORDER,
+    LLM_RECORDER_LIST,
     NOCK,
     OLD_HTTPX,
     PACKED,
@@ -356,10 +359,20 @@ UNREAD = {
         b'{"setup": {"model": "m"}}\n{"setupComplete": {}}\n',
         b'{"serverContent": {}, "usageMetadata": {}}',
         b'>26 {"setup": {"model": "m"}}\n<21 {\n  "setupComplete": {}\n}\n',
+        b'{"toolCall": {"functionCalls": []}}\n{"serverContent": {}}\n',
+        b'{"goAway": {"timeLeft": "9s"}}\n{"serverContent": {}}\n',
+        b'{"voiceActivity": {}}\n{"serverContent": {}}\n',
+        b'{"usageMetadata": {}}\nnoise\n{"serverContent": {}}\n',
+        b'{"client_content": {"turns": []}}',
+        b'[{"setup": {}}, {"setupComplete": {}}]',
+        b'[{"direction": "sent", "data": "{\\"setup\\": {}}"}]',
+        b"version: 1\ninteractions:\n- kind: message\n  direction: sent\n  data:\n    setup: {model: m}\n",
+        b'{"version": 1, "interactions": [{"direction": "received", "body": {"goAway": {}}}]}',
+        b'{"messages": [{"text": "{\\"toolCall\\": {}, \\"usageMetadata\\": {}}"}]}',
     ],
-    "Anthropic Messages": [
-        b'event: message_start\ndata: {"type":"message_start","message":{}}\n\n',
-        b'{"type": "message", "role": "assistant", "content": []}',
+    "Decisions of the Gemini API": [
+        b'{"prompt_feedback": {"block_reason": "safety"}}',
+        b'{"answers": {"q": {"type": "choice", "choice": "a", "confidence": 0.5}}, "usage": {}}',
     ],
 }
 OPENAI = [
@@ -384,6 +397,43 @@ def test_a_bare_body_of_openai_is_read(data: bytes) -> None:
 def test_a_kind_that_is_not_read_yet_is_named(kind: str, data: bytes) -> None:
     with pytest.raises(CassetteError, match=f"looks like {kind}, which is not supported yet"):
         read(data)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b'{"candidates": [], "serverContent": {}}',
+        b'{"prompt_feedback": {"block_reason": "SAFETY"}}',
+        b'{"usageMetadata": {}}\n{"candidates": []}\n',
+    ],
+)
+def test_an_answer_that_resembles_another_kind_is_read(data: bytes) -> None:
+    (exchange,) = exchanges(data)
+    assert with_provider(exchange).generates
+
+
+def test_http_recorder_has_text_or_base64() -> None:
+    streamed, packed = exchanges(HTTP_RECORDER)
+    assert (sent(streamed), streamed.body) == (("POST", STREAM_URL, b"{}"), STREAM)
+    assert (packed.status, packed.body, packed.header("content-encoding")) == (429, PACKED, "gzip")
+
+
+def test_a_web_socket_of_http_recorder_is_named() -> None:
+    cassette = json.loads(HTTP_RECORDER)
+    opened = {"url": "wss://example.com/live", "headers": {}}
+    cassette["interactions"].append({"transport": "websocket", "open": opened, "events": []})
+    fault = r"interaction 3: the transport is 'websocket' \(wss://example.com/live\)"
+    with pytest.raises(CassetteError, match=fault):
+        read(json.dumps(cassette).encode())
+
+
+def test_llm_recorder_keeps_reads_with_their_times() -> None:
+    streamed, unary = exchanges(LLM_RECORDER)
+    assert streamed.reads == ((40.0, STREAM[:9]), (102.5, STREAM[9:]))
+    assert sent(streamed) == ("POST", STREAM_URL, b'{"contents":[]}')
+    assert (unary.body, unary.headers) == (REPLY, {})
+    assert read(LLM_RECORDER_LIST).origin.date == "2026-11-21"
+    assert [*exchanges(LLM_RECORDER_LIST)] == [streamed, unary]
 
 
 def test_exchanges_of_unread_kinds_inside_a_recording_are_kept() -> None:

@@ -7,7 +7,6 @@ from collections.abc import Callable
 import pytest
 
 from harness.cassettes.redaction.mask import Mask
-from harness.cassettes.redaction.masked import masked
 from harness.facts import Finding, Place, call_value
 from harness.judging.results import Result, encode_item
 from harness.stream.json_codec import Json
@@ -35,7 +34,7 @@ def test_a_key_is_in_no_member_of_a_finding(place: str) -> None:
     finding = PLACES[place](f"key {KEY} x")
     result = Result("failed", adapter="shop", findings=(finding,))
     assert KEY.encode() in encode_item(result)
-    shown = masked(result, Mask())
+    shown = Mask().value(result)
     assert KEY.encode() not in encode_item(shown)
     assert KEY not in shown.findings[0].sentence
     assert (shown.adapter, shown.findings[0].reason) == ("shop", finding.reason)
@@ -44,7 +43,7 @@ def test_a_key_is_in_no_member_of_a_finding(place: str) -> None:
 def test_a_value_that_is_secret_by_its_name_is_masked() -> None:
     call = call_value("f", {"api_key": BY_NAME, "n": [1, None, 2.5]})
     finding = Finding("calls", "lost", "calls-missing", {"missing": 1, "of": 2, "first": call})
-    shown = masked(finding, Mask())
+    shown = Mask().value(finding)
     arguments = {"api_key": "REDACTED", "n": [1, None, 2.5]}
     assert shown.wire == {"missing": 1, "of": 2, "first": call_value("f", arguments)}
     assert shown.note.startswith('1 of 2 calls lost: f({"api_key": "REDACTED", "n": [1')
@@ -53,4 +52,4 @@ def test_a_value_that_is_secret_by_its_name_is_masked() -> None:
 @pytest.mark.parametrize("value", [None, 0, 1.5, [], {}, ["a", {"b": [True]}], "half \ud83d"])
 def test_a_finding_without_a_secret_is_not_changed(value: Json) -> None:
     finding = Finding("text", "wrong", "finish", value, value, Place(1, 2, "a", "b", "c", 3))
-    assert masked(finding, Mask()) == finding
+    assert Mask().value(finding) == finding

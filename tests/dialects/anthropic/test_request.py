@@ -39,7 +39,8 @@ Json = Any
 def answers_with_calls() -> Iterator[Any]:
     for path in sorted(CASSETTES.rglob("*.yaml")):
         for number, exchange in enumerate(harness.load(path).exchanges, 1):
-            if exchange.generates:
+            # Gemini refuses what Anthropic has signed or encrypted.
+            if exchange.generates and exchange.provider != "anthropic":
                 events = harness.replay(exchange, layer="events")
                 kinds = {event["kind"] for event in events if not event.get("candidate")}
                 if kinds & {"call_end", "nameless_call"} and not kinds & {"error", "incomplete"}:

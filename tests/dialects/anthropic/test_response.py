@@ -563,5 +563,5 @@ def test_the_dialect_declares_its_losses() -> None:
         *("finish[call]", "finish[other]", "finish_message", "usage[failed]", "usage_details"),
         *("media", "code", "server_tools", "grounding", "citations", "urls", "fields"),
         *("candidates", "logprobs", "safety_ratings", "response_id", "create_time", "credits"),
-        *("trace_id", "blocks", "refusal", "billing", "usage[other]"),
+        *("trace_id", "blocks", "refusal", "billing", "usage[other]", "usage[tool_use]"),
     }

@@ -63,12 +63,6 @@ NOTHING = {
         {"type": "response.output_text.delta", "delta": "Hi"},
         {"type": "response.completed", "response": {"status": "completed"}},
     ),
-    "a stream of Anthropic": sse(
-        {"type": "message_start", "message": {"id": "m", "content": []}},
-        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "Hi"}},
-        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}},
-        {"type": "message_stop"},
-    ),
     "a line of another program": b'{"status": "ok", "text": "Hi"}\n',
     "a list of answers of a model": b'[{"generated_text": "Hi"}]',
 }

@@ -34,6 +34,7 @@ def test_counts(wire: str, name: str, value: Json) -> None:
         {"trafficType": "ON_DEMAND"},
         {"serviceTier": "standard"},
         {"billablePromptUsage": {}},
+        {"rawPromptTokenCount": 5, "initial_prompt_token_count": 4},
         {"promptTokenCount": True},
         {"promptTokenCount": "many"},
         {"promptTokenCount": 1.5},
@@ -41,3 +42,11 @@ def test_counts(wire: str, name: str, value: Json) -> None:
 )
 def test_other_usage_is_kept_raw(raw: Json) -> None:
     assert content({"usageMetadata": raw}) == [{"kind": "usage", "raw": raw}]
+
+
+def test_an_unknown_count_is_an_unknown_event_once() -> None:
+    count = {"usageMetadata": {"promptTokenCount": 1, "dreamTokenCount": 7}}
+    events = content(count, {"usageMetadata": {"dreamTokenCount": 8}})
+    assert [event["where"] for event in events if event["kind"] == "unknown"] == [
+        "field usageMetadata.dreamTokenCount"
+    ]

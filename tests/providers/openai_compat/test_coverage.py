@@ -17,6 +17,7 @@ import pytest
 
 from harness.cassettes import Exchange
 from harness.cassettes.yaml import parse
+from harness.dialects import DIALECTS
 from tests.providers.test_wire_coverage import ROOT, documents, objects
 from tests.support.word_coverage import (
     Shown,
@@ -300,7 +301,7 @@ def test_a_word_whose_only_case_is_gone_is_missed() -> None:
 
 @pytest.mark.slow
 def test_the_endpoint_has_forty_cases_with_every_event_model() -> None:
-    dialects = {"agent-events", "art", "unified-llm", "anthropic", "mind", "events"}
+    dialects = {*DIALECTS, "events"}
     full = 0
     for path in (ROOT / "specs" / "openai-compat").glob("*.yaml"):
         for case in parse(path.read_bytes()).get("cases", ()):

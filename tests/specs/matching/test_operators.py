@@ -186,7 +186,7 @@ def test_pairs_do_not_depend_on_names() -> None:
     assert findings(expected, actual) == [("[1].id", "changed"), ("[2]", "extra")]
 
 
-def test_only_values_without_operators_go_to_deepdiff() -> None:
+def test_deepdiff_compares_mappings_with_operators_as_a_whole() -> None:
     expected = {"id": {"$any": "string"}, "usage": {"in": 1, "out": 2}, "gone": {"$absent": True}}
     assert findings(expected, {"id": "x", "usage": {"in": 1, "out": 3, "all": 4}}) == [
         ("usage.all", "extra"),

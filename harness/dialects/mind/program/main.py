@@ -177,18 +177,21 @@ class Printer:
         elif record["type"] == "assistant":
             print(record["message"]["content"][0]["text"], end="", flush=True)
 
-    def finish(self, *, incomplete: bool) -> int:
-        """Print the text of all answers; returns the exit code 0. If the last answer is incomplete,
-        the record reports it, or in text mode a line on stderr.
+    def finish(self, last: Payload) -> int:
+        """Print the text of all answers; returns the exit code 0. ``last``: the result of the last
+        answer. If that is incomplete, or has an odd reason, the record reports it, or in text mode
+        a line on stderr.
         """
+        marks: Payload = {name: last[name] for name in ("incomplete", "reason") if name in last}
         if self._records:
-            more = {"incomplete": True} if incomplete else {}
-            self.print(now({"type": "result", "result": self._text, **more}))
+            self.print(now({"type": "result", "result": self._text, **marks}))
             return 0
         if self._text:
             print(flush=True)
-        if incomplete:
+        if "incomplete" in marks:
             print("Warning: the answer is incomplete", file=sys.stderr)
+        if "reason" in marks:
+            print(f"Warning: the answer ended with the reason {marks['reason']}", file=sys.stderr)
         return 0
 
     def fail(self, message: str, code: str = "AGENT_ERROR") -> int:
@@ -303,7 +306,7 @@ def converse(
                 printer.print(record)
         calls = waiting_calls(records)
         if not calls:
-            return printer.finish(incomplete="incomplete" in records[-1])
+            return printer.finish(records[-1])
         outcomes = []
         for call in calls:
             outcomes.append(tools.run(call["name"], call["args"]))

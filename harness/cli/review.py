@@ -1,0 +1,113 @@
+"""The command ``harness review``: goes through the changes of expectations that nobody has
+reviewed, in the terminal or on a local page.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator
+from typing import Final
+
+from harness.project.configuration import add_folders, project_of
+from harness.project.review import Change, Review
+from harness.stream.printable import plural, printable
+
+from .output import note, paint
+
+LEFT: Final = 1
+"""The exit status if changes are left."""
+MOST_LINES: Final = 60
+"""The number of lines of one side of a change, and of a recording, that a terminal shows."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_folders(parser)
+    parser.add_argument("--list", action="store_true", help="only print the changes, for scripts")
+    parser.add_argument(
+        "--page",
+        action="store_true",
+        help="show the changes on a page of this machine, with the recordings beside them",
+    )
+    parser.add_argument(
+        "--no-browser", action="store_true", help="with --page: only print its address"
+    )
+    parser.set_defaults(run=_review)
+
+
+def _review(parsed: argparse.Namespace) -> int:
+    review = Review(project_of(parsed))
+    changes = review.changes()
+    if not changes:
+        print("everything is reviewed")
+        return 0
+    if parsed.page:
+        from .review_page import serve_review  # start-up time
+
+        serve_review(review, open_browser=not parsed.no_browser and sys.stdout.isatty())
+    elif parsed.list:
+        for change in changes:
+            print("\n".join(_shown(change)))
+    else:
+        _ask_all(review)
+    left = len(review.changes())
+    if left:
+        note(f"{plural(left, 'change')} not reviewed")
+    return LEFT if left else 0
+
+
+def _ask_all(review: Review) -> None:
+    """Ask about each change, until all are decided or skipped, or the input ends."""
+    skipped: set[str] = set()
+    while change := next((one for one in review.changes() if one.id not in skipped), None):
+        print("\n".join(_shown(change)), flush=True)
+        answer = _ask(review, change)
+        if answer == "q":
+            return
+        if answer == "s":
+            skipped.add(change.id)
+        elif answer in ("A", "R"):
+            names = [one.id for one in review.group(change) if one.id not in skipped]
+            review.decide(names, accept=answer == "A")
+        else:
+            review.decide([change.id], accept=answer == "a")
+
+
+def _ask(review: Review, change: Change) -> str:
+    """One of a, r, s, q, and A and R for a group."""
+    many = f", [A]ccept or [R]eject all {change.same}" if change.same > 1 else ""
+    words = f"[a]ccept, [r]eject, [s]kip{many}, [w]ire, [q]uit? "
+    while True:
+        print(words, end="", flush=True)
+        line = sys.stdin.readline()
+        if not line:
+            print()
+            return "q"
+        answer = line.strip()[:1]
+        if answer in ("a", "r", "s", "q") or (many and answer in ("A", "R")):
+            return answer
+        if answer == "w":
+            for number, text in enumerate(review.wire(change)):
+                if number == MOST_LINES:
+                    print("  …")
+                    break
+                print(f"  {printable(text)}")
+
+
+def _shown(change: Change) -> Iterator[str]:
+    """The lines that show a change in the terminal."""
+    hunk = change.hunk
+    place = f"{os.path.relpath(change.path)}:{hunk.new_at + 1}  {hunk.place}"
+    same = (
+        f"  (the same change in {plural(change.same - 1, 'other place')})"
+        if change.same > 1
+        else ""
+    )
+    yield ""
+    yield paint(printable(place + same), "bold")
+    for sign, tone, lines in (("-", "red", hunk.old), ("+", "green", hunk.new)):
+        for line in lines[:MOST_LINES]:
+            yield paint(printable(f"{sign} {line}"), tone)
+        if len(lines) > MOST_LINES:
+            yield f"  … {len(lines) - MOST_LINES} more lines"

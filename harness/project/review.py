@@ -1,0 +1,141 @@
+"""The changes of a project's expectations that nobody has reviewed, and the decisions on them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+from harness.cassettes import CassetteError
+from harness.judging.judge import resolve_fixture
+from harness.pipeline.replay import ReplayError
+from harness.pipeline.show import show_frames
+from harness.specs import SpecError
+from harness.specs.review import (
+    Hunk,
+    accepted,
+    emptied,
+    hunks_of,
+    mark_reviewed,
+    rejected,
+    unreviewed_cases,
+)
+
+from .before_update import before_update, forget_before, keep_before
+from .project import Project, kind_of, read_text, yaml_files
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A hunk of a spec. ``same``: the number of hunks with its group, itself included."""
+
+    path: Path
+    hunk: Hunk
+    same: int = 1
+
+    @property
+    def id(self) -> str:
+        """A name that stays while other changes are decided."""
+        hunk = self.hunk
+        parts = (str(self.path), hunk.place, *hunk.old, "", *hunk.new)
+        return sha256("\n".join(parts).encode()).hexdigest()[:16]
+
+
+class Review:
+    """The review of the specs of a project. Each decision is written at once, atomically."""
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+
+    def changes(self) -> list[Change]:
+        """All changes, in the order of the files. Raises `SpecError` for a spec that can't be
+        read, and `OSError`.
+        """
+        files = (
+            path
+            for root in self._project.specs
+            for path in yaml_files(root)
+            if kind_of(path) == "spec"
+        )
+        found = [Change(path, hunk) for path in files for hunk in _hunks(path)]
+        groups: dict[str, int] = {}
+        for change in found:
+            groups[change.hunk.group] = groups.get(change.hunk.group, 0) + 1
+        return [Change(one.path, one.hunk, groups[one.hunk.group]) for one in found]
+
+    def change(self, name: str) -> Change | None:
+        """The change with an `id`, or None if it was decided."""
+        return next((change for change in self.changes() if change.id == name), None)
+
+    def group(self, change: Change) -> list[Change]:
+        """The changes of the same paths, this one included."""
+        return [other for other in self.changes() if other.hunk.group == change.hunk.group]
+
+    def decide(self, names: Iterable[str], *, accept: bool) -> int:
+        """Accept or reject the changes with these ids; returns the number of those that were still
+        there. Raises as `changes` does.
+        """
+        done = 0
+        for name in names:
+            if change := self.change(name):
+                _decide(change, accept=accept)
+                done += 1
+        return done
+
+    def wire(self, change: Change) -> Iterator[str]:
+        """The lines of the recording of a case, one for each frame; or the reason why there is
+        none.
+        """
+        try:
+            cases = self._project.cases(change.path)
+            case = next(case for case in cases if case.case == change.hunk.case)
+            fixture = resolve_fixture(case, self._project.cassette)
+            for exchange in fixture.exchanges:
+                yield from show_frames(exchange, fixture.provider)
+            if not fixture.exchanges:
+                yield "a request case has no recording"
+        except (CassetteError, ReplayError, SpecError, StopIteration) as error:
+            yield f"no recording can be shown: {error}"
+
+
+def _hunks(path: Path) -> list[Hunk]:
+    """The changes of a spec. A kept text that is of no use any more is deleted."""
+    text = read_text(path)
+    if unreviewed_cases(text):
+        return hunks_of(_base(path, text), text)
+    forget_before(path)
+    return []
+
+
+def _base(path: Path, text: str) -> str:
+    """The text with which a spec is compared: the kept one. An unreviewed case without a change
+    since then has no expectation yet, so all of it is shown.
+    """
+    base = before_update(path)
+    if base is None:
+        base = text
+    changed = {hunk.case for hunk in hunks_of(base, text)}
+    for case in unreviewed_cases(text):
+        if case not in changed:
+            base = emptied(base, case)
+    return base
+
+
+def _decide(change: Change, *, accept: bool) -> None:
+    from harness.recording.persister import save  # imports vcrpy
+
+    path, hunk = change.path, change.hunk
+    text = read_text(path)
+    base = _base(path, text)
+    if accept:
+        base = accepted(base, hunk)
+    else:
+        text = rejected(text, hunk)
+    if all(other.case != hunk.case for other in hunks_of(base, text)):
+        text = mark_reviewed(text, hunk.case)
+    if unreviewed_cases(text):
+        keep_before(path, base)
+    else:
+        forget_before(path)
+    save(path.resolve(), [text.encode()])

@@ -1,0 +1,186 @@
+"""``harness review``: in the terminal, as a list, and on the local page."""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+from argparse import Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.client import HTTPConnection
+from pathlib import Path
+from threading import Thread
+from urllib.parse import urlencode
+
+import pytest
+
+from harness.cli.main import main
+from harness.cli.review_page import make_server
+from harness.project.before_update import before_update, keep_before
+from harness.project.configuration import project_of
+from harness.project.review import Review
+from tests.cli.project import write
+
+CASE = """\
+- case: {name}
+{mark}  requirement: r
+  features: [text.streaming]
+  source: https://ai.google.dev
+  cassette: two
+  exchange: 2
+  expect:
+    mine:
+    - {{type: text, text: "<b>"{field}}}  # own
+    - {{type: end}}
+"""
+
+
+def spec(mark: str, *fields: str) -> str:
+    return "harness: 1\ncases:\n" + "".join(
+        CASE.format(name=f"c{at}", mark=mark, field=field) for at, field in enumerate(fields)
+    )
+
+
+MARK = "  reviewed: no\n"
+NEW = ', "n": 1'
+BEFORE, AFTER = spec("", "", "", ""), spec(MARK, NEW, NEW, ', "m": 2')
+PATH = Path("specs/s.yaml")
+
+
+@pytest.fixture(autouse=True)
+def project(here: Path) -> None:
+    """Three cases were updated, two of them at the same path."""
+    write("pytest.ini", "[pytest]\nharness_adapters =\n    mine = mine:payloads\n")
+    write("cassettes/two.yaml", Path("two.yaml").read_text(encoding="utf-8"))
+    write(str(PATH), AFTER)
+    keep_before(PATH, BEFORE)
+
+
+def answer(text: str, monkeypatch: pytest.MonkeyPatch) -> int:
+    monkeypatch.setattr(sys, "stdin", io.StringIO(text))
+    return main(["review"])
+
+
+def test_each_change_is_accepted_or_rejected_alone(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert answer("a\nr\ns\n", monkeypatch) == 1
+    out, err = capsys.readouterr()
+    assert out.startswith(
+        "\nspecs/s.yaml:12  c0[mine]  (the same change in 1 other place)\n"
+        '-     - {type: text, text: "<b>"}  # own\n'
+        '+     - {type: text, text: "<b>", "n": 1}  # own\n'
+        "[a]ccept, [r]eject, [s]kip, [A]ccept or [R]eject all 2, [w]ire, [q]uit? "
+    )
+    assert err == "harness: 1 change not reviewed\n"
+    assert PATH.read_text(encoding="utf-8") == spec("", NEW, "", "").replace(
+        CASE.format(name="c2", mark="", field=""),
+        CASE.format(name="c2", mark=MARK, field=', "m": 2'),
+    )
+    assert answer("a\n", monkeypatch) == 0
+    assert PATH.read_text(encoding="utf-8") == spec("", NEW, "", ', "m": 2')
+    assert before_update(PATH) is None
+    assert main(["review"]) == 0
+    assert capsys.readouterr().out.endswith("everything is reviewed\n")
+
+
+def test_equal_changes_are_decided_together(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert answer("A\nw\nx\nq\n", monkeypatch) == 1
+    assert "finish STOP" in capsys.readouterr().out  # the recording
+    text = PATH.read_text(encoding="utf-8")
+    assert (text.count('"n": 1'), text.count("reviewed: no")) == (2, 1)
+    assert answer("R\nr\n", monkeypatch) == 0
+    assert PATH.read_text(encoding="utf-8") == spec("", NEW, NEW, "")
+
+
+def test_a_list_of_changes_is_for_scripts(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["review", "--list"]) == 1
+    assert capsys.readouterr().out.count("\n+ ") == 3
+    assert PATH.read_text(encoding="utf-8") == AFTER
+
+
+def test_an_unreviewed_case_without_a_kept_text_is_shown_as_a_whole(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As in a fresh clone, which has no folder .harness."""
+    write(str(PATH), spec(MARK, NEW))
+    (kept,) = Path(".harness").rglob("s.yaml")
+    kept.unlink()
+    assert answer("a\n", monkeypatch) == 0
+    assert capsys.readouterr().out.count("\n+ ") == 2
+    assert PATH.read_text(encoding="utf-8") == spec("", NEW)
+    write(str(PATH), spec(MARK, NEW))
+    assert answer("r\n", monkeypatch) == 0
+    assert (
+        PATH.read_text(encoding="utf-8") == spec("", NEW).partition("    mine:")[0] + "    mine:\n"
+    )
+
+
+@contextmanager
+def page() -> Iterator[int]:
+    """The port of the page of the project, whose token is ``secret``."""
+    write("mine.py", "")
+    with make_server(Review(project_of(Namespace(specs=None, cassettes=None))), "secret") as server:
+        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield server.server_address[1]
+        server.shutdown()
+        thread.join()
+
+
+def ask(
+    port: int, path: str, form: dict[str, str] | None = None, **headers: str
+) -> tuple[int, str, str]:
+    connection = HTTPConnection("127.0.0.1", port, timeout=5)
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    body = None if form is None else urlencode(form)
+    connection.request("GET" if form is None else "POST", path, body, named)
+    reply = connection.getresponse()
+    text = reply.read().decode()
+    connection.close()
+    return reply.status, text, reply.headers.get("Content-Security-Policy", "")
+
+
+def test_the_page_shows_before_after_and_wire_and_takes_decisions() -> None:
+    with page() as port:
+        status, text, policy = ask(port, "/secret/")
+        assert status == 200
+        assert "script" not in text
+        assert policy.startswith("default-src 'none'")
+        assert "<b>" not in text
+        assert "&lt;b&gt;&quot;, &quot;n&quot;: 1" in text
+        assert "finish STOP" in text
+        first, _, third = re.findall(r'name="change" value="(\w+)"', text)
+        form = {"change": first, "decision": "accept-all"}
+        assert ask(port, "/secret/decide", form)[0] == 303
+        assert ask(port, "/secret/decide", {"change": third, "decision": "reject"})[0] == 303
+        assert ask(port, "/secret/decide", form)[0] == 303  # from another window
+        assert "Everything is reviewed" in ask(port, "/secret/")[1]
+    assert PATH.read_text(encoding="utf-8") == spec("", NEW, NEW, "")
+
+
+@pytest.mark.parametrize(
+    ("path", "headers"),
+    [
+        ("/", {}),
+        ("/wrong/decide", {}),
+        ("/secret/decide/x", {}),
+        ("/secret", {}),
+        ("/secret/decide", {"Host": "evil.example"}),
+        ("/secret/decide", {"Origin": "https://evil.example"}),
+        ("/secret/decide", {"Origin": "null"}),
+        ("/secret/decide", {"Sec_Fetch_Site": "cross-site"}),
+    ],
+)
+def test_the_page_answers_nobody_else(path: str, headers: dict[str, str]) -> None:
+    with page() as port:
+        name = re.findall(r'name="change" value="(\w+)"', ask(port, "/secret/")[1])[0]
+        form = {"change": name, "decision": "accept"}
+        status, text, _ = ask(port, path, form, **headers)
+        assert status == 403
+        assert "<b>" not in text
+        assert ask(port, path, None, **headers)[0] == 403
+    assert PATH.read_text(encoding="utf-8") == AFTER
