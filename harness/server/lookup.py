@@ -15,7 +15,7 @@ from typing import Final
 from urllib.parse import parse_qsl, urlsplit
 
 from harness.pipeline.request_index import RequestIndex
-from harness.providers import Identity, detect_provider
+from harness.providers import GENERATE_CONTENT, PROVIDERS, Identity, detect_provider
 from harness.specs.matching import Mismatch, sides
 from harness.stream.exchange import Exchange
 from harness.stream.printable import excerpt
@@ -80,7 +80,10 @@ class Finder:
         keys = [_path_key(request.method, request.url, identity)]
         if asks_model(identity, request.url):
             mode = str(identity.streamed)
-            keys += [("bare", identity.provider, mode), ("bare", None, mode)]
+            keys.append(("bare", identity.provider, mode))
+            known = PROVIDERS.get(identity.provider or "")
+            if known and known.wire == GENERATE_CONTENT:
+                keys.append(("bare", None, mode))
         for key in keys:
             if queue := self._queues.get(key):
                 return self._use(queue.pop() if len(queue) > 1 else queue[0])
@@ -155,9 +158,13 @@ def _difference(mismatch: Mismatch) -> str:
 
 
 def _bare_key(exchange: Exchange, provider: str | None) -> _Key:
+    """The key of an answer without a request. Bare messages do not show which server of
+    generateContent sent them: they answer the requests of each.
+    """
+    shown = None if exchange.provider == "gemini-api" else exchange.provider
     return (
         "bare",
-        provider or exchange.provider,
+        provider or shown,
         str(detect_provider("", "", b"", exchange.body).streamed),
     )
 
