@@ -35,7 +35,7 @@ from harness.sweep.contract import Settings, Target, judge_batch, open_adapter
 from harness.sweep.diff import compare_sweeps
 from harness.sweep.engines import Engine, cluster_engine, process_engine
 from harness.sweep.files import Folder
-from harness.sweep.parts import Part
+from harness.sweep.parts import InputPart
 from harness.sweep.run import plan_sweep, run_sweep
 from harness.sweep.stream import Stream, stream_of_row
 
@@ -160,7 +160,7 @@ class Watch:
         self._marks = [10_000 * 2**number for number in range(20)]
         self._last = (0, perf_counter(), processor_seconds())
 
-    def note(self, part: Part, now: bool) -> None:
+    def note(self, part: InputPart, now: bool) -> None:
         """Note a part that is done."""
         self._streams += part.rows
         if self._streams < self._marks[0]:
@@ -181,7 +181,7 @@ class Watch:
 
 
 def sweep(
-    source: Path, engine: Engine, done: Callable[[Part, bool], None] = lambda part, now: None
+    source: Path, engine: Engine, done: Callable[[InputPart, bool], None] = lambda part, now: None
 ) -> dict[str, Any]:
     """Sweep a file into a new folder; the time, and the rows with their ids."""
     folder = source.parent / "verdicts"
@@ -252,7 +252,7 @@ def on_cluster(size: int, folder: Path, count: int, *, kill: bool = False) -> di
         n_workers=count, threads_per_worker=1, processes=True, dashboard_address=None
     ) as cluster:
 
-        def note(part: Part, now: bool) -> None:
+        def note(part: InputPart, now: bool) -> None:
             nonlocal finished
             finished += 1
             if kill and finished == size // GROUP // 3:

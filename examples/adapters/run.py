@@ -44,7 +44,7 @@ class Peer(NamedTuple):
     """A public adapter: the folder of its shim, the lock of its environment, the target.
 
     ``service``: the command of a gateway, which runs while the gateway is judged; ``package``: the
-    distribution that has the version of the gateway.
+    distribution that has the version of the gateway. ``wire``: the public wire that it writes.
     """
 
     folder: str
@@ -52,6 +52,7 @@ class Peer(NamedTuple):
     target: str = "serve: shim:replay"
     service: tuple[str, ...] = ()
     package: str = ""
+    wire: str = ""
 
 
 NODE: Final = "serve: node shim.mjs"
@@ -98,6 +99,10 @@ PEERS: Final = {
     ),
     "openai-agents": Peer("openai-agents", "openai-agents/requirements.txt"),
     "autogen": Peer("autogen", "autogen/requirements.txt"),
+    **{
+        name: Peer(name, f"{name}/requirements.txt", "serve: shim:events", wire="ag-ui")
+        for name in ("ag-ui-adk", "pydantic-ai-ag-ui")
+    },
     **{
         f"litellm-proxy-{wire}": Peer(
             "litellm-proxy",
@@ -158,7 +163,11 @@ def judge(name: str, options: list[str], asked: int) -> bool:
     programs = environment(peer.lock) / "bin"
     command = [
         str(programs / "harness"),
-        *("judge", f"{name} = {peer.target}", "--json", str(results), "--timeout", TIMEOUT_S),
+        *(
+            "judge",
+            f"{name}: {peer.wire} = {peer.target}" if peer.wire else f"{name} = {peer.target}",
+        ),
+        *("--json", str(results), "--timeout", TIMEOUT_S),
         *options,
     ]
     started, cpu = time.monotonic(), cpu_seconds()

@@ -55,7 +55,8 @@ class RunOptions(Struct, frozen=True):
     """The fields of a case that an adapter may need in addition to the exchange.
 
     ``provider`` and ``tool_code`` have the meaning that they have in `harness.replay`. If one is
-    None, it is detected. ``context`` is the mapping in the case.
+    None, it is detected. ``context`` is the mapping in the case. ``attempts``: the answers for an
+    adapter that asks a served address again.
     """
 
     case: str = ""
@@ -63,6 +64,7 @@ class RunOptions(Struct, frozen=True):
     provider: str | None = None
     tool_code: bool | None = None
     context: Mapping[str, Any] = {}
+    attempts: tuple[Exchange, ...] = ()
 
     @classmethod
     def of(cls, case: Case) -> RunOptions:

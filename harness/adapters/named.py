@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -230,7 +230,7 @@ class _Run:
         try:
             if wire in self.other_wires:
                 raise Skipped(self.other_wires[wire])
-            with self._offer(exchange) as offer:
+            with self._offer(exchange, attempts=options.attempts) as offer:
                 question = Question(exchange, options, offer.base_url if offer else "")
                 reply = self.asker.ask(question, self.timeout)
                 if self.wire:
@@ -271,9 +271,11 @@ class _Run:
             raise AdapterError(message, error.group) from error.__cause__
 
     def _offer(
-        self, exchange: Exchange, *, final: bool = False
+        self, exchange: Exchange, *, final: bool = False, attempts: Sequence[Exchange] = ()
     ) -> AbstractContextManager[Offer | None]:
-        return self.offers.offer(exchange, final=final) if self.offers else nullcontext()
+        if self.offers is None:
+            return nullcontext()
+        return self.offers.offer(exchange, final=final, attempts=attempts)
 
 
 def _asker(

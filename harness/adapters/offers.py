@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import atexit
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from harness.facts import Skipped, Transcript
+from harness.facts import Entry, Error, Skipped, Transcript
 from harness.pipeline.replay import ReplayError
 from harness.stream.exchange import Exchange
 
@@ -38,15 +38,18 @@ class Offers:
         self._one_by_one = threading.Lock() if port else nullcontext()
 
     @contextmanager
-    def offer(self, exchange: Exchange, *, final: bool = False) -> Iterator[Offer]:
-        """Serve an exchange. With ``final``, the second request gets a short last answer.
+    def offer(
+        self, exchange: Exchange, *, final: bool = False, attempts: Sequence[Exchange] = ()
+    ) -> Iterator[Offer]:
+        """Serve an exchange. With ``final``, the second request gets a short last answer. An
+        adapter that asks the first turn again gets the ``attempts``.
 
         Raises `Skipped` for an exchange that no server can answer with. Raises `AdapterError` if
         the address is not available.
         """
         with self._one_by_one:
             try:
-                offer = self._started().offer(exchange, final=final)
+                offer = self._started().offer(exchange, final=final, attempts=attempts)
             except ReplayError as error:
                 raise Skipped(str(error)) from None
             with offer:
@@ -91,12 +94,16 @@ def transcript_of(reply: Reply, offer: Offer | None) -> Transcript:
     if not offer.answered:
         skipped = _other_wire(asked, offer, reply)
         return Transcript(entries, reply.raised, skipped=skipped, path=asked[0].path)
-    answered = next(request for request in asked if request.exchange is not None)
-    again = asked[asked.index(answered) + 1 :]
+    numbers = [number for number, request in enumerate(asked) if request.exchange is not None]
+    last = numbers[offer.attempts - 1]
+    again = asked[last + 1 :]
+    if offer.attempts > 1:
+        entries = _without_errors(entries, _entries_before(asked[last], reply) or 0)
     return Transcript(
         entries,
         reply.raised,
         asked_again=offer.asked_again,
+        attempts=offer.attempts,
         path=asked[0].path,
         entries_of_first_request=_entries_before(again[0], reply) if again else None,
         notes=tuple(dict.fromkeys(note for request in asked for note in request.notes)),
@@ -140,6 +147,16 @@ def _other_wire(asked: list[ServedRequest], offer: Offer, reply: Reply) -> str:
     raise AdapterError(
         f"the adapter sent no request for an answer to the served address{others}; {instead}"
     ) from reply.exception
+
+
+def _without_errors(entries: tuple[Entry, ...], number: int) -> tuple[Entry, ...]:
+    """The entries without the errors in the first ones, which report an answer that failed."""
+    return tuple(
+        Entry(entry.native, tuple(fact for fact in entry.facts if not isinstance(fact, Error)))
+        if at < number
+        else entry
+        for at, entry in enumerate(entries)
+    )
 
 
 def _entries_before(request: ServedRequest, reply: Reply) -> int | None:

@@ -41,13 +41,14 @@ Span = tuple[int, int]
 
 
 class Layout(NamedTuple):
-    """The layout of the text of a body. ``eol``: the line ends. ``escaped``: the numbers of escaped
-    lines, from 1. ``spans``: the bytes of these lines, each with the line end before it.
-    """
+    """The layout of the text of a body."""
 
     eol: str
+    """The line ends."""
     escaped: list[int]
+    """The numbers of escaped lines, from 1."""
     spans: list[Span]
+    """The bytes of these lines, each with the line end before it."""
 
 
 class BodyTextError(ValueError):

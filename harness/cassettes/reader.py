@@ -13,9 +13,10 @@ import msgspec
 from harness.stream.events import End
 from harness.stream.exchange import Cassette, CassetteError, Exchange, Origin, OriginKind, Request
 from harness.stream.json_codec import decode_json
+from harness.stream.json_path import Steps
 
 from .body_block import BodyTextError, text_to_body
-from .validation import Path, msgspec_fault
+from .validation import msgspec_fault
 from .yaml import YamlError, parse, parse_located, parse_usual
 
 FORMAT: Final = 1
@@ -151,7 +152,7 @@ def _refuse_newer(data: Any, name: str) -> None:
 
 
 class _BodyError(Exception):
-    def __init__(self, path: Path, fact: str) -> None:
+    def __init__(self, path: Steps, fact: str) -> None:
         self.path = path
         self.fact = fact
 
@@ -171,7 +172,7 @@ def _read_file(file: _File, blocks: _Blocks) -> Cassette:
     return Cassette(exchanges, origin)
 
 
-def _read_interaction(item: _Interaction, path: Path, blocks: _Blocks) -> Exchange:
+def _read_interaction(item: _Interaction, path: Steps, blocks: _Blocks) -> Exchange:
     request = None
     if item.request is not None:
         sent = item.request
@@ -201,7 +202,7 @@ def _read_headers(headers: dict[str, str | list[str]]) -> dict[str, list[str]]:
     }
 
 
-def _read_body(body: _Body | None, path: Path, blocks: _Blocks) -> bytes:
+def _read_body(body: _Body | None, path: Steps, blocks: _Blocks) -> bytes:
     if body is None:
         return b""
     if body.base64 is not None:
@@ -222,7 +223,7 @@ def _read_body(body: _Body | None, path: Path, blocks: _Blocks) -> bytes:
         raise _BodyError((*path, error.field), str(error)) from None
 
 
-def _read_reads(text: str, body: bytes, path: Path) -> tuple[tuple[float | None, bytes], ...]:
+def _read_reads(text: str, body: bytes, path: Steps) -> tuple[tuple[float | None, bytes], ...]:
     """Reads lines of ``at_ms length``, one per read; ``-`` is an unknown time. If there are no
     lines, the body is one read.
     """
@@ -259,7 +260,7 @@ def _first_fault(text: str) -> str:
     return f"`{next(faulty, text).strip()[:80]}`"
 
 
-def _located(path: Path, fact: str, text: str | bytes, name: str) -> CassetteError:
+def _located(path: Steps, fact: str, text: str | bytes, name: str) -> CassetteError:
     """The error with the line of ``path``, or of the innermost value around it."""
     lines = parse_located(text)[1]
     way_out = "" if path in lines or not path else _CUT_SHORT

@@ -12,16 +12,13 @@ from typing import TYPE_CHECKING, Any, Final, Union, get_args, get_origin
 
 import msgspec
 
-from harness.stream.json_path import readable_path
+from harness.stream.json_path import Steps, readable_path
 from harness.stream.printable import shorten
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
-Path = tuple[str | int, ...]
-"""The keys and indices from the top of the data to a value."""
-
-Fault = tuple[Path, str]
+Fault = tuple[Steps, str]
 """A path and the fault at this path. A missing key also has a path."""
 
 _STEP: Final = re.compile(r"\[(\d+)\]|([^.\[\]`$]+)")
@@ -101,7 +98,7 @@ def pydantic_fault(
     replaces them. ``patterns`` has a description for each regular expression of the model. If the
     model defines the error type, its message describes the expectation.
     """
-    path: Path = detail["loc"]
+    path: Steps = detail["loc"]
     kind, value = detail["type"], detail["input"]
     owner = _shape_at(model, path[:-1])
     if kind == "extra_forbidden":
@@ -157,7 +154,7 @@ def show(value: Any) -> str:
             return "nothing"
 
 
-def place(path: Path) -> str:
+def place(path: Steps) -> str:
     """``expect.anthropic[0]`` for ``("expect", "anthropic", 0)``."""
     return readable_path(path) if path else ""
 
@@ -172,12 +169,12 @@ def listed(names: Collection[str]) -> str:
     return ", ".join(map(bare, names))
 
 
-def _missing_key(path: Path, owner: Any, inside: int = 0) -> Fault:
+def _missing_key(path: Steps, owner: Any, inside: int = 0) -> Fault:
     required = [name for name, (_, is_required) in _fields(owner).items() if is_required]
     return path, f"{place(path[inside:])} is missing; required keys are {listed(required)}"
 
 
-def _unknown_key(path: Path, owner: Any, inside: int = 0) -> Fault:
+def _unknown_key(path: Steps, owner: Any, inside: int = 0) -> Fault:
     fact = unknown("key", str(path[-1]), _fields(owner))
     where = place(path[inside:-1])
     return path, f"{where}: {fact}" if where else fact
@@ -193,7 +190,7 @@ def _fields(shape: Any) -> dict[str, tuple[Any, bool]]:
     return {name: (field.annotation, field.is_required()) for name, field in model_fields.items()}
 
 
-def _shape_at(shape: Any, path: Path) -> Any:
+def _shape_at(shape: Any, path: Steps) -> Any:
     """The type of the value at ``path`` in data of type ``shape``; None if it is unknown."""
     for step in path:
         members = (_member(kind, step) for kind in _alternatives(shape))

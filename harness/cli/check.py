@@ -19,7 +19,14 @@ from harness.cassettes.validation import unknown
 from harness.judging.judge import resolve_fixture
 from harness.pipeline.replay import ReplayError
 from harness.project.configuration import add_folders, folders_of, project_of
-from harness.project.project import Project, kind_of, read_text, unheaded, yaml_files
+from harness.project.project import (
+    SUFFIXES,
+    Project,
+    kind_of,
+    read_text,
+    unheaded,
+    yaml_files,
+)
 from harness.proving.mutation import kill_names
 from harness.specs import Case, SpecError, read_features
 from harness.stream.printable import plural, printable
@@ -37,6 +44,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="files or folders (default: the folders of the specs and of the cassettes)",
     )
     add_folders(parser)
+    parser.add_argument(
+        "--prune",
+        action="store_true",
+        help="delete the unused cassettes, if nothing has a problem (default: only name them)",
+    )
     parser.set_defaults(run=_check)
 
 
@@ -70,6 +82,11 @@ def _check(parsed: argparse.Namespace) -> int:
         print(
             paint(printable(f"unused: no spec, marker or test names the cassette {name}"), "yellow")
         )
+    for file in [] if parsed.paths else _uncollected(project):
+        line = f"not collected: {file} is a spec outside of the folders of specs"
+        print(paint(printable(line), "yellow"))
+    if parsed.prune:
+        problems += _pruned(project, unused, parsed.paths, problems)
     problems = _without_repetitions(problems)
     for problem in problems:
         print(paint(printable(problem), "red"))
@@ -95,8 +112,54 @@ def _unused(project: Project) -> list[str]:
         for name in files if names else ():
             if name.endswith(".py"):
                 text = Path(folder, name).read_text(encoding="utf-8", errors="replace")
-                names = {cassette for cassette in names if cassette not in text}
+                names = {cassette for cassette in names if not _is_named(cassette, text)}
     return sorted(names)
+
+
+def _is_named(cassette: str, text: str) -> bool:
+    """Whether a Python file names a cassette, or has the test after which it is named, as with
+    pytest-recording.
+    """
+    test = cassette.rpartition("/")[2].partition("[")[0]
+    return cassette in text or f"def {test}(" in text
+
+
+def _uncollected(project: Project) -> list[Path]:
+    """The specs in the working folder that are in no folder of specs, so that no run has them."""
+    here = Path.cwd()
+    collected = (*(root.resolve() for root in project.specs), project.cassettes.resolve())
+    found: list[Path] = []
+    for folder, folders, files in os.walk(here):
+        if folder != str(here) and _PROJECT.intersection(files):
+            folders[:], files = [], []  # another project
+        folders[:] = [name for name in folders if name not in LEFT_OUT and name[:1] != "."]
+        for name in files:
+            path = Path(folder, name)
+            if (
+                path.suffix in SUFFIXES
+                and not any(path.resolve().is_relative_to(root) for root in collected)
+                and path.is_file()
+                and kind_of(path) == "spec"
+            ):
+                found.append(path.relative_to(here))
+    return sorted(found)
+
+
+def _pruned(
+    project: Project, unused: Sequence[str], paths: Sequence[Path], problems: Sequence[str]
+) -> list[str]:
+    """Delete the unused cassettes; returns the reasons why nothing was deleted."""
+    if paths:
+        return ["--prune looks at the whole project: omit the paths"]
+    if problems:
+        return ["nothing was deleted, because there are problems: mend them first"]
+    for name in unused:
+        path = next(
+            path for suffix in SUFFIXES if (path := project.cassettes / f"{name}{suffix}").is_file()
+        )
+        path.unlink()
+        print(printable(f"deleted: {os.path.relpath(path)}"))
+    return []
 
 
 def _without_repetitions(problems: Sequence[str]) -> list[str]:
@@ -111,6 +174,8 @@ def _without_repetitions(problems: Sequence[str]) -> list[str]:
     ]
 
 
+_PROJECT: Final = frozenset({"pyproject.toml", "pytest.ini", "tox.ini", "setup.cfg"})
+"""The files that configure another project in a folder below."""
 _NO_KIND: Final = "no spec, features file or cassette; a spec begins with `harness: 1`"
 _KINDS: Final = ("spec", "features file", "cassette", "recording", "other file")
 

@@ -37,6 +37,7 @@ from harness.judging.aspect_run import (
     judge_second_turns,
     unused_losses,
 )
+from harness.judging.attempts import attempts_after
 from harness.judging.judge_results import (
     AdapterResults,
     JudgePlan,
@@ -50,7 +51,7 @@ from harness.judging.results import Result, encode_item
 from harness.pipeline.replay import is_answer
 from harness.project.configuration import adapters_of, losses_of
 from harness.project.project import yaml_files
-from harness.project.recordings import find_recording, load_recording
+from harness.project.recordings import check_number, find_recording, load_recording
 from harness.project.suite import CASSETTES
 from harness.report import Header, ReportError, Run, compare_runs, render_index
 from harness.report.annotations import NAME as ANNOTATIONS
@@ -473,11 +474,13 @@ def read_items(paths: Sequence[str] | None) -> tuple[list[Item], list[Unjudged]]
 
 def _items_of(file: Path, number: int | None) -> list[Item]:
     """The exchanges of one recording that have an answer. Raises `CassetteError` or `OSError`."""
-    cassette = load_recording(str(file) if number is None else f"{file}:{number}")
+    exchanges = load_recording(str(file)).exchanges
+    if number is not None:
+        check_number(file, number, len(exchanges))
     return [
-        Item(_shown(file), place, exchange)
-        for place, exchange in enumerate(cassette.exchanges, number or 1)
-        if is_answer(exchange, exchange.provider)
+        Item(_shown(file), place, exchange, attempts_after(exchange, exchanges[place:]))
+        for place, exchange in enumerate(exchanges, 1)
+        if number in (None, place) and is_answer(exchange, exchange.provider)
     ]
 
 

@@ -27,7 +27,7 @@ from harness.sweep.contract import Settings, Target
 from harness.sweep.diff import SweepDifferences, compare_sweeps
 from harness.sweep.engines import Engine, Report, RunPart, engine_named
 from harness.sweep.files import Folder, is_url
-from harness.sweep.parts import Part
+from harness.sweep.parts import InputPart
 from harness.sweep.run import Sweep, plan_sweep, run_sweep
 from harness.sweep.stream import SweepError
 from harness.sweep.summary import Summary
@@ -140,12 +140,12 @@ def _sweep(parsed: argparse.Namespace) -> int:
     return RED if summary.red else 0
 
 
-def _masked(engine: Engine, run_part: RunPart, parts: Sequence[Part], report: Report) -> None:
+def _masked(engine: Engine, run_part: RunPart, parts: Sequence[InputPart], report: Report) -> None:
     """The engine, with the output of adapters masked in its processes as in this process."""
     engine(partial(_run_masked, run_part), parts, report)
 
 
-def _run_masked(run_part: RunPart, part: Part) -> Summary:
+def _run_masked(run_part: RunPart, part: InputPart) -> Summary:
     with masked_output():
         return run_part(part)
 
@@ -172,7 +172,7 @@ def _progress(sweep: Sweep) -> Any:
     )
 
 
-def _count(bar: Any, part: Part, now: bool) -> None:
+def _count(bar: Any, part: InputPart, now: bool) -> None:
     """Count a part. A part that was already finished does not change the rate."""
     if now:
         bar.update(part.rows)

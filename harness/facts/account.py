@@ -32,88 +32,100 @@ _ESCAPED = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 
 @dataclass
 class Facts:
-    """The facts of candidate 0 of one answer.
-
-    ``text``, ``thoughts``: concatenated. ``calls``: (name, arguments) in order; a streamed call has
-    the arguments that arrived, as text if they are not a whole object. ``invalid_calls``: (name,
-    text) of whole calls whose arguments are not a JSON object. ``open_call``: the last call never
-    ended. ``marks``: the id and the signature of each call, each None if missing. ``signatures``:
-    (kind of part, base64 as on the wire); kinds are ``text``, ``thought``, ``call`` and ``other``.
-
-    ``finish``: the last raw finish reason; ``finish_message`` is the text beside it.
-    ``ended_well``: the answer reports its end, and reports no failure, no continuation and no
-    malformed call. ``errors``: (number or None, message). ``at_error``,
-    ``at_block``: the facts up to the first error or the refusal, including it. ``usage``: the
-    latest value of each count by its camelCase wire name.
-
-    ``media``, ``code``, ``server_tools``: the number of such parts. ``blocks``: the ``<tool_code>``
-    blocks of the text: (raw text, name or None, arguments). ``written_calls``: calls that the text
-    has in other forms, in the same shape. ``results``: the results of tools that
-    the provider ran: (whether it failed, its text or None). ``notices``: the texts of warnings,
-    which do not end the answer. ``others``: the names of fields that no other fact covers.
-    ``unreadable``: the pieces that are not JSON. ``contradictions``: each aspect that payloads
-    state twice, and its two values.
-
-    ``opaque``: values of the wire that event models only pass on, by aspect: ``media`` (data or
-    URI), ``code`` (code and output), ``server_tools`` (ids, and strings of arguments and results),
-    ``grounding``, ``citations``, ``urls`` (URIs). ``billing``: the latest service tier and
-    traffic type, by name. ``error_words``: code, status and message of each
-    error. ``pieces``: the values of streamed arguments as they arrived, "" for a value that is not
-    a string. ``places``: the number of characters of text before each call. ``signed_before``: the
-    number of ``signatures`` before each call, empty for wires on which a call has its own.
-    ``order``: the runs of text and thoughts, and the calls between them.
-    ``unclosed_calls``: the number of last calls that are whole, but could go on: the answer broke
-    off, and this wire ends a call only by what follows it.
-    ``mended``: the undamaged text, if the wire also has it beside pieces with damaged characters.
-    ``tagged``: the text with its thoughts between tags, as the wire has it, if there are tags; else
-    "". ``refused``: a part of the text is in the field for a refusal.
-    Only the oracle of a wire fills these.
-
-    ``raw`` and ``raw_usage`` are objects of the wire that payloads pass on unchanged. The oracle of
-    the wire reads them. From ``raw_usage`` it takes only counts that are not in ``own_counts``; for
-    those the payloads have their own fields.
+    """The facts of candidate 0 of one answer. Only the oracle of a wire fills the fields from
+    ``opaque`` to ``refused``.
     """
 
     text: str = ""
+    """All pieces of text, joined."""
     thoughts: str = ""
+    """All pieces of thoughts, joined."""
     calls: list[tuple[str, Json]] = field(default_factory=list)
+    """(name, arguments) in order; a streamed call has the arguments that arrived, as text if they
+    are not a whole object.
+    """
     open_call: bool = False
+    """Whether the last call never ended."""
     signatures: list[tuple[str, str]] = field(default_factory=list)
+    """(kind of part, base64 as on the wire); kinds are ``text``, ``thought``, ``call`` and
+    ``other``.
+    """
     finish: str | None = None
+    """The last raw finish reason."""
     finish_message: str | None = None
+    """The text beside the finish reason."""
     block_reason: str | None = None
     errors: list[tuple[int | None, str]] = field(default_factory=list)
+    """(number or None, message)."""
     usage: dict[str, int] = field(default_factory=dict)
+    """The latest value of each count by its camelCase wire name."""
     media: int = 0
+    """The number of media parts."""
     code: int = 0
+    """The number of parts with code or its result."""
     server_tools: int = 0
+    """The number of parts about tools of the server."""
     blocks: list[tuple[str, str | None, dict[str, Json]]] = field(default_factory=list)
+    """The ``<tool_code>`` blocks of the text: (raw text, name or None, arguments)."""
     written_calls: list[tuple[str, str | None, dict[str, Json]]] = field(default_factory=list)
+    """Calls that the text has in other forms, in the same shape."""
     others: set[str] = field(default_factory=set)
+    """The names of fields that no other fact covers."""
     unreadable: list[str] = field(default_factory=list)
+    """The pieces that are not JSON."""
     contradictions: list[tuple[Aspect, Json, Json]] = field(default_factory=list)
+    """Each aspect that payloads state twice, and its two values."""
     results: list[tuple[bool, str | None]] = field(default_factory=list)
+    """The results of tools that the provider ran: (whether it failed, its text or None)."""
     notices: list[str] = field(default_factory=list)
+    """The texts of warnings, which do not end the answer."""
     marks: list[tuple[str | None, str | None]] = field(default_factory=list)
+    """The id and the signature of each call, each None if missing."""
     ended_well: bool = False
+    """Whether the answer reports its end, and reports no failure, no continuation and no malformed
+    call.
+    """
     unfinished: bool = False
     invalid_calls: list[tuple[str, str]] = field(default_factory=list)
+    """(name, text) of whole calls whose arguments are not a JSON object."""
     at_error: Facts | None = None
+    """The facts up to the first error, including it."""
     at_block: Facts | None = None
+    """The facts up to the refusal, including it."""
     opaque: dict[str, list[str]] = field(default_factory=dict)
+    """Values of the wire that event models only pass on, by aspect: ``media`` (data or URI),
+    ``code`` (code and output), ``server_tools`` (ids, and strings of arguments and results),
+    ``grounding``, ``citations``, ``urls`` (URIs).
+    """
     billing: dict[str, str] = field(default_factory=dict)
+    """The latest service tier and traffic type, by name."""
     error_words: list[str] = field(default_factory=list)
+    """Code, status and message of each error."""
     pieces: list[str] = field(default_factory=list)
+    """The values of streamed arguments as they arrived, "" for a value that is not a string."""
     places: list[int] = field(default_factory=list)
+    """The number of characters of text before each call."""
     signed_before: list[int] = field(default_factory=list)
+    """The number of ``signatures`` before each call, empty for wires on which a call has its own.
+    """
     order: list[Run] = field(default_factory=list, compare=False)
+    """The runs of text and thoughts, and the calls between them."""
     unclosed_calls: int = 0
+    """The number of last calls that are whole, but could go on: the answer broke off, and this wire
+    ends a call only by what follows it.
+    """
     mended: str | None = None
+    """The undamaged text, if the wire also has it beside pieces with damaged characters."""
     tagged: str = ""
+    """The text with its thoughts between tags, as the wire has it, if there are tags; else ""."""
     refused: bool = False
+    """Whether a part of the text is in the field for a refusal."""
     raw: list[Json] = field(default_factory=list)
+    """Objects of the wire that payloads pass on unchanged. The oracle of the wire reads them."""
     raw_usage: dict[str, Json] = field(default_factory=dict)
+    """The same for usage. The oracle takes only the counts that are not in ``own_counts``."""
     own_counts: frozenset[str] = frozenset()
+    """The counts for which the payloads have their own fields."""
 
     @property
     def has_content(self) -> bool:

@@ -23,7 +23,7 @@ from harness.stream.json_codec import Json, same_json
 from .account import Facts, arguments_of
 from .calls import NamedArguments, in_doubles, named_arguments, take_call
 from .error_class import error_classes
-from .fact import Call, Error, Fact, Finish, Text, Thought, Usage
+from .fact import Call, Error, Fact, Finish, Restart, Text, Thought, Usage
 from .finding import Aspect, AspectVerdict, Finding, Place, call_value
 from .finish import FinishClass, ends_in_call, ends_without_call, finish_class, names_reason
 from .known_model import judge_account
@@ -54,26 +54,28 @@ FIRST_WORDS: Final = 30
 
 
 class WireAnswer(Struct, frozen=True):
-    """The facts of the wire, and the conditions under which an adapter was asked for them.
-
-    ``facts``: those of the whole body, as the wire's oracle reads them. ``readable``: the facts
-    before the first piece that can't be read; None if everything can be read. ``end``: how the
-    exchange ended, in a word; ``interrupted``: it was cut, reset or aborted. ``program``: the
-    answer is the output of a program. ``unavailable``: aspects that do not exist at the address
-    that the adapter asked, such as citations at ``/v1beta``. ``tools``: the names of the tools that
-    the request declares; empty if they are not known. ``streamed``: the answer came as a stream.
-    ``asks_thoughts``: the adapter can ask for thoughts.
-    """
+    """The facts of the wire, and the conditions under which an adapter was asked for them."""
 
     facts: Facts
+    """The facts of the whole body, as the wire's oracle reads them."""
     end: str
+    """The end of the exchange in a word."""
     interrupted: bool = False
+    """Whether the exchange was cut, reset or aborted."""
     readable: Facts | None = None
+    """The facts before the first piece that can't be read; None if everything can be read."""
     program: bool = False
+    """Whether the answer is the output of a program."""
     unavailable: frozenset[Aspect] = frozenset()
+    """Aspects that do not exist at the address that the adapter asked, such as citations at
+    ``/v1beta``.
+    """
     tools: frozenset[str] = frozenset()
+    """The names of the tools that the request declares; empty if they are not known."""
     streamed: bool = True
+    """Whether the answer came as a stream."""
     asks_thoughts: bool = True
+    """Whether the adapter can ask for thoughts."""
 
     @property
     def reason(self) -> str | None:
@@ -265,6 +267,13 @@ def _carried(wire: WireAnswer | None, transcript: Transcript) -> _Carried:
                             usage[name] = count
                 case Error():
                     errors.append(fact)
+                case Restart():
+                    for before in (text, thoughts, stated, stated_in, states, reasons, errors):
+                        before.clear()
+                    at_id.clear()
+                    usage.clear()
+                    events[:] = [Given()]
+                    end, finish_event = Finish(None), None
     states, shared_id = _divide_states(wire, stated, states)
     for number, statements in enumerate(states):
         stated_in[statements[-1]].calls += (number,)

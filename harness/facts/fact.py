@@ -3,7 +3,7 @@
 A shim yields ``(native, [facts])`` for every event of the adapter. Each fact has a JSON form too,
 for programs: ``{"text": …}``, ``{"thought": …}``, ``{"call": {"id", "name", "arguments"}}``,
 ``{"finish": …}`` or ``{"finish": {"raw", "class"}}``, ``{"usage": {"input", "output", "thoughts",
-"total"}}``, ``{"error": {"code", "message"}}``, ``{"raw": …}``.
+"total"}}``, ``{"error": {"code", "message"}}``, ``{"raw": …}``, ``{"restart": true}``.
 """
 
 from __future__ import annotations
@@ -61,14 +61,13 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """The reason why the answer ended, in the adapter's own word; a block reason is one too.
-
-    ``kind``: the class of a word that the harness does not know: ``stop``, ``length``, ``filter``
-    or ``other``. It has precedence over the class of a known word.
-    """
+    """The reason why the answer ended, in the adapter's own word; a block reason is one too."""
 
     raw: str | None
     kind: FinishClass | None = None
+    """The class of a word that the harness does not know: ``stop``, ``length``, ``filter`` or
+    ``other``. It has precedence over the class of a known word.
+    """
 
     @property
     def finish_class(self) -> FinishClass | None:
@@ -88,9 +87,10 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Error:
-    """An error that the adapter reports. ``code``: a number or a word."""
+    """An error that the adapter reports."""
 
     code: int | str | None
+    """A number or a word."""
     message: str
 
 
@@ -101,7 +101,14 @@ class Raw:
     object: Json
 
 
-Fact = Text | Thought | Call | Finish | Usage | Error | Raw
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """The adapter takes back all that it gave before, because it asks again after a failed
+    answer.
+    """
+
+
+Fact = Text | Thought | Call | Finish | Usage | Error | Raw | Restart
 
 _CLASSES: Final = get_args(FinishClass)
 _KINDS: Final[dict[str, type[Any]]] = {
@@ -112,6 +119,7 @@ _KINDS: Final[dict[str, type[Any]]] = {
     "usage": Usage,
     "error": Error,
     "raw": Raw,
+    "restart": Restart,
 }
 _NAMES: Final = {kind: name for name, kind in _KINDS.items()}
 _TYPES: Final[dict[tuple[str, str], tuple[tuple[type, ...], str]]] = {
@@ -200,6 +208,10 @@ def fact_of_json(value: Json) -> Fact:
                 " with the keys raw, class"
             )
         return check_fact(Finish(content.get("raw"), content.get("class")))
+    if name == "restart":
+        if content is not True:
+            raise NoFact(f"{short_json(value)} is not a fact; the value of restart is true")
+        return Restart()
     if name not in ("call", "usage", "error"):
         return check_fact(kind(content))
     known = [field.name for field in fields(kind)]
@@ -218,6 +230,8 @@ def json_of_fact(fact: Fact) -> Json:
     content = {field.name: getattr(fact, field.name) for field in fields(fact)}
     if isinstance(fact, Finish) and fact.kind is not None:
         return {name: {"raw": fact.raw, "class": fact.kind}}
+    if isinstance(fact, Restart):
+        return {name: True}
     if name not in ("call", "usage", "error"):
         return {name: next(iter(content.values()))}
     return {

@@ -31,7 +31,7 @@ _RAW_KEY: Final = re.compile(r"raw|response|http|_hidden|sdk_http", re.IGNORECAS
 _SPACE_AND_PADDING: Final = re.compile(r"[\s=]+")
 
 
-Path = tuple["Path", str | int] | None
+LeafPath = tuple["LeafPath", str | int] | None
 """The path of a leaf: the path of its holder, and its key there."""
 
 
@@ -82,11 +82,11 @@ class NativeSearch:
     @cached_property
     def _joined(self) -> list[Leaf]:
         """The pieces under one key path, joined over consecutive events."""
-        runs: dict[Path, tuple[list[str], bool, int]] = {}
+        runs: dict[LeafPath, tuple[list[str], bool, int]] = {}
         joined: list[Leaf] = []
         room = MAX_LEAVES
         for number, event in enumerate(self._events):
-            here: dict[Path, Leaf] = {}
+            here: dict[LeafPath, Leaf] = {}
             for path, text, in_raw in islice(_leaves(event), max(0, room)):
                 here.setdefault(path, Leaf(text, in_raw))
                 room -= 1
@@ -176,9 +176,9 @@ def word_pattern(text: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![A-Za-z0-9]){re.escape(text)}(?![A-Za-z0-9])")
 
 
-def _leaves(event: Json) -> Iterator[tuple[Path, str, bool]]:
+def _leaves(event: Json) -> Iterator[tuple[LeafPath, str, bool]]:
     """(path, text, whether it is raw data) of every string and number, in order."""
-    stack: list[tuple[Path, Json, bool]] = [(None, event, False)]
+    stack: list[tuple[LeafPath, Json, bool]] = [(None, event, False)]
     while stack:
         path, value, in_raw = stack.pop()
         if isinstance(value, str):

@@ -36,20 +36,19 @@ class Entry(Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Raised:
-    """The exception that ended a run.
-
-    ``type``: the name of its class. ``code``: its status code or status word, if it has one.
-    ``traceback``: the lines of the adapter's own frames and of the causes, for a reader. ``place``:
-    the last of these frames that is not in a library, such as ``shim.py:12``. ``crash``: the
-    adapter did not raise it on purpose, so it is no report about the answer.
-    """
+    """The exception that ended a run."""
 
     type: str
+    """The name of its class."""
     message: str
     code: int | str | None = None
+    """Its status code or status word, if it has one."""
     traceback: str = ""
+    """The lines of the adapter's own frames and of the causes, for a reader."""
     place: str = ""
+    """The last of these frames that is not in a library, such as ``shim.py:12``."""
     crash: bool = False
+    """Whether the adapter did not raise it on purpose, so it is no report about the answer."""
 
     @property
     def sentence(self) -> str:
@@ -64,7 +63,9 @@ class Transcript:
 
     ``raised`` is None if the run ended without an exception. ``skipped``: the reason why the
     adapter can't read this exchange or ask for it, or "". ``asked_again``: the number of requests
-    after the first. ``entries_of_first_request``: the number of entries before the second request;
+    that got no answer of the recording. ``attempts``: the number of recorded answers to the same
+    request; an adapter that asks again after a failed one may get the next.
+    ``entries_of_first_request``: the number of entries before the second request;
     None if there was no second request. ``path``: the path of the first request; "" for an adapter
     that asks no server. ``notes``: sentences about unusual requests that the server accepted.
 
@@ -78,6 +79,7 @@ class Transcript:
     raised: Raised | None = None
     skipped: str = ""
     asked_again: int = 0
+    attempts: int = 1
     entries_of_first_request: int | None = None
     path: str = ""
     notes: tuple[str, ...] = ()

@@ -48,11 +48,14 @@ from .wire_properties import properties_of
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One exchange to judge: the name of its cassette, and its number in that cassette."""
+    """One exchange to judge: the name of its cassette, and its number in that cassette.
+    ``attempts``: the answers for an adapter that asks again (`attempts_after`).
+    """
 
     cassette: str
     number: int
     exchange: Exchange
+    attempts: tuple[Exchange, ...] = ()
 
     @property
     def place(self) -> str:
@@ -62,7 +65,9 @@ class Item:
     @property
     def options(self) -> RunOptions:
         """The options for the run of the adapter."""
-        return RunOptions(cassette=self.cassette, provider=self.exchange.provider)
+        return RunOptions(
+            cassette=self.cassette, provider=self.exchange.provider, attempts=self.attempts
+        )
 
 
 Cuts = Literal["recorded", "whole", "pieces"]
@@ -108,7 +113,7 @@ def _judge(item: Item, adapter: Adapter, use: LossUse, exchange: Exchange) -> Re
     judgement = judge_exchange(exchange, adapter, cassette=item.cassette, number=item.number)
     for loss, shown in judgement.losses.items():
         use[loss] = shown or use.get(loss, False)
-    return _result(judgement, exchange)
+    return _result(judgement, judgement.exchange or exchange)
 
 
 def _result(judgement: ExchangeJudgement, exchange: Exchange) -> Result:

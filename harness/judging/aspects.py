@@ -48,7 +48,7 @@ class ExchangeJudgement:
     ``error``: the reason why there is no transcript to judge; those of one ``error_group`` differ
     only in their values. ``losses``: the declared losses that
     concern this cell, and whether it shows them. ``exception``: the exception that the adapter
-    raised, if it was raised in this process.
+    raised, if it was raised in this process. ``exchange``: the exchange whose answer is expected.
     """
 
     cassette: str
@@ -60,6 +60,7 @@ class ExchangeJudgement:
     losses: Mapping[DeclaredLoss, bool] = field(default_factory=dict)
     transcript: Transcript | None = None
     exception: BaseException | None = field(default=None, compare=False, repr=False)
+    exchange: Exchange | None = field(default=None, compare=False, repr=False)
 
     @property
     def block(self) -> Block:
@@ -88,6 +89,15 @@ def judge_exchange(
     """Run an adapter on one exchange, judge its transcript, and list the variants of the wire."""
     judged = compare_exchange(exchange, adapter, cassette=cassette, number=number)
     return judged if exchange.coding_fault else _with_variants(judged, exchange, adapter)
+
+
+def answered_last(exchange: Exchange, adapter: Adapter, transcript: Transcript) -> Exchange:
+    """The exchange whose answer the adapter got last. An adapter that asks again after a failed
+    answer gets the next attempt of the recording, and must give the facts of that answer.
+    """
+    if transcript.attempts == 1:
+        return exchange
+    return adapter.options.attempts[transcript.attempts - 2]
 
 
 def compare_exchange(
@@ -123,7 +133,8 @@ def judge_output(
 def _with_variants(
     judged: ExchangeJudgement, exchange: Exchange, adapter: Adapter
 ) -> ExchangeJudgement:
-    return replace(judged, variants=tuple(variants_of_wire(exchange, adapter.options.provider)))
+    variants = variants_of_wire(judged.exchange or exchange, adapter.options.provider)
+    return replace(judged, variants=tuple(variants))
 
 
 def compare_output(
@@ -146,6 +157,8 @@ def compare_output(
         transcript = transcript_of(adapter, output)
     except AdapterError as error:
         return ExchangeJudgement(cassette, number, error=str(error))
+    if transcript.attempts > 1:
+        exchange, answer = answered_last(exchange, adapter, transcript), None
     answer = answer or wire_answer(exchange, adapter, transcript)
     findings = judge_transcript(answer, transcript)
     if exchange.status == 200 and not answer.facts.understood and _is_silent(transcript):
@@ -170,7 +183,12 @@ def compare_output(
             if aspect in lacking:
                 findings[aspect] = Finding(aspect, "not_asked", "in-session", adapter.model)
     return ExchangeJudgement(
-        cassette, number, aspects=findings, transcript=transcript, losses=declared
+        cassette,
+        number,
+        aspects=findings,
+        transcript=transcript,
+        losses=declared,
+        exchange=exchange,
     )
 
 

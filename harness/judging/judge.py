@@ -45,6 +45,7 @@ from harness.stream.generation import TranslationError
 from harness.stream.session import Session
 
 from .aspects import compare_output, judge_exchange, wire_answer
+from .attempts import attempts_after
 from .decide import Known, Terms, decide
 from .facts_cells import result_by_facts
 from .invented_ids import compare_with_ids
@@ -114,11 +115,15 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Fixture:
-    """The exchanges that a case names, with origin and provider. A request case has none."""
+    """The exchanges that a case names, with origin and provider. A request case has none.
+
+    ``following``: the exchanges after them in the cassette.
+    """
 
     exchanges: tuple[Exchange, ...]
     origin: Origin | None
     provider: str
+    following: tuple[Exchange, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -249,9 +254,13 @@ def _judge_facts(
     cell: Cell, fixture: Fixture, adapter: Adapter | None, blank: Result, today: date | None
 ) -> Judgement:
     """Judge a cell of an adapter that states its facts. The spec has no expectation for it."""
-    chosen = (adapter or _own(cell.column)).with_options(RunOptions.of(cell.case))
+    exchange = fixture.exchanges[0]
+    options = msgspec.structs.replace(
+        RunOptions.of(cell.case), attempts=attempts_after(exchange, fixture.following)
+    )
+    chosen = (adapter or _own(cell.column)).with_options(options)
     judged = judge_exchange(
-        fixture.exchanges[0], chosen, cassette=cell.case.cassette, number=cell.case.exchange
+        exchange, chosen, cassette=cell.case.cassette, number=cell.case.exchange
     )
     result = result_by_facts(blank, judged, chosen, cell.aspects, _terms(cell, today))
     output = Output.of_transcript(judged.transcript) if judged.transcript else None
@@ -286,7 +295,7 @@ def resolve_fixture(case: Case, load: Callable[[str], Cassette]) -> Fixture:
         exchange if exchange.provider else replace(exchange, provider=provider)
         for exchange in named
     )
-    return Fixture(exchanges, cassette.origin, provider)
+    return Fixture(exchanges, cassette.origin, provider, cassette.exchanges[last:])
 
 
 def run_cell(

@@ -43,6 +43,11 @@ MAX_FINDINGS: Final = 20
 _ENCODE: Final = msgspec.json.Encoder(order="deterministic").encode
 
 
+def is_same_request(one: Request, other: Request) -> bool:
+    """Whether two recorded requests have the same canonical form."""
+    return _compared_parts(redact_request(one)) == _compared_parts(redact_request(other))
+
+
 class RequestIndex:
     """The exchanges of a cassette by their requests, each to be used once, in start order.
 

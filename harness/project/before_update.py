@@ -33,4 +33,4 @@ def forget_before(spec: Path) -> None:
 
 
 def _kept(spec: Path) -> Path:
-    return state_folder(spec.resolve(), "before-update") / spec.name
+    return state_folder(spec.resolve(), "before-update") / f"{spec.name}.before"

@@ -84,7 +84,11 @@ def load_recording(
         cassette = load(path, provider)
     if number is None:
         return cassette
-    count = len(cassette.exchanges)
+    check_number(path, number, len(cassette.exchanges))
+    return replace(cassette, exchanges=cassette.exchanges[number - 1 : number])
+
+
+def check_number(path: Path, number: int, count: int) -> None:
+    """Raises `CassetteError` if a recording with ``count`` exchanges has no exchange ``number``."""
     if number > count:
         raise CassetteError(f"{path}: there is no exchange {number}; the recording has {count}")
-    return replace(cassette, exchanges=cassette.exchanges[number - 1 : number])

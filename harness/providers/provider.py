@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, Final, Protocol
 
@@ -107,7 +107,8 @@ class Endpoint:
     gives the provider's own clients another base URL. ``generate``: the path of a generate request,
     with the fields ``{model}`` and ``{method}``. ``paths``: matches request paths that only this
     provider serves; None: it serves every path that no other provider claims. ``regional``:
-    request path → base URL of the location that the path names, or None.
+    request path → base URL of the location that the path names, or None. ``others``: a field of a
+    body → the path of generate requests whose body has this field.
     """
 
     base_url: str
@@ -115,6 +116,12 @@ class Endpoint:
     generate: str
     paths: re.Pattern[str] | None = None
     regional: Callable[[str], str | None] = lambda _: None
+    others: Mapping[str, str] = field(default_factory=dict)
+
+    def path(self, body: Mapping[str, Any]) -> str:
+        """The path of a generate request with this body, with its fields."""
+        paths = (path for name, path in self.others.items() if name in body)
+        return next(paths, self.generate)
 
 
 Writer = Callable[[Prompt, Session], tuple[dict[str, Any], list[str]]]

@@ -22,7 +22,7 @@ from harness.recording.part_file import left_behind
 from harness.recording.relay import relay
 from harness.recording.user_code import is_users
 
-from .markers import MARKER, OUTPUT, PASSED, RECORDED, STARTED, USED
+from .markers import MARKER, OUTPUT, PASSED, RECORDED, STARTED, USED, misspelt_marker
 
 if TYPE_CHECKING:
     from google.genai.types import HttpOptions
@@ -139,6 +139,11 @@ def _marked(node: pytest.Item) -> tuple[str, bool, dict[str, Any]]:
     """
     marker = node.get_closest_marker(MARKER)
     match marker:
+        case pytest.Mark(args=(str(name), *_)) if name.endswith((".yaml", ".yml")):
+            raise pytest.UsageError(
+                f"{node.nodeid}: name the cassette {name} without its ending:"
+                f" {name.rpartition('.')[0]}"
+            )
         case pytest.Mark(args=(str(name),), kwargs=options) if options.keys() <= {
             "allow_status",
             "allow_end",
@@ -155,6 +160,10 @@ def _marked(node: pytest.Item) -> tuple[str, bool, dict[str, Any]]:
                 f"{node.nodeid}: {MARKER} takes a name, and the keywords allow_status,"
                 " allow_end, allow_incomplete and ordered"
             )
+    if misspelt := misspelt_marker(node):
+        raise pytest.UsageError(
+            f"{node.nodeid}: unknown marker {misspelt} (did you mean {MARKER}?)"
+        )
     raise pytest.UsageError(
         f"{node.nodeid}: the test names no cassette; mark it with"
         f" @pytest.mark.{MARKER}('gemini-api/x')"

@@ -22,7 +22,13 @@ def refuse_unused_marker(item: pytest.Item, *, finished: bool) -> None:
     """Fail a test whose marker has no effect, because the test uses no fixture of the cassette. A
     test with the fixture ``request`` may ask for one until it has ``finished``.
     """
-    if item.get_closest_marker(MARKER) is None or item.stash.get(USED, False):
+    if item.get_closest_marker(MARKER) is None:
+        if not finished and (name := misspelt_marker(item)):
+            pytest.fail(
+                f"{item.nodeid}: unknown marker {name} (did you mean {MARKER}?)", pytrace=False
+            )
+        return
+    if item.stash.get(USED, False):
         return
     names = getattr(item, "fixturenames", ())
     if "harness_cassette" not in names and (finished or "request" not in names):
@@ -32,6 +38,14 @@ def refuse_unused_marker(item: pytest.Item, *, finished: bool) -> None:
             " harness_cassette; nothing was recorded or replayed",
             pytrace=False,
         )
+
+
+def misspelt_marker(item: pytest.Item) -> str:
+    """The name of a marker that is like ours, or ""."""
+    from difflib import get_close_matches  # only for markers with our prefix
+
+    names = [mark.name for mark in item.iter_markers() if mark.name.startswith("harness")]
+    return next((name for name in names if get_close_matches(name, [MARKER], 1, 0.8)), "")
 
 
 def is_ours(item: pytest.Item) -> bool:

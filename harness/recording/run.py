@@ -230,8 +230,8 @@ class _Run:
             )
             raise RecordingRefused(
                 f"the answer to request {self.requests} {breakage}{why}; a recording needs complete"
-                " answers, so nothing is kept; record again, or, if the case is about it, allow"
-                f" this end: --allow-end {exchange.end}"
+                " answers, so the cassette is not written; record again, or, if the case is about"
+                f" it, allow this end: --allow-end {exchange.end}"
             )
 
     def _check_answer(
@@ -248,9 +248,9 @@ class _Run:
         if fault and fault not in [fault_of(old, self.provider) for old in replaced]:
             shown = beginning(exchange, self.tape.mask)
             raise RecordingRefused(
-                f"the answer to request {self.requests} {fault}: {shown}; nothing is kept; correct"
-                " the cause and record again, or, if the case is about it, allow it:"
-                " --allow-incomplete",
+                f"the answer to request {self.requests} {fault}: {shown}; the cassette is not"
+                " written; correct the cause and record again, or, if the case is about it, allow"
+                " it: --allow-incomplete",
                 shown,
             )
 
@@ -261,7 +261,8 @@ class _Run:
             why = f" after {attempt} attempts" if last and attempt > 1 else ""
             raise RecordingRefused(
                 f"request {self.requests} got {refusal.kind}{why} ({refusal.details});"
-                f" nothing is kept; if the case is about it, allow the status {refusal.code}",
+                " the cassette is not written; if the case is about it, allow the status"
+                f" {refusal.code}: --allow-status {refusal.code}",
                 refusal.quoted,
             )
         if self.progress:

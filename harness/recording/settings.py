@@ -37,13 +37,7 @@ class GenerateAsk:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The provider's address and the credentials. None: the value is from the environment.
-
-    ``timeout_s``: seconds without a byte, or without a connection, after which a request is given
-    up (None: `SILENCE_S`). ``program_s``: the total seconds after which a program is given up
-    (None: `gemini_cli.TIME_LIMIT_S`). ``answer_bytes``, ``answer_s``: the limits of an answer over
-    HTTP. ``program``: empty for the program of the provider.
-    """
+    """The provider's address and the credentials. None: the value is from the environment."""
 
     model: str | None = None
     api_key: str | None = field(default=None, repr=False)
@@ -53,10 +47,16 @@ class Settings:
     location: str | None = None
     credentials: Any = field(default=None, repr=False)
     program: tuple[str, ...] = ()
+    """The program to run; empty for the program of the provider."""
     arguments: tuple[str, ...] = ()
     timeout_s: float | None = None
+    """For HTTP, the seconds without a byte or a connection after which a request is given up (None:
+    `SILENCE_S`). For a program, its total seconds (None: `gemini_cli.TIME_LIMIT_S`).
+    """
     answer_bytes: int = MAX_ANSWER_BYTES
+    """The maximum size of an answer over HTTP."""
     answer_s: float = MAX_ANSWER_S
+    """The maximum seconds of an answer over HTTP."""
 
     @property
     def silence_s(self) -> float:

@@ -88,10 +88,8 @@ class Tape:
 
 @dataclass(slots=True, eq=False)
 class InFlightExchange:
-    """One exchange during its recording; the methods are called in the order of their definition.
-
-    ``asked_headers``: response headers that the client read. ``dropped``: not in the recording.
-    ``failure``: the reason why there is no answer, or only a part of it.
+    """One exchange during its recording. The methods are called in the order of their
+    definition.
     """
 
     number: int
@@ -100,12 +98,15 @@ class InFlightExchange:
     status: int | None = None
     headers: dict[str, list[str]] = field(default_factory=dict)
     asked_headers: set[str] = field(default_factory=set)
+    """The response headers that the client read."""
     reason_phrase: str = ""
     reads: list[tuple[float, bytes]] = field(default_factory=list)
     size: int = 0
     end: End | None = None
     dropped: bool = False
+    """Whether it is left out of the recording."""
     failure: str = ""
+    """The reason why there is no answer, or only a part of it."""
     finish: Callable[[], None] = lambda: None
     started: float = field(default_factory=time.perf_counter)
 

@@ -16,7 +16,7 @@ from .compare import Change, compare_runs, count_kinds
 from .details import detail
 from .document import RESULTS, Header, Named, Run, Unread, pack, schema, unpack
 from .junit import junit
-from .layout import LAYERS, UNKNOWN_PROVIDER, Cell, ReportError, check, page_name, place
+from .layout import LAYERS, UNKNOWN_PROVIDER, PlacedResult, ReportError, check, page_name, place
 from .markdown import NAME as SUMMARY
 from .markdown import markdown
 from .merge import merge
@@ -75,7 +75,7 @@ def render_index(run: Run, baseline: Run | None = None) -> str:
     return fill("index", index, run.header.day)
 
 
-def _placed(run: Run) -> tuple[Names, list[Cell]]:
+def _placed(run: Run) -> tuple[Names, list[PlacedResult]]:
     header, results = run.header, run.results
     layers = {
         name: title
@@ -99,7 +99,7 @@ def _placed(run: Run) -> tuple[Names, list[Cell]]:
 
 
 def _pages(
-    run: Run, names: Names, cells: Sequence[Cell], changes: Sequence[Change] | None
+    run: Run, names: Names, cells: Sequence[PlacedResult], changes: Sequence[Change] | None
 ) -> Mapping[str, str]:
     index = index_page(cells, run.header, names)
     index["changes"] = None if changes is None else change_list(changes, cells, names)

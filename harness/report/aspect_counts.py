@@ -90,7 +90,7 @@ class Loss:
 @dataclass(frozen=True, slots=True)
 class Square:
     """The cells of one aspect in a table: the number of red cells, of all compared cells, and of
-    the others. ``anchor``: the place of the red cells, "" if there are none.
+    the others.
     """
 
     red: int
@@ -98,6 +98,7 @@ class Square:
     not_carried: int
     not_asked: int
     anchor: str
+    """The place of the red cells, "" if there are none."""
 
     @property
     def other(self) -> str:

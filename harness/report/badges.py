@@ -16,7 +16,7 @@ from harness.judging.results import VERDICTS
 from harness.stream.printable import excerpt, plural, printable_lines
 
 from .document import Unread
-from .layout import Cell
+from .layout import PlacedResult
 from .tally import Tally, by_pair, tally, unread_specs
 from .text import slug
 
@@ -34,7 +34,7 @@ _COLOURS: Final = {
 
 
 def badges(
-    cells: Sequence[Cell],
+    cells: Sequence[PlacedResult],
     providers: Mapping[str, str],
     columns: Mapping[str, str],
     unread: Sequence[Unread] = (),

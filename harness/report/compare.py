@@ -76,14 +76,13 @@ _ERROR: Final = "error"
 
 @dataclass(frozen=True, slots=True)
 class AspectChange:
-    """An aspect of a cell that got worse or better. ``finding``: the present one, if there is
-    one.
-    """
+    """An aspect of a cell that got worse or better."""
 
     aspect: str
     before: str
     after: str
     finding: Finding | None = None
+    """The present finding, if there is one."""
 
     @property
     def is_worse(self) -> bool:

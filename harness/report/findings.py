@@ -35,7 +35,7 @@ from .aspect_counts import (
 )
 from .causes import Cause
 from .document import Judged
-from .layout import Cell
+from .layout import PlacedResult
 from .tally import tally
 from .text import slug
 
@@ -50,7 +50,7 @@ MOST_WITH_EVIDENCE: Final = 3
 @dataclass(frozen=True, slots=True)
 class Row:
     """One row of a table: its title with a note, the counts of its cells in words, and a square for
-    each aspect. ``anchor``: the place of its errors, "" if there are none.
+    each aspect.
     """
 
     title: str
@@ -58,6 +58,7 @@ class Row:
     note: str = ""
     words: Sequence[str] = ()
     anchor: str = ""
+    """The place of its errors, "" if there are none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,7 @@ class Table:
 @dataclass(frozen=True, slots=True)
 class Example:
     """One cell with a finding: its sentence if the cells of the finding have different ones, its
-    place, and a command that shows it. ``link``: its place on the page of its provider.
+    place, and a command that shows it.
     """
 
     noun: str
@@ -87,6 +88,7 @@ class Example:
     sentence: str = ""
     words: str = ""
     link: str = ""
+    """Its place on the page of its provider."""
     requests: str = ""
     log: str = ""
     views: Sequence[LayerView] = ()
@@ -148,7 +150,7 @@ class FactsCells:
     title: str
     block: str
     judged: Judged
-    cells: list[Cell] = field(default_factory=list)
+    cells: list[PlacedResult] = field(default_factory=list)
 
     @property
     def results(self) -> list[Result]:
@@ -156,7 +158,7 @@ class FactsCells:
         return [cell.result for cell in self.cells]
 
     @property
-    def streams(self) -> list[Cell]:
+    def streams(self) -> list[PlacedResult]:
         """The first cell of each answer. Several cases may judge one adapter on the same answer."""
         return list({cell.result.place: cell for cell in reversed(self.cells)}.values())[::-1]
 
@@ -176,7 +178,7 @@ class FactsCells:
 
 
 def cells_by_facts(
-    cells: Iterable[Cell], columns: Mapping[str, str], judged: Iterable[Judged]
+    cells: Iterable[PlacedResult], columns: Mapping[str, str], judged: Iterable[Judged]
 ) -> list[FactsCells]:
     """The cells that were judged by facts, by adapter and block."""
     about = {adapter.name: adapter for adapter in judged}
@@ -286,7 +288,7 @@ def _section(
     group: FactsCells,
     aspect: str,
     losses: Sequence[Loss],
-    cells: Mapping[int, Cell],
+    cells: Mapping[int, PlacedResult],
     hint: str,
 ) -> Section:
     kind = "variant" if group.never_red else "failed"
@@ -312,14 +314,14 @@ def _section(
     )
 
 
-def _cause(group: FactsCells, cause: Cause, cells: Mapping[int, Cell]) -> Entry:
+def _cause(group: FactsCells, cause: Cause, cells: Mapping[int, PlacedResult]) -> Entry:
     findings = [result.red_findings[0] for result in cause.cells]
     examples = list(_examples(group, cause.cells[:1], findings, cells))
     kind = "variant" if group.never_red else "failed"
     return _entry(kind, "lost", cause.sentence, cause.cells, examples)
 
 
-def _error(group: FactsCells, alike: Sequence[Result], cells: Mapping[int, Cell]) -> Entry:
+def _error(group: FactsCells, alike: Sequence[Result], cells: Mapping[int, PlacedResult]) -> Entry:
     findings = [result.findings[0] if result.findings else None for result in alike]
     examples = list(_examples(group, alike[:1], findings, cells))
     return _entry("error", "not judged", alike[0].reason, alike, examples)
@@ -338,7 +340,7 @@ def _examples(
     group: FactsCells,
     alike: Sequence[Result],
     findings: Sequence[Finding | None],
-    cells: Mapping[int, Cell],
+    cells: Mapping[int, PlacedResult],
 ) -> Iterator[Example]:
     """The first cells of a finding with their evidence."""
     first = findings[0].note if findings[0] else ""

@@ -15,7 +15,7 @@ from harness.judging.explain import shown_finding
 from harness.judging.results import VERDICTS, Result
 from harness.stream.printable import excerpt, printable_lines
 
-from .layout import Cell
+from .layout import PlacedResult
 from .tally import column
 
 MAX_FINDINGS: Final = 5
@@ -24,7 +24,7 @@ MAX_DETAILS: Final = 4000
 """Characters of the details of a cell."""
 
 
-def junit(cells: Sequence[Cell], providers: Mapping[str, str]) -> str:
+def junit(cells: Sequence[PlacedResult], providers: Mapping[str, str]) -> str:
     """The XML document."""
     root = Element("testsuites", _counts([cell.result for cell in cells]))
     for name, title in providers.items():

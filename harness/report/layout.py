@@ -27,7 +27,7 @@ class ReportError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class PlacedResult:
     """A result at its place: ``case`` is the anchor of its case on ``page``, ``anchor`` is its own
     anchor, ``title`` is the title of its column. A result without a case is on no page.
     """
@@ -90,7 +90,7 @@ class Cell:
 
 def place(
     results: Sequence[Result], providers: Mapping[str, str], columns: Mapping[str, str]
-) -> list[Cell]:
+) -> list[PlacedResult]:
     """All results in order, each at its place. Anchors are made from names, so that a link stays
     valid from run to run.
     """
@@ -105,7 +105,7 @@ def place(
     for result in sorted(results, key=in_order):
         title = columns[column(result)]
         if not result.case:
-            cells.append(Cell(result, "", "", "", title))
+            cells.append(PlacedResult(result, "", "", "", title))
             continue
         page = page_name(result.provider)
         key = block_key(result)
@@ -114,7 +114,7 @@ def place(
             spec = result.spec.removeprefix(folder).removesuffix(".yaml")
             blocks[key] = _unique(slug(f"{spec}.{result.case}"), page, used)
         anchor = _unique(f"{blocks[key]}.{slug(column(result))}", page, used)
-        cells.append(Cell(result, page, blocks[key], anchor, title))
+        cells.append(PlacedResult(result, page, blocks[key], anchor, title))
     return cells
 
 

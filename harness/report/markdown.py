@@ -11,7 +11,7 @@ from harness.stream.printable import excerpt, printable_lines
 
 from .compare import KINDS, Change, counted_kinds
 from .document import Header
-from .layout import Cell
+from .layout import PlacedResult
 from .pages import Names
 from .tally import Tally, by_pair, column, describe_origins, headline, tally
 
@@ -29,7 +29,7 @@ _SPECIAL: Final = re.compile(r"([\\`*_{}\[\]()<>#+!|~@$&-])")
 
 
 def markdown(
-    cells: Sequence[Cell], names: Names, changes: Sequence[Change] | None, header: Header
+    cells: Sequence[PlacedResult], names: Names, changes: Sequence[Change] | None, header: Header
 ) -> str:
     """The Markdown text."""
     results = [cell.result for cell in cells]
@@ -107,7 +107,7 @@ def _cell_of(change: Change) -> str:
     return _text(f"{change.cell.spec} {change.cell.case} [{column(change.cell)}]")
 
 
-def _not_passed(cells: Sequence[Cell], names: Names) -> list[str]:
+def _not_passed(cells: Sequence[PlacedResult], names: Names) -> list[str]:
     listed = [cell for cell in cells if cell.result.verdict not in ("passed", "not-carried")]
     if not listed:
         return []

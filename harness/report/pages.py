@@ -14,7 +14,7 @@ from .compare import KINDS, Change, Kind, KindWords
 from .document import RESULTS, Header, Named, plan_of
 from .findings import FactsCells, cells_by_facts, finding_groups, tables
 from .fingerprint import Fingerprint, fingerprint
-from .layout import Cell, group_title, page_name
+from .layout import PlacedResult, group_title, page_name
 from .questions import questions
 from .sections import Section, feature_anchor, sections_of, sources_of
 from .tally import (
@@ -96,7 +96,7 @@ class Remark:
 
     provider: str
     alike: bool
-    cells: list[Cell]
+    cells: list[PlacedResult]
 
 
 NOTHING: Final[Mapping[str, Any]] = {
@@ -114,7 +114,7 @@ NOTHING: Final[Mapping[str, Any]] = {
 """The values of an index without any section. A section is shown if it has values."""
 
 
-def index_page(cells: Sequence[Cell], header: Header, names: Names) -> dict[str, Any]:
+def index_page(cells: Sequence[PlacedResult], header: Header, names: Names) -> dict[str, Any]:
     """The values of ``index.html``: of a run with cases, of a run of ``harness judge``, or of
     both.
     """
@@ -140,7 +140,7 @@ def index_page(cells: Sequence[Cell], header: Header, names: Names) -> dict[str,
 
 
 def _of_cases(
-    cases: Sequence[Cell], cells: Sequence[Cell], header: Header, names: Names
+    cases: Sequence[PlacedResult], cells: Sequence[PlacedResult], header: Header, names: Names
 ) -> dict[str, Any]:
     """The values that only a run with cases has."""
     results = [cell.result for cell in cases]
@@ -165,7 +165,7 @@ def _of_cases(
     }
 
 
-def _matrix(cells: Sequence[Cell], names: Names) -> dict[str, Any]:
+def _matrix(cells: Sequence[PlacedResult], names: Names) -> dict[str, Any]:
     """The matrix of providers × columns. Without cases it has the first turns on the documented
     wire.
     """
@@ -192,7 +192,7 @@ def _matrix(cells: Sequence[Cell], names: Names) -> dict[str, Any]:
 
 
 def _judged_sentences(
-    cells: Sequence[Cell], header: Header, groups: Sequence[FactsCells]
+    cells: Sequence[PlacedResult], header: Header, groups: Sequence[FactsCells]
 ) -> list[str]:
     """The headline of a run of ``harness judge``. What keeps it from being green comes first."""
     results = [cell.result for cell in cells]
@@ -219,7 +219,7 @@ def _judged_sentence(header: Header, groups: Sequence[FactsCells]) -> str:
     )
 
 
-def provider_page(name: str, cells: Sequence[Cell], names: Names) -> dict[str, Any]:
+def provider_page(name: str, cells: Sequence[PlacedResult], names: Names) -> dict[str, Any]:
     """The values of one provider's page; ``cells`` are this provider's."""
     results = [cell.result for cell in cells]
     sections = sections_of(cells, names.features)
@@ -243,7 +243,7 @@ def provider_page(name: str, cells: Sequence[Cell], names: Names) -> dict[str, A
     }
 
 
-def checklist(name: str, cells: Sequence[Cell], names: Names) -> Checklist:
+def checklist(name: str, cells: Sequence[PlacedResult], names: Names) -> Checklist:
     """The checklist of one provider; ``cells`` are this provider's."""
     results = [cell.result for cell in cells]
     of_column: dict[str, list[Result]] = {}
@@ -264,13 +264,13 @@ def checklist(name: str, cells: Sequence[Cell], names: Names) -> Checklist:
 
 
 def change_list(
-    changes: Sequence[Change], cells: Sequence[Cell], names: Names
-) -> list[tuple[Kind, KindWords, list[tuple[str, Change, Cell | None]]]]:
+    changes: Sequence[Change], cells: Sequence[PlacedResult], names: Names
+) -> list[tuple[Kind, KindWords, list[tuple[str, Change, PlacedResult | None]]]]:
     """Changes by kind, with an entry for every kind: the place (``Gemini API → anthropic``), the
     change, and the present cell.
     """
     now = {id(cell.result): cell for cell in cells}
-    listed: dict[Kind, list[tuple[str, Change, Cell | None]]] = {kind: [] for kind in KINDS}
+    listed: dict[Kind, list[tuple[str, Change, PlacedResult | None]]] = {kind: [] for kind in KINDS}
     for change in changes:
         result = change.cell
         name = column(result)
@@ -305,7 +305,7 @@ def _mark(verdicts: Sequence[Verdict]) -> Mark | None:
 
 
 def _remarks(
-    cells: Sequence[Cell], providers: Mapping[str, str]
+    cells: Sequence[PlacedResult], providers: Mapping[str, str]
 ) -> list[tuple[Verdict, VerdictWords, int, list[Remark]]]:
     """All cells that did not pass, by verdict. Cells not carried or not run are grouped by reason,
     others by requirement.

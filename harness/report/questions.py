@@ -11,7 +11,7 @@ from typing import Final
 
 from harness.facts import ASPECTS, RED
 
-from .layout import Cell
+from .layout import PlacedResult
 
 _ASKED: Final = frozenset({"kept", "not_carried", *RED})
 """The verdicts that an aspect can have if the wire has it and the adapter was asked for it."""
@@ -19,31 +19,32 @@ _ASKED: Final = frozenset({"kept", "not_carried", *RED})
 
 @dataclass(frozen=True, slots=True)
 class AnswerMark:
-    """One aspect of the answers of one provider. ``kept``: the number of adapters that keep it;
-    ``declared`` and ``red``: the cells of adapters that declare its loss, and of adapters that lose
-    it or get it wrong.
-    """
+    """One aspect of the answers of one provider."""
 
     kept: int
-    declared: tuple[Cell, ...]
-    red: tuple[Cell, ...]
+    """The number of adapters that keep it."""
+    declared: tuple[PlacedResult, ...]
+    """The cells of adapters that declare its loss."""
+    red: tuple[PlacedResult, ...]
+    """The cells of adapters that lose it or get it wrong."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One question. ``answers``: for each provider its title and the cells of its case. ``rows``:
-    for each aspect that any of the wires has, a mark for each provider; None: its wire does not
-    have the aspect.
-    """
+    """A question that several providers answer."""
 
     name: str
-    answers: Sequence[tuple[str, Cell]]
+    answers: Sequence[tuple[str, PlacedResult]]
+    """For each provider its title and the cells of its case."""
     rows: Sequence[tuple[str, Sequence[AnswerMark | None]]]
+    """For each aspect that any of the wires has, a mark for each provider; None if its wire does
+    not have the aspect.
+    """
 
 
-def questions(cells: Sequence[Cell], providers: Mapping[str, str]) -> list[Question]:
+def questions(cells: Sequence[PlacedResult], providers: Mapping[str, str]) -> list[Question]:
     """The questions that more than one provider answers, by name."""
-    asked: dict[str, dict[str, list[Cell]]] = {}
+    asked: dict[str, dict[str, list[PlacedResult]]] = {}
     for cell in cells:
         if cell.result.answered:
             of_provider = asked.setdefault(cell.result.question, {})
@@ -56,7 +57,7 @@ def questions(cells: Sequence[Cell], providers: Mapping[str, str]) -> list[Quest
 
 
 def _question(
-    name: str, answered: Mapping[str, Sequence[Cell]], providers: Mapping[str, str]
+    name: str, answered: Mapping[str, Sequence[PlacedResult]], providers: Mapping[str, str]
 ) -> Question:
     named = {name for cells in answered.values() for cell in cells for name in cell.result.answered}
     rows = [
@@ -70,7 +71,7 @@ def _question(
     )
 
 
-def _mark(aspect: str, cells: Sequence[Cell]) -> AnswerMark | None:
+def _mark(aspect: str, cells: Sequence[PlacedResult]) -> AnswerMark | None:
     verdicts = [(cell.result.answered.get(aspect), cell) for cell in cells]
     if not any(verdict in _ASKED for verdict, _ in verdicts):
         return None

@@ -12,7 +12,7 @@ from typing import Any
 from harness.judging.results import VERDICTS, Result, Verdict
 
 from .document import Named, shared_command
-from .layout import Cell, block_key
+from .layout import PlacedResult, block_key
 from .text import slug, web_link
 
 
@@ -24,7 +24,7 @@ class Block:
     """
 
     facts: Result
-    cells: list[Cell]
+    cells: list[PlacedResult]
     command: str
     also: list[int]
 
@@ -40,7 +40,7 @@ class Block:
         ]
 
     @property
-    def shown(self) -> list[Cell]:
+    def shown(self) -> list[PlacedResult]:
         """The other cells, each of which is shown with its anchor."""
         return [cell for cell in self.cells if not is_quiet(cell)]
 
@@ -49,7 +49,7 @@ class Block:
 class Batch:
     """Consecutive cases with the same line about their streams, which ``facts`` has."""
 
-    facts: Cell
+    facts: PlacedResult
     blocks: list[Block]
 
 
@@ -67,11 +67,11 @@ class Section:
         return [block for batch in self.batches for block in batch.blocks]
 
 
-def sections_of(cells: Sequence[Cell], features: Sequence[Named]) -> list[Section]:
+def sections_of(cells: Sequence[PlacedResult], features: Sequence[Named]) -> list[Section]:
     """The cases of a provider by their first feature, in the order of the features file. Cases
     without a feature come last.
     """
-    blocks: dict[tuple[object, ...], list[Cell]] = {}
+    blocks: dict[tuple[object, ...], list[PlacedResult]] = {}
     for cell in cells:
         blocks.setdefault(block_key(cell.result), []).append(cell)
     named = {feature for block in blocks.values() for feature in block[0].result.features}
@@ -107,7 +107,7 @@ def feature_anchor(feature: str) -> str:
     return f"feature:{slug(feature)}"
 
 
-def _order(cell: Cell) -> tuple[Any, ...]:
+def _order(cell: PlacedResult) -> tuple[Any, ...]:
     """Quiet cells first, passed before others; cells that are not quiet keep their order."""
     quiet = is_quiet(cell)
     return (
@@ -115,7 +115,7 @@ def _order(cell: Cell) -> tuple[Any, ...]:
     )
 
 
-def _command(cells: Iterable[Cell]) -> str:
+def _command(cells: Iterable[PlacedResult]) -> str:
     """The common command of all cells; if there is none, the commands of all, as lines."""
     results = [cell.result for cell in cells]
     shared = {shared_command(result) for result in results}
@@ -137,7 +137,7 @@ def _line(block: Block) -> tuple[object, ...]:
     return (cell.marks, cell.day, result.end, *unread, result.level, place)
 
 
-def is_quiet(cell: Cell) -> bool:
+def is_quiet(cell: PlacedResult) -> bool:
     """Whether a list can show the cell by its name alone: it has only a verdict and a reason, and
     its anchor follows from its name.
     """

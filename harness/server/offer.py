@@ -3,7 +3,8 @@
 An adapter may request any model, version, provider path and ``alt``; notes of the request list its
 differences from the recorded one. The method must be the recorded one, because an adapter can't be
 judged on an answer in the other mode. The first request that generates is answered. A second
-request gets HTTP 409, unless its history is longer and there is an answer for another turn.
+request gets HTTP 409, unless its history is longer and there is an answer for another turn, or the
+recording has another answer to the same request.
 """
 
 from __future__ import annotations
@@ -42,9 +43,10 @@ class Offer(AbstractContextManager["Offer"]):
     """Serves an exchange, and the exchanges of later turns, at ``base_url``; `close` ends that.
 
     ``exchanges``: one for each turn; the entries of `requests` contain these objects. ``final``:
-    later turns get a short final answer that is not recorded. ``asked_again``: the number of
-    requests that got HTTP 409. The end of a ``with`` block closes the offer. Raises `ReplayError`
-    for an exchange that can't be served.
+    later turns get a short final answer that is not recorded. Its argument ``attempts`` has the
+    further answers to the request of the first turn; the attribute is the number of answers that
+    this turn got. ``asked_again``: the number of requests that got HTTP 409. The end of a ``with``
+    block closes the offer. Raises `ReplayError` for an exchange that can't be served.
     """
 
     def __init__(
@@ -53,12 +55,15 @@ class Offer(AbstractContextManager["Offer"]):
         exchanges: Sequence[Exchange],
         *,
         final: bool,
+        attempts: Sequence[Exchange] = (),
         options: Callable[[], Options],
         close: Callable[[], object],
     ) -> None:
         self.base_url = base_url
         self.close = close
         self.asked_again = 0
+        self.attempts = 1
+        self._attempts = [(given, _servable(given, final)) for given in attempts]
         self._given = exchanges
         self._exchanges = [_servable(exchange, final) for exchange in exchanges]
         self._final = final
@@ -99,9 +104,11 @@ class Offer(AbstractContextManager["Offer"]):
 
     def _generated(self, request: HttpRequest, path: str, identity: Identity) -> Answer:
         turn, length = len(self._histories), _history_length(request.body)
-        exchange = self._exchanges[turn] if turn < len(self._exchanges) else None
         if turn and length <= self._histories[-1]:
-            return self._refuse(request, "this turn was asked before")
+            if turn > 1 or self.attempts > len(self._attempts):
+                return self._refuse(request, "this turn was asked before")
+            return self._attempt(request, path, identity)
+        exchange = self._exchanges[turn] if turn < len(self._exchanges) else None
         if exchange is None and not self._final:
             return self._refuse(request, "no exchange is offered for this turn")
         offered = exchange or self._exchanges[0]
@@ -120,10 +127,21 @@ class Offer(AbstractContextManager["Offer"]):
             answer = final_answer(request, identity)
             return replace(answer, notes=notes)
         notes += _differences(exchange, request, path, identity)
+        return self._recorded(exchange, self._given[turn], notes)
+
+    def _attempt(self, request: HttpRequest, path: str, identity: Identity) -> Answer:
+        """The next answer to the request of the first turn."""
+        given, exchange = self._attempts[self.attempts - 1]
+        if miss := _find_miss(exchange, exchange, path, identity):
+            return self._refuse(request, f"the next answer is for another request: {miss}")
+        self.attempts += 1
+        return self._recorded(exchange, given, (f"the same turn, attempt {self.attempts}",))
+
+    def _recorded(self, exchange: Exchange, given: Exchange, notes: tuple[str, ...]) -> Answer:
         # An adapter can't know when the recorded client disconnected, so the server does not wait
         # for it to disconnect.
         served = replace(exchange, end="cut") if exchange.end == "aborted" else exchange
-        return replace(recorded_answer(served, options), exchange=self._given[turn], notes=notes)
+        return replace(recorded_answer(served, self._options()), exchange=given, notes=notes)
 
     def _refusals(self, request: HttpRequest, identity: Identity, turn: int) -> tuple[str, ...]:
         """The reasons why the API would refuse the request. The request is answered anyway."""

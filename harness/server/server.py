@@ -102,14 +102,17 @@ class Server(Listener):
         self.warnings.clear()
         self._requests.clear()
 
-    def offer(self, *exchanges: Exchange, final: bool = False) -> Offer:
+    def offer(
+        self, *exchanges: Exchange, final: bool = False, attempts: Sequence[Exchange] = ()
+    ) -> Offer:
         """Serve one exchange to one adapter under test, at a separate base URL. The server must be
         running.
 
         The adapter's first request that generates is answered; it must have the recorded method,
-        but may have any model, version, provider path and ``alt``. A second one gets HTTP 409. Each
-        further exchange answers one request with a longer history. With ``final``, later requests
-        on Gemini's wires get a short final answer. Close the offer when the adapter has ended.
+        but may have any model, version, provider path and ``alt``. The same turn again gets the
+        next of the ``attempts``, and after them HTTP 409. Each further exchange answers one request
+        with a longer history. With ``final``, later requests on Gemini's wires get a short final
+        answer. Close the offer when the adapter has ended.
         Raises `ReplayError` for an exchange that can't be served.
         """
         if not exchanges:
@@ -120,6 +123,7 @@ class Server(Listener):
             f"{self.base_url}/{name}",
             exchanges,
             final=final,
+            attempts=attempts,
             options=lambda: self._endpoint.options,
             close=lambda: self._offers.pop(name, None),
         )

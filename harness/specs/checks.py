@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, Final
 
-from harness.cassettes.validation import Fault, Path, bare, listed, place, show, unknown
+from harness.cassettes.validation import Fault, bare, listed, place, show, unknown
+from harness.stream.json_path import Steps
 
 from .matching import check_expectation
 from .matching.operators import OPERATORS, operator_of
@@ -74,7 +75,7 @@ def case_faults(data: Any, known: Known) -> Iterator[Fault]:
                 yield ("cases", index, *path), message
 
 
-def repeated(items: Any, group: str, key: str, line: Callable[[Path], int]) -> Iterator[Fault]:
+def repeated(items: Any, group: str, key: str, line: Callable[[Steps], int]) -> Iterator[Fault]:
     """The entries of ``group`` whose ``key`` has the value of an earlier entry."""
     first_lines: dict[str, int] = {}
     for index, item in enumerate(_list(items)):
@@ -336,7 +337,7 @@ def _kind_faults(case: _Case, dialects: Collection[str]) -> Iterator[Fault]:
 
 
 def _prompt_faults(
-    path: Path, prompts: Mapping[str, Any], expect: Any, dialects: Collection[str]
+    path: Steps, prompts: Mapping[str, Any], expect: Any, dialects: Collection[str]
 ) -> Iterator[Fault]:
     """Dialects with a prompt and without an expectation, or the other way round."""
     for name in prompts:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from harness.cassettes.validation import Path
 from harness.cassettes.yaml import parse_located
+from harness.stream.json_path import Steps
 
 from .matching.operators import OPERATORS
 
@@ -19,12 +19,12 @@ class Lines:
     a longer path the text is parsed again.
     """
 
-    def __init__(self, text: str, first: Mapping[Path, int]) -> None:
+    def __init__(self, text: str, first: Mapping[Steps, int]) -> None:
         self.first = first
         self._text = text
-        self._all: dict[Path, int] = {}
+        self._all: dict[Steps, int] = {}
 
-    def __call__(self, place: Path) -> int:
+    def __call__(self, place: Steps) -> int:
         """The line of a path; for a missing key, that of the nearest mapping around it. A path may
         leave out operators between its steps.
         """
@@ -44,4 +44,4 @@ class Lines:
         return lines.get(at, 1)
 
 
-_ROOT: Final[Path] = ()
+_ROOT: Final[Steps] = ()

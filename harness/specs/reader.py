@@ -17,8 +17,9 @@ from typing import Any, Final, TypeVar
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from harness.cassettes.validation import Fault, Path, pydantic_fault, show
+from harness.cassettes.validation import Fault, pydantic_fault, show
 from harness.cassettes.yaml import YamlError, parse_located
+from harness.stream.json_path import Steps
 
 from .checks import Known, case_faults, repeated
 from .kept import Kept, keep, key_of, recall
@@ -26,7 +27,7 @@ from .lines import DEPTH, Lines
 from .models import FORMAT, PATTERNS, Case, Feature, FeaturesFile, SpecError, SpecFile
 
 _File = TypeVar("_File", SpecFile, FeaturesFile)
-_Line = Callable[[Path], int]
+_Line = Callable[[Steps], int]
 
 MAX_CHARACTERS: Final = 32 * 1024 * 1024
 MAX_PROBLEMS: Final = 100
@@ -103,7 +104,7 @@ def read_features(text: str, path: str) -> list[Feature]:
     return list(file.features)
 
 
-def _line_below(line: _Line, holder: Path, path: Path) -> int:
+def _line_below(line: _Line, holder: Steps, path: Steps) -> int:
     return line((*holder, *path))
 
 

@@ -41,14 +41,14 @@ class Event(Struct, tag_field="kind", omit_defaults=True, gc=False):
 
 
 class Start(Event, tag="start"):
-    """The stream begins. ``model`` and ``id`` are the wire's; if it has none, they are the
-    requested model and None. ``implied``: the wire normally begins with a start message, but that
-    message is missing.
-    """
+    """The stream begins."""
 
     model: str | None = None
+    """The model that the wire names, else the requested model."""
     id: str | None = None
+    """The id of the answer on the wire; None if it has none."""
     implied: bool = False
+    """Whether the wire normally begins with a start message, but that message is missing."""
 
 
 class Metadata(Event, tag="metadata"):
@@ -143,14 +143,14 @@ class CallInvalid(Event, tag="call_invalid"):
 
 
 class BlockStart(Event, tag="block_start"):
-    """A step, block or item of the answer begins, on a wire that has such boundaries.
-
-    ``type``, ``index`` and ``id`` are the wire's; ``raw`` is the wire's message.
-    The block of a call begins before its `CallStart`.
+    """A step, block or item of the answer begins, on a wire that has such boundaries. The block of
+    a call begins before its `CallStart`.
     """
 
     type: str
+    """The wire's word for the kind of block."""
     raw: dict[str, Json]
+    """The wire's message."""
     index: int | None = None
     id: str | None = None
 
@@ -163,12 +163,13 @@ class BlockEnd(Event, tag="block_end"):
 
 
 class Mark(Event, tag="mark"):
-    """A message without content: ``keep_alive`` or the ``end`` of the stream. ``raw`` is the
-    wire's message. No event model has to carry it.
+    """A message without content: ``keep_alive`` or the ``end`` of the stream. No event model has to
+    carry it.
     """
 
     name: Literal["keep_alive", "end"]
     raw: Json
+    """The wire's message."""
 
 
 class NamelessCall(Event, tag="nameless_call"):
@@ -308,12 +309,11 @@ class Blocked(Event, tag="blocked"):
 
 
 class Finish(Event, tag="finish"):
-    """A candidate gives its finish reason. Of several reasons, the last one is used. ``raw`` is the
-    wire's word.
-    """
+    """A candidate gives its finish reason. Of several reasons, the last one is used."""
 
     reason: FinishClass
     raw: str
+    """The wire's word for the reason."""
     message: str | None = None
     candidate: int = 0
 
@@ -346,12 +346,11 @@ class Notice(Event, tag="notice"):
 
 
 class Incomplete(Event, tag="incomplete"):
-    """The stream stopped before its end. ``rest`` is the text of the incomplete message
-    at the end.
-    """
+    """The stream stopped before its end."""
 
     end: End
     rest: str = ""
+    """The text of the incomplete message at the end."""
 
 
 class Unknown(Event, tag="unknown"):

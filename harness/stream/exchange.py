@@ -57,11 +57,12 @@ def first_value(headers: dict[str, list[str]], name: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request. ``headers``: name as sent → values."""
+    """A request."""
 
     method: str
     url: str
     headers: dict[str, list[str]] = field(default_factory=dict)
+    """Name as sent → its values."""
     body: bytes = b""
 
     def header(self, name: str) -> str | None:

@@ -17,6 +17,7 @@ from typing import Final
 from .json_codec import Json
 
 Steps = tuple[str | int, ...]
+"""The keys and indices from the top of the data to a value."""
 
 MAX_STEPS: Final = 100
 MAX_GAP: Final = 10_000

@@ -59,13 +59,13 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class RememberedCall:
-    """A call that a later turn sends back. ``name`` is the wire's; ``wire_id`` is the id on the
-    wire, None if it had none.
-    """
+    """A call that a later turn sends back."""
 
     name: str
+    """The name of the tool on the wire."""
     signature: str | None = None
     wire_id: str | None = None
+    """The id on the wire, None if it had none."""
 
 
 class Session:
@@ -99,9 +99,14 @@ class Session:
         self._origins: OrderedDict[str, Origin] = OrderedDict()
         self.context: Mapping[str, Any] = context or {}
         self.own_names: Mapping[str, str] = {}
-        self.maker = Origin("")
+        self.maker = Origin("gemini")
         self.at_ms: float | None = None
         self.streamed = True
+
+    @property
+    def vendor(self) -> str:
+        """That of the provider of the present answer."""
+        return self.maker.vendor
 
     @property
     def invented(self) -> set[str]:

@@ -39,16 +39,14 @@ _MODEL: Final = re.compile(rb'"model_?[vV]ersion"\s*:\s*"([^"\\]{1,200})"')
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """An adapter as text, from which any process can make the adapter.
-
-    ``text``: the argument of a command that names the adapter without a configuration. ``losses``:
-    its declared losses.
-    """
+    """An adapter as text, from which any process can make the adapter."""
 
     text: str
+    """The argument of a command that names the adapter without a configuration."""
     name: str
     version: str
     losses: str = ""
+    """Its declared losses."""
 
     @property
     def title(self) -> str:
@@ -58,17 +56,15 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """All settings that influence the verdicts of a sweep; the input is separate.
-
-    ``folder``: the folder with the modules and programs of adapters. ``laws``: the numbers of the
-    laws that are also checked.
-    """
+    """All settings that influence the verdicts of a sweep; the input is separate."""
 
     adapter: Target
     against: Target | None = None
     folder: str = "."
+    """The folder with the modules and programs of adapters."""
     timeout: float = TIMEOUT_S
     laws: tuple[int, ...] = ()
+    """The numbers of the laws that are also checked."""
 
 
 def judge_batch(batch: Sequence[Stream], settings: Settings) -> list[Row]:

@@ -74,18 +74,20 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class SweepDifferences:
-    """The losses of B, and numbers of rows. ``both``: in both sweeps. ``only_a``, ``only_b``: in
-    only one sweep. ``new_errors``: judged in A, an error in B. ``mended``: failed in A, passed in
-    B.
-    """
+    """The losses of B, and numbers of rows."""
 
     losses: tuple[Difference, ...]
     errors: tuple[Example, ...]
     both: int
+    """Rows in both sweeps."""
     only_a: int
+    """Rows only in A."""
     only_b: int
+    """Rows only in B."""
     new_errors: int
+    """Rows that are judged in A and an error in B."""
     mended: int
+    """Rows that failed in A and passed in B."""
 
     @property
     def worse(self) -> bool:

@@ -13,13 +13,13 @@ from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
 from .files import need
-from .parts import Part
+from .parts import InputPart
 from .stream import SweepError
 from .summary import Summary
 
-RunPart = Callable[[Part], Summary]
-Report = Callable[[Part, Summary], None]
-Engine = Callable[[RunPart, Sequence[Part], Report], None]
+RunPart = Callable[[InputPart], Summary]
+Report = Callable[[InputPart, Summary], None]
+Engine = Callable[[RunPart, Sequence[InputPart], Report], None]
 
 
 class WorkerLost(Exception):
@@ -35,7 +35,7 @@ def engine_named(text: str, jobs: int | None) -> Engine:
     return cluster_engine(address) if address else process_engine(jobs or os.cpu_count() or 1)
 
 
-def graph(run_part: RunPart, parts: Sequence[Part]) -> list[Any]:
+def graph(run_part: RunPart, parts: Sequence[InputPart]) -> list[Any]:
     """The graph of a sweep for Dask: one task for each part. The tasks are independent."""
     from dask import delayed  # the extra
 
@@ -46,7 +46,7 @@ def graph(run_part: RunPart, parts: Sequence[Part]) -> list[Any]:
 def process_engine(jobs: int) -> Engine:
     """Dask's scheduler for processes of this machine. With one job, parts run in this process."""
 
-    def run(run_part: RunPart, parts: Sequence[Part], report: Report) -> None:
+    def run(run_part: RunPart, parts: Sequence[InputPart], report: Report) -> None:
         import dask  # the extra
         from dask.callbacks import Callback
 
@@ -69,7 +69,7 @@ def process_engine(jobs: int) -> Engine:
 def cluster_engine(address: str) -> Engine:
     """A Dask cluster, which runs the same graph."""
 
-    def run(run_part: RunPart, parts: Sequence[Part], report: Report) -> None:
+    def run(run_part: RunPart, parts: Sequence[InputPart], report: Report) -> None:
         from distributed import Client, KilledWorker, as_completed  # the extra
 
         try:

@@ -37,31 +37,33 @@ _decode = msgspec.json.Decoder().decode
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """A part of the input.
-
-    ``kind``: ``parquet``, ``lines`` or ``files``. ``start``: the row group, or the byte at which
-    the part begins. ``stop``: the byte at which it ends. ``row``: the number of its first row in
-    its file, counted from 1. ``rows``: the number of its rows, or of its files for recordings.
-    ``in_folder``: a file of unknown format is not an error, because the user named only its folder.
-    """
+class InputPart:
+    """A part of the input."""
 
     kind: str
+    """``parquet``, ``lines`` or ``files``."""
     name: str
     paths: tuple[str, ...]
     size: int
     rows: int
+    """The number of its rows, or of its files for recordings."""
     start: int = 0
+    """The row group, or the byte at which the part begins."""
     stop: int = 0
+    """The byte at which it ends."""
     row: int = 1
+    """The number of its first row in its file, counted from 1."""
     in_folder: bool = False
+    """Whether the user named only the folder of its files. A file of an unknown format is then not
+    an error.
+    """
 
 
-def plan(arguments: Sequence[str], target: Folder) -> list[Part]:
+def plan(arguments: Sequence[str], target: Folder) -> list[InputPart]:
     """The parts of all arguments. The same files give the same parts with the same names. Files of
     the output are not read as input. Raises `SweepError` or `OSError`.
     """
-    parts: list[Part] = []
+    parts: list[InputPart] = []
     for argument in arguments:
         files, in_folder = list_files(argument)
         recordings: list[File] = []
@@ -90,7 +92,7 @@ def _name(files: Sequence[File], number: int) -> str:
     return f"{word}-{digest.hexdigest()}-{number:06d}"
 
 
-def _row_groups(file: File) -> Iterator[Part]:
+def _row_groups(file: File) -> Iterator[InputPart]:
     parquet = _parquet(file.path)
     names = set(parquet.schema_arrow.names)
     if "id" not in names or "body" not in names:
@@ -100,7 +102,7 @@ def _row_groups(file: File) -> Iterator[Part]:
     row = 1
     for number in range(parquet.metadata.num_row_groups):
         group = parquet.metadata.row_group(number)
-        yield Part(
+        yield InputPart(
             "parquet",
             _name([file], number),
             (file.path,),
@@ -129,7 +131,7 @@ def _has_rows(file: File) -> bool:
         return _IS_ROW.match(lines.read(_HEAD).removeprefix(b"\xef\xbb\xbf")) is not None
 
 
-def _line_parts(file: File) -> Iterator[Part]:
+def _line_parts(file: File) -> Iterator[InputPart]:
     """Parts of whole lines. A part has at most `PART_BYTES`, unless one line is longer."""
     start = place = number = 0
     row, rows = 1, 0
@@ -143,23 +145,23 @@ def _line_parts(file: File) -> Iterator[Part]:
     yield _line_part(file, number, start, place, row, rows)
 
 
-def _line_part(file: File, number: int, start: int, stop: int, row: int, rows: int) -> Part:
+def _line_part(file: File, number: int, start: int, stop: int, row: int, rows: int) -> InputPart:
     name = _name([file], number)
-    return Part("lines", name, (file.path,), stop - start, rows, start, stop, row)
+    return InputPart("lines", name, (file.path,), stop - start, rows, start, stop, row)
 
 
-def _recordings(files: Sequence[File], in_folder: bool) -> Iterator[Part]:
+def _recordings(files: Sequence[File], in_folder: bool) -> Iterator[InputPart]:
     group: list[File] = []
     for number, file in enumerate(files):
         group.append(file)
         size = sum(member.size for member in group)
         if len(group) == MAX_FILES or size > PART_BYTES or number == len(files) - 1:
             paths = tuple(member.path for member in group)
-            yield Part("files", _name(group, 0), paths, size, len(group), in_folder=in_folder)
+            yield InputPart("files", _name(group, 0), paths, size, len(group), in_folder=in_folder)
             group = []
 
 
-def batches(part: Part) -> Iterator[list[Stream]]:
+def batches(part: InputPart) -> Iterator[list[Stream]]:
     """The streams of a part, `BATCH` at a time. Raises `SweepError` or `OSError` for a file that
     can't be read.
     """
@@ -168,7 +170,7 @@ def batches(part: Part) -> Iterator[list[Stream]]:
         yield batch
 
 
-def _of_row_group(part: Part) -> Iterator[Stream]:
+def _of_row_group(part: InputPart) -> Iterator[Stream]:
     (path,) = part.paths
     parquet = _parquet(path)
     columns = [name for name in parquet.schema_arrow.names if name in COLUMNS]
@@ -179,7 +181,7 @@ def _of_row_group(part: Part) -> Iterator[Stream]:
             number += 1
 
 
-def _of_lines(part: Part) -> Iterator[Stream]:
+def _of_lines(part: InputPart) -> Iterator[Stream]:
     (path,) = part.paths
     with open_file(path) as lines:
         lines.seek(part.start)
@@ -197,7 +199,7 @@ def _of_line(line: bytes, source: str) -> Stream:
     return stream_of_row(row, source)
 
 
-def _of_files(part: Part) -> Iterator[Stream]:
+def _of_files(part: InputPart) -> Iterator[Stream]:
     for path in part.paths:
         try:
             with open_file(path) as file:

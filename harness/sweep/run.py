@@ -16,7 +16,7 @@ from .contract import Settings, judge_batch, open_adapter
 from .engines import Engine, WorkerLost
 from .files import UNFINISHED, Folder
 from .output import read_summary, write_part
-from .parts import Part, batches, plan
+from .parts import InputPart, batches, plan
 from .row import Row
 from .stream import Stream, SweepError
 from .summary import Summary
@@ -34,12 +34,12 @@ MAX_LOSSES: Final = 3
 class Sweep:
     """A sweep: the parts of its input, its settings, and the folder of its output."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[InputPart, ...]
     settings: Settings
     folder: Folder
 
 
-def file_of(part: Part) -> str:
+def file_of(part: InputPart) -> str:
     """The name of the file of a part."""
     return f"{part.name}{SUFFIX}"
 
@@ -73,14 +73,14 @@ def _manifest(settings: Settings) -> bytes:
 
 
 def run_sweep(
-    sweep: Sweep, engine: Engine, done: Callable[[Part, bool], None] = lambda part, now: None
+    sweep: Sweep, engine: Engine, done: Callable[[InputPart, bool], None] = lambda part, now: None
 ) -> Summary:
     """Judge every part that has no file yet, and return the summary of all parts. ``done(part,
     now)`` is called for each part. ``now`` is False for a part that was already finished.
     """
     names = set(sweep.folder.names())
     summary = Summary()
-    waiting: dict[str, Part] = {}
+    waiting: dict[str, InputPart] = {}
     for part in sweep.parts:
         if file_of(part) in names:
             summary.merge(read_summary(file_of(part), sweep.folder))
@@ -88,7 +88,7 @@ def run_sweep(
         else:
             waiting[part.name] = part
 
-    def finish(part: Part, counts: Summary) -> None:
+    def finish(part: InputPart, counts: Summary) -> None:
         summary.merge(counts)
         del waiting[part.name]
         done(part, True)
@@ -109,7 +109,7 @@ def run_sweep(
     return summary
 
 
-def run_part(part: Part, settings: Settings, folder: Folder) -> Summary:
+def run_part(part: InputPart, settings: Settings, folder: Folder) -> Summary:
     """Judge one part and write its file. An engine calls this in its processes."""
     open_adapter(settings.adapter, settings)
     _relieve_collector()
@@ -126,7 +126,7 @@ def _relieve_collector() -> None:
     collect_seldom()
 
 
-def _rows(part: Part, settings: Settings) -> Iterator[Row]:
+def _rows(part: InputPart, settings: Settings) -> Iterator[Row]:
     try:
         for batch in batches(part):
             yield from judge_batch(batch, settings)

@@ -35,24 +35,27 @@ class Reason(Struct):
 
 
 class Summary(Struct):
-    """Counts of rows.
-
-    ``verdicts``: by verdict. ``red``: the rows that make the sweep fail. ``variants``: the failed
-    rows with an answer that is not the documented wire. ``aspects``: by provider, aspect and
-    verdict. ``worse``, ``better``: by aspect, against a baseline. ``laws``: by number and verdict.
-    ``reasons``: by verdict, layer and sentence.
-    """
+    """Counts of rows."""
 
     rows: int = 0
     red: int = 0
+    """The number of rows that make the sweep fail."""
     variants: int = 0
+    """The number of failed rows with an answer that is not the documented wire."""
     verdicts: dict[str, int] = field(default_factory=dict)
+    """Rows by verdict."""
     aspects: dict[str, dict[str, dict[str, int]]] = field(default_factory=dict)
+    """Rows by provider, aspect and verdict."""
     worse: dict[str, int] = field(default_factory=dict)
+    """Rows by an aspect that the baseline kept and the adapter does not keep."""
     better: dict[str, int] = field(default_factory=dict)
+    """Rows by an aspect that the adapter keeps and the baseline did not keep."""
     laws: dict[str, dict[str, int]] = field(default_factory=dict)
+    """Rows by the number of a law and its verdict."""
     reasons: dict[str, dict[str, dict[str, Reason]]] = field(default_factory=dict)
+    """Examples by verdict, layer and reason."""
     other_reasons: int = 0
+    """The number of rows with a reason beyond `MOST_REASONS`."""
 
     @classmethod
     def of(cls, verdicts: Iterable[Row]) -> Summary:

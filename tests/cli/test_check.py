@@ -156,3 +156,40 @@ def test_a_cassette_that_nothing_names_is_reported(
     assert [line for line in lines if line.startswith("unused")] == [
         "unused: no spec, marker or test names the cassette gemini-api/unused"
     ]
+
+
+def test_prune_deletes_unused_cassettes_only_on_request_and_only_without_problems(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    text = Path("two.yaml").read_text(encoding="utf-8").replace("&key=AIza", "&kei=AIzb")
+    for name in ("gemini-api/a", "gemini-api/unused", "test_shop/test_text[x]"):
+        write(f"cassettes/{name}.yaml", text)
+    write("tests/test_shop.py", "def test_text(letter):\n    pass\n")
+    write("specs/a.yaml", SPEC.replace("cassette:", "casette:"))
+    unused = Path("cassettes/gemini-api/unused.yaml")
+    assert main(["check", "--prune"]) == 1
+    assert "nothing was deleted, because there are problems" in capsys.readouterr().out
+    assert main(["check", "--prune", "specs"]) == 1
+    write("specs/a.yaml", SPEC)
+    assert main(["check"]) == 0
+    assert unused.exists()
+    capsys.readouterr()
+    assert main(["check", "--prune"]) == 0
+    assert "deleted: cassettes/gemini-api/unused.yaml\n" in capsys.readouterr().out
+    assert sorted(path.name for path in Path("cassettes").rglob("*.yaml")) == [
+        "a.yaml",
+        "test_text[x].yaml",
+    ]
+
+
+def test_a_spec_outside_of_the_folders_of_specs_is_named(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    write("specs/a.yaml", SPEC.replace("cassette: gemini-api/a\n  exchange: 2", "prompt: {}"))
+    write("more/b.yaml", SPEC)
+    write("other/c.yaml", SPEC)
+    write("other/pyproject.toml", "")
+    main(["check"])
+    assert [line for line in capsys.readouterr().out.splitlines() if "not collected" in line] == [
+        "not collected: more/b.yaml is a spec outside of the folders of specs"
+    ]

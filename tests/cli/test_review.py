@@ -107,7 +107,7 @@ def test_an_unreviewed_case_without_a_kept_text_is_shown_as_a_whole(
 ) -> None:
     """As in a fresh clone, which has no folder .harness."""
     write(str(PATH), spec(MARK, NEW))
-    (kept,) = Path(".harness").rglob("s.yaml")
+    (kept,) = Path(".harness").rglob("s.yaml.before")
     kept.unlink()
     assert answer("a\n", monkeypatch) == 0
     assert capsys.readouterr().out.count("\n+ ") == 2

@@ -18,6 +18,7 @@ from harness.facts import (
     Fact,
     Finish,
     Raised,
+    Restart,
     Text,
     Thought,
     Transcript,
@@ -445,6 +446,15 @@ def test_merged_facts_do_not_depend_on_granularity() -> None:
         )
     )
     assert merged_facts(whole) == merged_facts(two)
+
+
+def test_a_restart_takes_back_what_came_before() -> None:
+    wire = answer(frame({"text": "b"}, call_part("f", "1"), finishReason="STOP"))
+    call = Call("1", "f", {})
+    first = (Thought("hm"), Text("a"), call, Usage(input=3), Finish("length"), Error(1, "x"))
+    entries = (Entry(1, first), Entry(2, (Restart(), Text("b"), call, Finish("STOP"))))
+    assert not red(wire, Transcript(entries))
+    assert merged_facts(Transcript(entries)) == [Text("b"), Call(None, "f", {}), Finish("STOP")]
 
 
 def test_an_empty_id_is_no_id() -> None:

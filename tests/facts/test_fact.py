@@ -13,6 +13,7 @@ from harness.facts import (
     Finish,
     NoFact,
     Raw,
+    Restart,
     Text,
     Thought,
     Usage,
@@ -38,6 +39,7 @@ FORMS: list[tuple[Fact, Any]] = [
     (Usage(input=3, total=4), {"usage": {"input": 3, "total": 4}}),
     (Error(503, "busy"), {"error": {"code": 503, "message": "busy"}}),
     (Raw({"candidates": []}), {"raw": {"candidates": []}}),
+    (Restart(), {"restart": True}),
 ]
 
 
@@ -82,7 +84,15 @@ def test_a_value_of_another_type_is_refused_with_its_place(value: Any, message: 
 
 @pytest.mark.parametrize(
     "form",
-    [{}, {"words": "a"}, {"text": "a", "thought": "b"}, {"call": "f"}, {"usage": {"in": 1}}, []],
+    [
+        {},
+        {"restart": {}},
+        {"words": "a"},
+        {"text": "a", "thought": "b"},
+        {"call": "f"},
+        {"usage": {"in": 1}},
+        [],
+    ],
 )
 def test_json_of_another_form_is_not_a_fact(form: Any) -> None:
     with pytest.raises(NoFact, match="is not a fact"):

@@ -85,7 +85,29 @@ MESSAGES: Mapping[str, Any] = {
     "stream": True,
     "temperature": 1.0,
 }
+ITEMS: Mapping[str, Any] = {
+    "instructions": "s",
+    "input": [
+        {"role": "user", "content": [{"type": "input_text", "text": "a"}]},
+        {"type": "reasoning", "summary": [], "encrypted_content": "QQ=="},
+        {"type": "function_call", "call_id": "i", "name": "f", "arguments": '{"a":1}'},
+        {"type": "reasoning", "summary": []},
+        {"type": "function_call", "call_id": "j", "name": "f", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "i", "output": "r"},
+        {
+            "type": "message",
+            "role": "assistant",
+            "content": [{"type": "output_text", "text": "b"}],
+        },
+    ],
+    "tools": [{"type": "function", "name": "f", "parameters": {"required": ["a"]}}],
+    "tool_choice": "required",
+    "temperature": 1.0,
+    "previous_response_id": "resp_1",
+    "store": False,
+}
 WIRES: dict[str, Mapping[str, Any]] = {
+    "items": ITEMS,
     "contents": BODY,
     "enveloped": {"model": "m", "request": BODY},
     "steps": STEPS,
@@ -93,7 +115,8 @@ WIRES: dict[str, Mapping[str, Any]] = {
 }
 NOT_THERE = {
     *((wire, "sent-memory-wrong") for wire in ("contents", "enveloped", "messages")),
-    ("messages", "sent-result-renamed"),  # the result of a tool has no name there
+    # the result of a tool has no name there
+    *((wire, "sent-result-renamed") for wire in ("messages", "items")),
 }
 
 

@@ -378,6 +378,37 @@ def test_a_fixture_that_the_test_asks_for_is_enough_for_the_marker(
     run(suite).assert_outcomes(passed=1)
 
 
+@pytest.mark.parametrize("fixture", ["", "harness_cassette"])
+def test_a_misspelt_marker_and_an_ending_are_named(suite: pytest.Pytester, fixture: str) -> None:
+    body = NO_FIXTURE.replace("FIXTURE", fixture).replace("BODY", "pass")
+    suite.makepyfile(body.replace("mark.harness_cassette", "mark.harness_casette"))
+    hint = "*test_without: unknown marker harness_casette (did you mean harness_cassette?)*"
+    run(suite).stdout.fnmatch_lines([hint])
+    suite.makepyfile(
+        NO_FIXTURE.replace("FIXTURE", "harness_cassette").replace("first", "first.yaml")
+    )
+    run(suite).stdout.fnmatch_lines(
+        ["*name the cassette gemini-api/first.yaml without its ending: gemini-api/first*"]
+    )
+
+
+def test_a_recording_of_unchanged_content_changes_no_byte(
+    suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Times, the sizes of reads and the header Date differ between two recordings."""
+    suite.makepyfile(FIVE_LINES)
+    texts = []
+    other = WHOLE.replace(b'"index": 0', b'"index": 0,"avgLogprobs": -1')
+    answers = (("1 Jun 2026", WHOLE), ("2 Jun 2026", WHOLE), ("2 Jun 2026", other))
+    with raw_server(*(plain("200 OK", body, f"Date: {date}") for date, body in answers)) as url:
+        for _ in answers:
+            record(suite, monkeypatch, url, "rewrite").assert_outcomes(passed=1)
+            texts.append((suite.path / "cassettes/gemini-api/five.yaml").read_bytes())
+    assert texts[0] == texts[1]
+    assert texts[0] != texts[2]
+    assert b"1 Jun" in texts[0]
+
+
 LEAVES = """\
 import http.client
 import urllib.parse

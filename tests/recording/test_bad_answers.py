@@ -181,7 +181,7 @@ def test_drift_compares_no_answer_that_is_not_of_a_model(
     with raw_server(BAD[name][0]) as url:
         assert main(["drift", "gemini-api/x", "--attempts", "1", "--base-url", url]) == 4
     output = capsys.readouterr()
-    assert "is no answer of a model; nothing is kept" in output.err
+    assert "is no answer of a model; the cassette is not written" in output.err
     assert "<!DOCTYPE" not in output.err + output.out
     assert "0 of 1 cassettes compared" in output.out
     assert good.read_bytes() == before

@@ -172,6 +172,20 @@ def test_the_same_turn_is_answered_once(server: Server) -> None:
         ] * 2
 
 
+def test_the_same_turn_gets_the_next_attempt(server: Server) -> None:
+    whole, second = answered(((None, b"data: {}\n\n"),)), answered(((None, b"data: []\n\n"),))
+    with server.offer(STREAM, second, attempts=[whole]) as offer:
+        statuses = [ask(offer, body=body).status[9:12] for body in (asks("hi"), asks("hi"))]
+        assert (statuses, offer.attempts, offer.answered) == (["200", "200"], 2, 1)
+        assert ask(offer).status[9:12] == "409"
+        assert ask(offer, body=GROWN).status[9:12] == "200"
+        assert ask(offer, body=GROWN).status[9:12] == "409"
+        assert [request.exchange for request in offer.requests] == [
+            *(STREAM, whole, None, second, None)
+        ]
+        assert offer.requests[1].notes == ("the same turn, attempt 2",)
+
+
 def test_a_longer_history_gets_the_next_exchange(server: Server) -> None:
     second = answered(((None, b"data: {}\n\n"),))
     with server.offer(STREAM, second) as offer:

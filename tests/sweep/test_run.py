@@ -21,7 +21,7 @@ from harness.sweep.contract import Settings, judge_batch
 from harness.sweep.engines import Engine, Report, RunPart, WorkerLost, engine_named, process_engine
 from harness.sweep.files import Folder
 from harness.sweep.output import read_rows, read_summary
-from harness.sweep.parts import Part, batches
+from harness.sweep.parts import InputPart, batches
 from harness.sweep.row import Row
 from harness.sweep.run import MANIFEST, SUFFIX, Sweep, file_of, plan_sweep, run_sweep
 from harness.sweep.stream import SweepError
@@ -107,7 +107,7 @@ def test_the_output_has_a_struct_of_aspects(day: Path) -> None:
 def stopped_after(number: int) -> Engine:
     """An engine that stops after this number of parts, like a killed sweep."""
 
-    def run(run_part: RunPart, waiting: Sequence[Part], report: Report) -> None:
+    def run(run_part: RunPart, waiting: Sequence[InputPart], report: Report) -> None:
         for part in waiting[:number]:
             report(part, run_part(part))
         raise KeyboardInterrupt
@@ -132,7 +132,7 @@ def test_a_stopped_sweep_resumes_with_the_next_part() -> None:
 def test_a_finished_sweep_is_not_judged_again(monkeypatch: pytest.MonkeyPatch) -> None:
     summary = run_sweep(planned(), HERE)
 
-    def refuse(run_part: RunPart, waiting: Sequence[Part], report: Report) -> None:
+    def refuse(run_part: RunPart, waiting: Sequence[InputPart], report: Report) -> None:
         raise AssertionError(waiting)
 
     assert run_sweep(planned(), refuse) == summary
@@ -169,7 +169,7 @@ def test_a_part_whose_file_is_gone_is_rows_with_an_error(day: Path) -> None:
 def test_lost_workers_are_asked_again_at_most_three_times() -> None:
     calls: list[int] = []
 
-    def losing(run_part: RunPart, waiting: Sequence[Part], report: Report) -> None:
+    def losing(run_part: RunPart, waiting: Sequence[InputPart], report: Report) -> None:
         calls.append(len(waiting))
         report(waiting[0], run_part(waiting[0]))
         raise WorkerLost("killed")
@@ -178,7 +178,7 @@ def test_lost_workers_are_asked_again_at_most_three_times() -> None:
     assert run_sweep(sweep, losing).rows == 12
     assert calls == list(range(len(sweep.parts), 0, -1))
 
-    def dead(run_part: RunPart, waiting: Sequence[Part], report: Report) -> None:
+    def dead(run_part: RunPart, waiting: Sequence[InputPart], report: Report) -> None:
         raise WorkerLost("killed")
 
     for name in OUT.names():
@@ -198,7 +198,7 @@ def test_an_adapter_that_ends_workers_loses_only_its_row(day: Path) -> None:
     assert sorted(row.id for row in written_rows()) == ["poison", *(row["id"] for row in rows)]
 
 
-def end_once(run_part: RunPart, part: Part) -> Summary:
+def end_once(run_part: RunPart, part: InputPart) -> Summary:
     """Run a part. The first process that runs one is killed."""
     with suppress(FileExistsError):
         Path("killed").touch(exist_ok=False)
@@ -208,7 +208,7 @@ def end_once(run_part: RunPart, part: Part) -> Summary:
 
 @pytest.mark.slow
 def test_a_worker_process_that_is_killed_loses_nothing() -> None:
-    def killing(run_part: RunPart, waiting: Sequence[Part], report: Report) -> None:
+    def killing(run_part: RunPart, waiting: Sequence[InputPart], report: Report) -> None:
         process_engine(2)(partial(end_once, run_part), waiting, report)
 
     summary = run_sweep(planned(), killing)
@@ -239,7 +239,7 @@ def test_a_worker_that_is_killed_in_the_middle_loses_nothing(day: Path) -> None:
     ) as cluster:
         killed: list[int] = []
 
-        def kill(part: Part, now: bool) -> None:
+        def kill(part: InputPart, now: bool) -> None:
             if not killed:
                 (worker, *_) = cluster.workers.values()
                 killed.append(worker.pid)

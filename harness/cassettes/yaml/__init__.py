@@ -18,7 +18,8 @@ from typing import Any, Final
 
 import yaml
 
-from ..validation import Path
+from harness.stream.json_path import Steps
+
 from .errors import explain
 from .literal_blocks import lift
 from .plain import read_plain_lines, resolve
@@ -66,7 +67,7 @@ def parse_usual(text: str | bytes) -> tuple[dict[str, Any], dict[str, bytes]] | 
     return None if data is None else (data, lifted.blocks)
 
 
-def parse_located(text: str | bytes, depth: int = MAX_DEPTH) -> tuple[Any, dict[Path, int]]:
+def parse_located(text: str | bytes, depth: int = MAX_DEPTH) -> tuple[Any, dict[Steps, int]]:
     """Like `parse`, with the line of every value: ``{("cases", 0, "expect"): 7}``; for a mapping's
     value, the line of its key. Paths have at most ``depth`` steps.
     """
@@ -99,7 +100,7 @@ class _Frame:
 
     __slots__ = ("data", "key", "path")
 
-    def __init__(self, data: dict[Any, Any] | list[Any], path: Path | None) -> None:
+    def __init__(self, data: dict[Any, Any] | list[Any], path: Steps | None) -> None:
         self.data = data
         self.path = path
         self.key: Any = _NO_KEY
@@ -115,7 +116,7 @@ class _Builder:
         self.text = text
         self.foreign = foreign
         self.depth = depth
-        self.lines: dict[Path, int] = {}
+        self.lines: dict[Steps, int] = {}
         self.stack: list[_Frame] = []
         self.anchors: dict[str, Any] = {}
         self.root: Any = None
@@ -175,7 +176,7 @@ class _Builder:
             raise YamlError(f"nested deeper than {MAX_DEPTH} levels", _line(event))
         self.stack.append(_Frame(data, self._add(data, event, event.anchor)))
 
-    def _add(self, value: Any, event: yaml.Event, anchor: str | None = None) -> Path | None:
+    def _add(self, value: Any, event: yaml.Event, anchor: str | None = None) -> Steps | None:
         """Add a value to the innermost open collection. Returns its path, or None if the lines of
         its content are not needed.
         """

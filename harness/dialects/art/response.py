@@ -75,11 +75,13 @@ COUNTS: Final[Mapping[str, str]] = {
 
 BAD_ENDS: Final[Mapping[EndKind, str]] = {
     "invalid_call": "",
-    "nothing": "Invalid response structure from Gemini SDK: ",
+    "nothing": "Invalid response structure from {}: ",
 }
-"""The ends that are an error, with the beginning of its message. All others are METADATA, which has
-the finish reason in the wire's own word.
+"""The ends that are an error, with the beginning of its message, into which the name of the source
+is put. All others are METADATA, which has the finish reason in the wire's own word.
 """
+SDK: Final = "Gemini SDK"
+"""The name of the source of Gemini's answers; that of other answers is the vendor."""
 
 ORDER: Final[Mapping[str, Mapping[str, str]]] = {
     "fresh": {"TOKEN": "fresh", "UNKNOWN": "fresh", "METADATA": "closing", "ERROR": "closing"},
@@ -118,7 +120,9 @@ class Translator:
         if not self._over:
             kind = self._ending.kind()
             if kind in BAD_ENDS:
-                self._fail("Error", BAD_ENDS[kind] + self._ending.message())
+                vendor = self._session.vendor
+                source = SDK if vendor == "gemini" else vendor
+                self._fail("Error", BAD_ENDS[kind].format(source) + self._ending.message())
             else:
                 self._write_held()
                 self._write("METADATA", self._metadata_so_far())

@@ -320,7 +320,7 @@ class UnifiedLlmTranslator:
         return {
             "id": self.id or self.session.next_id("response"),
             "model": self.model,
-            "provider": "gemini",
+            "provider": self.session.vendor,
             "message": {"role": "assistant", "content": self.content},
             "finish_reason": finish_reason,
             **({"usage": usage} if usage else {}),

@@ -17,6 +17,8 @@ from ..provider import Answer, Endpoint, Provider
 from .messages import GENERATE, NAME, PATHS, STORED, detect
 from .normalizer import OpenAiNormalizer
 from .order import variants_in
+from .places import PLACES
+from .request import write
 
 
 def _read_facts(body: bytes, answer: Answer, end: End) -> Facts:
@@ -32,11 +34,14 @@ PROVIDER: Final = Provider(
     url=GENERATE,
     stored_url=STORED,
     detect=detect,
+    write=write,
+    places=PLACES,
     endpoint=Endpoint(
         "https://api.openai.com",
         "OPENAI_BASE_URL",
         "/v1/responses",
         PATHS,
+        others={"messages": "/v1/chat/completions"},
     ),
     framing=frozenset({"event:, id: or retry: lines", "[DONE]"}),
     variants=variants_in,

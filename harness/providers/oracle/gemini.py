@@ -24,11 +24,6 @@ _SMALL = re.compile(r"_([a-z0-9])")
 _ENVELOPE = ("traceId", "metadata", "consumedCredits", "remainingCredits")
 _READ = {"candidates", "promptFeedback", "usageMetadata", "error", "response", "functionCalls"}
 _READ_CANDIDATE = {"content", "finishReason", "finishMessage", "index"}
-_SELDOM = {
-    *("error", "response"),
-    *("promptFeedback", "prompt_feedback", "functionCalls", "function_calls"),
-}
-_USUAL_CANDIDATE = {"content", "index"}
 _PART_OTHERS = {"text", "thought", "thoughtSignature", "functionCall"}
 _CALL = {"name", "id", "args", "willContinue", "will_continue"}
 _PIECE_VALUES = {"stringValue": (str,), "numberValue": (int, float), "boolValue": (bool,)}
@@ -72,17 +67,13 @@ def gather_body(body: bytes, status: int = 200, *, tool_code: bool = False) -> F
     return reader.finish(tool_code)
 
 
-def count_gemini(facts: Facts, *usages: dict[str, Json]) -> None:
-    """Note the counts of one ``usageMetadata`` or of several: a later count replaces an earlier
-    one; a value that is not a whole number is left out.
+def count_gemini(facts: Facts, usage: dict[str, Json]) -> None:
+    """Note the counts of a ``usageMetadata``: each replaces an earlier one; a value that is not a
+    whole number is left out.
     """
-    latest: dict[str, int] = {}
-    for usage in reversed(usages):
-        for name in reversed(usage):
-            if name not in latest and (count := _whole(usage[name])) is not None:
-                latest[name] = count
-    for name in reversed(latest):
-        facts.usage[camel(name)] = latest[name]
+    for name, value in usage.items():
+        if (count := _whole(value)) is not None:
+            facts.usage[camel(name)] = count
 
 
 def read_messages(messages: list[Json]) -> Facts:
@@ -134,9 +125,9 @@ def _objects(value: Json) -> list[dict[str, Json]]:
 
 
 class _Reader(MessageReader):
-    """The state of one reading: the call whose arguments are streamed; the pieces of text and
-    thoughts and the counts that the facts do not have yet (`settled` adds them); the fields of a
-    usual message, if they are known.
+    """The state of one reading: the call whose arguments are streamed, and the pieces of text and
+    thoughts that the facts do not have yet (`settled` adds them, because to add each would take
+    quadratic time).
     """
 
     def __init__(self, status: int) -> None:
@@ -144,28 +135,20 @@ class _Reader(MessageReader):
         self._streamed: StreamedArguments | None = None
         self._texts: list[str] = []
         self._thoughts: list[str] = []
-        self._usages: list[dict[str, Json]] = []
-        self._noted = _READ - _SELDOM
 
     def _read_object(self, message: dict[str, Json]) -> None:
-        if message.keys() <= self._noted:
-            self._read_response(message)
-            return
-        seldom = not _SELDOM.isdisjoint(message)
         inner, error = message.get("response"), message.get("error")
         if isinstance(inner, dict) and message.get("candidates") is None:
             self.facts.others |= present({name: message.get(name) for name in _ENVELOPE}, set())
             self._read_object(inner)
         else:
-            others = present(message, _READ)
-            self.facts.others |= others
-            self._noted |= others
-            self._read_response(message, seldom)
+            self.facts.others |= present(message, _READ)
+            self._read_response(message)
         if error or isinstance(error, dict):
             self._read_error(error)
 
     def settled(self) -> Facts:
-        """The facts so far, with all pieces of text and all counts."""
+        """The facts so far, with all pieces of text."""
         facts = self.facts
         if self._texts:
             facts.text = "".join((facts.text, *self._texts))
@@ -173,9 +156,6 @@ class _Reader(MessageReader):
         if self._thoughts:
             facts.thoughts = "".join((facts.thoughts, *self._thoughts))
             self._thoughts.clear()
-        if self._usages:
-            count_gemini(facts, *self._usages)
-            self._usages.clear()
         return facts
 
     def finish(self, tool_code: bool) -> Facts:
@@ -188,18 +168,16 @@ class _Reader(MessageReader):
             view.written_calls = find_written_calls(view.text)
         return facts
 
-    def _read_response(self, message: dict[str, Json], seldom: bool = False) -> None:
-        if seldom:
-            self._read_feedback(pick(message, "promptFeedback"))
+    def _read_response(self, message: dict[str, Json]) -> None:
+        self._read_feedback(pick(message, "promptFeedback"))
         usage = pick(message, "usageMetadata")
         if isinstance(usage, dict):
-            self._usages.append(usage)
-            if not usage.keys() <= _COUNTS:
-                self.facts.others |= {
-                    camel(name)
-                    for name, value in usage.items()
-                    if value is not None and name not in _COUNTS
-                }
+            count_gemini(self.facts, usage)
+            self.facts.others |= {
+                camel(name)
+                for name, value in usage.items()
+                if value is not None and name not in _COUNTS
+            }
             for name in ("serviceTier", "trafficType"):
                 self.facts.add_billing(name, pick(usage, name))
         candidates, answered = message.get("candidates"), False
@@ -214,16 +192,15 @@ class _Reader(MessageReader):
             if index == 0:
                 self._read_candidate(candidate)
                 answered = True
-        if seldom:
-            calls = pick(message, "functionCalls")
-            for call in calls if isinstance(calls, list) else ():
-                if _is_call(call):
-                    self._read_call(call)
-                elif call is not None:
-                    self._refuse_call(call)
-            if self.facts.block_reason is not None and self.facts.at_block is None:
-                self.facts.open_call = self._streamed is not None
-                self.facts.at_block = copy.deepcopy(self.settled())
+        calls = pick(message, "functionCalls")
+        for call in calls if isinstance(calls, list) else ():
+            if _is_call(call):
+                self._read_call(call)
+            elif call is not None:
+                self._refuse_call(call)
+        if self.facts.block_reason is not None and self.facts.at_block is None:
+            self.facts.open_call = self._streamed is not None
+            self.facts.at_block = copy.deepcopy(self.settled())
 
     def _read_feedback(self, feedback: Json) -> None:
         if isinstance(feedback, dict):
@@ -237,15 +214,11 @@ class _Reader(MessageReader):
         if isinstance(content, dict):
             for part in _objects(content.get("parts")):
                 self._read_part(part)
-        if candidate.keys() <= _USUAL_CANDIDATE:
+        if candidate.keys() <= {"content", "index"}:
             return
         if not candidate.keys() <= _READ_CANDIDATE:
             self.facts.others |= present(candidate, _READ_CANDIDATE)
-            for aspect, names in _ANNOTATIONS.items():
-                for name in names:
-                    self.facts.add_opaque(aspect, *_sources(pick(candidate, name)))
-            for token in _chosen_tokens(pick(candidate, "logprobsResult")):
-                self.facts.add_opaque("logprobs", str(pick(token, "logProbability")))
+            self._read_annotations(candidate)
         finish, message = (pick(candidate, name) for name in ("finishReason", "finishMessage"))
         word = _word(finish, _NUMBERED)
         if word:
@@ -255,6 +228,13 @@ class _Reader(MessageReader):
             self.facts.others.add("finishReason")
         if not isinstance(message, str) and message not in _NOTHING:
             self.facts.others.add("finishMessage")
+
+    def _read_annotations(self, candidate: dict[str, Json]) -> None:
+        for aspect, names in _ANNOTATIONS.items():
+            for name in names:
+                self.facts.add_opaque(aspect, *_sources(pick(candidate, name)))
+        for token in _chosen_tokens(pick(candidate, "logprobsResult")):
+            self.facts.add_opaque("logprobs", str(pick(token, "logProbability")))
 
     def _read_part(self, part: dict[str, Json]) -> None:
         text, thought, kind = part.get("text"), part.get("thought") is True, "other"
@@ -280,13 +260,14 @@ class _Reader(MessageReader):
         elif call is not None:
             kind = "call"
             self._refuse_call(call)
-        others: set[str] = set()
+        has_other = False
         if not part.keys() <= _PART_OTHERS:
             others = present(part, _PART_OTHERS)
+            self.facts.others |= others
             self._read_others(part)
-        self.facts.others |= others
-        of_server = any(pick(part, name) is not None for name in ("toolCall", "toolResponse"))
-        if kind == "other" and not others and not of_server:
+            of_server = any(pick(part, name) is not None for name in ("toolCall", "toolResponse"))
+            has_other = bool(others) or of_server
+        if kind == "other" and not has_other:
             kind = "thought" if thought else "text"
         signature = pick(part, "thoughtSignature")
         if isinstance(signature, str) and signature:

@@ -1,8 +1,8 @@
-"""Reads the contents of a request for any of Gemini's wires, and returns them in the form of
-generateContent.
+"""Reads the contents of a request for any wire, and returns them in the form of generateContent.
 
 On the other wires a conversation is a list of steps
-(https://ai.google.dev/gemini-api/docs/interactions-overview) or of messages
+(https://ai.google.dev/gemini-api/docs/interactions-overview), of items
+(https://platform.openai.com/docs/api-reference/responses/create) or of messages
 (https://ai.google.dev/gemini-api/docs/openai). Each becomes one content.
 """
 
@@ -20,6 +20,15 @@ def sent_contents(body: Json) -> list[Content]:
     """The contents of a request; bare, or in the envelope of Code Assist."""
     inner = body.get("request") if isinstance(body.get("request"), dict) else body
     steps, messages = inner.get("input"), inner.get("messages")
+    if isinstance(steps, list) and any(map(_is_item, steps)):
+        called = _names(
+            [
+                {"tool_calls": [{"id": step.get("call_id"), "function": step}]}
+                for step in steps
+                if isinstance(step, dict) and step.get("name")
+            ]
+        )
+        return [_of_item(item, called) for item in steps if isinstance(item, dict)]
     if steps is not None:
         return [_of_step(step) for step in (steps if isinstance(steps, list) else [steps])]
     if isinstance(messages, list):
@@ -34,6 +43,51 @@ def names_calls_by_id(body: Json) -> bool:
     gave none.
     """
     return isinstance(body, dict) and bool(body.keys() & {"input", "messages"})
+
+
+def _is_item(step: Json) -> bool:
+    """Whether an element of ``input`` is an item of the Responses API and not a step."""
+    return isinstance(step, dict) and ("role" in step or step.get("type") in _ITEMS)
+
+
+_ITEMS = (
+    *("message", "reasoning", "function_call_output", "custom_tool_call_output"),
+    "custom_tool_call",
+)
+
+
+def _of_item(item: Content, names: dict[str, list[str]]) -> Content:
+    """The content of one item of the Responses API."""
+    signature = None
+    match item:
+        case {"type": "reasoning"}:
+            texts = [_text(part) for part in item.get("summary") or []]
+            part: Content = {"text": "".join(texts), "thought": True}
+            signature = item.get("encrypted_content")
+        case {"type": "function_call"}:
+            arguments = arguments_of(item.get("arguments") or "")
+            part = {"functionCall": {"id": item.get("call_id"), "name": item.get("name")}}
+            part["functionCall"]["args"] = arguments
+        case {"type": "custom_tool_call"}:
+            call = {"id": item.get("call_id"), "name": item.get("name")}
+            part = {"functionCall": {**call, "args": {"input": item.get("input")}}}
+        case {"type": "function_call_output" | "custom_tool_call_output"}:
+            call_id = item.get("call_id")
+            named = names.get(str(call_id), [""])
+            name = named.pop(0) if len(named) > 1 else named[0]
+            result = {"id": call_id, "name": name, "response": item.get("output")}
+            return {"role": "user", "parts": [{"functionResponse": result}]}
+        case {"role": "assistant"}:
+            content = item.get("content")
+            pieces = content if isinstance(content, list) else [{"text": content}]
+            texts = [_text(piece) or str(piece.get("refusal") or "") for piece in pieces]
+            return {"role": "model", "parts": [{"text": text} for text in texts]}
+        case {"role": str(role)}:
+            return {"role": role, "parts": []}
+        case _:
+            part = {"toolCall": {key: item[key] for key in item if key != "type"}}
+            signature = item.get("encrypted_content")
+    return {"role": "model", "parts": [{**part, "thoughtSignature": signature or None}]}
 
 
 def _of_step(step: Json) -> Content:
@@ -67,15 +121,23 @@ def _of_message(message: Content, names: dict[str, list[str]]) -> Content:
         return {"role": "user", "parts": [{"functionResponse": result}]}
     if role != "assistant":
         return {"role": str(role), "parts": []}
-    parts = []
     signature = _signature(message)
+    parts: list[Content] = []
     if isinstance(content, str) or signature:
         parts = [{**part, "thoughtSignature": None} for part in _tagged(str(content or ""))]
         parts[-1]["thoughtSignature"] = signature
+    for detail in message.get("reasoning_details") or []:
+        text = detail.get("text") or detail.get("summary") or ""
+        secret = detail.get("signature") or detail.get("data")
+        parts.insert(0, {"text": text, "thought": True, "thoughtSignature": secret})
     for call in message.get("tool_calls") or []:
-        function = call.get("function") or {}
+        function = call.get("function") or call.get("custom") or {}
         called = {"id": call.get("id"), "name": function.get("name")}
-        called["args"] = arguments_of(function.get("arguments") or "")
+        called["args"] = (
+            {"input": function["input"]}
+            if "input" in function
+            else arguments_of(function.get("arguments") or "")
+        )
         parts.append({"functionCall": called, "thoughtSignature": _signature(call)})
     return {"role": "model", "parts": parts}
 

@@ -21,10 +21,8 @@ from .operators import MutationOperator
 Body = dict[str, Any]
 BodyChange = Callable[[RequestPlaces, Body], bool]
 
-_PLACES: Final = {
-    provider.places.turns: provider.places for provider in PROVIDERS.values() if provider.places
-}
-"""The places of each wire, by the key of its list of turns."""
+_PLACES: Final = tuple(provider.places for provider in PROVIDERS.values() if provider.places)
+"""The places of each wire. Wires whose lists of turns have the same key are tried in turn."""
 
 
 def _lose(holder: Any, key: Any) -> bool:
@@ -108,8 +106,8 @@ def _inside(change: BodyChange) -> Change:
             body = item.get("request") if isinstance(item, dict) else None
             if isinstance(body, dict) and isinstance(body.get("request"), dict):
                 body = body["request"]  # in the envelope of Code Assist
-            for turns, places in _PLACES.items():
-                if isinstance(body, dict) and turns in body and change(places, body):
+            for places in _PLACES:
+                if isinstance(body, dict) and places.turns in body and change(places, body):
                     return True
         return False
 

@@ -19,7 +19,7 @@ SEVERITIES: Final[tuple[Severity, ...]] = get_args(Severity)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Impact:
     """The severity of a field that is missing (``gone``) or new (``new``), and of a new enum value
     (``word``).
     """
@@ -32,99 +32,111 @@ class Place:
 
 _PART: Final = r"parts\[\]\."
 
-PLACES: Final[tuple[tuple[str, Place], ...]] = (
-    (r"^lines\[result\]", Place("gemini-cli.errors", word="breaking")),
-    (r"^lines\[error\]", Place("gemini-cli.errors", new="breaking")),
-    (r"^lines\[tool_", Place("gemini-cli.tools")),
-    (r"^lines\[(?:init|message)\]", Place("gemini-cli.stream-json")),
-    (r"^lines\[", Place("gemini-cli.unknown")),
-    (r"^step_update\.(?:tool|subagent)_", Place("agy.tools")),
+PLACES: Final[tuple[tuple[str, Impact], ...]] = (
+    (r"^lines\[result\]", Impact("gemini-cli.errors", word="breaking")),
+    (r"^lines\[error\]", Impact("gemini-cli.errors", new="breaking")),
+    (r"^lines\[tool_", Impact("gemini-cli.tools")),
+    (r"^lines\[(?:init|message)\]", Impact("gemini-cli.stream-json")),
+    (r"^lines\[", Impact("gemini-cli.unknown")),
+    (r"^step_update\.(?:tool|subagent)_", Impact("agy.tools")),
     (
         r"^result\.(?:status|error|denied_actions)\b",
-        Place("agy.errors", "breaking", "breaking", "breaking"),
+        Impact("agy.errors", "breaking", "breaking", "breaking"),
     ),
-    (r"^result\.response$", Place("agy.final-response")),
-    (r"^step_update\.usage\b", Place("usage.totals")),
-    (r"^result\.usage\b", Place("usage.totals")),
-    (r"^step_update\.state$", Place("agy.steps", word="breaking")),
-    (r"^step_update\.step_type$", Place("agy.steps")),
-    (r"^(?:event|init|step_update|result)\b", Place("agy.stream-json")),
-    (r"^command\b", Place("agy.commands")),
-    (r"\berror\..*\[(?:QuotaFailure|RetryInfo)\]", Place("errors.quota", word="breaking")),
+    (r"^result\.response$", Impact("agy.final-response")),
+    (r"^step_update\.usage\b", Impact("usage.totals")),
+    (r"^result\.usage\b", Impact("usage.totals")),
+    (r"^step_update\.state$", Impact("agy.steps", word="breaking")),
+    (r"^step_update\.step_type$", Impact("agy.steps")),
+    (r"^(?:event|init|step_update|result)\b", Impact("agy.stream-json")),
+    (r"^command\b", Impact("agy.commands")),
+    (r"\berror\..*\[(?:QuotaFailure|RetryInfo)\]", Impact("errors.quota", word="breaking")),
     (
         r"(?:^|^\[\]\.|^response\.)error\b",
-        Place("errors.in-stream", new="breaking", word="breaking"),
+        Impact("errors.in-stream", new="breaking", word="breaking"),
     ),
-    (r"^(?:session_id|stats|warnings)\b", Place("gemini-cli.document")),
-    (r"promptFeedback\b", Place("finish.blocked-prompt", new="breaking", word="breaking")),
+    (r"^(?:session_id|stats|warnings)\b", Impact("gemini-cli.document")),
+    (r"promptFeedback\b", Impact("finish.blocked-prompt", new="breaking", word="breaking")),
     (
         r"usageMetadata\.(?:cachedContentTokenCount|cacheTokensDetails)",
-        Place("usage.cached", "harmless", "harmless"),
+        Impact("usage.cached", "harmless", "harmless"),
     ),
-    (r"usageMetadata\.thoughtsTokenCount", Place("usage.thoughts", "notable", "notable")),
-    (r"usageMetadata\.toolUse", Place("usage.tool-use", "notable", "notable")),
-    (r"usageMetadata\.\w+(?:Details|Tier|Type)\b", Place("usage.details", "notable", "harmless")),
-    (r"usageMetadata\b", Place("usage.totals")),
-    (r"(?:traceId|\w+Credits)\b", Place("code-assist.trace-and-credits", "notable", "harmless")),
+    (r"usageMetadata\.thoughtsTokenCount", Impact("usage.thoughts", "notable", "notable")),
+    (r"usageMetadata\.toolUse", Impact("usage.tool-use", "notable", "notable")),
+    (
+        r"usageMetadata\.\w+(?:Details|Tier|Type)\b",
+        Impact("usage.details", "notable", "harmless"),
+    ),
+    (r"usageMetadata\b", Impact("usage.totals")),
+    (
+        r"(?:traceId|\w+Credits)\b",
+        Impact("code-assist.trace-and-credits", "notable", "harmless"),
+    ),
     (
         r"(?:responseId|modelVersion|createTime|modelStatus)\b",
-        Place("reply.metadata", "notable", "harmless"),
+        Impact("reply.metadata", "notable", "harmless"),
     ),
-    (r"safetyRatings\b", Place("annotations.safety-ratings", "harmless", "harmless", "harmless")),
-    (r"citation(?:Metadata|s|Sources)\b", Place("annotations.citations", "notable")),
-    (r"groundingMetadata\b", Place("annotations.grounding", "notable")),
-    (r"urlContextMetadata\b", Place("annotations.url-context", "notable")),
-    (r"(?:logprobsResult|avgLogprobs)\b", Place("annotations.logprobs", "notable", "harmless")),
-    (r"finishMessage\b", Place("finish.message", "notable", "harmless")),
-    (r"finishReason\b", Place("finish.none")),
-    (_PART + r"thoughtSignature$", Place("signatures.call")),
-    (_PART + r"thought$", Place("thoughts.summaries", "notable")),
-    (_PART + r"text$", Place("text.streaming")),
+    (
+        r"safetyRatings\b",
+        Impact("annotations.safety-ratings", "harmless", "harmless", "harmless"),
+    ),
+    (r"citation(?:Metadata|s|Sources)\b", Impact("annotations.citations", "notable")),
+    (r"groundingMetadata\b", Impact("annotations.grounding", "notable")),
+    (r"urlContextMetadata\b", Impact("annotations.url-context", "notable")),
+    (
+        r"(?:logprobsResult|avgLogprobs)\b",
+        Impact("annotations.logprobs", "notable", "harmless"),
+    ),
+    (r"finishMessage\b", Impact("finish.message", "notable", "harmless")),
+    (r"finishReason\b", Impact("finish.none")),
+    (_PART + r"thoughtSignature$", Impact("signatures.call")),
+    (_PART + r"thought$", Impact("thoughts.summaries", "notable")),
+    (_PART + r"text$", Impact("text.streaming")),
     (
         _PART + r"functionCall\.(?:partialArgs|willContinue)\b",
-        Place("tool-calls.streamed-arguments", new="breaking"),
+        Impact("tool-calls.streamed-arguments", new="breaking"),
     ),
-    (_PART + r"functionCall\.id$", Place("tool-calls.missing-id", new="harmless")),
-    (_PART + r"functionCall$", Place("tool-calls.single", new="breaking")),
-    (_PART + r"functionCall\b", Place("tool-calls.single")),
-    (_PART + r"inlineData\b", Place("media.inline", new="breaking")),
-    (_PART + r"fileData\b", Place("media.file", new="breaking")),
+    (_PART + r"functionCall\.id$", Impact("tool-calls.missing-id", new="harmless")),
+    (_PART + r"functionCall$", Impact("tool-calls.single", new="breaking")),
+    (_PART + r"functionCall\b", Impact("tool-calls.single")),
+    (_PART + r"inlineData\b", Impact("media.inline", new="breaking")),
+    (_PART + r"fileData\b", Impact("media.file", new="breaking")),
     (
         _PART + r"(?:executableCode|codeExecutionResult)\b",
-        Place("server-side.code-execution", word="breaking"),
+        Impact("server-side.code-execution", word="breaking"),
     ),
-    (_PART + r"(?:toolCall|toolResponse)\b", Place("server-side.tools")),
-    (_PART + r"functionResponse\b", Place("server-side.tool-results")),
-    (_PART + r"\w+$", Place("unknown.parts", new="breaking")),
-    (_PART, Place("unknown.parts")),
-    (r"candidates\[\]\.index$", Place("candidates.several", "harmless", "harmless")),
+    (_PART + r"(?:toolCall|toolResponse)\b", Impact("server-side.tools")),
+    (_PART + r"functionResponse\b", Impact("server-side.tool-results")),
+    (_PART + r"\w+$", Impact("unknown.parts", new="breaking")),
+    (_PART, Impact("unknown.parts")),
+    (r"candidates\[\]\.index$", Impact("candidates.several", "harmless", "harmless")),
     (
         r"(?:^|\.)(?:candidates\[\]|content|role|parts(?:\[\])?|candidates)$",
-        Place("text.empty-parts", word="breaking"),
+        Impact("text.empty-parts", word="breaking"),
     ),
-    (r"^response$", Place("code-assist.envelope", new="breaking")),
-    (r"^(?:interaction\.)?status$", Place("interactions.status", word="breaking")),
-    (r"^(?:event_type|index|event_id)$", Place("interactions.steps", word="breaking")),
-    (r"^delta\.arguments$", Place("interactions.arguments", new="breaking")),
-    (r"^(?:step|steps\[\]|delta)\b", Place("interactions.steps", word="breaking")),
-    (r"^choices\[\]\.finish_reason$", Place("compat.finish")),
-    (r"^choices\[\]\..*\bextra_content\b", Place("compat.extra-content")),
-    (r"^choices\[\]\..*\btool_calls$", Place("compat.calls", new="breaking")),
-    (r"^choices\[\]\..*\btool_calls\b", Place("compat.calls")),
-    (r"^choices\b", Place("compat.chunks", word="breaking")),
+    (r"^response$", Impact("code-assist.envelope", new="breaking")),
+    (r"^(?:interaction\.)?status$", Impact("interactions.status", word="breaking")),
+    (r"^(?:event_type|index|event_id)$", Impact("interactions.steps", word="breaking")),
+    (r"^delta\.arguments$", Impact("interactions.arguments", new="breaking")),
+    (r"^(?:step|steps\[\]|delta)\b", Impact("interactions.steps", word="breaking")),
+    (r"^choices\[\]\.finish_reason$", Impact("compat.finish")),
+    (r"^choices\[\]\..*\bextra_content\b", Impact("compat.extra-content")),
+    (r"^choices\[\]\..*\btool_calls$", Impact("compat.calls", new="breaking")),
+    (r"^choices\[\]\..*\btool_calls\b", Impact("compat.calls")),
+    (r"^choices\b", Impact("compat.chunks", word="breaking")),
     (
         r"(?:^|\.)usage\.(?:\w+_by_modality|grounding_tool_count|raw_prompt_token)",
-        Place("usage.details", "notable", "harmless"),
+        Impact("usage.details", "notable", "harmless"),
     ),
-    (r"(?:^|\.)usage\b", Place("usage.totals")),
+    (r"(?:^|\.)usage\b", Impact("usage.totals")),
     (
         r"^(?:interaction\.|interaction_)?(?:id|object|created|updated|model|agent|service_tier)$",
-        Place("reply.metadata", "notable", "harmless", "harmless"),
+        Impact("reply.metadata", "notable", "harmless", "harmless"),
     ),
 )
 """Pattern of a path → feature and severities. The first match is used. Paths are in camelCase."""
 
-ELSEWHERE: Final = Place("unknown.fields", "notable", "notable")
+ELSEWHERE: Final = Impact("unknown.fields", "notable", "notable")
 
 FINISH: Final[dict[FinishClass, str]] = {
     "stop": "finish.stop",
@@ -159,7 +171,7 @@ SIGNED: Final[dict[str, str]] = {
 _SNAKE: Final = re.compile(r"_([a-z])")
 
 
-def place_of(path: str) -> Place:
+def place_of(path: str) -> Impact:
     """Feature and severities of a path in camelCase or snake_case."""
     camel = _SNAKE.sub(lambda match: match[1].upper(), path)
     return next(

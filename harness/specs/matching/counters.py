@@ -16,7 +16,7 @@ from msgspec import Struct
 from harness.stream.json_codec import Json, same_json
 
 from .fingerprint import counted
-from .mismatch import Path
+from .mismatch import ItemSteps
 from .operators import NOTHING, Bindings, fields, matches, operator_of
 
 MINUS: Final = "\N{MINUS SIGN}"
@@ -39,7 +39,7 @@ class Sighting(Struct, frozen=True):
     """
 
     step: int
-    path: Path
+    path: ItemSteps
     name: str
     counter: str
     number: int
@@ -65,12 +65,12 @@ class Shift(Struct, frozen=True):
 
 
 def sightings(
-    expected: Json, actual: Json, loose: Bindings, path: Path = (), step: int = 0
+    expected: Json, actual: Json, loose: Bindings, path: ItemSteps = (), step: int = 0
 ) -> tuple[list[Sighting], bool]:
     """The counted numbers of two items, and whether the items are equal apart from them."""
     seen: list[Sighting] = []
 
-    def look(expected: Json, actual: Json, path: Path) -> bool:
+    def look(expected: Json, actual: Json, path: ItemSteps) -> bool:
         if operator_of(expected) is not None:
             return matches(expected, actual, loose)
         inner = fields(expected, actual)

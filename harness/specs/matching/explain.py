@@ -18,7 +18,7 @@ from .counters import Shift, find_shifts, sightings
 from .equality import equal_if_plain, is_plain
 from .fingerprint import names
 from .lists import align_lists, likeness
-from .mismatch import Kind, Mismatch, Path, sides
+from .mismatch import ItemSteps, Kind, Mismatch, sides
 from .operators import (
     ABSENT,
     NOTHING,
@@ -40,9 +40,9 @@ class Explainer:
         self.bindings = Bindings()
         self.loose = Bindings(loose=True)
         self.loose.fits, self.loose.parsed = self.bindings.fits, self.bindings.parsed
-        self.silenced: set[Path] = set()
+        self.silenced: set[ItemSteps] = set()
 
-    def explain(self, path: Path, expected: Json, actual: Json) -> Iterator[Mismatch]:
+    def explain(self, path: ItemSteps, expected: Json, actual: Json) -> Iterator[Mismatch]:
         """The differences; none if ``actual`` is as expected."""
         if path in self.silenced or self.bindings.meets(expected, actual):
             return
@@ -56,7 +56,7 @@ class Explainer:
             yield _finding(path, "changed", expected, actual)
 
     def _explain_mapping(
-        self, path: Path, expected: dict[str, Json], actual: dict[str, Json]
+        self, path: ItemSteps, expected: dict[str, Json], actual: dict[str, Json]
     ) -> Iterator[Mismatch]:
         from deepdiff import DeepDiff  # imported late: its import is slow
 
@@ -78,7 +78,7 @@ class Explainer:
             yield from findings
 
     def _explain_list(
-        self, path: Path, expected: list[Json], actual: list[Json]
+        self, path: ItemSteps, expected: list[Json], actual: list[Json]
     ) -> Iterator[Mismatch]:
         """Yield each run, each text that was cut differently, each shift of counted numbers, and
         the differences inside the pairs.
@@ -120,7 +120,7 @@ class Explainer:
                     yield from self._explain_item(*pair)
         self.silenced = silenced
 
-    def _explain_item(self, path: Path, expected: Json, actual: Json) -> Iterator[Mismatch]:
+    def _explain_item(self, path: ItemSteps, expected: Json, actual: Json) -> Iterator[Mismatch]:
         """Yield the differences in a pair, except numbers that have findings of their own."""
         if is_plain(expected) and sightings(expected, actual, self.loose)[1]:
             return
@@ -130,7 +130,7 @@ class Explainer:
             yield _finding(path, "changed", expected, actual)
 
     def _explain_operator(
-        self, path: Path, expected: dict[str, Json], actual: Json
+        self, path: ItemSteps, expected: dict[str, Json], actual: Json
     ) -> Iterator[Mismatch]:
         """Yield the differences inside an operator's argument, or one finding with a sentence if it
         has no inner expectation.
@@ -141,7 +141,7 @@ class Explainer:
         yield from inside or [_finding(path, "changed", expected, actual, note)]
 
     def _explain_inside(
-        self, path: Path, operator: str, argument: Json, actual: Json
+        self, path: ItemSteps, operator: str, argument: Json, actual: Json
     ) -> Iterator[Mismatch]:
         match operator, argument, actual:
             case "$json", _, _:
@@ -164,7 +164,7 @@ class Explainer:
                 yield _finding(path, "extra", None, actual, "the key must not be there")
 
     def _explain_contained(
-        self, path: Path, wanted: list[Json], actual: list[Json]
+        self, path: ItemSteps, wanted: list[Json], actual: list[Json]
     ) -> Iterator[Mismatch]:
         start = 0
         for index, item in enumerate(wanted):
@@ -211,7 +211,7 @@ class Explainer:
         return f", where {first.path or 'the item'} differs: {differing or first.note}"
 
     def _explain_unordered(
-        self, path: Path, wanted: list[Json], actual: list[Json]
+        self, path: ItemSteps, wanted: list[Json], actual: list[Json]
     ) -> Iterator[Mismatch]:
         """Yield the items without a partner, on either side. Two left over are compared."""
         pairs, lost, left = pair_equal(wanted, actual)
@@ -243,7 +243,7 @@ class Explainer:
         return None
 
 
-def _finding(path: Path, kind: Kind, expected: Json, got: Json, note: str = "") -> Mismatch:
+def _finding(path: ItemSteps, kind: Kind, expected: Json, got: Json, note: str = "") -> Mismatch:
     index = path[0].start if path and isinstance(path[0], range) else path[0] if path else None
     return Mismatch(
         readable_path(path), kind, expected, got, note, index if isinstance(index, int) else None
@@ -275,10 +275,10 @@ class _Inside:
     side is the value, its second the expectation.
     """
 
-    def __init__(self, explainer: Explainer, path: Path) -> None:
+    def __init__(self, explainer: Explainer, path: ItemSteps) -> None:
         self.explainer = explainer
         self.path = path
-        self.noted: list[tuple[Path, tuple[Mismatch, ...]]] = []
+        self.noted: list[tuple[ItemSteps, tuple[Mismatch, ...]]] = []
 
     def match(self, level: Any) -> bool:
         are_mappings = isinstance(level.t1, dict) and isinstance(level.t2, dict)
@@ -289,7 +289,7 @@ class _Inside:
         self.note(level, *self.explainer.explain(self.path_of(level), level.t2, level.t1))
         return True
 
-    def path_of(self, level: Any) -> Path:
+    def path_of(self, level: Any) -> ItemSteps:
         return (*self.path, *level.path(output_format="list"))
 
     def note(self, level: Any, *findings: Mismatch) -> None:

@@ -115,7 +115,6 @@ def join(pieces: list[Unit]) -> list[Unit]:
     return [_whole(text) for text in texts]
 
 
-Path = tuple[str | int, ...]
 _Read = tuple[Any, tuple[Number, ...], dict[Frame, str]]
 
 

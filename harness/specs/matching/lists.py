@@ -21,7 +21,7 @@ from . import fingerprint
 from .align import Pairs, align, best_pairs
 from .counters import sightings
 from .fingerprint import TAGS, Unit, join
-from .mismatch import Kind, Path
+from .mismatch import ItemSteps, Kind
 from .operators import Bindings
 
 MAX_SCORES: Final = 1_000
@@ -53,12 +53,14 @@ class Step(Struct, frozen=True):
     def is_pairs(self) -> bool:
         return self.texts is None and len(self.expected) == len(self.actual)
 
-    def pairs(self, path: Path) -> Iterator[tuple[Path, Json, Json]]:
+    def pairs(self, path: ItemSteps) -> Iterator[tuple[ItemSteps, Json, Json]]:
         """Each pair, with the path of its expected item in the list at ``path``."""
         for place, (want, got) in enumerate(zip(self.expected, self.actual, strict=True)):
             yield (*path, self.start + place), want, got
 
-    def finding(self, path: Path, shifts: Iterable[str]) -> tuple[Path, Kind, Json, Json, str]:
+    def finding(
+        self, path: ItemSteps, shifts: Iterable[str]
+    ) -> tuple[ItemSteps, Kind, Json, Json, str]:
         """The finding of a run or a text: its path, kind, both sides and note."""
         items = self.expected or self.actual
         several = len(items) > 1

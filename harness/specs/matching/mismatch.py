@@ -16,7 +16,7 @@ from harness.stream.printable import excerpt
 
 Kind = Literal["changed", "missing", "extra", "moved", "recut"]
 
-Path = tuple[str | int | range, ...]
+ItemSteps = tuple[str | int | range, ...]
 
 MAX_SHOWN: Final = 1200
 """Characters of a value in one line."""

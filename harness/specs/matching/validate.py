@@ -10,10 +10,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from harness.stream.json_codec import Json
+from harness.stream.json_path import Steps
 
 from .operators import OPERATORS, fault_of, operator_of
-
-Path = tuple[str | int, ...]
 
 OUT_OF_PLACE: Final = (
     "$absent is only allowed as the value of a key, and means that the key must not exist;"
@@ -37,7 +36,7 @@ OF_JSON_SCHEMA: Final = frozenset(
 """
 
 
-def check_expectation(expected: Json) -> list[tuple[Path, str]]:
+def check_expectation(expected: Json) -> list[tuple[Steps, str]]:
     """The faults in the operators of an expectation, in reading order: the path to the operator's
     key, and a message.
 
@@ -45,8 +44,8 @@ def check_expectation(expected: Json) -> list[tuple[Path, str]]:
     keys; the keywords of JSON Schema are data. The walk has its own stack, so the depth of the data
     has no limit.
     """
-    faults: list[tuple[Path, str]] = []
-    waiting: list[tuple[Path, Json, bool]] = [((), expected, False)]
+    faults: list[tuple[Steps, str]] = []
+    waiting: list[tuple[Steps, Json, bool]] = [((), expected, False)]
     while waiting:
         path, value, may_be_absent = waiting.pop()
         operator = operator_of(value)
@@ -93,7 +92,7 @@ def _is_any(item: Json) -> bool:
     return False
 
 
-def _inside(path: Path, value: Json, operator: str | None) -> Iterator[tuple[Path, Json, bool]]:
+def _inside(path: Steps, value: Json, operator: str | None) -> Iterator[tuple[Steps, Json, bool]]:
     """The expectations inside a value that can hold operators, and whether ``$absent`` is allowed
     there: only as the value of a key.
     """

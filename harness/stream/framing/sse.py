@@ -7,7 +7,6 @@ the ``data:`` lines of an event are valid JSON only one by one, each line is a m
 
 from __future__ import annotations
 
-from io import BytesIO
 from typing import Final
 
 from .frame import MAX_FRAME, Frame, Pieces, as_text, make_frame, too_long
@@ -30,32 +29,41 @@ class SseFramer:
         self.starts: list[int] = []  # and where each begins
         self.data_size = 0
         self.bare = BareJson(max_frame, strict)
-        # the pieces of the unfinished line and of the open document
-        self.line_held, self.bare_held = self.line.held, self.bare.pieces.held
         self.between = True  # no event, document or line is open
-        # the usual event begins and ends like the one before
-        self.opening, self.end, self.name_size, self.around = b"data: ", b"\n\n", 0, 8
 
     def feed(self, data: bytes, at_ms: float | None = None) -> list[Frame]:
-        if self.between:
-            # Nearly every read is one event, and begins and ends like the one before: this is the
-            # hot path.
-            message = data.removeprefix(self.opening).removesuffix(self.end)
-            size = len(data)
-            if (
-                len(message) == size - self.around
-                and 10 not in message
-                and 13 not in message
-                and size <= self.usual_size
-            ):
-                offset = self.offset
-                self.offset = offset + size
-                return [Frame(offset + self.name_size, message, None, at_ms)]
+        if self.between and (frames := self._take_whole(data, at_ms)):
+            return frames
+        frames = []
+        self._take_any(data, at_ms, frames)
+        self.between = not (self.line.held or self.data or self.bare.pieces.held)
+        return frames
+
+    def _take_whole(self, data: bytes, at_ms: float | None) -> list[Frame]:
+        """The frames of whole events, each with one line of data and at most a name before it, all
+        with the same line end; or the frame of a document over whole lines. Empty for any other
+        read. Nearly every read is one of these: this is the hot path. The reader of the frames
+        decodes the messages.
+        """
         frames: list[Frame] = []
-        if not (self.between and self._take_usual(data, at_ms, frames)):
-            self.between = False
-            self._take_any(data, at_ms, frames)
-            self.between = not (self.line_held or self.data or self.bare_held)
+        end = b"\r\n\r\n" if data[-4:] == b"\r\n\r\n" else b"\n\n"
+        size, offset = len(end), self.offset
+        if len(data) > self.usual_size:
+            return frames
+        if data[:1] == b"{" and data[-1:] == b"\n" and b"\n{" not in data:  # not JSON lines
+            if whole_document(data, at_ms, offset, frames, self.bare.strict):
+                self.offset = offset + len(data)
+            return frames
+        if data[-size:] != end:
+            return frames
+        for event in data[:-size].split(end):
+            start = 6 if event[:6] == b"data: " else _data_after_name(event, end[: size // 2])
+            message = event[start:]
+            if not start or 10 in message or 13 in message:
+                return []
+            frames.append(Frame(offset + start - 6, message, None, at_ms))
+            offset += len(event) + size
+        self.offset, self.after_cr = offset, False
         return frames
 
     def _take_any(self, data: bytes, at_ms: float | None, frames: list[Frame]) -> None:
@@ -90,9 +98,7 @@ class SseFramer:
 
     def close(self) -> list[Frame]:
         frames: list[Frame] = []
-        if not (self.line_held or self.data or self.bare_held):
-            return frames
-        if self.line_held:
+        if self.line.held:
             line = self.line.take()
             if self.bare.pieces.held or not _is_field(line):
                 self._end_event(None, frames, partial=True)
@@ -102,70 +108,6 @@ class SseFramer:
         self._end_event(None, frames, partial=True)
         self.bare.close(frames, partial=True)
         return frames
-
-    def _take_usual(self, data: bytes, at_ms: float | None, frames: list[Frame]) -> bool:
-        """Read the usual piece: whole events, or one document. Returns False for any other piece.
-        The reader of the frames decodes the messages.
-        """
-        head = data[:6]
-        if head == b"data: ":
-            return self._take_whole(data, at_ms, frames)
-        if head == b"event:":
-            return self._take_named(data, at_ms, frames)
-        return head[:1] == b"{" and self._take_document(data, at_ms, frames)
-
-    def _take_whole(self, data: bytes, at_ms: float | None, frames: list[Frame]) -> bool:
-        """Read whole events of one line each, with one kind of line end."""
-        end = b"\r\n\r\n" if data.endswith(b"\r\n\r\n") else b"\n\n"
-        if not data.endswith(end):
-            return False
-        offset, around, taken = self.offset, 6 + len(end), []
-        longest = self.usual_size - around
-        for message in data[6 : -len(end)].split(end + b"data: "):
-            size = len(message)
-            if size > longest or 10 in message or 13 in message:
-                return False
-            taken.append(Frame(offset, message, None, at_ms))
-            offset += size + around
-        frames += taken
-        self.opening, self.end, self.name_size, self.around = b"data: ", end, 0, around
-        self.offset = offset
-        return True
-
-    def _take_named(self, data: bytes, at_ms: float | None, frames: list[Frame]) -> bool:
-        """Read whole events that have a name and one line of data, with LF as the line end."""
-        lines, offset, taken = BytesIO(data).readlines(), self.offset, []
-        if lines[2::3].count(b"\n") * 3 != len(lines) or len(data) > self.usual_size or 13 in data:
-            return False
-        latest = b""
-        for name, line in zip(lines[::3], lines[1::3], strict=True):
-            if name != latest:  # rare
-                if name[:6] != b"event:":
-                    return False
-                latest = name
-            message, size = line.removeprefix(b"data: ").removesuffix(b"\n"), len(line)
-            if len(message) != size - 7:
-                return False
-            offset += len(name)
-            taken.append(Frame(offset, message, None, at_ms))
-            offset += size + 1
-        frames += taken
-        self.opening, self.end = latest + b"data: ", b"\n\n"
-        self.name_size, self.around = len(latest), len(latest) + 8
-        self.offset = offset
-        return True
-
-    def _take_document(self, data: bytes, at_ms: float | None, frames: list[Frame]) -> bool:
-        """Read the usual unary answer: a read that is one document over whole lines."""
-        if (
-            not data.endswith(b"\n")
-            or b"\n{" in data  # JSON lines
-            or len(data) > self.max_frame
-            or not whole_document(data, at_ms, self.offset, frames, self.bare.strict)
-        ):
-            return False
-        self.offset += len(data)
-        return True
 
     def _take_data(self, line: bytes, offset: int, frames: list[Frame]) -> None:
         if self.bare.pieces.held:
@@ -245,6 +187,14 @@ def _is_field(line: bytes) -> bool:
 def _length(line: bytes) -> int:
     """The length without the line end, which may be split over two reads."""
     return len(line) - line.endswith((b"\n", b"\r")) - line.endswith(b"\r\n")
+
+
+def _data_after_name(event: bytes, end: bytes) -> int:
+    """The start of the data of an event with one line before it, its name; 0 for any other."""
+    name, _, _ = event.partition(end)
+    start = len(name) + len(end)
+    is_named = event.startswith(b"event:") and event.startswith(b"data: ", start)
+    return start + 6 if is_named and 10 not in name and 13 not in name else 0
 
 
 _LONG: Final = 1 << 20

@@ -169,7 +169,8 @@ def test_a_cassette_that_cannot_be_asked_is_reported_with_exit_4(
     output = capsys.readouterr()
     assert output.out == "0 of 1 cassettes compared: 0 breaking, 0 notable, 0 harmless\n"
     assert (
-        "gemini-api/a: request 1 got an authorization answer (403); nothing is kept" in output.err
+        "gemini-api/a: request 1 got an authorization answer (403); the cassette is not written"
+        in output.err
     )
     assert SECRET_TEXT not in output.err
     assert Path("cassettes/gemini-api/a.yaml").read_bytes() == before

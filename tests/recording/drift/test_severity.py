@@ -11,7 +11,15 @@ from harness import load
 from harness.project.project import shipped_features
 from harness.providers import PROVIDERS
 from harness.recording.drift import compare_cassettes
-from harness.recording.drift.severity import ENDS, FINISH, KINDS, PLACES, SIGNED, Place, place_of
+from harness.recording.drift.severity import (
+    ENDS,
+    FINISH,
+    KINDS,
+    PLACES,
+    SIGNED,
+    Impact,
+    place_of,
+)
 from harness.recording.drift.shape import Shape, presence_of, shape_of
 from harness.specs import read_features
 from harness.stream.exchange import Exchange
@@ -39,15 +47,15 @@ def test_a_path_is_known_in_either_spelling() -> None:
 @pytest.mark.parametrize(
     ("path", "place"),
     [
-        ("result.status", Place("agy.errors", "breaking", "breaking", "breaking")),
-        ("step_update.tool_info.error", Place("agy.tools")),
-        ("step_update.state", Place("agy.steps", word="breaking")),
-        ("init.model", Place("agy.stream-json")),
-        ("result.usage.total_tokens", Place("usage.totals")),
-        ("command.name", Place("agy.commands")),
+        ("result.status", Impact("agy.errors", "breaking", "breaking", "breaking")),
+        ("step_update.tool_info.error", Impact("agy.tools")),
+        ("step_update.state", Impact("agy.steps", word="breaking")),
+        ("init.model", Impact("agy.stream-json")),
+        ("result.usage.total_tokens", Impact("usage.totals")),
+        ("command.name", Impact("agy.commands")),
     ],
 )
-def test_a_path_of_the_antigravity_cli_has_its_feature(path: str, place: Place) -> None:
+def test_a_path_of_the_antigravity_cli_has_its_feature(path: str, place: Impact) -> None:
     assert place_of(path) == place
 
 

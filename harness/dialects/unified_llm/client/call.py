@@ -13,7 +13,7 @@ from urllib.parse import quote, urlsplit
 from harness.providers import PROVIDERS, Answer, Provider, declared_tools
 from harness.stream.events import End, Event, Unknown
 from harness.stream.framing import MAX_FRAME, DocumentFramer, Frame, FramingError
-from harness.stream.generation import TranslationError
+from harness.stream.generation import GenerateRequest, TranslationError
 from harness.stream.prompt import Origin
 from harness.stream.session import Session
 
@@ -103,7 +103,7 @@ class Preparer:
             else {"x-goog-api-key": self._key}
         )
         return Call(
-            self._url(generate.model or "", stream),
+            self._url(generate, stream),
             {"content-type": "application/json", **key},
             content,
             provider,
@@ -112,11 +112,12 @@ class Preparer:
             generate.warnings,
         )
 
-    def _url(self, model: str, stream: bool) -> str:
+    def _url(self, generate: GenerateRequest, stream: bool) -> str:
         """The URL; version and folder are left out if the base URL has them."""
         method = "streamGenerateContent?alt=sse" if stream else "generateContent"
+        model = generate.model or ""
         named = model if "/" in model else f"models/{model}"
-        path = self._endpoint.generate.replace("models/{model}", "{model}")
+        path = self._endpoint.path(generate.body).replace("models/{model}", "{model}")
         if named.startswith(("projects/", "publishers/")):  # the name is a whole path
             path = path.replace(_GOOGLES_MODELS, "")
         path = path.format(model=quote(named, safe="/"), method=method)

@@ -1,0 +1,214 @@
+"""Writes the body of ``POST /v1/chat/completions`` from a prompt.
+
+An assistant's message has one text and its calls, so text after a call is moved before it. This API
+takes back no reasoning; servers beside OpenAI take the signed items of ``reasoning_details``.
+
+Source: https://platform.openai.com/docs/api-reference/chat/create.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from harness.stream.prompt import (
+    AnyPart,
+    Call,
+    Media,
+    Message,
+    Prompt,
+    Redacted,
+    Result,
+    Text,
+    Thinking,
+)
+from harness.stream.session import Session
+
+from ..body_options import with_options
+from .settings import (
+    CHAT,
+    WIRE,
+    Json,
+    Warnings,
+    custom_tools,
+    data_url,
+    failure,
+    functions,
+    sound_format,
+    taken_settings,
+    warn_of_home,
+)
+
+_SETTINGS: Final = {
+    "temperature": "temperature",
+    "top_p": "top_p",
+    "max_tokens": "max_completion_tokens",
+    "stop": "stop",
+    "seed": "seed",
+    "presence_penalty": "presence_penalty",
+    "frequency_penalty": "frequency_penalty",
+}
+_COMPLETIONS: Final = "Chat Completions"
+
+
+def write_completion(prompt: Prompt, session: Session) -> tuple[Json, list[str]]:
+    """The body of a request for a completion."""
+    warnings: Warnings = []
+    body: Json = {}
+    if prompt.model:
+        body["model"] = prompt.model
+    else:
+        warnings.append(f"model: is missing; {WIRE} needs one")
+    custom = custom_tools(prompt, CHAT)
+    body["messages"] = [
+        *(
+            {"role": "system", "content": instruction.text}
+            for instruction in prompt.instructions
+            if instruction.text
+        ),
+        *(wire for message in prompt.messages for wire in _messages(message, custom, warnings)),
+    ]
+    if tools := functions(prompt, warnings, nested=True):
+        body["tools"] = tools
+    body |= _choice(prompt)
+    body |= taken_settings(prompt, _SETTINGS, _COMPLETIONS, warnings)
+    body |= _reasoning(prompt, warnings)
+    body |= _format(prompt)
+    if prompt.metadata:
+        body["metadata"] = {key: str(value) for key, value in prompt.metadata.items()}
+    if prompt.streamed or session.context.get("stream"):
+        body |= {"stream": True, "stream_options": {"include_usage": True}}
+    warn_of_home(prompt, warnings)
+    return with_options(body, prompt, CHAT), warnings
+
+
+def _messages(message: Message, custom: frozenset[str], warnings: Warnings) -> Iterator[Json]:
+    named = {"name": message.name} if message.name is not None else {}
+    if message.role == "assistant":
+        written = _answer(message.parts, custom, warnings)
+        if len(written) > 1:
+            yield {**written, **named}
+        return
+    content: list[Json] = []
+    for part in message.parts:
+        if isinstance(part, Result):
+            yield _result(part, warnings)
+        elif item := _item(part, warnings):
+            content.append(item)
+    if len(content) == 1 and content[0]["type"] == "text":
+        yield {"role": "user", "content": content[0]["text"], **named}
+    elif content:
+        yield {"role": "user", "content": content, **named}
+
+
+def _answer(parts: Sequence[AnyPart], custom: frozenset[str], warnings: Warnings) -> Json:
+    text = refusal = ""
+    calls: list[Json] = []
+    details: list[Json] = []
+    for part in parts:
+        match part:
+            case Text():
+                if part.text and calls:
+                    warnings.append(
+                        f"{part.place}: text after a call is sent before it; {_COMPLETIONS} has"
+                        " one text a message"
+                    )
+                if part.refusal:
+                    refusal += part.text
+                else:
+                    text += part.text
+            case Call():
+                calls.append(_call(part, custom))
+            case Thinking() if part.signature:
+                details.append(_detail(part.id, part.text, part.signature.value))
+            case Redacted():
+                details.append(_detail(part.id, "", part.data.value))
+            case _:
+                kind = type(part).__name__.lower()
+                warnings.append(f"{part.place}: is left out; {_COMPLETIONS} takes back no {kind}")
+    fields = {
+        "content": text,
+        "refusal": refusal,
+        "reasoning_details": details,
+        "tool_calls": calls,
+    }
+    return {"role": "assistant", **{name: value for name, value in fields.items() if value}}
+
+
+def _detail(item_id: str | None, text: str, secret: str) -> Json:
+    """An item of reasoning, signed or encrypted."""
+    if item_id:
+        summary = {"summary": text} if text else {}
+        return {"type": "reasoning.encrypted", "data": secret, "id": item_id, **summary}
+    return {"type": "reasoning.text", "text": text, "signature": secret}
+
+
+def _call(call: Call, custom: frozenset[str]) -> Json:
+    arguments = call.arguments
+    if call.name in custom and isinstance(arguments, Mapping):
+        named = {"name": call.name, "input": str(arguments.get("input", ""))}
+        return {"id": call.any_id, "type": "custom", "custom": named}
+    if not isinstance(arguments, str):
+        arguments = json.dumps(arguments, ensure_ascii=False, separators=(",", ":"))
+    function = {"name": call.name, "arguments": arguments}
+    return {"id": call.any_id, "type": "function", "function": function}
+
+
+def _result(result: Result, warnings: Warnings) -> Json:
+    """A tool's message, which has only text."""
+    for part in result.parts or ():
+        if isinstance(part, Media):
+            warnings.append(f"{part.place}: is left out; a tool's message has only text")
+    texts = [part.text for part in result.parts or () if isinstance(part, Text)]
+    own = [failure(result)] if result.value is not None or result.failed else []
+    content: Any = "".join([*own, *([] if result.failed else texts)])
+    return {"role": "tool", "tool_call_id": result.any_id, "content": content}
+
+
+def _item(part: AnyPart, warnings: Warnings) -> Json | None:
+    match part:
+        case Text():
+            return {"type": "text", "text": part.text} if part.text else None
+        case Media(kind="image"):
+            detail = {"detail": part.detail} if part.detail in ("low", "high") else {}
+            url = data_url(part) if part.data is not None else part.url
+            return {"type": "image_url", "image_url": {"url": url, **detail}}
+        case Media(kind="audio", data=str(data)):
+            sound = {"data": data, "format": sound_format(part.media_type)}
+            return {"type": "input_audio", "input_audio": sound}
+        case Media(kind="document", data=str()):
+            name = {"filename": part.name} if part.name else {}
+            return {"type": "file", "file": {**name, "file_data": data_url(part)}}
+    warnings.append(f"{part.place}: is left out; {_COMPLETIONS} does not accept such a part")
+    return None
+
+
+def _choice(prompt: Prompt) -> Json:
+    choice = prompt.choice
+    if choice is None:
+        return {}
+    named = {"type": "function", "function": {"name": choice.name}}
+    parallel = {} if choice.parallel is None else {"parallel_tool_calls": choice.parallel}
+    return {"tool_choice": named if choice.mode == "named" else choice.mode, **parallel}
+
+
+def _reasoning(prompt: Prompt, warnings: Warnings) -> Json:
+    asked = prompt.reasoning
+    if asked is None:
+        return {}
+    if asked.budget is not None:
+        warnings.append(f"reasoning: the budget is left out; {WIRE} has efforts, not budgets")
+    effort = "none" if asked.mode == "off" else asked.effort
+    return {"reasoning_effort": effort} if effort else {}
+
+
+def _format(prompt: Prompt) -> Json:
+    shape = prompt.format
+    if shape is None:
+        return {}
+    if shape.schema is None:
+        return {"response_format": {"type": "json_object"}}
+    strict = {} if shape.strict is None else {"strict": shape.strict}
+    named = {"name": shape.name or "response", "schema": dict(shape.schema.value), **strict}
+    return {"response_format": {"type": "json_schema", "json_schema": named}}

@@ -1,0 +1,263 @@
+"""Writes the body of ``POST /v1/responses`` from a prompt, or that of ``POST
+/v1/chat/completions`` if the prompt has options for `CHAT`.
+
+The history is sent whole, so the items of an answer go back as they were, in their order: reasoning
+with its encrypted content before what followed it, calls, and the items of built-in tools.
+
+Sources: https://platform.openai.com/docs/api-reference/responses/create and
+https://platform.openai.com/docs/guides/conversation-state.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from harness.stream.generation import TranslationError
+from harness.stream.prompt import (
+    AnyPart,
+    Call,
+    Media,
+    Message,
+    Native,
+    Prompt,
+    Redacted,
+    Result,
+    Text,
+    Thinking,
+)
+from harness.stream.session import Session
+
+from ..body_options import with_options
+from .completion import write_completion
+from .items import SERVER_CALLS, SERVER_RESULTS
+from .messages import NAME
+from .settings import (
+    CHAT,
+    WIRE,
+    Json,
+    Warnings,
+    check_calls,
+    custom_tools,
+    data_url,
+    failure,
+    functions,
+    sound_format,
+    taken_settings,
+    warn_of_home,
+)
+
+_SETTINGS: Final = {
+    "temperature": "temperature",
+    "top_p": "top_p",
+    "max_tokens": "max_output_tokens",
+}
+_RESPONSES: Final = "the Responses API"
+_NATIVE: Final = SERVER_CALLS | SERVER_RESULTS | {"code_interpreter_call"}
+"""The items of built-in tools, which are sent back unchanged."""
+_PARTS_OF_ITEMS: Final = frozenset({"logs", "image"})
+"""Outputs of an item that are sent back with their item."""
+
+
+def write(prompt: Prompt, session: Session) -> tuple[Json, list[str]]:
+    """The body for one of the two APIs; see `harness.providers.provider.Provider.write`."""
+    check_calls(prompt)
+    if CHAT in prompt.options:
+        return write_completion(prompt, session)
+    return write_response(prompt, session)
+
+
+def write_response(prompt: Prompt, session: Session) -> tuple[Json, list[str]]:
+    """The body of a request for a response."""
+    warnings: Warnings = []
+    body: Json = {}
+    if prompt.model:
+        body["model"] = prompt.model
+    else:
+        warnings.append(f"model: is missing; {WIRE} needs one")
+    texts = [instruction.text for instruction in prompt.instructions if instruction.text]
+    if texts:
+        body["instructions"] = "\n\n".join(texts)
+    custom = custom_tools(prompt, NAME)
+    body["input"] = [
+        item for message in prompt.messages for item in _items(message, custom, warnings)
+    ]
+    if tools := functions(prompt, warnings, nested=False):
+        body["tools"] = tools
+    body |= _choice(prompt)
+    body |= taken_settings(prompt, _SETTINGS, _RESPONSES, warnings)
+    body |= _reasoning(prompt, warnings)
+    body |= _format(prompt)
+    if prompt.metadata:
+        body["metadata"] = {key: str(value) for key, value in prompt.metadata.items()}
+    if prompt.reasoning or any(item.get("type") == "reasoning" for item in body["input"]):
+        body |= {"include": ["reasoning.encrypted_content"], "store": False}
+    if prompt.streamed or session.context.get("stream"):
+        body["stream"] = True
+    warn_of_home(prompt, warnings)
+    return with_options(body, prompt, NAME), warnings
+
+
+# -------------------------------------------------------------------- items
+
+
+def _items(message: Message, custom: frozenset[str], warnings: Warnings) -> Iterator[Json]:
+    if message.name is not None:
+        warnings.append(f"{message.place}.name: is left out; {_RESPONSES} has no names of roles")
+    if message.role == "assistant":
+        yield from _answer(message.parts, custom, warnings)
+        return
+    content: list[Json] = []
+    for part in message.parts:
+        if isinstance(part, Result):
+            yield _result(part, custom, warnings)
+        elif item := _input(part, warnings):
+            content.append(item)
+    if len(content) == 1 and content[0]["type"] == "input_text":
+        yield {"role": "user", "content": content[0]["text"]}
+    elif content:
+        yield {"role": "user", "content": content}
+
+
+def _answer(parts: Sequence[AnyPart], custom: frozenset[str], warnings: Warnings) -> Iterator[Json]:
+    """The items of one answer. Texts that follow each other are one message; reasoning needs an
+    item after it.
+    """
+    message: Json | None = None
+    reasoning: AnyPart | None = None
+    for part in parts:
+        items = list(_item(part, custom, warnings))
+        for item in items:
+            if item["type"] == "message" and message is not None:
+                message["content"] += item["content"]
+                continue
+            message = item if item["type"] == "message" else None
+            reasoning = part if item["type"] == "reasoning" else None
+            yield item
+    if reasoning is not None:
+        raise TranslationError(
+            reasoning.place,
+            "is reasoning without the item that followed it, which OpenAI refuses",
+        )
+
+
+def _item(part: AnyPart, custom: frozenset[str], warnings: Warnings) -> Iterator[Json]:
+    match part:
+        case Text():
+            if part.signature:
+                warnings.append(f"{part.place}.signature: is left out; {WIRE} signs no text")
+            if part.text:
+                kind = "refusal" if part.refusal else "output_text"
+                content = {"type": kind, "refusal" if part.refusal else "text": part.text}
+                yield {"type": "message", "role": "assistant", "content": [content]}
+        case Thinking() if part.signature or part.id:
+            summary = [{"type": "summary_text", "text": part.text}] if part.text else []
+            secret = part.signature.value if part.signature else None
+            yield _reasoning_item(part.id, summary, secret)
+        case Redacted():
+            yield _reasoning_item(part.id, [], part.data.value)
+        case Call():
+            if part.signature:
+                warnings.append(f"{part.place}.signature: is left out; {WIRE} signs no calls")
+            yield _call(part, custom)
+        case Native(raw=raw) if raw.get("type") in _NATIVE:
+            yield dict(raw)
+        case Native(raw=raw) if raw.get("type") in _PARTS_OF_ITEMS:
+            return
+        case _:
+            warnings.append(
+                f"{part.place}: is left out; {_RESPONSES} takes back only items that it made"
+            )
+
+
+def _reasoning_item(item_id: str | None, summary: list[Json], secret: str | None) -> Json:
+    named = {"id": item_id} if item_id else {}
+    hidden = {"encrypted_content": secret} if secret else {}
+    return {"type": "reasoning", **named, "summary": summary, **hidden}
+
+
+def _call(call: Call, custom: frozenset[str]) -> Json:
+    if call.name in custom and isinstance(call.arguments, Mapping):
+        text = str(call.arguments.get("input", ""))
+        return {
+            "type": "custom_tool_call",
+            "call_id": call.any_id,
+            "name": call.name,
+            "input": text,
+        }
+    arguments = call.arguments
+    if not isinstance(arguments, str):
+        arguments = json.dumps(arguments, ensure_ascii=False, separators=(",", ":"))
+    return {
+        "type": "function_call",
+        "call_id": call.any_id,
+        "name": call.name,
+        "arguments": arguments,
+    }
+
+
+def _result(result: Result, custom: frozenset[str], warnings: Warnings) -> Json:
+    """The output of a call: a text, or items if it has media."""
+    kind = "custom_tool_call_output" if result.name in custom else "function_call_output"
+    output: Any = failure(result)
+    if result.parts and not result.failed:
+        items = [item for part in result.parts if (item := _input(part, warnings))]
+        given = [] if result.value is None else [{"type": "input_text", "text": output}]
+        output = [*given, *items]
+    return {"type": kind, "call_id": result.any_id, "output": output}
+
+
+def _input(part: AnyPart, warnings: Warnings) -> Json | None:
+    """The item of a user's message or of an output; None if there is no form for it."""
+    match part:
+        case Text():
+            return {"type": "input_text", "text": part.text} if part.text else None
+        case Media(kind="image"):
+            url = data_url(part) if part.data is not None else part.url
+            return {"type": "input_image", "image_url": url, "detail": part.detail or "auto"}
+        case Media(kind="audio", data=str(data)):
+            sound = {"data": data, "format": sound_format(part.media_type)}
+            return {"type": "input_audio", "input_audio": sound}
+        case Media(kind="document", url=str(url)):
+            return {"type": "input_file", "file_url": url}
+        case Media(kind="document"):
+            name = part.name or "document"
+            return {"type": "input_file", "filename": name, "file_data": data_url(part)}
+    warnings.append(f"{part.place}: is left out; {_RESPONSES} does not accept such a part")
+    return None
+
+
+# -------------------------------------------------------------------- settings
+
+
+def _choice(prompt: Prompt) -> Json:
+    choice = prompt.choice
+    if choice is None:
+        return {}
+    named = {"type": "function", "name": choice.name}
+    parallel = {} if choice.parallel is None else {"parallel_tool_calls": choice.parallel}
+    return {"tool_choice": named if choice.mode == "named" else choice.mode, **parallel}
+
+
+def _reasoning(prompt: Prompt, warnings: Warnings) -> Json:
+    asked = prompt.reasoning
+    if asked is None:
+        return {}
+    if asked.budget is not None:
+        warnings.append(f"reasoning: the budget is left out; {WIRE} has efforts, not budgets")
+    effort = "none" if asked.mode == "off" else asked.effort
+    fields = {"effort": effort, "summary": "auto" if asked.shown else None}
+    given = {name: value for name, value in fields.items() if value is not None}
+    return {"reasoning": given} if given else {}
+
+
+def _format(prompt: Prompt) -> Json:
+    shape = prompt.format
+    if shape is None:
+        return {}
+    if shape.schema is None:
+        return {"text": {"format": {"type": "json_object"}}}
+    strict = {} if shape.strict is None else {"strict": shape.strict}
+    named = {"name": shape.name or "response", "schema": dict(shape.schema.value), **strict}
+    return {"text": {"format": {"type": "json_schema", **named}}}
