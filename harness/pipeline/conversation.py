@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from harness.cassettes import CassetteError, Exchange
-from harness.dialects.dialect import RequestTranslator
+from harness.dialects.dialect import Payload, RequestTranslator
 from harness.providers import PROVIDERS, Provider
 from harness.specs import RECORDED, Case, Turn
 from harness.stream.generation import ToolOutcome, TranslationError
@@ -61,9 +61,7 @@ def converse(
     payloads: list[Any] = []
     for turn, exchange in zip(case.turns, exchanges, strict=True):
         prompt = (
-            turn.prompt[dialect]
-            if turn.prompt
-            else translator.follow_up(prompt, payloads, follow_up_of(turn))
+            turn.prompt[dialect] if turn.prompt else next_prompt(translator, prompt, payloads, turn)
         )
         provider = choose_provider(exchange, case.provider)
         session.context = _context(exchange)
@@ -121,6 +119,20 @@ def _has_operator(value: Any) -> bool:
             return any(map(_has_operator, value))
         case _:
             return False
+
+
+def next_prompt(
+    translator: RequestTranslator, prompt: Any, payloads: Sequence[Payload], turn: Turn
+) -> Any:
+    """The prompt of a later turn. Raises `TranslationError` if the turn names a model, and the
+    prompt has no place for it.
+    """
+    following = translator.follow_up(prompt, payloads, follow_up_of(turn))
+    if turn.model is None:
+        return following
+    if not isinstance(following, dict) or "model" not in following:
+        raise TranslationError("turns", "a turn names a model, but the prompt has none")
+    return {**following, "model": turn.model}
 
 
 def follow_up_of(turn: Turn) -> str | list[ToolOutcome]:

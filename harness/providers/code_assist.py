@@ -21,7 +21,7 @@ from .gemini.normalizer import GeminiNormalizer
 from .gemini.places import PLACES
 from .gemini.request import VENDOR, write_body
 from .gemini_api import read_facts
-from .provider import GENERATE_CONTENT, Endpoint, FirstMessages, Identity, Provider
+from .provider import GENERATE_CONTENT, Endpoint, FirstMessages, Identity, Provider, bearer
 
 
 def _detect(first: FirstMessages) -> Identity | None:
@@ -75,5 +75,6 @@ PROVIDER: Final = Provider(
         "CODE_ASSIST_ENDPOINT",
         "/v1internal:{method}",
         re.compile("/v1internal"),
+        authorize=bearer,
     ),
 )

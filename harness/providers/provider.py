@@ -99,6 +99,11 @@ class FirstMessages:
     has_request: bool
 
 
+def bearer(key: str) -> dict[str, str]:
+    """The headers of a key that is a bearer token."""
+    return {"authorization": f"Bearer {key}"}
+
+
 @dataclass(frozen=True, slots=True)
 class Endpoint:
     """The addresses of a provider's API.
@@ -108,7 +113,10 @@ class Endpoint:
     with the fields ``{model}`` and ``{method}``. ``paths``: matches request paths that only this
     provider serves; None: it serves every path that no other provider claims. ``regional``:
     request path → base URL of the location that the path names, or None. ``others``: a field of a
-    body → the path of generate requests whose body has this field.
+    body → the path of generate requests whose body has this field. ``keys``: the environment
+    variables of the key. ``authorize``: key → the headers that carry it. ``limits``: the name of
+    the headers with rate limits, with the fields ``{unit}`` (requests, tokens) and ``{value}``
+    (limit, remaining, reset); "" if the API sends none.
     """
 
     base_url: str
@@ -117,6 +125,9 @@ class Endpoint:
     paths: re.Pattern[str] | None = None
     regional: Callable[[str], str | None] = lambda _: None
     others: Mapping[str, str] = field(default_factory=dict)
+    keys: tuple[str, ...] = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
+    authorize: Callable[[str], dict[str, str]] = lambda key: {"x-goog-api-key": key}
+    limits: str = ""
 
     def path(self, body: Mapping[str, Any]) -> str:
         """The path of a generate request with this body, with its fields."""

@@ -8,7 +8,7 @@ from collections.abc import Generator, Iterable
 
 from harness.cassettes import Cassette, CassetteError, Exchange
 from harness.dialects import DEFAULT_DIALECT
-from harness.pipeline.conversation import follow_up_of
+from harness.pipeline.conversation import next_prompt
 from harness.pipeline.replay import replay
 from harness.pipeline.request import ask, request_translator
 from harness.providers import PROVIDERS, detect_provider
@@ -65,7 +65,7 @@ def _ask_case(case: Case, provider: str, streamed: bool) -> Generator[GenerateAs
     payloads: list[dict[str, object]] = []
     for number, turn in enumerate(case.turns):
         if number:
-            prompt = translator.follow_up(prompt, payloads, follow_up_of(turn))
+            prompt = next_prompt(translator, prompt, payloads, turn)
         request = ask(translator, prompt, provider, case.options.get(dialect, {}), session)
         exchange = yield GenerateAsk(request.body, request.model, streamed)
         payloads = replay(

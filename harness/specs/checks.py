@@ -364,6 +364,8 @@ def _turn_faults(index: int, turn: Any) -> Iterator[Fault]:
         rule = "a later turn has either say or results" if index else "the first turn has a prompt"
         this = f"this one has {listed(given) or 'nothing'}"
         yield ("turns", index), f"{rule}, and nothing else; {this}"
+    if index == 0 and "model" in turn:
+        yield ("turns", index, "model"), "the first turn names its model in the prompt"
     for number, outcome in enumerate(_list(turn.get("results"))):
         if isinstance(outcome, dict) and len(outcome) != 1:
             path = ("turns", index, "results", number)

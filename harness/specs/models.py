@@ -134,6 +134,11 @@ class Turn(_Closed):
         default=None,
         description="Later turns: the results of the previous answer's calls, in their order.",
     )
+    model: str | None = Field(
+        default=None,
+        description="Later turns: the model of this and the next requests, with its provider"
+        " (`anthropic:NAME`), in a prompt that names one.",
+    )
 
 
 class Case(_Closed):

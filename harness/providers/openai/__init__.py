@@ -13,7 +13,7 @@ from harness.facts import Facts
 from harness.stream.events import INTERRUPTED, End
 
 from ..oracle import gather_openai
-from ..provider import Answer, Endpoint, Provider
+from ..provider import Answer, Endpoint, Provider, bearer
 from .messages import GENERATE, NAME, PATHS, STORED, detect
 from .normalizer import OpenAiNormalizer
 from .order import variants_in
@@ -42,6 +42,9 @@ PROVIDER: Final = Provider(
         "/v1/responses",
         PATHS,
         others={"messages": "/v1/chat/completions"},
+        keys=("OPENAI_API_KEY",),
+        authorize=bearer,
+        limits="x-ratelimit-{value}-{unit}",
     ),
     framing=frozenset({"event:, id: or retry: lines", "[DONE]"}),
     variants=variants_in,

@@ -18,7 +18,7 @@ from harness.stream.json_codec import objects_in
 
 from ..gemini.request import VENDOR
 from ..oracle import gather_compat
-from ..provider import Answer, Endpoint, FirstMessages, Identity, Provider
+from ..provider import Answer, Endpoint, FirstMessages, Identity, Provider, bearer
 from .choices import VENDORS
 from .normalizer import ChatReader
 from .places import PLACES
@@ -90,6 +90,7 @@ PROVIDER: Final = Provider(
         "GOOGLE_GEMINI_BASE_URL",
         "/v1beta/openai/chat/completions",
         re.compile(r"/v1\w*/openai/"),
+        authorize=bearer,
     ),
     tags=(f"<{TAG}>", f"</{TAG}>"),
     framing=frozenset({"[DONE]"}),

@@ -1,4 +1,4 @@
-"""The unified LLM client for Gemini: sends Requests, and returns stream events and Responses.
+"""The unified LLM client: sends Requests, and returns stream events and Responses.
 
 A Request and an answer go through the same translation as in ``harness.request`` and
 ``harness.replay``, so a recorded answer gives the same events live and in a replay.

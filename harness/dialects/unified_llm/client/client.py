@@ -95,8 +95,8 @@ class _Calls:
             events = self._events(call, self._timeouts.of(stream=False))
             *_, last = [event async for event in events]
             if last["type"] == "ERROR":
-                raise error_of(last)
-            return Response(last["response"])
+                raise error_of(last, call.provider.vendor)
+            return Response(last["response"], asked=request["messages"])
 
         return await self._with_retries(attempt)
 
@@ -107,7 +107,7 @@ class _Calls:
             outcomes = await self._backend.run_tools(tools, steps[-1])
             request = after_tools(request, steps[-1], outcomes)
             steps.append(await self.complete(request))
-        return Response(steps[-1], steps[:-1])
+        return Response(steps[-1], steps[:-1], request["messages"])
 
     def stream(self, request: Mapping[str, Any]) -> AsyncGenerator[Payload]:
         """As `Client.stream`. A wrong Request raises here, before the first event is requested."""
@@ -119,7 +119,7 @@ class _Calls:
             first = await anext(events)
             if first["type"] == "ERROR":
                 await events.aclose()
-                raise error_of(first)
+                raise error_of(first, call.provider.vendor)
             return first, events
 
         first, events = await self._with_retries(begin)
@@ -161,10 +161,12 @@ class _Calls:
 class Client:
     """The blocking client; use it in ``with``, or `close` it.
 
-    ``api_key``: default GEMINI_API_KEY or GOOGLE_API_KEY. It is sent in a header, never in the URL.
-    ``base_url``: default GEMINI_BASE_URL, then the provider's. ``provider``: ``gemini-api``,
-    ``vertex-ai`` or ``code-assist``, whose key is an access token. ``session`` holds ids and
-    signatures of earlier answers. ``sleep`` takes seconds. ``transport`` is httpx2's.
+    ``provider``: the wire that is asked. None: the vendor before the name of a model decides, for
+    each Request (``gemini:NAME``, ``anthropic:NAME``, ``openai:NAME``). ``api_key``: default the
+    environment variables of the provider, such as GEMINI_API_KEY or GOOGLE_API_KEY. It is sent in a
+    header, never in the URL; for ``code-assist`` it is an access token. ``base_url``: default
+    GEMINI_BASE_URL, or the variable of the provider's own clients, then the provider's. ``session``
+    holds ids and signatures of earlier answers. ``sleep`` takes seconds. ``transport`` is httpx2's.
 
     Every call raises `TranslationError` for a wrong Request, before anything is sent, and an
     `SDKError` for a failure after that.
@@ -175,7 +177,7 @@ class Client:
         api_key: str | None = None,
         base_url: str | None = None,
         *,
-        provider: str = "gemini-api",
+        provider: str | None = "gemini-api",
         session: Session | None = None,
         retry: RetryPolicy | None = None,
         timeouts: Timeouts | None = None,
@@ -233,7 +235,7 @@ class AsyncClient(_Calls):
         api_key: str | None = None,
         base_url: str | None = None,
         *,
-        provider: str = "gemini-api",
+        provider: str | None = "gemini-api",
         session: Session | None = None,
         retry: RetryPolicy | None = None,
         timeouts: Timeouts | None = None,

@@ -29,10 +29,10 @@ class ProviderError(SDKError):
 
     ``status_code``: the HTTP status or the number in the error. ``error_code``: its gRPC name.
     ``retry_after``: seconds that the provider asks to wait. ``raw``: the body. Each may be None.
+    ``provider``: the vendor that was asked.
     """
 
     retryable = True
-    provider: Final = "gemini"
 
     def __init__(
         self,
@@ -43,9 +43,11 @@ class ProviderError(SDKError):
         retryable: bool | None = None,
         retry_after: float | None = None,
         raw: Any = None,
+        provider: str = "gemini",
         cause: BaseException | None = None,
     ) -> None:
         super().__init__(message, cause=cause)
+        self.provider = provider
         self.status_code = status_code
         self.error_code = error_code
         self.retryable = type(self).retryable if retryable is None else retryable
@@ -150,10 +152,10 @@ BY_TYPE: Final[dict[str, type[ProviderError]]] = {
 """The ``type`` of an ``ERROR`` event of the provider → its class."""
 
 
-def error_of(event: Mapping[str, Any]) -> SDKError:
-    """The exception for an ``ERROR`` event."""
+def error_of(event: Mapping[str, Any], provider: str = "gemini") -> SDKError:
+    """The exception for an ``ERROR`` event of a vendor."""
     error = dict(event["error"])
     kind, message = error.pop("type"), error.pop("message")
     if kind == "StreamError":
         return StreamError(message, raw=error.get("raw"))
-    return BY_TYPE[kind](message, **error)
+    return BY_TYPE[kind](message, provider=provider, **error)

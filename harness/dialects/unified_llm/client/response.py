@@ -11,11 +11,26 @@ from .errors import NoObjectGeneratedError
 
 
 class Response(dict[str, Any]):
-    """``{"id", "model", "provider", "message", "finish_reason", "usage"?, "warnings"}``."""
+    """``{"id", "model", "provider", "message", "finish_reason", "usage"?, "warnings",
+    "rate_limit"?}``.
+    """
 
-    def __init__(self, response: Mapping[str, Any], before: Sequence[Response] = ()) -> None:
+    def __init__(
+        self,
+        response: Mapping[str, Any],
+        before: Sequence[Response] = (),
+        asked: Sequence[Any] = (),
+    ) -> None:
         super().__init__(response)
         self._before = tuple(before)
+        self._asked = tuple(asked)
+
+    @property
+    def messages(self) -> list[Any]:
+        """The messages of the Request that was sent last, with calls and results of the steps, then
+        the message of this answer: the history for the next Request.
+        """
+        return [*self._asked, self["message"]]
 
     @property
     def steps(self) -> tuple[Response, ...]:
