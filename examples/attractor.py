@@ -2,12 +2,16 @@
 
 A node is ``start``, ``exit`` or ``codergen``. A codergen node has a model (``provider:model``), a
 prompt and a limit of turns. A prompt may contain ``{{.seed}}`` and ``{{.NODE_output}}``. The model
-has one tool, ``search_file``, which searches the files of a folder for a text.
+has one tool, ``search_file``, which searches the files of a folder for a text. A node with
+``history=shared`` continues the conversation of the shared nodes before it, whatever their
+providers were; the conversation of any other node is its own.
 
     python examples/attractor.py lint examples/gemini.dot
     python examples/attractor.py run examples/gemini.dot --seed "Write a function."
 
-``run`` needs GEMINI_API_KEY. GEMINI_BASE_URL can set another server, such as ``harness serve``.
+``run`` needs the key of each provider that the models name: GEMINI_API_KEY, ANTHROPIC_API_KEY,
+OPENAI_API_KEY. GEMINI_BASE_URL, ANTHROPIC_BASE_URL and OPENAI_BASE_URL can set another server, such
+as ``harness serve``.
 """
 
 from __future__ import annotations
@@ -27,8 +31,9 @@ TYPES: Final = ("start", "codergen", "exit")
 ATTRIBUTES: Final = {
     "start": ("type",),
     "exit": ("type",),
-    "codergen": ("type", "model", "prompt", "max_turns"),
+    "codergen": ("type", "model", "prompt", "max_turns", "history", "max_tokens"),
 }
+HISTORIES: Final = ("own", "shared")
 MAX_TURNS: Final = 50
 MAX_LINES: Final = 100
 
@@ -191,10 +196,15 @@ def _check(pipeline: Pipeline, node: Node) -> None:
             f"{node.attributes['model']!r} is not a model; write provider:model, such as"
             " gemini:gemini-2.0-flash",
         )
-    if not re.fullmatch(r"[1-9][0-9]{0,2}", node.attributes.get("max_turns", "1")):
+    for key, most in (("max_turns", 3), ("max_tokens", 6)):
+        if not re.fullmatch(rf"[1-9][0-9]{{0,{most - 1}}}", node.attributes.get(key, "1")):
+            raise pipeline.fail(
+                node.line,
+                f"{key} is {node.attributes[key]!r}; it must be a number from 1 to {10**most - 1}",
+            )
+    if (history := node.attributes.get("history", "own")) not in HISTORIES:
         raise pipeline.fail(
-            node.line,
-            f"max_turns is {node.attributes['max_turns']!r}; it must be a number from 1 to 999",
+            node.line, f"history is {history!r}; it must be one of {', '.join(HISTORIES)}"
         )
 
 
@@ -230,20 +240,28 @@ def run(pipeline: Pipeline, seed: str, project: Path) -> Iterator[tuple[str, str
         },
         "execute": lambda arguments: search_file(project, arguments["text"]),
     }
-    with Client() as client:
+    shared: list[Any] = []
+    with Client(provider=None) as client:
         for node in pipeline.steps():
             if node.type != "codergen":
                 continue
             prompt = _PLACE.sub(lambda match: known[match[1]], node.attributes["prompt"])
             turns = int(node.attributes.get("max_turns", MAX_TURNS))
+            is_shared = node.attributes.get("history") == "shared"
+            question = {"role": "user", "content": prompt}
             request: dict[str, Any] = {
                 "model": node.attributes["model"],
-                "messages": [{"role": "user", "content": prompt}],
+                "messages": [*shared, question] if is_shared else [question],
             }
+            if "max_tokens" in node.attributes:
+                request["max_tokens"] = int(node.attributes["max_tokens"])
             if turns > 1:
                 request["tools"] = [tool]
-            known[f"{node.name}_output"] = client.generate(request, max_tool_rounds=turns - 1).text
-            yield node.name, known[f"{node.name}_output"]
+            response = client.generate(request, max_tool_rounds=turns - 1)
+            if is_shared:
+                shared = response.messages
+            known[f"{node.name}_output"] = response.text
+            yield node.name, response.text
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -140,9 +140,9 @@ def test_without_a_key_there_is_no_client() -> None:
 def test_an_unknown_provider_is_refused_with_the_known_ones() -> None:
     with pytest.raises(
         ConfigurationError,
-        match="unknown provider 'openai'; expected one of gemini-api, vertex-ai, code-assist",
+        match="unknown provider 'gemini-cli'; expected one of gemini-api, vertex-ai, code-assist",
     ):
-        Client(KEY, provider="openai")
+        Client(KEY, provider="gemini-cli")
 
 
 def test_a_wrong_prompt_is_refused_before_anything_is_sent() -> None:

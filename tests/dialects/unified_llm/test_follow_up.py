@@ -31,6 +31,7 @@ def generating() -> Iterator[tuple[str, Exchange]]:
             if (
                 exchange.generates
                 and provider
+                and provider.vendor == "gemini"
                 and not provider.streams_by_body
                 and name not in INVALID
             ):
