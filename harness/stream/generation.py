@@ -18,6 +18,12 @@ class TranslationError(ValueError):
         super().__init__(f"{place}: {reason}" if place else reason)
 
 
+class UnansweredError(TranslationError):
+    """A prompt that the service refuses, because an answer in it broke off: the item that it must
+    end with never came.
+    """
+
+
 class TranslationWarning(UserWarning):
     """A part of a prompt that the wire cannot express was left out; the message names the part and
     its place.

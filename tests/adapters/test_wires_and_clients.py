@@ -34,7 +34,7 @@ from harness.facts import (
 from harness.pipeline.replay import ReplayError, choose_provider, is_answer
 from harness.project.suite import CASSETTES
 from harness.providers import PROVIDERS
-from harness.providers.oracle import count_chat
+from harness.providers.oracle import count_chat, count_responses
 from harness.stream.exchange import Exchange
 from harness.stream.framing import frames_of_body
 from harness.stream.json_codec import same_json
@@ -187,6 +187,78 @@ def _anthropic_message() -> Callable[[bytes], Message]:
     return ask
 
 
+@pytest.fixture(name="openai_response", scope="module")
+def _openai_response() -> Callable[[bytes], Message]:
+    need("clients", find_spec("openai"), "openai is not installed")
+    import httpx2
+    import openai
+
+    body = b""
+    transport = httpx2.MockTransport(
+        lambda _: httpx2.Response(200, headers={"content-type": "text/event-stream"}, content=body)
+    )
+    client = openai.OpenAI(
+        api_key="none", max_retries=0, http_client=httpx2.Client(transport=transport)
+    )
+
+    def ask(given: bytes) -> Message:
+        nonlocal body
+        body = given
+        events: Events = []
+        with client.responses.stream(model="m", input="Hi") as stream:
+            events += [event.to_dict() for event in stream]
+        for event in events:
+            error = event if event["type"] == "error" else event.get("response", {}).get("error")
+            if error:
+                raise RuntimeError(error)
+            if event["type"] in ("response.completed", "response.incomplete", "response.failed"):
+                return _message_of_response(event["response"])
+        return _message_of_events(events)
+
+    return ask
+
+
+def _message_of_events(events: Events) -> Message:
+    """The content of a stream that has no last event."""
+    texts = {"output_text": "", "refusal": "", "reasoning_text": "", "reasoning_summary_text": ""}
+    for event in events:
+        name = event["type"].removeprefix("response.").removesuffix(".delta")
+        if event["type"].endswith(".delta") and name in texts:
+            texts[name] += event["delta"]
+    done = [event["item"] for event in events if event["type"] == "response.output_item.done"]
+    calls = _message_of_response({"output": done})[2]
+    text, refusal, thought, summary = texts.values()
+    return text + refusal, summary + thought, calls, None, None
+
+
+def _message_of_response(response: dict[str, Any]) -> Message:
+    items = response.get("output") or []
+    texts = [part for item in items if item["type"] == "message" for part in item["content"]]
+    reasoning = [item for item in items if item["type"] == "reasoning"]
+    thoughts = [
+        part
+        for item in reasoning
+        for part in (*(item.get("summary") or ()), *(item.get("content") or ()))
+    ]
+    calls: list[tuple[str | None, str, Any]] = [
+        (item.get("call_id") or None, item["name"], item.get("arguments") or "{}")
+        for item in items
+        if item["type"] == "function_call"
+    ]
+    counts = Facts()
+    count_responses(counts, response.get("usage") or {})
+    details = response.get("incomplete_details") or {}
+    status = response.get("status")
+    reason = details.get("reason") if status == "incomplete" else None
+    return (
+        "".join(part.get("text", part.get("refusal", "")) for part in texts),
+        "".join(part.get("text") or "" for part in thoughts),
+        calls,
+        (reason or status or None) if status not in ("in_progress", "queued") else None,
+        _only_usage(counts),
+    )
+
+
 def same_calls(ours: Sequence[Any], theirs: Sequence[Any], *, ended: bool) -> bool:
     """Whether two lists of calls are equal. An answer without a reason may end inside a call, which
     is then no fact; the client still has it.
@@ -330,6 +402,33 @@ def _places(value: Any) -> Iterator[tuple[Any, Any]]:
         yield value, key
         if isinstance(item, dict | list):
             yield from _places(item)
+
+
+def recorded_responses() -> Iterator[Events]:
+    for exchange in answers():
+        if choose_provider(exchange, None) == "openai" and exchange.status == 200:
+            messages = [frame.json for frame in frames_of_body(exchange.body)]
+            kinds = [message.get("type") for message in messages if isinstance(message, dict)]
+            if kinds[:1] == ["response.created"] and len(kinds) == len(messages):
+                yield messages
+
+
+def test_the_client_makes_the_same_response_of_events(
+    openai_response: Callable[[bytes], Message],
+) -> None:
+    rng = random.Random(1)  # seeded: the streams are the same in each run
+    streams = [
+        events
+        for events in recorded_responses()
+        if not any(event.get("item", {}).get("type") == "custom_tool_call" for event in events)
+    ]
+    accepted = [check("openai-responses", sse(events), openai_response) for events in streams]
+    assert sum(accepted) > 30
+    changed = [
+        check("openai-responses", sse(mutated(rng.choice(streams), rng)), openai_response)
+        for _ in range(1500)
+    ]
+    assert 300 < sum(changed) < 1500
 
 
 def test_the_client_makes_the_same_message_of_chunks(

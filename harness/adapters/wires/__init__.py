@@ -20,6 +20,7 @@ from .anthropic_messages import AnthropicMessages
 from .gemini import Gemini
 from .interactions import Interactions
 from .openai_chat import OpenAIChat
+from .openai_responses import OpenAIResponses
 from .wire_reader import Unreadable, WireReader, messages_of, text_of_bytes
 
 __all__ = ["WIRES", "Unreadable", "read_reply", "text_of_bytes"]
@@ -29,6 +30,7 @@ WIRES: Final[Mapping[str, type[WireReader]]] = {
     "interactions": Interactions,
     "anthropic-messages": AnthropicMessages,
     "openai-chat": OpenAIChat,
+    "openai-responses": OpenAIResponses,
     "ag-ui": AgUi,
 }
 """The word for each wire in configuration and on the command line, and its strict reader."""

@@ -18,6 +18,7 @@ KEPT_HEADERS: Final = frozenset(
         "date",
         "location",
         "retry-after",
+        "retry-after-ms",
         "server",
         "server-timing",
         "transfer-encoding",

@@ -9,12 +9,19 @@ from __future__ import annotations
 
 from typing import Final
 
-from harness.adapters import Adapter
+from harness.adapters import Adapter, AdapterError
+from harness.dialects.dialect import RequestTranslator
+from harness.facts import Facts
 from harness.pipeline.request import ask
 from harness.providers.oracle import SecondTurnAspect, judge_second_turn
 from harness.stream.events import INTERRUPTED
 from harness.stream.exchange import Exchange
-from harness.stream.generation import ToolOutcome, TranslationError
+from harness.stream.generation import (
+    GenerateRequest,
+    ToolOutcome,
+    TranslationError,
+    UnansweredError,
+)
 
 from ..aspects import provider_of, wire_facts
 from .law import Breach, Law
@@ -30,11 +37,8 @@ def return_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
     if translator is None:
         return []
     wire = wire_facts(exchange, adapter)
-    output = adapter.output(exchange)
-    outcomes = [ToolOutcome({"done": True}) for _ in wire.calls] if wire.calls else "Go on."
     try:
-        prompt = translator.follow_up(translator.opening_prompt, output.items, outcomes)
-        request = ask(translator, prompt, provider_of(exchange, adapter).name, {}, output.session)
+        request = _next_request(exchange, adapter, translator, wire)
     except TranslationError as error:
         return [Breach(f"the answer can't be sent back: {error}", exchange)]
     findings = judge_second_turn(wire, request.body, exact=translator.sent_back)
@@ -43,6 +47,16 @@ def return_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
         for aspect, finding in findings.items()
         if aspect in ASKED and finding.red
     ]
+
+
+def _next_request(
+    exchange: Exchange, adapter: Adapter, translator: RequestTranslator, wire: Facts
+) -> GenerateRequest:
+    """The request after the answer, with an outcome for each call. Raises `TranslationError`."""
+    output = adapter.output(exchange)
+    outcomes = [ToolOutcome({"done": True}) for _ in wire.calls] if wire.calls else "Go on."
+    prompt = translator.follow_up(translator.opening_prompt, output.items, outcomes)
+    return ask(translator, prompt, provider_of(exchange, adapter).name, {}, output.session)
 
 
 def nothing_goes_back(exchange: Exchange, adapter: Adapter) -> str:
@@ -70,7 +84,15 @@ def nothing_goes_back(exchange: Exchange, adapter: Adapter) -> str:
         return "the arguments of a call are not an object"
     if wire.blocks or wire.results:
         return "its calls are text, or already have their results"
-    return "" if wire.calls or wire.signatures else "the answer has no call and no signature"
+    if not (wire.calls or wire.signatures):
+        return "the answer has no call and no signature"
+    try:
+        _next_request(exchange, adapter, adapter.request, wire)
+    except UnansweredError as error:
+        return f"the service would refuse the answer: {error}"
+    except (TranslationError, AdapterError):
+        pass  # `return_findings` reports it
+    return ""
 
 
 ROUND_TRIP = Law(

@@ -14,7 +14,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from harness.stream.generation import TranslationError
+from harness.stream.generation import UnansweredError
 from harness.stream.prompt import (
     AnyPart,
     Call,
@@ -136,7 +136,7 @@ def _answer(parts: Sequence[AnyPart], custom: frozenset[str], warnings: Warnings
             reasoning = part if item["type"] == "reasoning" else None
             yield item
     if reasoning is not None:
-        raise TranslationError(
+        raise UnansweredError(
             reasoning.place,
             "is reasoning without the item that followed it, which OpenAI refuses",
         )

@@ -11,6 +11,7 @@ from .agy import AgyDriver
 from .code_assist import CodeAssistDriver
 from .gemini_cli import ProgramDriver
 from .genai import GeminiApiDriver, InteractionsDriver, VertexAiDriver
+from .openai import OpenAiDriver
 from .openai_compat import OpenAiCompatDriver
 
 DRIVERS: Final[dict[str, Callable[[Tape, Settings], Driver]]] = {
@@ -20,6 +21,7 @@ DRIVERS: Final[dict[str, Callable[[Tape, Settings], Driver]]] = {
     "gemini-cli": ProgramDriver,
     "interactions": InteractionsDriver,
     "openai-compat": OpenAiCompatDriver,
+    "openai": OpenAiDriver,
     "agy": AgyDriver,
 }
 """Provider → the class of its driver; each recording has a new driver."""
