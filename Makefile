@@ -20,7 +20,7 @@ WORKERS := -n 2 --dist loadfile --no-loadscope-reorder
 # The faulty adapters are then not measured: they take more than half of the time and reach no other code.
 PYTEST := $(BIN)/python -m $(if $(COVERAGE),coverage run -m )pytest
 
-.PHONY: help report threads test test-all test-browser test-install coverage coverage-total lint types imports unit slow laws specs check scan test-clients peers test-peers corpus fuzz bench dist docs lock clean
+.PHONY: help report threads test test-all test-browser test-install coverage coverage-total lint types imports unit slow laws specs check scan test-clients peers test-peers wires corpus fuzz bench dist docs lock clean
 
 help: ## print the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -83,7 +83,9 @@ peers: $(READY) ## judge the public adapters of examples/adapters, and write rep
 test-peers: $(READY) ## judge three public adapters on 60 exchanges
 	$(BIN)/python examples/adapters/run.py google-genai langchain-google-genai ai-sdk --cassettes $(PEER_SAMPLE) --asked 60
 
-test-install: ## install only the package, as a user does, run the specs, judge adapters in an empty folder, and see that a sweep names its extra; run the specs with the lowest versions that pyproject.toml allows
+EXTRAS := clients,codings,genai,hypothesis,openai,scale
+
+test-install: $(REPORT) ## install only the package, as a user does, run the specs, judge adapters in an empty folder, and see that a sweep names its extra; run the specs with the lowest and the newest versions that pyproject.toml allows, without and with the extras
 	$(PYTHON) -m venv --clear build/plain
 	build/plain/bin/pip install -q .
 	build/plain/bin/python -m pytest specs -q
@@ -95,7 +97,17 @@ test-install: ## install only the package, as a user does, run the specs, judge 
 	$(PYTHON) -m venv --clear build/lowest
 	build/lowest/bin/pip install -q . -c build/lowest.txt
 	build/lowest/bin/python -m pytest specs -q
+	$(BIN)/uv pip install --quiet --python build/lowest/bin/python --resolution lowest-direct '.[$(EXTRAS)]'
+	build/lowest/bin/python -m pytest specs -q
+	$(BIN)/uv pip install --quiet --python build/plain/bin/python --upgrade '.[$(EXTRAS)]'
+	build/plain/bin/python -m pytest specs -q
 	build/lowest/bin/python -c 'from harness.specs.matching import compare; print(compare({"a": 1}, {"a": 2})[0])'
+
+wires: $(READY) ## list what the types of the newest SDKs have and the readers do not know; tests/wires/accepted.yaml has the accepted gaps (needs npm)
+	rm -rf build/wires && mkdir -p build/wires
+	$(UV) --target build/wires/python --no-deps google-genai
+	npm install --silent --ignore-scripts --no-audit --no-fund --prefix build/wires @google/genai@latest
+	PYTHONPATH=build/wires/python $(BIN)/python -m tests.wires --npm build/wires/node_modules
 
 corpus: $(READY) ## replay folders of real recordings: make corpus CORPORA="DIR DIR"
 	@test -n "$(CORPORA)" || { echo "make corpus: CORPORA is not set; give the folders of recordings: make corpus CORPORA=DIR"; exit 2; }
@@ -131,7 +143,7 @@ tests/clients/node_modules/.ready: tests/clients/package-lock.json tests/clients
 	cd tests/clients && npm ci
 	@touch $@
 
-COMPILE := $(BIN)/uv pip compile --quiet pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --no-header
+COMPILE := $(BIN)/uv pip compile --quiet --upgrade pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --no-header
 UV := $(BIN)/uv pip install --quiet --python $(BIN)/python
 
 # Only what `make report` needs. Each version comes from the lock, and each hash is checked.

@@ -107,6 +107,14 @@ CREATED = {"event_type": "interaction.created", "interaction": {"id": "v1_a", "m
 ARGUMENTS = delta(0, "arguments_delta", arguments='{"a":1}')
 
 
+@pytest.mark.parametrize("path", ["/v1beta/decisions", "/proxy/decide"])
+def test_a_refused_decision_is_no_blocked_answer(path: str) -> None:
+    refused = b'{"prompt_feedback": {"block_reason": "safety"}}'
+    assert not detect_provider("POST", f"{HOST}{path}", b"{}", refused).generates
+    blocked = refused.replace(b"safety", b"SAFETY")
+    assert detect_provider("POST", f"{HOST}/proxy/ask", b"{}", blocked).generates
+
+
 def test_content_of_another_step_waits_for_the_end_of_the_open_call() -> None:
     late = delta(0, "arguments_delta", arguments=" ")
     events = read(CALL, ARGUMENTS, delta(1, "text", text="Hi"), late, stop(0))

@@ -84,7 +84,7 @@ VOCABULARY: Final[Vocabulary] = {
     "step field": (
         TYPES,
         each("""signature summary content error id name arguments call_id result is_error search_type
-        server_name"""),
+        retrieval_type server_name"""),
     ),
     "delta": (
         f"{DOCS}/streaming",

@@ -53,7 +53,7 @@ _MAGIC: Final = (
 
 
 def unread_kind(content: Content) -> str | None:
-    """The kind of the content in `UNREAD`, by its first message; None for another kind."""
+    """The kind of the content in `UNREAD`, by its first messages; None for another kind."""
     if content.data.startswith(tuple(magic for magic, _ in _MAGIC)) or not content.is_text:
         return None
     if _LIVE_LOG.match(content.data):
@@ -73,18 +73,14 @@ def _messages(content: Content) -> Iterator[Any]:
         return
     document = content.document
     if document is None and content.first_character == "{":
-        yield from islice(_lines(content), _FIRST)
+        for _, line in islice(content.lines, _FIRST):
+            with suppress(CassetteError, RecursionError):
+                yield parse_json(line)
     elif isinstance(document, dict):
         yield document
         for name in _LISTS:
             items = document.get(name)
             yield from items[:_FIRST] if isinstance(items, list) else ()
-
-
-def _lines(content: Content) -> Iterator[Any]:
-    for _, line in content.lines:
-        with suppress(CassetteError, RecursionError):
-            yield parse_json(line)
 
 
 def _is_live(item: Any) -> bool:

@@ -20,13 +20,12 @@ import yaml
 
 from harness.stream.json_path import Steps
 
-from .errors import explain
+from .errors import MAX_DEPTH, explain, too_deep
 from .literal_blocks import lift
 from .plain import read_plain_lines, resolve
 
 MAX_BYTES: Final = 256 * 1024 * 1024
 """The size limit of a file, and of a recording with its aliases and base64 expanded."""
-MAX_DEPTH: Final = 100
 MAX_VALUES: Final = 1_000_000
 """The maximum number of values. A small text can become huge data: a value of two characters needs
 more than 100 bytes of memory.
@@ -173,7 +172,7 @@ class _Builder:
     def _open(self, data: dict[Any, Any] | list[Any], event: yaml.CollectionStartEvent) -> None:
         self._check(event)
         if len(self.stack) >= MAX_DEPTH:
-            raise YamlError(f"nested deeper than {MAX_DEPTH} levels", _line(event))
+            raise YamlError(too_deep(), _line(event))
         self.stack.append(_Frame(data, self._add(data, event, event.anchor)))
 
     def _add(self, value: Any, event: yaml.Event, anchor: str | None = None) -> Steps | None:

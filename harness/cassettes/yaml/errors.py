@@ -11,6 +11,9 @@ from typing import Final
 
 import yaml
 
+MAX_DEPTH: Final = 100
+"""The maximum number of collections around a value."""
+
 _CLOSER: Final = re.compile(r"did not find expected ',' or '([\]}])'")
 
 _TAB: Final = "a tab can't indent; use spaces"
@@ -101,7 +104,17 @@ def explain(error: yaml.YAMLError, text: bytes) -> tuple[int, str]:
             return line, _TAG
         case kind if kind.endswith("directive") or "directive" in problem:
             return line, _DIRECTIVE
+    if problem not in _PROBLEMS and error.problem_mark:
+        before = text[: error.problem_mark.index]
+        opened = sum(map(before.count, b"[{")) - sum(map(before.count, b"]}"))
+        if opened >= MAX_DEPTH:  # some versions of libyaml refuse deep nesting in their own words
+            return line, too_deep()
     return line, _PROBLEMS.get(problem, problem)
+
+
+def too_deep() -> str:
+    """The fault of a text that nests deeper than `MAX_DEPTH`."""
+    return f"nested deeper than {MAX_DEPTH} levels"
 
 
 def _unreadable(error: yaml.reader.ReaderError) -> str:

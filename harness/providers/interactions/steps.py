@@ -407,7 +407,7 @@ _GIVEN: Final = "\0given"
 """Marks the started step of a server tool whose call or result was emitted."""
 _SERVER_FIELDS: Final[_Known] = (
     *("id", "call_id", "name", "server_name", "arguments", "result", "is_error"),
-    *("search_type", "signature"),
+    *("search_type", "retrieval_type", "signature"),
 )
 _SERVER_STEPS: Final = frozenset(
     f"{tool}_{role}" for tool in _SERVER_TOOLS for role in ("call", "result")

@@ -62,7 +62,7 @@ _SERVER_TOOLS: Final = (
 )
 _SERVER_STEPS: Final = {f"{tool}_{part}" for tool in _SERVER_TOOLS for part in ("call", "result")}
 _MEDIA: Final = ("image", "audio", "video", "document")
-_WORDS: Final = ("type", "status", "search_type", "language")
+_WORDS: Final = ("type", "status", "search_type", "retrieval_type", "language")
 """Fields of server tools whose values are words of an enumeration."""
 _CITATIONS: Final = {
     "url_citation": "url",

@@ -5,17 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.cassettes.yaml import (
-    MAX_DEPTH,
     MAX_TAG_LINES,
     MAX_VALUES,
     YamlError,
     parse,
     parse_located,
 )
+from harness.cassettes.yaml.errors import MAX_DEPTH, explain
 
 SCALARS: list[tuple[str, Any]] = [
     ("no", "no"),
@@ -176,10 +177,19 @@ def test_deep_nesting_is_refused(text: str, foreign: bool) -> None:
 
 @pytest.mark.parametrize("opening", ["? ", "- ? ", "? : ", "{", "{? ", "[? "])
 def test_nested_keys_are_refused(opening: str) -> None:
+    """The version of libyaml decides which of the faults is found first."""
     with pytest.raises(
-        YamlError, match=r"a key must be a string, not a collection|a value is missing"
+        YamlError,
+        match=r"a key must be a string, not a collection|a value is missing|nested deeper than 100",
     ):
         parse(opening * 1_000_000)
+
+
+def test_the_error_of_deep_nesting_has_no_words_of_the_library() -> None:
+    mark = yaml.Mark("", 500, 0, 500, None, 0)
+    error = yaml.scanner.ScannerError("while scanning", mark, "any words", mark)
+    assert explain(error, b"[" * 1000) == (1, "nested deeper than 100 levels")
+    assert explain(error, b"[]" * 500) == (1, "any words")
 
 
 def test_brackets_in_scalars_are_not_nesting() -> None:

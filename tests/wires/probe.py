@@ -1,0 +1,63 @@
+"""Feeds samples to the reader and to the oracle of a provider, and names what they do not know."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from harness import replay
+from harness.adapters import EVENTS, RunOptions
+from harness.judging.aspects import judge_exchange
+from harness.stream.exchange import Exchange
+
+from .shapes import Sample, samples
+from .sources import Root, Source
+
+
+@dataclass(frozen=True, order=True)
+class Gap:
+    """A thing that is not known. ``outcome``: ``unknown`` (an unknown event), ``other`` (a finish
+    reason without a class), ``nowhere`` (it changes no event), ``reader and oracle differ`` (law 3 is
+    broken).
+    """
+
+    source: str
+    outcome: str
+    label: str
+
+
+def gaps(source: Source) -> tuple[list[Gap], set[str]]:
+    """The gaps of one SDK, and the labels of everything that was fed."""
+    found: set[Gap] = set()
+    labels: set[str] = set()
+    for root in source.roots():
+        for sample in samples(root.shape, source.beside):
+            labels.add(sample.label)
+            outcomes = _outcomes(source.provider, root, sample)
+            found |= {Gap(source.name, outcome, sample.label) for outcome in outcomes}
+    return sorted(found), labels
+
+
+def _outcomes(provider: str, root: Root, sample: Sample) -> Iterator[str]:
+    exchange = _exchange(provider, root.messages(sample.value))
+    events = replay(exchange, layer="events", provider=provider)
+    without = _exchange(provider, root.messages(sample.without))
+    base = replay(without, layer="events", provider=provider)
+    if any(event["kind"] == "unknown" and event not in base for event in events):
+        yield "unknown"
+    elif any(
+        event["kind"] == "finish" and event["reason"] == "other" and event["raw"] == sample.word
+        for event in events
+    ):
+        yield "other"
+    if events == base:
+        yield "nowhere"
+    if judge_exchange(exchange, EVENTS.with_options(RunOptions(provider=provider))).red:
+        yield "reader and oracle differ"
+
+
+def _exchange(provider: str, messages: Iterable[Any]) -> Exchange:
+    body = b"".join(b"data: " + json.dumps(message).encode() + b"\n\n" for message in messages)
+    return Exchange(None, 200, {}, ((None, body),), provider=provider, generates=True)
