@@ -31,7 +31,7 @@ from harness.proving.mutation import kill_names
 from harness.specs import Case, SpecError, read_features
 from harness.stream.printable import plural, printable
 
-from .output import paint
+from .output import paint, with_progress
 from .scan import LEFT_OUT
 
 
@@ -64,7 +64,7 @@ def _check(parsed: argparse.Namespace) -> int:
         if not path.exists():
             problems.append(f"{path}: no such file or folder")
             continue
-        for file in yaml_files(path):
+        for file in with_progress(yaml_files(path), f"check {path}", "files"):
             try:
                 kind = _check_file(project, file)
                 if kind == "other file" and file in parsed.paths:

@@ -19,7 +19,7 @@ from harness.recording.locks import lock
 from harness.recording.persister import commit, stage
 from harness.recording.stock_cassettes import is_stock
 
-from .output import note
+from .output import note, with_progress
 
 MARK: Final = "import-"
 """A part of the names of temporary files."""
@@ -46,7 +46,7 @@ def _convert(paths: Iterable[Path], complete: Callable[[Cassette], Cassette]) ->
     problems: list[str] = []
     try:
         for path in paths:
-            for file in _recordings(path, problems):
+            for file in with_progress(_recordings(path, problems), f"import {path}", "files"):
                 target = file.resolve()
                 if target in staged:
                     continue

@@ -152,12 +152,12 @@ COMMANDS: Final = {
         "check that the specs detect known faults",
         {1: "a fault is not detected, a case fails without a fault, or nothing was changed"},
     ),
-    "completion": Command("completion:add_arguments", "print a completion script for a shell"),
     "mutate": Command(
         "mutate:add_arguments",
         "write variants of a recording as cassettes",
         {1: "no variant applies to the exchange"},
     ),
+    "completion": Command("completion:add_arguments", "print a completion script for a shell"),
 }
 """All commands by name, in the order of ``harness --help``."""
 

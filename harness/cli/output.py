@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Final, TextIO
+from collections.abc import Iterable, Iterator, Sized
+from typing import Final, TextIO, TypeVar
 
 from harness.stream.printable import printable
 
@@ -15,6 +16,26 @@ INTERRUPTED: Final = 130
 def note(message: str) -> None:
     """Print a message to standard error, on one line."""
     print(printable(f"harness: {message}"), file=sys.stderr, flush=True)
+
+
+_Item = TypeVar("_Item")
+
+
+def with_progress(items: Iterable[_Item], name: str, unit: str) -> Iterator[_Item]:
+    """The items, with a bar on a terminal's stderr once the work has taken two seconds."""
+    from tqdm import tqdm  # slow to import
+
+    total = len(items) if isinstance(items, Sized) else None
+    yield from tqdm(
+        items,
+        desc=name,
+        unit=f" {unit}",
+        total=total,
+        delay=2,
+        leave=False,
+        disable=None,
+        file=sys.stderr,
+    )
 
 
 def is_coloured(stream: TextIO) -> bool:

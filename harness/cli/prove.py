@@ -15,7 +15,7 @@ from harness.specs import SpecError
 from harness.stream.printable import printable
 
 from .named_adapter import adapter_named
-from .output import note
+from .output import note, with_progress
 
 UNPROVEN: Final = 1
 
@@ -69,7 +69,8 @@ def _prove(parsed: argparse.Namespace) -> int:
         )
         return UNPROVEN
     try:
-        proof = prove(cells, project.cassette, dialects, adapters)
+        shown = with_progress(cells, "prove", "cells")
+        proof = prove(shown, project.cassette, dialects, adapters)
     finally:
         for adapter in adapters.values():
             adapter.close()

@@ -68,10 +68,10 @@ def _ask_all(review: Review) -> None:
         if answer == "s":
             skipped.add(change.id)
         elif answer in ("A", "R"):
-            names = [one.id for one in review.group(change) if one.id not in skipped]
-            review.decide(names, accept=answer == "A")
+            group = [one for one in review.group(change) if one.id not in skipped]
+            review.decide(group, accept=answer == "A")
         else:
-            review.decide([change.id], accept=answer == "a")
+            review.decide([change], accept=answer == "a")
 
 
 def _ask(review: Review, change: Change) -> str:

@@ -8,14 +8,15 @@ page has no script.
 from __future__ import annotations
 
 import hmac
+import os
 import secrets
 from html import escape
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from threading import Lock
 from typing import Final
 from urllib.parse import parse_qs
 
+from harness.cassettes.redaction.secrets import mask
 from harness.project.review import Change, Review
 from harness.specs import SpecError
 from harness.stream.printable import plural, printable
@@ -25,6 +26,8 @@ from .output import note
 
 MAX_FORM: Final = 4096
 MOST_LINES: Final = 400
+MOST_CHANGES: Final = 200
+"""The number of changes that the page shows at a time."""
 _HEADERS: Final = {
     "Content-Type": "text/html; charset=utf-8",
     "Cache-Control": "no-store",
@@ -112,9 +115,9 @@ class _Page(BaseHTTPRequestHandler):
         change = self.review.change(name)
         if change is None:
             return  # decided in another window
-        names = [one.id for one in self.review.group(change)] if word.endswith("-all") else [name]
+        changes = self.review.group(change) if word.endswith("-all") else [change]
         if word in ("accept", "accept-all", "reject", "reject-all"):
-            self.review.decide(names, accept=word.startswith("accept"))
+            self.review.decide(changes, accept=word.startswith("accept"))
 
     def _is_allowed(self, rest: str) -> bool:
         """Whether the path has the token, and the request comes from our own page."""
@@ -133,11 +136,13 @@ class _Page(BaseHTTPRequestHandler):
     def _send_page(self) -> None:
         try:
             changes = self.review.changes()
-            body = "".join(map(self._section, changes))
+            body = "".join(map(self._section, changes[:MOST_CHANGES]))
         except (SpecError, OSError) as error:
             self._send(500, f"<p>{escape(printable(str(error)))}")
             return
         head = plural(len(changes), "change") if changes else "Everything is reviewed"
+        if len(changes) > MOST_CHANGES:
+            body += f"<p>{len(changes) - MOST_CHANGES:,} more are shown after these."
         self._send(200, f"<h1>{head}</h1>{body}")
 
     def _section(self, change: Change) -> str:
@@ -157,7 +162,7 @@ class _Page(BaseHTTPRequestHandler):
             f'<div><h3>{title}</h3><pre class="{name}" tabindex="0">{_text(lines)}</pre></div>'
             for title, name, lines in sides
         )
-        place = escape(printable(f"{Path(change.path).name}:{hunk.new_at + 1} {hunk.place}"))
+        place = escape(printable(f"{os.path.relpath(change.path)}:{hunk.new_at + 1} {hunk.place}"))
         return (
             f'<section><h2>{place}</h2><div class="sides">{columns}</div>'
             f'<form method="post" action="/{self.token}/decide">'
@@ -168,7 +173,8 @@ class _Page(BaseHTTPRequestHandler):
         page = (
             '<!doctype html><html lang="en"><meta charset="utf-8">'
             '<meta name="viewport" content="width=device-width, initial-scale=1">'
-            f"<title>harness review</title><style>{_STYLE}</style><main>{body}</main></html>"
+            f"<title>harness review</title><style>{_STYLE}</style>"
+            f"<main>{mask().text(body)}</main></html>"
         ).encode()
         self.send_response(status)
         for name, value in _HEADERS.items():

@@ -23,7 +23,7 @@ from harness.cassettes.redaction.secrets import guard
 from harness.project.recordings import STDIN, find_path, read_stdin
 from harness.stream.printable import plural, printable
 
-from .output import note
+from .output import note, with_progress
 
 CLEAN: Final = 0
 FOUND: Final = 1
@@ -48,7 +48,7 @@ def _scan(parsed: argparse.Namespace) -> int:
     """Raises `CassetteError` for redaction rules or credentials that can't be read."""
     scanner = guard().scanner
     status, count, unread = CLEAN, 0, 0
-    for path in _files(map(_path_of, parsed.paths)):
+    for path in with_progress(_files(map(_path_of, parsed.paths)), "scan", "files"):
         try:
             findings = scan_file(path, scanner)
         except (OSError, CassetteError) as error:

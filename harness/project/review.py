@@ -72,16 +72,14 @@ class Review:
         """The changes of the same paths, this one included."""
         return [other for other in self.changes() if other.hunk.group == change.hunk.group]
 
-    def decide(self, names: Iterable[str], *, accept: bool) -> int:
-        """Accept or reject the changes with these ids; returns the number of those that were still
-        there. Raises as `changes` does.
+    def decide(self, changes: Iterable[Change], *, accept: bool) -> None:
+        """Accept or reject changes. Those that were decided meanwhile are left out. Raises as
+        `changes` does.
         """
-        done = 0
-        for name in names:
-            if change := self.change(name):
-                _decide(change, accept=accept)
-                done += 1
-        return done
+        for change in changes:
+            hunks = (Change(change.path, hunk) for hunk in _hunks(change.path))
+            if same := next((one for one in hunks if one.id == change.id), None):
+                _decide(same, accept=accept)
 
     def wire(self, change: Change) -> Iterator[str]:
         """The lines of the recording of a case, one for each frame; or the reason why there is

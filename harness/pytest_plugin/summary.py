@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from msgspec.structs import replace
 
 from harness.judging.facts_cells import fixed_failures, unshown_losses
 from harness.judging.results import VERDICTS, Result, decode, encode
+from harness.project.identity import commit_of, project_name
 from harness.project.project import kind_of, yaml_files
 from harness.report import Run, Unread, summary
 from harness.report.files import read_run, write_report
@@ -100,7 +102,15 @@ def _write_report(
 ) -> None:
     """Write all files of the report into a folder. ``unread`` are the errors of specs."""
     day = choose_day(config.getoption("--harness-date"), os.environ.get("SOURCE_DATE_EPOCH", ""))
-    header = make_header(results, project_of(config).features, day, unread)
+    header = make_header(
+        results,
+        project_of(config).features,
+        day,
+        unread,
+        project=project_name(config.rootpath),
+        commit=commit_of(config.rootpath),
+        ran=day or datetime.now(UTC).date().isoformat(),
+    )
     baseline = config.getoption("--harness-baseline")
     base = read_run(config.invocation_params.dir / baseline) if baseline else None
     write_report(Run(header, results), base, target)

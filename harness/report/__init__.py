@@ -20,7 +20,7 @@ from .layout import LAYERS, UNKNOWN_PROVIDER, PlacedResult, ReportError, check, 
 from .markdown import NAME as SUMMARY
 from .markdown import markdown
 from .merge import merge
-from .pages import Names, change_list, index_page, provider_page
+from .pages import Names, change_list, index_page, provider_page, title_of
 from .render import fill
 from .tally import column, summary
 
@@ -107,7 +107,7 @@ def _pages(
     for name in names.providers:
         own = [cell for cell in cells if cell.page == page_name(name)]
         if own:
-            values = provider_page(name, own, names)
+            values = provider_page(name, own, names, title_of(run.header))
             values["detail"] = detail(name, values["sections"], values["sources"])
             pages[page_name(name)] = fill("provider", values, run.header.day)
     return pages

@@ -86,6 +86,8 @@ class Judged(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
 class Header(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """The names in a run. ``day`` is YYYY-MM-DD, or "" if none was given; ``unread`` are the errors
     of specs that could not be read; ``skipped`` are paths that `harness judge` left out.
+    ``project`` is the name of the user's project, ``commit`` that of its repository, and ``ran``
+    the day of the run as YYYY-MM-DD; each is "" if it is not known.
     """
 
     format: Literal[1] = 1
@@ -98,6 +100,9 @@ class Header(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
     unread: tuple[Unread, ...] = ()
     judged: tuple[Judged, ...] = ()
     skipped: tuple[Unjudged, ...] = ()
+    project: str = ""
+    commit: str = ""
+    ran: str = ""
 
 
 class Plan(Struct, frozen=True, forbid_unknown_fields=True):

@@ -28,7 +28,14 @@ def package_version() -> str:
 
 
 def make_header(
-    results: Sequence[Result], features: Sequence[Feature], day: str, unread: Sequence[Unread]
+    results: Sequence[Result],
+    features: Sequence[Feature],
+    day: str,
+    unread: Sequence[Unread],
+    *,
+    project: str = "",
+    commit: str = "",
+    ran: str = "",
 ) -> Header:
     """The header of a run. It lists all providers and dialects, selected or not, so that shards of
     a run agree; a user's adapter has its name as its title.
@@ -58,6 +65,9 @@ def make_header(
         ),
         losses=tuple(Named(loss, meaning, order, of=name) for order, name, loss, meaning in losses),
         unread=tuple(unread),
+        project=project,
+        commit=commit,
+        ran=ran,
     )
 
 

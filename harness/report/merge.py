@@ -72,7 +72,16 @@ def _merge_headers(headers: Sequence[Header]) -> Header:
         unread=tuple(sorted({problem for header in headers for problem in header.unread})),
         judged=tuple(dict.fromkeys(own for header in headers for own in header.judged)),
         skipped=tuple(dict.fromkeys(path for header in headers for path in header.skipped)),
+        project=_common({header.project for header in headers}),
+        commit=_common({header.commit for header in headers}),
+        ran=max((header.ran for header in headers), default=""),
     )
+
+
+def _common(names: set[str]) -> str:
+    """The only name; "" if the runs differ."""
+    known = names - {""}
+    return known.pop() if len(known) == 1 else ""
 
 
 def _union(lists: Iterable[Sequence[Named]]) -> tuple[Named, ...]:

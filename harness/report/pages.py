@@ -99,6 +99,11 @@ class Remark:
     cells: list[PlacedResult]
 
 
+TITLE: Final = "Gemini compatibility"
+"""The title of a report of no known project."""
+MOST_NAMED: Final = 3
+"""The number of adapters that a title names."""
+
 NOTHING: Final[Mapping[str, Any]] = {
     "whole": tally(()),
     "changes": None,
@@ -121,11 +126,12 @@ def index_page(cells: Sequence[PlacedResult], header: Header, names: Names) -> d
     cases = [cell for cell in cells if cell.page]
     by_facts = cells_by_facts(cells, names.columns, header.judged)
     own = _of_cases(cases, cells, header, names) if cases or not header.judged else {}
-    title = "Gemini compatibility"
+    title = title_of(header)
     return {
         **NOTHING,
         "title": title,
         "heading": title,
+        "heading_note": ", ".join(filter(None, (header.ran, header.commit[:12]))),
         "sentences": _judged_sentences(cells, header, by_facts),
         "noun": "cell",
         "tables": tables(by_facts),
@@ -137,6 +143,16 @@ def index_page(cells: Sequence[PlacedResult], header: Header, names: Names) -> d
         **_matrix(cells, names),
         **own,
     }
+
+
+def title_of(header: Header) -> str:
+    """The title of a report: its project, else the adapters of ``harness judge``."""
+    if header.project:
+        return f"{header.project}: compatibility with Gemini"
+    names = list(dict.fromkeys(adapter.name for adapter in header.judged))
+    if names and len(names) <= MOST_NAMED:
+        return f"{', '.join(names)}: facts that are kept"
+    return TITLE
 
 
 def _of_cases(
@@ -219,14 +235,19 @@ def _judged_sentence(header: Header, groups: Sequence[FactsCells]) -> str:
     )
 
 
-def provider_page(name: str, cells: Sequence[PlacedResult], names: Names) -> dict[str, Any]:
-    """The values of one provider's page; ``cells`` are this provider's."""
+def provider_page(
+    name: str, cells: Sequence[PlacedResult], names: Names, run_title: str
+) -> dict[str, Any]:
+    """The values of one provider's page; ``cells`` are this provider's. ``run_title`` is the title
+    of the report.
+    """
     results = [cell.result for cell in cells]
     sections = sections_of(cells, names.features)
     groups: dict[str, list[Section]] = {}
     for section in sections:
         groups.setdefault(group_title(section.feature), []).append(section)
     return {
+        "run_title": run_title,
         "title": names.providers[name],
         "sources": sources_of(sections),
         "whole": tally(results),

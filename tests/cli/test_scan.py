@@ -129,7 +129,7 @@ def test_import_redacts_by_the_rules_of_the_project() -> None:
 
 @pytest.mark.usefixtures("clean_environment")
 def test_the_hook_for_pre_commit_runs_the_command(capsys: pytest.CaptureFixture[str]) -> None:
-    (hook,) = parse(
+    hook, *_ = parse(
         (Path(__file__).parents[2] / ".pre-commit-hooks.yaml").read_text(encoding="utf-8")
     )
     write("leaky.txt", SECRET)
