@@ -25,6 +25,7 @@ from .measure import (
     chat_message,
     exchange_of,
     interaction_of,
+    message_of_blocks,
     short_message,
 )
 from .other import look_up, memory
@@ -42,6 +43,7 @@ def measure(rounds: int, folder: Path) -> dict[str, Section]:
             ("", exchange_of(frames)),
             (", short", exchange_of(frames, short_message)),
             (", Interactions API", interaction_of(frames)),
+            (", Anthropic Messages", message_of_blocks(frames)),
             (", OpenAI-compatible", exchange_of(frames, chat_message, url=CHAT_URL)),
             (", Antigravity CLI", agy_run_of(frames)),
         ):

@@ -104,6 +104,28 @@ def interaction_of(frames: int) -> Exchange:
     return with_provider(exchange)
 
 
+def message_of_blocks(frames: int) -> Exchange:
+    """A stream of Anthropic's Messages API with that many pieces of text, one read for each event."""
+    message = (
+        '{"model":"claude-opus-5","id":"msg_01","type":"message","role":"assistant","content":[]'
+    )
+    message += ',"stop_reason":null,"usage":{"input_tokens":13,"output_tokens":1}}'
+    piece = 3 * SENTENCE
+    delta = '"index":0,"delta":{"type":"text_delta","text":"%d %s"}'
+    events = [
+        ("message_start", f'"message":{message}'),
+        ("content_block_start", '"index":0,"content_block":{"type":"text","text":""}'),
+        *(("content_block_delta", delta % (number, piece)) for number in range(frames)),
+        ("content_block_stop", '"index":0'),
+        ("message_delta", '"delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":141}'),
+    ]
+    reads = [
+        f'event: {name}\ndata: {{"type":"{name}",{fields}}}\n\n'.encode() for name, fields in events
+    ]
+    timed = tuple((float(number), data) for number, data in enumerate(reads, 1))
+    return with_provider(Exchange(None, 200, {}, timed, "complete"))
+
+
 def agy_run_of(frames: int) -> Exchange:
     """A run of the Antigravity CLI with that many pieces of text, one read for each line."""
     conversation = '"conversation_id":"7c1e0a52-9c1f-4a51-8f7e-0d6b6b7f2a10"'

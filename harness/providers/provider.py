@@ -5,7 +5,7 @@ about a wire.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, Final, Protocol
@@ -116,7 +116,9 @@ class Endpoint:
     body → the path of generate requests whose body has this field. ``keys``: the environment
     variables of the key. ``authorize``: key → the headers that carry it. ``limits``: the name of
     the headers with rate limits, with the fields ``{unit}`` (requests, tokens) and ``{value}``
-    (limit, remaining, reset); "" if the API sends none.
+    (limit, remaining, reset); "" if the API sends none. ``error(status, message)`` is the body of
+    an error that `harness serve` makes, and ``made(path, tokens)`` that of an answer to a request
+    that does not generate, for an estimate of its tokens; None: Google's.
     """
 
     base_url: str
@@ -128,11 +130,24 @@ class Endpoint:
     keys: tuple[str, ...] = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
     authorize: Callable[[str], dict[str, str]] = lambda key: {"x-goog-api-key": key}
     limits: str = ""
+    error: Callable[[int, str], Any] | None = None
+    made: Callable[[str, int], Any] | None = None
 
     def path(self, body: Mapping[str, Any]) -> str:
         """The path of a generate request with this body, with its fields."""
         paths = (path for name, path in self.others.items() if name in body)
         return next(paths, self.generate)
+
+
+@dataclass(frozen=True, slots=True)
+class Mirror:
+    """An event model that is a wire's own. ``dialect``: its name. ``normal(messages)``: the message
+    that the messages of the wire make, or that the payloads of the event model make, without what
+    the event model declares as lost. Every value agrees with None.
+    """
+
+    dialect: str
+    normal: Callable[[Iterable[Any]], dict[str, Any]]
 
 
 Writer = Callable[[Prompt, Session], tuple[dict[str, Any], list[str]]]
@@ -164,7 +179,8 @@ class Provider:
     API, None for a program. ``tags``: tags that its normalizer searches for in text; it holds back
     a text that may begin a tag. ``variants(body)`` names the ways in which a body differs from the
     documented wire; those of Gemini's messages and of every framing are known to `harness.judging`.
-    ``framing``: the variants of framing that this wire documents, or names itself.
+    ``framing``: the variants of framing that this wire documents, or names itself. ``mirror``: the
+    event model that is this wire's own, or None.
 
     ``vendor`` and ``wire`` are by default the name. A `TypeError` names the provider and a missing
     field.
@@ -190,6 +206,7 @@ class Provider:
     tags: tuple[str, ...] = ()
     framing: frozenset[str] = frozenset()
     variants: Callable[[bytes], list[str]] = lambda body: []
+    mirror: Mirror | None = None
 
     def __post_init__(self) -> None:
         if (self.write is None) != (self.places is None):

@@ -72,9 +72,10 @@ class Endpoint:
 
     def answer(self, request: HttpRequest) -> Answer:
         """The answer to a request."""
-        if self._proxy is not None and (answer := self._proxy.answer(request)):
-            return answer
         identity = detect_provider(request.method, request.url, request.body, b"")
+        proxy = None if self._has_recordings(identity) else self._proxy
+        if proxy is not None and (answer := proxy.answer(request)):
+            return answer
         match self.options.fault:
             case Fault("status", code) if identity.generates:
                 return fault_answer(request, code)
@@ -86,6 +87,11 @@ class Endpoint:
         if answer := self._stored.answer(request):
             return answer
         return made_up(request, self._models) or self._not_found(request)
+
+    def _has_recordings(self, identity: Identity) -> bool:
+        """Whether the wire of a request has recordings of its own, which need no translation."""
+        wires = {item.exchange.provider for item in self.placed}
+        return identity.provider is not None and identity.provider in wires
 
     def _look(self, request: HttpRequest, identity: Identity) -> Exchange | BrokenRule | None:
         """The exchange that answers, else a rule that the request breaks, else None."""

@@ -1,5 +1,6 @@
-"""Builds answers of Google's endpoints without a cassette: errors, model lists, token counts and
-Code Assist's set-up, each in the form of its wire.
+"""Builds answers without a cassette, of Google's endpoints and of those that bring their own
+(`harness.providers.Endpoint`): errors, model lists, token counts and Code Assist's set-up, each in
+the form of its wire.
 
 Shapes: https://cloud.google.com/apis/design/errors, https://ai.google.dev/api/models,
 https://ai.google.dev/api/tokens, https://ai.google.dev/gemini-api/docs/api-errors (interactions),
@@ -16,7 +17,7 @@ from collections.abc import Collection, Sequence
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
-from harness.providers import Identity
+from harness.providers import PROVIDERS, Endpoint, Identity
 from harness.stream.json_codec import decode_object
 
 from .connection import HttpRequest
@@ -83,6 +84,9 @@ def error_answer(
     ``details``.
     """
     path = unquote(urlsplit(request.url).path)
+    own = _endpoint(path)
+    if own and own.error:
+        return made_answer(code, own.error(code, message or message_of(code)), note=note)
     if _INTERACTION.search(path):
         error = {"code": CODES.get(code, "api_error"), "message": message or message_of(code)}
         return made_answer(code, {"error": error}, note=note, indent=None)
@@ -97,6 +101,12 @@ def error_answer(
     in_array = _wants_array(request) or _COMPATIBLE.search(path)
     content = [{"error": described}] if in_array else {"error": described}
     return made_answer(code, content, note=note)
+
+
+def _endpoint(path: str) -> Endpoint | None:
+    """The endpoint that alone has this path."""
+    endpoints = (provider.endpoint for provider in PROVIDERS.values() if provider.endpoint)
+    return next((known for known in endpoints if known.paths and known.paths.search(path)), None)
 
 
 def message_of(code: int) -> str:
@@ -226,6 +236,9 @@ def made_up(request: HttpRequest, models: Collection[str]) -> Answer | None:
     models of the cassettes.
     """
     path = unquote(urlsplit(request.url).path)
+    own = _endpoint(path) if request.method == "POST" else None
+    if own and own.made and (body := own.made(path, estimate_tokens(request.body))):
+        return made_answer(200, body)
     if request.method == "GET" and (match := _COMPATIBLE_MODELS.search(path)):
         return _compatible_models(request, match["model"], models)
     if request.method == "GET" and (match := _MODELS.search(path)):

@@ -61,7 +61,11 @@ def test_the_response_has_what_the_stream_had_no_pieces_of() -> None:
         "id": "s",
         "summary": [{"type": "summary_text", "text": "Hm"}],
     }
-    whole: dict[str, Any] = {"object": "response", "status": "incomplete", "output": [reasoning, said("Hi")]}
+    whole: dict[str, Any] = {
+        "object": "response",
+        "status": "incomplete",
+        "output": [reasoning, said("Hi")],
+    }
     whole |= {"incomplete_details": {"reason": "max_output_tokens"}}
     expected = [Thought("Hm"), Text("Hi"), Finish("max_output_tokens")]
     assert facts("openai-responses", whole) == expected

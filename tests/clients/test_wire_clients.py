@@ -1,5 +1,5 @@
-"""`@google/genai` and openai's library for Node stream the Interactions API and the
-OpenAI-compatible endpoint from `harness serve`.
+"""`@google/genai`, openai's and Anthropic's libraries for Node stream the Interactions API, the
+OpenAI-compatible endpoint and the Messages API from `harness serve`.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import pytest
 
+from harness import load
 from harness.server import Server, serve
 from tests.clients.test_clients import HERE, WAIT_S, need_node
 from tests.server.socket_client import tape
@@ -120,4 +121,29 @@ def test_node_meets_the_errors_of_chat_completions(
 ) -> None:
     messages, ended = chat(server, chatted({**USER, "content": content}))
     assert len(messages) == count
+    assert ended.items() >= end.items()
+
+
+MESSAGES: Final = HERE.parents[1] / "cassettes" / "anthropic"
+
+
+@pytest.mark.parametrize(
+    ("name", "number", "end"),
+    [
+        ("calls", 2, COMPLETE),
+        ("thinking", 4, COMPLETE),
+        ("errors", 7, {"end": "error", "status": None}),
+        ("errors", 4, {"end": "error", "status": 429}),
+    ],
+)
+def test_node_streams_messages(name: str, number: int, end: dict[str, Any]) -> None:
+    exchange = load(MESSAGES / f"{name}.yaml").exchanges[number - 1]
+    assert exchange.request is not None
+    with serve(tape(exchange), pace="step", match="path") as server:
+        asked = json.loads(exchange.request.body)
+        events, ended = run("@anthropic-ai/sdk", "anthropic.mjs", server, asked)
+    lines = exchange.body.splitlines()
+    recorded = [json.loads(line[6:]) for line in lines if line.startswith(b"data: ")]
+    wanted = [event for event in recorded if event["type"] not in ("ping", "error")]
+    assert events == wanted
     assert ended.items() >= end.items()

@@ -317,7 +317,7 @@ def test_a_stalled_stream_sends_no_more_data_and_stays_open() -> None:
         ({"fault": "status:200"}, "is not an error; the code must be from 400 to 599"),
         ({"cuts": "none"}, "unknown cuts 'none'"),
         ({"match": "url"}, "unknown match 'url'; known ones are request, path"),
-        ({"provider": "openai"}, "unknown provider 'openai'"),
+        ({"provider": "mistral"}, "unknown provider 'mistral'"),
         (
             {"provider": "gemini-cli"},
             "unknown provider 'gemini-cli' (did you mean gemini-api?); known ones are gemini-api, vertex-ai",

@@ -60,8 +60,8 @@ SECRET_HEADERS: Final = frozenset(
 SECRET_KEYS: Final = (
     "access_token", "accessToken", "refresh_token", "refreshToken", "id_token", "idToken",
     "session_token", "sessionToken", "client_secret", "clientSecret", "private_key", "privateKey",
-    "api_key", "apiKey", "api-key", "x-api-key", "x-goog-api-key", "authorization", "cookie",
-    "password", "secret", "webhook_config", "webhookConfig",
+    "api_key", "apiKey", "api-key", "x-api-key", "x-goog-api-key", "authorization",
+    "authorization_token", "cookie", "password", "secret", "webhook_config", "webhookConfig",
 )  # fmt: skip
 """The names of JSON members and form fields with credentials, in any letter case."""
 SECRET_PARAMETERS: Final = frozenset({

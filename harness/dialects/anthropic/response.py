@@ -29,7 +29,14 @@ from harness.stream.tool_code import infer_name
 from ..dialect import Payload
 from ..ending import Ending, describe_break, every_kind
 from ..running_usage import RunningUsage
-from .stream import ERROR_TYPES, OWN_FIELDS, OWN_REASONS, STOP_REASONS, MessageWriter
+from .stream import (
+    ERROR_TYPES,
+    OF_MESSAGE,
+    OWN_FIELDS,
+    OWN_REASONS,
+    STOP_REASONS,
+    MessageWriter,
+)
 
 _METADATA_LOSSES: Final = frozenset({"id", "created", "trace_id", "credits"})
 _ANNOTATION_LOSSES: Final = frozenset(
@@ -151,7 +158,7 @@ class Translator:
         self._reactions[type(event)](self, event)
 
     def _begin(self) -> None:
-        own, self._own = self._own, {}
+        own: Payload = {name: self._own.pop(name) for name in OF_MESSAGE if name in self._own}
         self._message.begin(self._session.next_id("msg"), self._model, self._usage_so_far(), own)
         self._reactions = OPENED
 

@@ -75,12 +75,9 @@ OWN_REASONS: Final = frozenset(
 )
 """The stop reasons of Anthropic's models. If the wire gives one of them, it is passed on."""
 
-OWN_FIELDS: Final = frozenset(
-    {
-        *("container", "context_management", "diagnostics", "input_transformations"),
-        *("stop_sequence", "stop_details"),
-    }
-)
+OF_MESSAGE: Final = ("container", "context_management", "diagnostics", "input_transformations")
+"""The metadata for which ``message_start`` has a field."""
+OWN_FIELDS: Final = frozenset({*OF_MESSAGE, "stop_sequence", "stop_details"})
 """The metadata for which the protocol has a field: in ``message_start``, or later in
 ``message_delta``.
 """

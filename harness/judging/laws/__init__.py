@@ -28,6 +28,7 @@ _TABLE: Final = (
     "corruption:CORRUPTION",
     "round_trip:ROUND_TRIP",
     "success:SUCCESS",
+    "near_identity:NEAR_IDENTITY",
 )
 """Each law: its module in this package, and its name in that module."""
 

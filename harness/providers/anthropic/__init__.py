@@ -8,10 +8,14 @@ from harness.facts import Facts
 from harness.stream.events import INTERRUPTED, End
 
 from ..oracle import gather_messages
-from ..provider import Answer, Provider
-from .messages import CREATE, NAME, detect
+from ..provider import Answer, Endpoint, Mirror, Provider
+from .messages import CREATE, NAME, PATHS, detect
+from .mirror import normal_form
 from .normalizer import MessagesNormalizer
 from .order import variants_in
+from .places import PLACES
+from .request import write_message
+from .serving import error_body, made_body
 
 
 def _read_facts(body: bytes, answer: Answer, end: End) -> Facts:
@@ -25,6 +29,17 @@ PROVIDER: Final = Provider(
     oracle=_read_facts,
     url=CREATE,
     detect=detect,
+    write=write_message,
+    places=PLACES,
+    endpoint=Endpoint(
+        "https://api.anthropic.com",
+        "ANTHROPIC_BASE_URL",
+        "/v1/messages",
+        PATHS,
+        error=error_body,
+        made=made_body,
+    ),
     framing=frozenset({"event:, id: or retry: lines", "JSON lines"}),
     variants=variants_in,
+    mirror=Mirror("anthropic", normal_form),
 )

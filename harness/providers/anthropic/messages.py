@@ -22,6 +22,8 @@ CREATE: Final = re.compile(
     r"|/publishers/anthropic/models/(?!count-tokens:)(?P<model>[^/:]+):(?P<method>rawPredict|streamRawPredict)$"
 )
 """The paths of requests that generate, of Anthropic and of Claude on Vertex AI."""
+PATHS: Final = re.compile(r"/v1/messages(?:/|$)")
+"""The paths that only this API has."""
 
 FINISHES: Final[dict[str, FinishClass]] = {
     "end_turn": "stop",

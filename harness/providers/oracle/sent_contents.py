@@ -3,7 +3,8 @@
 On the other wires a conversation is a list of steps
 (https://ai.google.dev/gemini-api/docs/interactions-overview), of items
 (https://platform.openai.com/docs/api-reference/responses/create) or of messages
-(https://ai.google.dev/gemini-api/docs/openai). Each becomes one content.
+(https://ai.google.dev/gemini-api/docs/openai), whose content may be blocks
+(https://platform.claude.com/docs/en/api/messages). Each becomes one content.
 """
 
 from __future__ import annotations
@@ -113,6 +114,9 @@ def _of_step(step: Json) -> Content:
 
 def _of_message(message: Content, names: dict[str, list[str]]) -> Content:
     content, role = message.get("content"), message.get("role")
+    if isinstance(content, list) and _has_blocks(message):
+        blocks = [_of_block(block, names) for block in content if isinstance(block, dict)]
+        return {"role": "model" if role == "assistant" else str(role), "parts": blocks}
     if role == "tool":
         call_id = message.get("tool_call_id")
         named = names.get(str(call_id), [""])
@@ -142,6 +146,37 @@ def _of_message(message: Content, names: dict[str, list[str]]) -> Content:
     return {"role": "model", "parts": parts}
 
 
+def _has_blocks(message: Content) -> bool:
+    """Whether the content is the blocks of a Messages request. A user's items of Chat Completions
+    have other types, except text.
+    """
+    kinds = {str(item.get("type")) for item in message["content"] if isinstance(item, dict)}
+    return message.get("role") == "assistant" or "tool_result" in kinds
+
+
+def _of_block(block: Content, names: dict[str, list[str]]) -> Content:
+    match block:
+        case {"type": "text", "text": str(text)}:
+            return {"text": text}
+        case {"type": "thinking"}:
+            signature = block.get("signature") or None
+            text = str(block.get("thinking") or "")
+            return {"text": text, "thought": True, "thoughtSignature": signature}
+        case {"type": "redacted_thinking"}:
+            return {"text": "", "thought": True, "thoughtSignature": block.get("data")}
+        case {"type": "tool_use"}:
+            call = {"id": block.get("id"), "name": block.get("name"), "args": block.get("input")}
+            return {"functionCall": call}
+        case {"type": "tool_result"}:
+            call_id = block.get("tool_use_id")
+            named = names.get(str(call_id), [""])
+            result = {"id": call_id, "name": named[0], "response": block.get("content")}
+            return {"functionResponse": result}
+        case {"type": str(kind)} if kind.endswith(("_tool_use", "_tool_result")):
+            return {"toolCall": {key: value for key, value in block.items() if key != "type"}}
+    return {}
+
+
 def _tagged(text: str) -> list[Content]:
     """The thoughts and the text of a message; thoughts are between tags."""
     parts: list[Content] = []
@@ -165,6 +200,10 @@ def _names(messages: list[Json]) -> dict[str, list[str]]:
     """The names of the calls with each id, in order."""
     names: dict[str, list[str]] = {}
     for message in messages:
+        content = message.get("content") if isinstance(message, dict) else None
+        for block in content if isinstance(content, list) else ():
+            if isinstance(block, dict) and block.get("type") == "tool_use":
+                names.setdefault(str(block.get("id")), []).append(str(block.get("name")))
         for call in (message.get("tool_calls") or []) if isinstance(message, dict) else ():
             name = (call.get("function") or {}).get("name") or ""
             names.setdefault(str(call.get("id")), []).append(str(name))

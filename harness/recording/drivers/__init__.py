@@ -8,6 +8,7 @@ from typing import Final
 from ..settings import Driver, Settings
 from ..tape import Tape
 from .agy import AgyDriver
+from .anthropic import AnthropicDriver
 from .code_assist import CodeAssistDriver
 from .gemini_cli import ProgramDriver
 from .genai import GeminiApiDriver, InteractionsDriver, VertexAiDriver
@@ -22,6 +23,7 @@ DRIVERS: Final[dict[str, Callable[[Tape, Settings], Driver]]] = {
     "interactions": InteractionsDriver,
     "openai-compat": OpenAiCompatDriver,
     "openai": OpenAiDriver,
+    "anthropic": AnthropicDriver,
     "agy": AgyDriver,
 }
 """Provider → the class of its driver; each recording has a new driver."""
