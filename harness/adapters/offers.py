@@ -93,6 +93,7 @@ def transcript_of(reply: Reply, offer: Offer | None) -> Transcript:
     asked = [request for request in offer.requests if request.generates]
     if not offer.answered:
         skipped = _other_wire(asked, offer, reply)
+        entries = _without_errors(entries, len(entries))
         return Transcript(entries, reply.raised, skipped=skipped, path=asked[0].path)
     numbers = [number for number, request in enumerate(asked) if request.exchange is not None]
     last = numbers[offer.attempts - 1]
@@ -150,7 +151,9 @@ def _other_wire(asked: list[ServedRequest], offer: Offer, reply: Reply) -> str:
 
 
 def _without_errors(entries: tuple[Entry, ...], number: int) -> tuple[Entry, ...]:
-    """The entries without the errors in the first ones, which report an answer that failed."""
+    """The entries without the errors in the first ones, which report an answer that failed or a
+    refusal of ours.
+    """
     return tuple(
         Entry(entry.native, tuple(fact for fact in entry.facts if not isinstance(fact, Error)))
         if at < number

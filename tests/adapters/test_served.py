@@ -142,6 +142,18 @@ def test_another_wire_is_not_asked_and_another_mode_is_an_error(tmp_path: Path) 
     assert result.skipped.startswith(
         "path /v1beta/models/gemini-x:streamGenerateContent belongs to gemini-api, but the offered"
     )
+    reports = f"""from harness.facts import Error
+{ASKS.replace("def replay", "def asked")}
+def replay(at):
+    try:
+        yield from asked(at)
+    except Exception as error:
+        yield "started", [Text("Hi")]
+        yield "failed", [Error(404, str(error))]
+"""
+    reported = transcript(function_adapter(reports, tmp_path, SERVED), envelope)
+    assert reported.skipped == result.skipped
+    assert [entry.facts for entry in reported.entries] == [(Text("Hi"),), ()]
     unary = ASKS.replace("streamGenerateContent?alt=sse", "generateContent")
     with pytest.raises(AdapterError, match=r"mode unary was requested .* calls at\.skip\(reason\)"):
         function_adapter(unary, tmp_path, SERVED).output(EXCHANGE)

@@ -206,6 +206,8 @@ def test_every_word_about_an_event_occurs_in_the_code(name: str, kind: str) -> N
         for word in words(row[0])
         for sample in (SAMPLES[word], EXAMPLES.get((name, word), ()))
     ]
+    if kind == "finish":
+        examples.append([ev.Text("a"), ev.Finish("other", "other")])
     tried = [
         payloads(name, [ev.Start("m"), *events], tools)
         for events in examples
