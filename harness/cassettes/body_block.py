@@ -88,7 +88,7 @@ def layout(body: bytes) -> Layout:
 
 
 def texts(body: bytes, layout: Layout) -> Iterator[tuple[bytes, bool]]:
-    """The text of a body in windows, each with a flag: whether the window is escaped."""
+    """Yield the text of a body in windows, each with a flag: whether the window is escaped."""
     reached = 0
     for start, stop in (*layout.spans, (len(body), len(body))):
         for window in _windows(body, reached, start):
@@ -100,8 +100,8 @@ def texts(body: bytes, layout: Layout) -> Iterator[tuple[bytes, bool]]:
 
 
 def text_to_body(string: bytes, eol: str, escaped: list[int]) -> bytes:
-    """The body of a text in UTF-8; the inverse of `layout` and `texts`. Raises `BodyTextError` for
-    a text that these do not produce.
+    """Return the body of a text in UTF-8; the inverse of `layout` and `texts`. Raises
+    `BodyTextError` for a text that these do not produce.
     """
     if eol in _EOLS and not escaped:
         return string if eol == "lf" else string.replace(b"\n", _EOLS[eol])
@@ -110,7 +110,7 @@ def text_to_body(string: bytes, eol: str, escaped: list[int]) -> bytes:
 
 
 def with_ends(texts: Iterable[bytes], eol: str, count: int) -> Iterator[bytes]:
-    """The texts; their ``count`` line feeds are replaced with the line ends of the body.
+    """Yield the texts; their ``count`` line feeds are replaced with the line ends of the body.
 
     Raises `BodyTextError` if the ends do not fit this number of lines.
     """
@@ -130,7 +130,7 @@ def with_ends(texts: Iterable[bytes], eol: str, count: int) -> Iterator[bytes]:
 
 
 def unescape(text: bytes) -> bytes:
-    """A line, or a part of a line, without escapes. Raises `BodyTextError`."""
+    """Return a line, or a part of a line, without escapes. Raises `BodyTextError`."""
     line = text.decode()
     if "\\" in _ESCAPE.sub("", line):
         raise BodyTextError(
@@ -147,21 +147,21 @@ def escape_unprintable(text: str) -> str:
 
 
 def count_ends(body: bytes, start: int, stop: int) -> int:
-    """The number of line ends between two places. Neither place is inside a line end."""
+    """Return the number of line ends between two places. Neither place is inside a line end."""
     returns = body.count(b"\r", start, stop)
     pairs = body.count(b"\r\n", start, stop) if returns else 0
     return body.count(b"\n", start, stop) + returns - pairs
 
 
 def last_window(body: bytes) -> bytes:
-    """The end of a long body, of about a window."""
+    """Return the end of a long body, of about a window."""
     *_, (start, stop) = _windows(body, 0, len(body))
     return body[start:stop]
 
 
 def _windows(body: bytes, start: int, stop: int) -> Iterator[Span]:
-    """The places of pieces of a body. Only the last piece may end with a line end, and no piece
-    ends inside a character.
+    """Yield the places of pieces of a body. Only the last piece may end with a line end, and no
+    piece ends inside a character.
     """
     while start < stop:
         cut = _CUT.search(body, start + WINDOW, stop)
@@ -170,7 +170,7 @@ def _windows(body: bytes, start: int, stop: int) -> Iterator[Span]:
 
 
 def _is_holdable(part: bytes) -> bool:
-    """Whether a literal block can contain a part of a body with any line ends. Raises
+    """Return whether a literal block can contain a part of a body with any line ends. Raises
     UnicodeDecodeError for a part that is not UTF-8.
     """
     others = part.translate(None, _HOLDABLE_ASCII)  # ten times as fast as the pattern
@@ -216,7 +216,7 @@ def _name_ends(body: bytes) -> str:
 
 
 def _lines_with(body: bytes, end: re.Pattern[bytes]) -> Iterator[int]:
-    """The numbers, from 1, of the lines that end with ``end``."""
+    """Yield the numbers, from 1, of the lines that end with ``end``."""
     number = counted = 0
     for match in end.finditer(body):
         number += count_ends(body, counted, match.end())
@@ -237,8 +237,8 @@ def _ranges(numbers: Iterable[int]) -> Iterator[str]:
 
 
 def _read_ends(text: str, count: int) -> tuple[bytes, Iterator[tuple[int, bytes]]]:
-    """The most frequent line end, and for every other line end the numbers of its
-    lines, in order.
+    """Return the most frequent line end, and for every other line end the numbers of its lines, in
+    order.
     """
     first, *others = (part.split() for part in text.split(";"))
     if len(first) != 1 or first[0] not in _EOLS:

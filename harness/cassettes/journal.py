@@ -94,12 +94,12 @@ _ENCODE: Final = msgspec.json.Encoder().encode
 
 
 def encode_head(origin: Origin) -> bytes:
-    """The first line of a journal."""
+    """Return the first line of a journal."""
     return _ENCODE(_Head(FORMAT, origin)) + b"\n"
 
 
 def encode_fact(fact: Fact) -> bytes:
-    """The line of a fact."""
+    """Return the line of a fact."""
     return _ENCODE(_line_of(fact)) + b"\n"
 
 
@@ -120,7 +120,7 @@ def _line_of(fact: Fact) -> _Line:
 
 
 def is_journal(data: bytes) -> bool:
-    """Whether a file is a journal, according to its first bytes."""
+    """Return whether a file is a journal, according to its first bytes."""
     return data.startswith(_BEGINS)
 
 
@@ -133,7 +133,7 @@ class _Draft:
 
 
 def read_journal(data: bytes, name: str = "journal") -> Cassette:
-    """The exchanges with an answer, in start order.
+    """Return the exchanges with an answer, in start order.
 
     Raises `CassetteError` for lines of another format; its message begins with ``name``.
     """

@@ -89,8 +89,8 @@ class _File(_Closed):
 
 
 def is_cassette(data: bytes) -> bool:
-    """Whether a file is in this format. Its first lines show this, also if the rest is damaged.
-    Otherwise its ``metadata`` has a number ``harness``, in any order and style of YAML.
+    """Return whether a file is in this format. Its first lines show this, also if the rest is
+    damaged. Otherwise its ``metadata`` has a number ``harness``, in any order and style of YAML.
     """
     if _BEGINS.match(data[:4096].removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")):
         return True
@@ -192,7 +192,7 @@ def _read_interaction(item: _Interaction, path: Steps, blocks: _Blocks) -> Excha
 
 
 def _text(text: str, blocks: _Blocks) -> str:
-    """A text, or the block if the text is the placeholder of a block."""
+    """Return a text, or the block if the text is the placeholder of a block."""
     return blocks.pop(text).decode() if text in blocks else text
 
 
@@ -261,7 +261,7 @@ def _first_fault(text: str) -> str:
 
 
 def _located(path: Steps, fact: str, text: str | bytes, name: str) -> CassetteError:
-    """The error with the line of ``path``, or of the innermost value around it."""
+    """Return the error with the line of ``path``, or of the innermost value around it."""
     lines = parse_located(text)[1]
     way_out = "" if path in lines or not path else _CUT_SHORT
     while path and path not in lines:

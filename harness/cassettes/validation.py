@@ -57,8 +57,8 @@ _MAX_LISTED: Final = 24
 
 
 def msgspec_fault(error: Exception, shape: Any, root: str = "the file") -> Fault:
-    """The fault in an ``error`` of msgspec: bytes that are not JSON or not UTF-8, or data that does
-    not fit ``shape``.
+    """Return the fault in an ``error`` of msgspec: bytes that are not JSON or not UTF-8, or data
+    that does not fit ``shape``.
 
     ``root`` is a name for the whole data. An unknown finding keeps msgspec's words.
     """
@@ -92,7 +92,7 @@ def msgspec_fault(error: Exception, shape: Any, root: str = "the file") -> Fault
 def pydantic_fault(
     detail: ErrorDetails, model: Any, *, inside: int = 0, patterns: Mapping[str, str] = {}
 ) -> Fault:
-    """The fault in one of pydantic's error details about a ``model``.
+    """Return the fault in one of pydantic's error details about a ``model``.
 
     The message does not contain the first ``inside`` steps of the path, because a line number
     replaces them. ``patterns`` has a description for each regular expression of the model. If the
@@ -136,7 +136,7 @@ def unknown(kind: str, word: str, names: Collection[str], plural: str = "") -> s
 
 
 def show(value: Any) -> str:
-    """A value in the short form of error messages; `repr` escapes control characters."""
+    """Return a value in the short form of error messages; `repr` escapes control characters."""
     match value:
         case str():
             return repr(shorten(value, _MAX_SHOWN))
@@ -160,7 +160,7 @@ def place(path: Steps) -> str:
 
 
 def bare(key: str) -> str:
-    """A key as part of a place, quoted only if it has unusual characters."""
+    """Return a key as part of a place, quoted only if it has unusual characters."""
     return key if _PLAIN.fullmatch(key) else show(key)
 
 
@@ -181,7 +181,9 @@ def _unknown_key(path: Steps, owner: Any, inside: int = 0) -> Fault:
 
 
 def _fields(shape: Any) -> dict[str, tuple[Any, bool]]:
-    """The keys of a Struct or a pydantic model: the type of each, and whether it is required."""
+    """Return the keys of a Struct or a pydantic model: the type of each, and whether it is
+    required.
+    """
     kind = get_origin(shape) or shape  # a Struct may be generic
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
         fields = msgspec.structs.fields(shape)
@@ -191,7 +193,7 @@ def _fields(shape: Any) -> dict[str, tuple[Any, bool]]:
 
 
 def _shape_at(shape: Any, path: Steps) -> Any:
-    """The type of the value at ``path`` in data of type ``shape``; None if it is unknown."""
+    """Return the type of the value at ``path`` in data of type ``shape``; None if it is unknown."""
     for step in path:
         members = (_member(kind, step) for kind in _alternatives(shape))
         shape = next((member for member in members if member is not None), None)

@@ -14,7 +14,7 @@ NO_REQUEST: Final = "harness:no-request"
 
 
 def interaction_of(exchange: Exchange) -> dict[str, Any]:
-    """An exchange as an interaction of vcrpy; its bodies are bytes.
+    """Return an exchange as an interaction of vcrpy; its bodies are bytes.
 
     ``reads`` (milliseconds and bytes of each read) and ``end`` are keys that vcrpy keeps but does
     not use.
@@ -70,15 +70,16 @@ def _response_dict(exchange: Exchange) -> dict[str, Any]:
 
 
 def request_of(sent: Any) -> Request:
-    """The request of vcrpy in our form."""
+    """Return the request of vcrpy in our form."""
     return Request(
         sent.method.upper(), sent.uri, _headers(dict(sent.headers)), body_bytes(sent.body)
     )
 
 
 def exchange_of(request: Request, response: dict[str, Any]) -> Exchange:
-    """The exchange of a request and a response of vcrpy. A response that vcrpy itself recorded is
-    one read, and its end is unknown. Raises `CassetteError` if the reads do not add up to the body.
+    """Return the exchange of a request and a response of vcrpy. A response that vcrpy itself
+    recorded is one read, and its end is unknown. Raises `CassetteError` if the reads do not add up
+    to the body.
     """
     body = body_bytes(response["body"]["string"])
     lengths = response.get("reads") or [[None, len(body)]]
@@ -117,8 +118,8 @@ def _text(body: bytes) -> str | bytes:
 
 
 def body_bytes(body: Any) -> bytes:
-    """The bytes of a body in vcrpy. The body may be a file, an iterator, or the values that aiohttp
-    writes as JSON.
+    """Return the bytes of a body in vcrpy. The body may be a file, an iterator, or the values that
+    aiohttp writes as JSON.
     """
     match body:
         case None:

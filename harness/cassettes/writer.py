@@ -38,7 +38,9 @@ _OTHER: Final = "this cassette can't be written: reading its text gives another 
 
 
 def dumps(cassette: Cassette) -> str:
-    """The text of a cassette. Raises `CassetteError` if reading the text gives another cassette."""
+    """Return the text of a cassette. Raises `CassetteError` if reading the text gives another
+    cassette.
+    """
     return b"".join(CassetteText(cassette).pieces()).decode()
 
 
@@ -68,7 +70,7 @@ class CassetteText:
         """
 
     def pieces(self) -> Iterator[bytes]:
-        """The text, in pieces that do not end inside a character."""
+        """Yield the text, in pieces that do not end inside a character."""
         for part in self._parts:
             if isinstance(part, bytes):
                 yield part
@@ -77,7 +79,7 @@ class CassetteText:
 
 
 def _shortened(exchange: Exchange) -> Exchange:
-    """The exchange with only the end of each long body that is read back in windows."""
+    """Return the exchange with only the end of each long body that is read back in windows."""
     request = exchange.request
     if request is not None and (body := _checked_end(request.body)):
         exchange = replace(exchange, request=replace(request, body=body))
@@ -121,8 +123,8 @@ def _encoded(lines: Iterable[str | bytes]) -> Iterator[bytes]:
 
 
 def _rounded(cassette: Cassette) -> Cassette:
-    """The cassette in the form of its text: with times in whole microseconds, without empty reads,
-    and without detected values.
+    """Return the cassette in the form of its text: with times in whole microseconds, without empty
+    reads, and without detected values.
     """
     exchanges = tuple(
         replace(
@@ -141,7 +143,7 @@ def _rounded(cassette: Cassette) -> Cassette:
 
 
 def _head_lines(cassette: Cassette) -> Iterator[str]:
-    """The lines before the exchanges, without their ends."""
+    """Yield the lines before the exchanges, without their ends."""
     yield "version: 1"
     yield "metadata:"
     yield f"  harness: {FORMAT}"
@@ -209,7 +211,7 @@ def _write_body(body: bytes) -> Iterator[str | bytes]:
 
 
 def _layout(body: bytes) -> Layout | None:
-    """The layout of the text of a body; None for a body that is written in base64."""
+    """Return the layout of the text of a body; None for a body that is written in base64."""
     try:
         layout = body_block.layout(body)
     except UnicodeDecodeError:
@@ -218,14 +220,16 @@ def _layout(body: bytes) -> Layout | None:
 
 
 def _write_block(body: bytes, layout: Layout) -> Iterator[bytes]:
-    """The lines of a body, in windows."""
+    """Yield the lines of a body, in windows."""
     yield from (lines for lines, _ in _indented(body, layout))
     if not body.endswith(_LINE_ENDS):
         yield b"\n"
 
 
 def _indented(body: bytes, layout: Layout) -> Iterator[tuple[bytes, bool]]:
-    """The windows of a body in their written form, each with a flag: whether it is escaped."""
+    """Yield the windows of a body in their written form, each with a flag: whether it is
+    escaped.
+    """
     before = b"\n"
     for text, is_escaped in body_block.texts(body, layout):
         yield _indent(before + text)[len(before) :], is_escaped
@@ -233,7 +237,7 @@ def _indented(body: bytes, layout: Layout) -> Iterator[tuple[bytes, bool]]:
 
 
 def _indent(text: bytes) -> bytes:
-    """The text with an indent after each line feed that has another character after it."""
+    """Return the text with an indent after each line feed that has another character after it."""
     if b"\n\n" in text or text.endswith(b"\n"):
         return _LINE.sub(b"\n" + _INDENT, text)
     return text.replace(b"\n", b"\n" + _INDENT)  # five times as fast
@@ -255,7 +259,7 @@ def _check_block(body: bytes, layout: Layout) -> None:
 
 
 def _read_back(body: bytes, layout: Layout) -> Iterator[bytes]:
-    """The texts of the windows of a body, read from their written form."""
+    """Yield the texts of the windows of a body, read from their written form."""
     before = b"\n"
     for lines, is_escaped in _indented(body, layout):
         if _END_OF_BLOCK.search(before + lines):
@@ -276,7 +280,9 @@ def _write_base64(body: bytes) -> Iterator[str | bytes]:
 
 
 def _preview(body: bytes) -> tuple[str, str]:
-    """The caption of the comment above a base64 body, and the beginning of the body as text."""
+    """Return the caption of the comment above a base64 body, and the beginning of the body as
+    text.
+    """
     if body[:2] == b"\x1f\x8b":
         try:
             plain = zlib.decompressobj(wbits=31).decompress(body, 64 * 1024)
@@ -287,7 +293,7 @@ def _preview(body: bytes) -> tuple[str, str]:
 
 
 def _scalar(value: str) -> str:
-    """A string as YAML: plain if this is safe, else quoted."""
+    """Return a string as YAML: plain if this is safe, else quoted."""
     ends_key = value.endswith(":") or ": " in value
     if _PLAIN.fullmatch(value) and not ends_key and isinstance(resolve(value), str):
         return value
@@ -295,7 +301,7 @@ def _scalar(value: str) -> str:
 
 
 def _quoted(value: str) -> str:
-    """A double-quoted YAML scalar: JSON's quoting, with escapes for the characters that YAML can't
-    contain.
+    """Return a double-quoted YAML scalar: JSON's quoting, with escapes for the characters that YAML
+    can't contain.
     """
     return escape_unprintable(json.dumps(value, ensure_ascii=False))

@@ -155,8 +155,8 @@ class Facts:
         return [*self.blocks, *self.written_calls]
 
     def may_be_asked_again(self, times: int) -> bool:
-        """Whether an adapter may ask again so many times: for the rest of an answer that is to be
-        continued, or once for a malformed answer.
+        """Return whether an adapter may ask again so many times: for the rest of an answer that is
+        to be continued, or once for a malformed answer.
         """
         malformed = self.invalid_calls or is_malformed(self.finish)
         return times > 0 and bool(self.finish in CONTINUATION or (malformed and times == 1))
@@ -219,7 +219,7 @@ class Facts:
         self.results.append((failed, next((text for text in named if isinstance(text, str)), None)))
 
     def without_calls(self, count: int) -> Facts:
-        """The same account without the last calls, their ids and their signatures."""
+        """Return the same account without the last calls, their ids and their signatures."""
         dropped = [signature for _, signature in self.marks[-count:]]
         signatures = [item for item in self.signatures if item[1] not in dropped]
         return replace(
@@ -231,7 +231,7 @@ class Facts:
         )
 
     def with_thoughts_in_text(self) -> Facts:
-        """The facts as a client reads them that knows no thoughts: all of it is text."""
+        """Return the facts as a client reads them that knows no thoughts: all of it is text."""
         text, places, used = "", [], {"text": 0, "thought": 0}
         for run in self.order:
             if run.kind == "call":
@@ -243,8 +243,8 @@ class Facts:
         return replace(self, text=text, thoughts="", places=places)
 
     def until_the_end(self) -> Facts:
-        """The facts up to the first error or the refusal, for event models in which both end the
-        answer.
+        """Return the facts up to the first error or the refusal, for event models in which both end
+        the answer.
         """
         if self.at_error is not None and self.at_error.block_reason is None:
             return self.at_error
@@ -252,8 +252,8 @@ class Facts:
 
 
 def arguments_of(text: str) -> Json:
-    """The object in the JSON text of a call's arguments, ``{}`` for an empty text; the text itself
-    if it is not an object.
+    """Return the object in the JSON text of a call's arguments, ``{}`` for an empty text; the text
+    itself if it is not an object.
     """
     try:
         value = json.loads(text or "{}")
@@ -293,8 +293,8 @@ class StreamedArguments:
 
 
 def path_steps(path: str) -> list[str | int] | None:
-    """The names and indexes of an RFC 9535 path such as ``$.ops[0]['a b']``; None for any other
-    text.
+    """Return the names and indexes of an RFC 9535 path such as ``$.ops[0]['a b']``; None for any
+    other text.
     """
     if not path.startswith("$"):
         return None
@@ -320,7 +320,7 @@ def _unescape(match: re.Match[str]) -> str:
 
 
 def _value_at(holder: Json, step: str | int) -> Json:
-    """The value at one step; None if there is none."""
+    """Return the value at one step; None if there is none."""
     if isinstance(step, int):
         return holder[step] if isinstance(holder, list) and step < len(holder) else None
     return holder.get(step) if isinstance(holder, dict) else None

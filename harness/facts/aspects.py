@@ -166,7 +166,7 @@ class _Carried:
 def judge_answer(
     wire: WireAnswer, transcript: Transcript, again: bool = False
 ) -> dict[Aspect, Finding]:
-    """The finding of every aspect that the wire has or the adapter invents.
+    """Return the finding of every aspect that the wire has or the adapter invents.
 
     ``again``: the adapter asked again after an answer after which it may; ``transcript`` then
     ends before the second request.
@@ -179,8 +179,8 @@ def judge_answer(
 
 
 def _before_a_skip(wire: WireAnswer, transcript: Transcript) -> dict[Aspect, Finding]:
-    """The findings of a run that the adapter skipped. The facts that it gave before the skip are
-    judged: an aspect is wrong or kept. An aspect that it did not give, or only in part, is not
+    """Return the findings of a run that the adapter skipped. The facts that it gave before the skip
+    are judged: an aspect is wrong or kept. An aspect that it did not give, or only in part, is not
     asked.
     """
     skipped: dict[Aspect, Finding] = {
@@ -203,10 +203,10 @@ def _before_a_skip(wire: WireAnswer, transcript: Transcript) -> dict[Aspect, Fin
 
 
 def merged_facts(transcript: Transcript) -> list[Fact]:
-    """The facts of a transcript without their granularity: text and thoughts joined, repeated
-    states of a call merged, the last reason and counts. Two runs with the same content give the
-    same list. Ids of calls and messages of errors are left out, because they may differ in every
-    run.
+    """Return the facts of a transcript without their granularity: text and thoughts joined,
+    repeated states of a call merged, the last reason and counts. Two runs with the same content
+    give the same list. Ids of calls and messages of errors are left out, because they may differ in
+    every run.
     """
     carried = _carried(None, transcript)
     merged: list[Fact] = [Thought(carried.thoughts)] if carried.thoughts else []
@@ -304,8 +304,8 @@ def _carried(wire: WireAnswer | None, transcript: Transcript) -> _Carried:
 def _divide_states(
     wire: WireAnswer | None, stated: Sequence[Call], states: list[list[int]]
 ) -> tuple[list[list[int]], str | None]:
-    """The calls as the numbers of their statements, and the id of several calls, if there is one.
-    Statements under one id are states of one call, unless the wire has each of them as a call.
+    """Return the calls as the numbers of their statements, and the id of several calls, if there is
+    one. Statements under one id are states of one call, unless the wire has each of them as a call.
     """
     missing = list(wire.facts.calls) if wire else []
     missing += (
@@ -329,7 +329,7 @@ def _divide_states(
 
 
 def _repeated(stated: Sequence[Call], numbers: Sequence[int]) -> int | None:
-    """The number of a statement of a call that equals the statement before."""
+    """Return the number of a statement of a call that equals the statement before."""
     return next(
         (
             after
@@ -349,7 +349,7 @@ def _arguments(arguments: Json) -> Json:
 
 
 def present_aspects(wire: WireAnswer) -> list[Aspect]:
-    """The aspects that a wire has."""
+    """Return the aspects that a wire has."""
     return [row.name for row in TABLE if row.is_present(wire)]
 
 
@@ -390,7 +390,7 @@ class _Judge:
         self._is_needless = carried.loud and not may_raise
 
     def findings(self) -> dict[Aspect, Finding]:
-        """All findings, in the order of the table."""
+        """Return all findings, in the order of the table."""
         known: Mapping[Aspect, Finding] = {}
         if (account := self._account) is not None:
             traced = self._carried.loud or self._wire.interrupted or bool(account.unreadable)
@@ -407,8 +407,8 @@ class _Judge:
         return findings
 
     def _finding(self, aspect: Aspect, finding: Finding) -> Finding:
-        """The finding of an aspect. A loss beside a needless error or a crash is attributed to it.
-        A fact that was given before a crash is judged as it is.
+        """Return the finding of an aspect. A loss beside a needless error or a crash is attributed
+        to it. A fact that was given before a crash is judged as it is.
         """
         if aspect in self._wire.unavailable:
             return Finding(aspect, "not_asked", "not-on-wire")
@@ -491,14 +491,14 @@ class _Judge:
         return self._late("text") or finding if finding is KEPT else finding
 
     def _text_of(self, account: Facts) -> str:
-        """The text without the calls in it that the adapter gives as calls."""
+        """Return the text without the calls in it that the adapter gives as calls."""
         text = account.text
         for raw, _ in self._called_blocks(account):
             text = text.replace(raw, "", 1)
         return text
 
     def thoughts(self) -> Finding | None:
-        """The joined thoughts. A client that can't ask for them need not show them."""
+        """Return the joined thoughts. A client that can't ask for them need not show them."""
         if self._wire.facts.thoughts and not (self._wire.asks_thoughts or self._carried.thoughts):
             return _found("not_asked", "thoughts-not-requested")
         if self._has_tagged_text and not self._carried.thoughts:
@@ -512,7 +512,7 @@ class _Judge:
         return self._late("thought") or finding if finding is KEPT else finding
 
     def _late(self, kind: Kind) -> Finding | None:
-        """The finding of text or thoughts that an adapter gives after what follows them."""
+        """Return the finding of text or thoughts that an adapter gives after what follows them."""
         late = self._misplaced
         if late is None or late.kind != kind:
             return None
@@ -535,15 +535,15 @@ class _Judge:
         return find_misplaced(facts.order, carried.events)
 
     def signatures(self) -> Finding | None:
-        """Every signature, anywhere in the native events."""
+        """Return every signature, anywhere in the native events."""
         return self._look_for([value for _, value in self._accounts[-1].signatures], binary=True)
 
     def billing(self) -> Finding | None:
-        """The service tier and the traffic type, anywhere in the native events."""
+        """Return the service tier and the traffic type, anywhere in the native events."""
         return self._look_for([*self._accounts[-1].billing.values()], each=False)
 
     def needless_error(self) -> Finding | None:
-        """An error that the wire does not have, or a crash."""
+        """Return an error that the wire does not have, or a crash."""
         return _found("raised") if self._is_needless or self._carried.crash else None
 
     def opaque(self, name: Aspect, *, binary: bool, each: bool) -> Finding | None:
@@ -562,8 +562,8 @@ class _Judge:
         return _text_finding("lost" if is_part else "wrong", accepted[0], carried)
 
     def _called_blocks(self, account: Facts) -> list[tuple[str, Call]]:
-        """The calls in the text that the adapter turned into calls: the text of each, and the call.
-        A call beside the text is none of them.
+        """Return the calls in the text that the adapter turned into calls: the text of each, and
+        the call. A call beside the text is none of them.
         """
         beside = list(account.calls)
         calls = self._carried.calls
@@ -576,8 +576,8 @@ class _Judge:
         return called
 
     def _call_of_block(self, calls: list[Call], name: str | None, arguments: Json) -> Call | None:
-        """The call that an adapter made from a ``<tool_code>`` block, if any. A block without a
-        name is a call of a declared tool; a known event model may have it without a name.
+        """Return the call that an adapter made from a ``<tool_code>`` block, if any. A block
+        without a name is a call of a declared tool; a known event model may have it without a name.
         """
         tools = self._wire.tools
         for call in calls:
@@ -627,11 +627,11 @@ class _Judge:
         return _found("wrong", "calls", wired, given)
 
     def _is_call_cut(self, account: Facts) -> bool:
-        """Whether the last call of an account never ended, so that it is no call."""
+        """Return whether the last call of an account never ended, so that it is no call."""
         return account.open_call and bool(self._wire.interrupted or self._wire.facts.errors)
 
     def _expected_calls(self) -> list[list[NamedArguments]]:
-        """The lists of calls of which the adapter must carry one."""
+        """Return the lists of calls of which the adapter must carry one."""
         lists = []
         for account in self._accounts:
             calls = list(account.calls)
@@ -653,7 +653,7 @@ class _Judge:
         )
 
     def _ids_of(self, account: Facts) -> list[str | None]:
-        """The id of each call."""
+        """Return the id of each call."""
         ids = [call_id for call_id, _ in account.marks]
         return ids[:-1] if self._is_call_cut(account) else ids
 
@@ -861,8 +861,8 @@ class _Judge:
         return KEPT
 
     def _has_another_class(self, words: list[str]) -> bool:
-        """Whether the code of the adapter's error is of another class than the wire's, and the
-        adapter does not have the wire's code or status.
+        """Return whether the code of the adapter's error is of another class than the wire's, and
+        the adapter does not have the wire's code or status.
         """
         wired = error_classes(words)
         stated = error_classes(error.code for error in self._carried.errors)
@@ -900,7 +900,7 @@ def _found(
     adapter: Json = None,
     place: Place = NOWHERE,
 ) -> Finding:
-    """A finding of the aspect that is judged."""
+    """Return a finding of the aspect that is judged."""
     return Finding("", verdict, reason, wire, adapter, place)
 
 
@@ -918,8 +918,8 @@ def _text_finding(verdict: AspectVerdict, wire: str, carried: str) -> Finding:
 
 
 def _doubled(wire: str, carried: str, at: int) -> int:
-    """The number of characters of the piece before ``at`` that the adapter gives a second time; 0
-    if there is none. The text of the wire continues after the piece.
+    """Return the number of characters of the piece before ``at`` that the adapter gives a second
+    time; 0 if there is none. The text of the wire continues after the piece.
     """
     for size in range(min(at, len(carried) - at, len(carried) - len(wire)), 0, -1):
         after = wire[at : at + LIKE]
@@ -929,8 +929,8 @@ def _doubled(wire: str, carried: str, at: int) -> int:
 
 
 def _merged(call: NamedArguments, missing: Sequence[NamedArguments]) -> int:
-    """The number of calls of the wire that an adapter merged into this call: it has their names in
-    one name, or their arguments in one text. 0 if it is no such call.
+    """Return the number of calls of the wire that an adapter merged into this call: it has their
+    names in one name, or their arguments in one text. 0 if it is no such call.
     """
     name, arguments = call
     names = [other for other, _ in missing]
@@ -948,18 +948,18 @@ def _call_value(call: Call) -> Json:
 
 
 def _counts_of(facts: Facts) -> dict[str, int]:
-    """The counts that an adapter states, by its names for them; 0 for a missing one."""
+    """Return the counts that an adapter states, by its names for them; 0 for a missing one."""
     return {name: facts.usage.get(wire) or 0 for name, wire in _COUNTS.items()}
 
 
 def _message_of(facts: Facts) -> str:
-    """The finish message; "" for a blank one, or one that is not a text."""
+    """Return the finish message; "" for a blank one, or one that is not a text."""
     message = facts.finish_message
     return message if isinstance(message, str) and message.strip() else ""
 
 
 def first_difference(wire: str, carried: str) -> int:
-    """The index of the first character that differs."""
+    """Return the index of the first character that differs."""
     pairs = enumerate(zip(wire, carried, strict=False))
     return next((at for at, pair in pairs if pair[0] != pair[1]), min(len(wire), len(carried)))
 
@@ -982,13 +982,15 @@ def _equal_calls(wanted: list[NamedArguments], mine: list[NamedArguments], order
 
 
 def _holds(carried: str | None, wired: str | None) -> bool:
-    """Whether an id is the wire's, or holds it between characters other than letters and digits."""
+    """Return whether an id is the wire's, or holds it between characters other than letters and
+    digits.
+    """
     return bool(carried and wired and (carried == wired or word_pattern(wired).search(carried)))
 
 
 def _recognized(word: str, words: str) -> bool:
-    """Whether the adapter's statements about errors contain a code, status or message
-    of the wire.
+    """Return whether the adapter's statements about errors contain a code, status or message of the
+    wire.
     """
     if re.fullmatch(r"[0-9]+|[A-Z_]+", word):
         return bool(word_pattern(word).search(words))
@@ -1011,8 +1013,8 @@ class AspectRow:
 
 
 def _opaque(name: Aspect, *, binary: bool = False, each: bool = False) -> AspectRow:
-    """An aspect of values that are looked for anywhere. ``binary``: they are base64. ``each``: one
-    that the wire has n times must be found n times.
+    """Return an aspect of values that are looked for anywhere. ``binary``: they are base64.
+    ``each``: one that the wire has n times must be found n times.
     """
     return AspectRow(
         name,
@@ -1022,7 +1024,7 @@ def _opaque(name: Aspect, *, binary: bool = False, each: bool = False) -> Aspect
 
 
 def _of_known_models(name: Aspect) -> AspectRow:
-    """An aspect that only the payloads of a known event model show (`known_model`)."""
+    """Return an aspect that only the payloads of a known event model show (`known_model`)."""
     return AspectRow(name, lambda wire: False, lambda judge: None)
 
 

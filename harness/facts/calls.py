@@ -16,13 +16,13 @@ NamedArguments = tuple[str, Json]
 
 
 def named_arguments(call: Call) -> NamedArguments:
-    """The name and the arguments of a call that an adapter states."""
+    """Return the name and the arguments of a call that an adapter states."""
     return call.name or "", call.arguments
 
 
 def in_doubles(value: Json) -> Json:
-    """A value in a language in which every number is a double, such as JavaScript: integers beyond
-    2⁵³ are rounded, and numbers that are too large become null.
+    """Return a value in a language in which every number is a double, such as JavaScript: integers
+    beyond 2⁵³ are rounded, and numbers that are too large become null.
     """
     if isinstance(value, dict):
         return {name: in_doubles(item) for name, item in value.items()}

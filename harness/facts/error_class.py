@@ -29,6 +29,6 @@ _CLASSES: Final = {word: kind for kind, words in _WORDS.items() for word in word
 
 
 def error_classes(words: Iterable[int | str | None]) -> set[ErrorClass]:
-    """The classes of the codes and status words among ``words``. Unknown words have none."""
+    """Return the classes of the codes and status words among ``words``. Unknown words have none."""
     known = (_CLASSES.get(str(word).upper().replace("-", "_")) for word in words)
     return {kind for kind in known if kind is not None}

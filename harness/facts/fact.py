@@ -142,7 +142,7 @@ _EXPECTED: Final = f"expected one of {', '.join(kind.__name__ for kind in _KINDS
 
 
 def check_fact(value: object) -> Fact:
-    """The same value, if it is a fact whose fields have the right types. Raises `NoFact`."""
+    """Return the same value, if it is a fact whose fields have the right types. Raises `NoFact`."""
     name = _NAMES.get(type(value))
     if name is None:
         kind = type(value).__name__
@@ -193,7 +193,7 @@ def _json_fault(content: Json) -> str:
 
 
 def fact_of_json(value: Json) -> Fact:
-    """The fact of a JSON form. Raises `NoFact`."""
+    """Return the fact of a JSON form. Raises `NoFact`."""
     if not isinstance(value, dict) or len(value) != 1 or next(iter(value)) not in _KINDS:
         raise NoFact(
             f"{short_json(value)} is not a fact; expected an object with one of the keys"
@@ -225,7 +225,7 @@ def fact_of_json(value: Json) -> Fact:
 
 
 def json_of_fact(fact: Fact) -> Json:
-    """The JSON form of a fact."""
+    """Return the JSON form of a fact."""
     name = _NAMES[type(fact)]
     content = {field.name: getattr(fact, field.name) for field in fields(fact)}
     if isinstance(fact, Finish) and fact.kind is not None:

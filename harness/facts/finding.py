@@ -110,7 +110,9 @@ class Finding(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tru
         return (self.subject, self.verdict, self.reason, self.place.cuts, *named)
 
     def values(self) -> Iterator[str]:
-        """The texts and numbers of both sides, as text. The evidence shows the lines with them."""
+        """Yield the texts and numbers of both sides, as text. The evidence shows the lines with
+        them.
+        """
         yield from _leaves(self.wire)
         yield from _leaves(self.adapter)
 
@@ -352,20 +354,20 @@ def _fields(finding: Finding) -> Mapping[str, Any]:
 
 
 def error_finding(message: str, group: str = "") -> Finding:
-    """The finding of a run that gave nothing to judge. Errors of one ``group`` differ only in their
-    values.
+    """Return the finding of a run that gave nothing to judge. Errors of one ``group`` differ only
+    in their values.
     """
     return Finding(RUN, "raised", "unjudged", adapter=message, remark=group or message)
 
 
 def call_value(name: str, arguments: Json) -> Json:
-    """A call as a value of a finding."""
+    """Return a call as a value of a finding."""
     return {"name": name, "arguments": arguments}
 
 
 def _shortened(value: Json, room: int) -> Json:
-    """A value of about ``room`` characters: the same value, or one with shortened texts and fewer
-    items. A part without room becomes text. A shortened value is not shortened again.
+    """Return a value of about ``room`` characters: the same value, or one with shortened texts and
+    fewer items. A part without room becomes text. A shortened value is not shortened again.
     """
     if _fits(value, room):
         return value
@@ -386,8 +388,8 @@ def _shortened(value: Json, room: int) -> Json:
 
 
 def _fits(value: Json, room: int) -> bool:
-    """Whether a value has about ``room`` characters or fewer. Does not recurse, because the value
-    may be deep.
+    """Return whether a value has about ``room`` characters or fewer. Does not recurse, because the
+    value may be deep.
     """
     open_values = [value]
     while open_values and room >= 0:

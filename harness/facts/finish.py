@@ -73,8 +73,8 @@ _NONE: Final = frozenset({"", "NONE", "NULL", "UNDEFINED"})
 
 
 def finish_class(raw: str | None) -> FinishClass | None:
-    """The class of a reason in any spelling (``FinishReason.STOP``, ``tool-calls``, ``maxTokens``,
-    ``end_turn``). An unknown word is ``other``; None or an empty word has no class.
+    """Return the class of a reason in any spelling (``FinishReason.STOP``, ``tool-calls``,
+    ``maxTokens``, ``end_turn``). An unknown word is ``other``; None or an empty word has no class.
     ``content_filter`` may be followed by more text.
     """
     if folded(raw or "").startswith("CONTENT_FILTER"):
@@ -84,27 +84,27 @@ def finish_class(raw: str | None) -> FinishClass | None:
 
 
 def is_malformed(raw: str | None) -> bool:
-    """Whether the reason reports a malformed call or text. The OpenAI-compatible endpoint puts
-    ``function_call_filter: `` before the word.
+    """Return whether the reason reports a malformed call or text. The OpenAI-compatible endpoint
+    puts ``function_call_filter: `` before the word.
     """
     return (raw or "").rpartition(": ")[2] in MALFORMED
 
 
 def ends_in_call(raw: str | None) -> bool:
-    """Whether the reason says that the answer ended in order to call a tool."""
+    """Return whether the reason says that the answer ended in order to call a tool."""
     return _word(raw) in CALL_WORDS
 
 
 def ends_without_call(raw: str | None) -> bool:
-    """Whether the reason excludes a waiting call: Anthropic's event model has ``tool_use`` for an
-    answer with a call, and its clients run tools only then.
+    """Return whether the reason excludes a waiting call: Anthropic's event model has ``tool_use``
+    for an answer with a call, and its clients run tools only then.
     """
     return _word(raw) == "END_TURN"
 
 
 @lru_cache(maxsize=256)
 def _pattern_of(reason: str) -> re.Pattern[str] | None:
-    """A pattern that finds a reason in a text; None for a reason that no text can name."""
+    """Return a pattern that finds a reason in a text; None for a reason that no text can name."""
     is_word = re.fullmatch("[A-Za-z]+", reason) is not None and finish_class(reason) == "other"
     if is_word and reason.upper() in ORDINARY and not reason.isupper():
         return None
@@ -117,8 +117,8 @@ def _pattern_of(reason: str) -> re.Pattern[str] | None:
 
 
 def names_reason(text: str, reason: str) -> bool:
-    """Whether a text, such as that of an error, names a finish reason of the wire. Case, ``_``,
-    ``-`` and spaces may differ, except for a reason of class other that is one word, such as
+    """Return whether a text, such as that of an error, names a finish reason of the wire. Case,
+    ``_``, ``-`` and spaces may differ, except for a reason of class other that is one word, such as
     ``OTHER`` or ``failed``. A reason such as ``content_filter: SAFETY`` has two parts; one is
     enough.
     """
@@ -127,7 +127,9 @@ def names_reason(text: str, reason: str) -> bool:
 
 
 def folded(word: str) -> str:
-    """A word in capitals, with ``_`` for spaces, hyphens and before the humps of camelCase."""
+    """Return a word in capitals, with ``_`` for spaces, hyphens and before the humps of
+    camelCase.
+    """
     return _JOINTS.sub("_", _HUMP.sub("_", word.strip())).upper()
 
 

@@ -18,8 +18,8 @@ UNSIGNED: Final = "part"
 def judge_account(
     accounts: Sequence[Facts], carried: Facts, traced: bool
 ) -> Mapping[Aspect, Finding]:
-    """The findings about signed parts, invalid calls, results of tools and all other fields, and
-    about what payloads state twice. One of the ``accounts`` of the wire must be carried.
+    """Return the findings about signed parts, invalid calls, results of tools and all other fields,
+    and about what payloads state twice. One of the ``accounts`` of the wire must be carried.
     ``traced``: the payloads report a fault.
     """
     judged = min(
@@ -68,7 +68,9 @@ class _Findings:
             self._put("signatures", "wrong", "signed-part", wired, {"at": kind, "is": value})
 
     def _kinds(self, facts: Facts) -> list[tuple[str, str]]:
-        """The signatures. One beside a ``<tool_code>`` block may be the call's or the text's."""
+        """Return the signatures. One beside a ``<tool_code>`` block may be the call's or the
+        text's.
+        """
         if self.wire.blocks:
             return [("text" if kind == "call" else kind, value) for kind, value in facts.signatures]
         return facts.signatures

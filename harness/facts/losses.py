@@ -43,8 +43,8 @@ class DeclaredLoss:
     meaning: str = field(default="", compare=False)
 
     def covers(self, aspect: Aspect, answer: WireAnswer, finding: Finding) -> bool:
-        """Whether the loss of this aspect of this answer is declared. Where the ``finding`` has the
-        names of the lost calls, ``call:NAME`` covers no call of another name.
+        """Return whether the loss of this aspect of this answer is declared. Where the ``finding``
+        has the names of the lost calls, ``call:NAME`` covers no call of another name.
 
         ``finish`` also covers the word for a good end of an answer without a reason, except for an
         answer that was cut.
@@ -65,14 +65,14 @@ class DeclaredLoss:
 
 
 def read_losses(text: str) -> tuple[DeclaredLoss, ...]:
-    """The losses of a text such as ``media, code, finish[call]``. Raises ValueError."""
+    """Return the losses of a text such as ``media, code, finish[call]``. Raises ValueError."""
     items = filter(None, (part.strip() for part in text.split(",")))
     return tuple(_read(item, ("*", *ASPECTS)) for item in items)
 
 
 def losses_of_model(losses: Mapping[str, str]) -> tuple[DeclaredLoss, ...]:
-    """The losses of an event model, each with its meaning. They may also name facts that no aspect
-    judges. Raises ValueError.
+    """Return the losses of an event model, each with its meaning. They may also name facts that no
+    aspect judges. Raises ValueError.
     """
     return tuple(_read(item, (*ASPECTS, *UNJUDGED), meaning) for item, meaning in losses.items())
 
@@ -90,7 +90,7 @@ def _read(item: str, aspects: tuple[str, ...], meaning: str = "") -> DeclaredLos
 
 
 def _fulfilled(answer: WireAnswer) -> set[str]:
-    """The conditions that an answer fulfils."""
+    """Return the conditions that an answer fulfils."""
     facts = answer.facts
     holds = {
         "failed": facts.errors or facts.invalid_calls or answer.blocked or answer.faulty,

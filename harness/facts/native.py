@@ -109,22 +109,24 @@ class NativeSearch:
         return kept
 
     def has_leaf(self, text: str) -> bool:
-        """Whether a whole leaf is this text."""
+        """Return whether a whole leaf is this text."""
         return text in self._words
 
     def has_word(self, text: str) -> bool:
-        """Whether a leaf has the text between characters that are not letters or digits."""
+        """Return whether a leaf has the text between characters that are not letters or digits."""
         pattern = word_pattern(text)
         return self.has_leaf(text) or any(
             text in leaf.text and pattern.search(leaf.text) for leaf in self.leaves
         )
 
     def has_call(self, name: str, arguments: Json) -> bool:
-        """Whether the name of a call and all texts and numbers of its arguments are leaves."""
+        """Return whether the name of a call and all texts and numbers of its arguments are
+        leaves.
+        """
         return self.has_leaf(name) and all(self.has_leaf(text) for _, text, _ in _leaves(arguments))
 
     def count(self, value: str, *, binary: bool = False, enough: int = 1) -> tuple[int, bool]:
-        """The number of occurrences of a value, and whether all are below keys of raw data.
+        """Return the number of occurrences of a value, and whether all are below keys of raw data.
 
         ``binary``: the value is base64, and is compared as bytes. The search stops when the value
         was found ``enough`` times outside raw data.
@@ -200,7 +202,7 @@ def _leaves(event: Json) -> Iterator[tuple[LeafPath, str, bool]]:
 
 
 def json_values(text: str) -> list[Json]:
-    """The JSON values that follow each other in a text; [] if there is anything else."""
+    """Return the JSON values that follow each other in a text; [] if there is anything else."""
     decoder, values, at = JSONDecoder(), [], 0
     while at < len(text):
         try:
@@ -218,7 +220,7 @@ def _is_raw(key: str) -> bool:
 
 
 def _json_in(text: str) -> Json:
-    """The object or list that a string holds as JSON text; None for other text."""
+    """Return the object or list that a string holds as JSON text; None for other text."""
     stripped = text.strip()
     if len(stripped) < 2 or stripped[0] not in "{[":
         return None

@@ -49,8 +49,8 @@ class Misplaced:
 
 
 def find_misplaced(order: Sequence[Run], events: Sequence[Given]) -> Misplaced | None:
-    """The first text or thought that an adapter gives too late; None if all is in order. A kind
-    that came in several pieces and that the adapter gives in one event has no order.
+    """Return the first text or thought that an adapter gives too late; None if all is in order. A
+    kind that came in several pieces and that the adapter gives in one event has no order.
     """
     pieces = Counter[str]()
     for run in order:
@@ -78,7 +78,7 @@ def find_misplaced(order: Sequence[Run], events: Sequence[Given]) -> Misplaced |
 
 
 def _before_calls(order: Sequence[Run], kind: Kind) -> list[int]:
-    """The number of characters of a kind before each call."""
+    """Return the number of characters of a kind before each call."""
     before: list[int] = []
     size = 0
     for run in order:
@@ -102,5 +102,5 @@ def _needs(order: Sequence[Run], kind: Kind) -> list[tuple[int, int]]:
 
 
 def _need(needs: Sequence[tuple[int, int]], other: int) -> int:
-    """The number of characters that precede the last of ``other`` characters."""
+    """Return the number of characters that precede the last of ``other`` characters."""
     return max((before for start, before in needs if start < other), default=0)

@@ -9,7 +9,7 @@ from .calls import NamedArguments, take_call
 
 
 def mended_thoughts(thoughts: str) -> str:
-    """The thoughts without fences that nothing closes."""
+    """Return the thoughts without fences that nothing closes."""
     lines = thoughts.splitlines(keepends=True)
     stray: list[int] = []
     opened: int | None = None
@@ -27,9 +27,9 @@ def mended_thoughts(thoughts: str) -> str:
 
 
 def mended_calls(facts: Facts) -> tuple[Facts, list[int]]:
-    """The facts without the prefix ``default_api`` in names of tools, and without copies of a call
-    under its id; and the index of each call that stays. The call has the signature of its copy if
-    it has none.
+    """Return the facts without the prefix ``default_api`` in names of tools, and without copies of
+    a call under its id; and the index of each call that stays. The call has the signature of its
+    copy if it has none.
     """
     if len(facts.marks) != len(facts.calls):
         return facts, list(range(len(facts.calls)))

@@ -18,7 +18,7 @@ _COUNTS: Final = {
 
 
 def facts_of_account(account: Facts) -> list[Fact]:
-    """The facts of an account as an adapter states them."""
+    """Return the facts of an account as an adapter states them."""
     facts: list[Fact] = []
     if account.thoughts:
         facts.append(Thought(account.thoughts))
@@ -50,7 +50,7 @@ def facts_of_account(account: Facts) -> list[Fact]:
 
 
 def account_of_facts(facts: Iterable[Fact]) -> Facts:
-    """The account of facts that `merged_facts` has joined."""
+    """Return the account of facts that `merged_facts` has joined."""
     account = Facts()
     for fact in facts:
         match fact:

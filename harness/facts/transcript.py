@@ -95,5 +95,5 @@ class Transcript:
         return (*again, *self.notes)
 
     def facts(self) -> Iterator[Fact]:
-        """Every fact, in order."""
+        """Return every fact, in order."""
         return (fact for entry in self.entries for fact in entry.facts)

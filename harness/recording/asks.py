@@ -28,8 +28,8 @@ class NotRecordable(CassetteError):
 def ask_turns(
     cases: Iterable[Case], provider: str, *, streamed: bool = True
 ) -> Generator[GenerateAsk, Exchange, None]:
-    """The requests of the conversation cases on one cassette. Each request depends on the previous
-    answer, which the caller sends into this generator.
+    """Return the requests of the conversation cases on one cassette. Each request depends on the
+    previous answer, which the caller sends into this generator.
 
     Raises `NotRecordable` if no case has the prompt of one of the exchanges, because the cassette
     would have a gap.
@@ -74,13 +74,13 @@ def _ask_case(case: Case, provider: str, streamed: bool) -> Generator[GenerateAs
 
 
 def _is_program(provider: str) -> bool:
-    """Whether a provider is a program, which gets prompts instead of requests."""
+    """Return whether a provider is a program, which gets prompts instead of requests."""
     return provider in PROVIDERS and PROVIDERS[provider].program
 
 
 def ask_request(case: Case, provider: str, *, streamed: bool = True) -> list[GenerateAsk]:
-    """The request of a request case, translated by the first dialect that can express the prompt.
-    Raises `TranslationError` if none can.
+    """Return the request of a request case, translated by the first dialect that can express the
+    prompt. Raises `TranslationError` if none can.
     """
     failed: TranslationError | None = None
     for dialect, prompt in case.prompt.items():
@@ -99,7 +99,9 @@ def ask_request(case: Case, provider: str, *, streamed: bool = True) -> list[Gen
 
 
 def _program_prompt(prompt: Prompt) -> dict[str, object]:
-    """The body of a request to a program; raises `TranslationError` unless it is a single text."""
+    """Return the body of a request to a program; raises `TranslationError` unless it is a single
+    text.
+    """
     match prompt:
         case Prompt(
             messages=(Message(parts=(Text(text=text),)),),
@@ -115,7 +117,7 @@ def _program_prompt(prompt: Prompt) -> dict[str, object]:
 
 
 def ask_again(cassette: Cassette, name: str) -> list[GenerateAsk]:
-    """The recorded requests of a cassette. Raises `NotRecordable` for an exchange without a
+    """Return the recorded requests of a cassette. Raises `NotRecordable` for an exchange without a
     request, or with a request that does not generate.
     """
     asks: list[GenerateAsk] = []
@@ -142,8 +144,8 @@ def ask_again(cassette: Cassette, name: str) -> list[GenerateAsk]:
 
 
 def ask_runs(cassette: Cassette, name: str, provider: str) -> list[GenerateAsk]:
-    """The prompts that a program's output repeats, one for each new run. Raises `NotRecordable` for
-    a run whose output has no prompt.
+    """Return the prompts that a program's output repeats, one for each new run. Raises
+    `NotRecordable` for a run whose output has no prompt.
     """
     asks = []
     for number, exchange in enumerate(cassette.exchanges, 1):
@@ -164,7 +166,7 @@ def ask_runs(cassette: Cassette, name: str, provider: str) -> list[GenerateAsk]:
 def ask_prompts(
     prompts: Iterable[str], provider: str, *, streamed: bool = True
 ) -> Generator[GenerateAsk, Exchange, None]:
-    """The requests for the prompts of one conversation. Each request depends on the previous
+    """Yield the requests for the prompts of one conversation. Each request depends on the previous
     answer, which the caller sends into this generator. A program runs once for each prompt.
     """
     translator, session = request_translator(DEFAULT_DIALECT), Session()

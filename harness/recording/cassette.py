@@ -70,8 +70,8 @@ class Playback(Tape):
         self._index = RequestIndex(self.recorded, redact=redactor.request)
 
     def answer(self, request: Request) -> Exchange | None:
-        """The recorded exchange; None for a request that vcrpy's filters drop, which then goes to
-        the network. Raises `UnknownRequest`.
+        """Return the recorded exchange; None for a request that vcrpy's filters drop, which then
+        goes to the network. Raises `UnknownRequest`.
         """
         asked = filtered(self._cassette, request)
         if asked is None:
@@ -230,7 +230,7 @@ def _check_file(path: Path, name: str, mode: Mode) -> None:
 
 
 def _credentials(tape: Tape) -> set[str]:
-    """The credentials in the headers of the requests so far."""
+    """Return the credentials in the headers of the requests so far."""
     return {
         value.rpartition(" ")[2]
         for exchange in tape.in_flight

@@ -57,7 +57,7 @@ def check_base_url(provider: str, base_url: str | None) -> None:
 
 
 def find_fault(url: str) -> str:
-    """A message about the error in a base URL; empty for a valid URL."""
+    """Return a message about the error in a base URL; empty for a valid URL."""
     try:
         split = urlsplit(url)
         usable = (
@@ -77,5 +77,5 @@ def find_fault(url: str) -> str:
 
 
 def environment_for(url: str) -> dict[str, str]:
-    """The environment variables that direct Google's clients to ``url``."""
+    """Return the environment variables that direct Google's clients to ``url``."""
     return dict.fromkeys(VARIABLES, url)

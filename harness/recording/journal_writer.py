@@ -247,7 +247,7 @@ class FrameBuffer:
         return list(self._release(0))
 
     def _release(self, size: int) -> Iterator[Piece]:
-        """The redacted reads without the last ``size`` bytes, which are held."""
+        """Yield the redacted reads without the last ``size`` bytes, which are held."""
         if not self._held:
             return
         at_ms, last = self._held[-1]
@@ -265,8 +265,8 @@ class FrameBuffer:
 
 
 def _frames_end(text: bytearray, start: int) -> int:
-    """The last end of a frame after ``start`` in a text that begins with a frame; 0 if there is
-    none.
+    """Return the last end of a frame after ``start`` in a text that begins with a frame; 0 if there
+    is none.
     """
     if text.isspace():  # the second half of a line end
         return len(text)

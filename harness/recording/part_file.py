@@ -25,12 +25,12 @@ _PROJECT: Final = ("pyproject.toml", "pytest.ini", "tox.ini", "setup.cfg", ".git
 
 
 def journal_folder(cassette: Path) -> Path:
-    """The folder of the journals of a cassette."""
+    """Return the folder of the journals of a cassette."""
     return state_folder(cassette, "journals")
 
 
 def state_folder(file: Path, name: str) -> Path:
-    """The folder ``name`` for what the harness keeps about a file and nobody commits: in the
+    """Return the folder ``name`` for what the harness keeps about a file and nobody commits: in the
     nearest project that contains the file, or else beside it, with the folders between as in the
     project.
     """
@@ -111,7 +111,7 @@ class PartFile:
 
 
 def left_behind(path: Path) -> str | None:
-    """A message about the journals of earlier recordings; None if there are none."""
+    """Return a message about the journals of earlier recordings; None if there are none."""
     parts = list(_left(path))
     if not parts:
         return None
@@ -122,7 +122,7 @@ def left_behind(path: Path) -> str | None:
 
 
 def kept(part: Path, path: Path) -> str:
-    """The message about the journal of a recording that has just failed."""
+    """Return the message about the journal of a recording that has just failed."""
     target = path.with_name(f"NEW-{path.name}") if path.exists() else path
     return (
         f"the reads so far are kept in {part}; `harness import {part} -o {target}` makes a cassette"
@@ -141,7 +141,7 @@ def _root(folder: Path) -> Path:
 
 
 def _left(path: Path) -> Iterator[Path]:
-    """The journals that no process is writing. An empty file has just been created."""
+    """Return the journals that no process is writing. An empty file has just been created."""
     pattern = re.compile(re.escape(path.name) + r"\.[a-z0-9_]+\.part")
     folder = journal_folder(path)
     parts = sorted(folder.iterdir()) if folder.is_dir() else ()
@@ -153,7 +153,7 @@ def _left(path: Path) -> Iterator[Path]:
 
 
 def _is_in_use(path: Path) -> bool:
-    """Whether a process is writing a journal."""
+    """Return whether a process is writing a journal."""
     if path.is_symlink() or not path.is_file():
         return False
     with path.open("rb") as file:

@@ -123,7 +123,7 @@ VOLATILE: Final = frozenset(
 
 
 def _exchanges(data: bytes, path: Path) -> tuple[Exchange, ...]:
-    """The exchanges of our cassette; none if it is damaged, because it is replaced."""
+    """Return the exchanges of our cassette; none if it is damaged, because it is replaced."""
     try:
         return loads(data, str(path)).exchanges
     except CassetteError:
@@ -131,8 +131,8 @@ def _exchanges(data: bytes, path: Path) -> tuple[Exchange, ...]:
 
 
 def _with_known(cassette: Cassette, known: Sequence[Exchange]) -> Cassette:
-    """A new recording in which each exchange with unchanged content is the known one, so that its
-    times, the sizes of its reads and its `VOLATILE` headers do not change either.
+    """Return a new recording in which each exchange with unchanged content is the known one, so
+    that its times, the sizes of its reads and its `VOLATILE` headers do not change either.
     """
     pairs = zip_longest(cassette.exchanges, known[: len(cassette.exchanges)])
     kept = tuple(old if old and _content(old) == _content(new) else new for new, old in pairs)
@@ -176,8 +176,8 @@ class WithExtras(Persister):
 
 
 def _display_name(path: Path) -> str:
-    """The file's name in errors, which is also scanned. It is relative to the working folder,
-    because the folders above do not belong to the name.
+    """Return the file's name in errors, which is also scanned. It is relative to the working
+    folder, because the folders above do not belong to the name.
     """
     path, here = path.absolute(), Path.cwd()
     return str(path.relative_to(here)) if path.is_relative_to(here) else path.name
@@ -196,7 +196,7 @@ Stamp = tuple[int, int, int] | None
 
 
 def stamp_of(path: Path) -> Stamp:
-    """The stamp of a file; it changes if another process writes the file."""
+    """Return the stamp of a file; it changes if another process writes the file."""
     try:
         status = path.stat()
     except FileNotFoundError:

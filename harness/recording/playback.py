@@ -16,7 +16,7 @@ LEFT: Final = "the client stopped here when this was recorded, so the rest of th
 
 
 def played(library: Any, exchange: Exchange) -> Any:
-    """The response of a client library (`transport.Transports`) for a recorded exchange."""
+    """Return the response of a client library (`transport.Transports`) for a recorded exchange."""
     headers = [(name, value) for name, values in exchange.headers.items() for value in values]
     extensions = {
         "http_version": b"HTTP/1.1",

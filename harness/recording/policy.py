@@ -180,8 +180,8 @@ def _ask_model(exchanges: Sequence[Exchange]) -> Iterator[bool]:
 
 
 def _redirects_to(exchange: Exchange, following: Exchange) -> bool:
-    """Whether the next request follows the redirect of an answer. A relay may have changed the
-    host, so the paths decide.
+    """Return whether the next request follows the redirect of an answer. A relay may have changed
+    the host, so the paths decide.
     """
     place = exchange.header("location")
     if place is None or not (exchange.request and following.request):
@@ -191,8 +191,8 @@ def _redirects_to(exchange: Exchange, following: Exchange) -> bool:
 
 
 def is_followed(exchange: Exchange, later: Sequence[Exchange]) -> bool:
-    """Whether the answer of a model is in a later exchange: after a redirect, or if the client
-    polls an answer in the background.
+    """Return whether the answer of a model is in a later exchange: after a redirect, or if the
+    client polls an answer in the background.
     """
     if later and _redirects_to(exchange, later[0]):
         return True
@@ -207,7 +207,7 @@ def is_followed(exchange: Exchange, later: Sequence[Exchange]) -> bool:
 def is_allowed(
     exchange: Exchange, allow_status: Collection[int], allow_end: Collection[End]
 ) -> bool:
-    """Whether the error or the end of an answer is allowed, so that the answer need not be
+    """Return whether the error or the end of an answer is allowed, so that the answer need not be
     complete.
     """
     codes = {status_of(exchange), *(error.get("code") for error in errors_of(exchange))} - {200}
@@ -241,7 +241,7 @@ def not_of_model(exchange: Exchange, provider: str | None = None) -> str:
 
 
 def _facts_of(exchange: Exchange, provider: str | None) -> tuple[Facts, bytes]:
-    """The oracle's account of an answer, and its body without content coding."""
+    """Return the oracle's account of an answer, and its body without content coding."""
     exchange = with_provider(exchange)
     name = exchange.provider or provider
     facts = PROVIDERS[name].facts(exchange) if name else Facts()
@@ -250,7 +250,7 @@ def _facts_of(exchange: Exchange, provider: str | None) -> tuple[Facts, bytes]:
 
 
 def beginning(exchange: Exchange, mask: Callable[[str], str]) -> str:
-    """The first characters of a body, without secrets, for a message."""
+    """Return the first characters of a body, without secrets, for a message."""
     body, _ = unpack_before_fault(exchange.body, exchange.header("content-encoding"))
     text = printable(mask(body[:_MASKED].decode("utf-8", "replace")))
     if not text.strip():
@@ -291,7 +291,7 @@ def refuse_unfollowed(exchanges: Sequence[Exchange], kept: Collection[str]) -> N
 
 
 def _sent(exchange: Exchange) -> bytes:
-    """The parts of a request that a replay compares: URL and body."""
+    """Return the parts of a request that a replay compares: URL and body."""
     request = exchange.request
     return b"" if request is None else request.url.encode() + b"\n" + request.body
 
@@ -316,7 +316,9 @@ def breakage_of(exchange: Exchange, allowed: Collection[End] = ()) -> str | None
 def refusal_of(
     exchange: Exchange, allowed: Collection[int] = (), *, every: bool = False
 ) -> Refusal | None:
-    """The reason why this answer is not kept, or None. With ``every``, any error is refused."""
+    """Return the reason why this answer is not kept, or None. With ``every``, any error is
+    refused.
+    """
     status, errors = status_of(exchange), errors_of(exchange)
     for error in errors:
         code = error.get("code") or CODES.get(error.get("status", ""), status)
@@ -342,8 +344,8 @@ def refusal_of(
 
 
 def status_of(exchange: Exchange) -> int:
-    """The HTTP status of an answer. For a program that failed: the status of the API error that it
-    reports, else its exit code.
+    """Return the HTTP status of an answer. For a program that failed: the status of the API error
+    that it reports, else its exit code.
 
     The Gemini CLI exits with the status modulo 256. A program that was killed has no exit code; its
     output is cut.
@@ -362,12 +364,12 @@ def status_of(exchange: Exchange) -> int:
 
 
 def errors_of(exchange: Exchange) -> list[dict[str, Any]]:
-    """The error events of an answer."""
+    """Return the error events of an answer."""
     return [event for event in events_of(with_provider(exchange)) if event["kind"] == "error"]
 
 
 def events_of(exchange: Exchange) -> list[dict[str, Any]]:
-    """The events of an answer; an empty list if it can't be replayed."""
+    """Return the events of an answer; an empty list if it can't be replayed."""
     if not exchange.generates:
         return []
     with warnings.catch_warnings(action="ignore"):  # unknown providers are ignored here

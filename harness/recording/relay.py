@@ -168,8 +168,8 @@ def _origin(url: str) -> str:
 def _end_to_end(
     headers: Any, dropped: frozenset[str] | set[str] = frozenset()
 ) -> list[tuple[bytes, bytes]]:
-    """The headers without those of one connection (RFC 9110, 7.6.1) and those that allow a web page
-    to read the answer.
+    """Return the headers without those of one connection (RFC 9110, 7.6.1) and those that allow a
+    web page to read the answer.
     """
     left_out = HOP_BY_HOP | dropped
     return [

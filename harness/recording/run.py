@@ -173,7 +173,9 @@ class _Run:
                 ask = turns.send(self._send(ask))
 
     def _send(self, ask: GenerateAsk) -> Exchange:
-        """The answer to keep; retries while the provider's answer and the limits allow it."""
+        """Return the answer to keep; retries while the provider's answer and the limits allow
+        it.
+        """
         for attempt in range(1, self.limits.attempts + 1):
             self.spent.check(self.limits)
             first = len(self.tape.in_flight)
@@ -217,7 +219,9 @@ class _Run:
             self.progress.asked(self.requests, self.output_tokens)
 
     def _replaced(self) -> Sequence[Exchange]:
-        """The exchange of the old recording that the last answer replaces, if there is one."""
+        """Return the exchange of the old recording that the last answer replaces, if there is
+        one.
+        """
         place = len(self.tape.answered())
         return (self.before or ())[place - 1 : place]
 
@@ -271,7 +275,7 @@ class _Run:
 
 
 def _failure_of(sent: Sequence[InFlightExchange]) -> str:
-    """The host of the last request, and the reason of the failure."""
+    """Return the host of the last request, and the reason of the failure."""
     for in_flight in reversed(sent):
         if in_flight.request:
             return f" from {urlsplit(in_flight.request.url).netloc}: {in_flight.failure}"
@@ -298,7 +302,7 @@ def _requested_wait(exchange: Exchange, attempt: int) -> tuple[float, bool]:
 
 
 def output_tokens(exchange: Exchange) -> int:
-    """The output and thinking tokens that an answer reports; 0 if it reports none."""
+    """Return the output and thinking tokens that an answer reports; 0 if it reports none."""
     counts = [event for event in events_of(exchange) if event["kind"] == "usage"]
     return max(
         (int(event.get("output") or 0) + int(event.get("reasoning") or 0) for event in counts),

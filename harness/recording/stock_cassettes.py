@@ -52,8 +52,8 @@ def note_once(message: str, name: str) -> None:
 
 
 def is_stock(data: bytes) -> bool:
-    """Whether a file looks like a cassette of stock vcrpy: it has interactions, and it is not one
-    of our cassettes, not even a damaged one.
+    """Return whether a file looks like a cassette of stock vcrpy: it has interactions, and it is
+    not one of our cassettes, not even a damaged one.
     """
     return bool(_INTERACTIONS.search(data)) and not _OURS.search(data) and not is_cassette(data)
 

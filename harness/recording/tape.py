@@ -55,8 +55,8 @@ class Tape:
         self._lock = threading.Lock()
 
     def answer(self, request: Request) -> Exchange | None:
-        """The exchange that answers a request; None if the network must answer. Raises if the
-        request must not be sent.
+        """Return the exchange that answers a request; None if the network must answer. Raises if
+        the request must not be sent.
         """
         return None
 
@@ -74,11 +74,11 @@ class Tape:
             self.listener(fact)
 
     def exchanges(self) -> tuple[Exchange, ...]:
-        """The exchanges that have an answer; an unfinished exchange counts as `aborted`."""
+        """Return the exchanges that have an answer; an unfinished exchange counts as `aborted`."""
         return tuple(exchange.exchange() for exchange in self.answered())
 
     def answered(self) -> list[InFlightExchange]:
-        """The same exchanges in their recorded form."""
+        """Return the same exchanges in their recorded form."""
         return [
             pending
             for pending in self.in_flight
@@ -167,7 +167,7 @@ class InFlightExchange:
         self.ended("complete" if _LAST_MESSAGE.search(body) else end)
 
     def exchange(self) -> Exchange:
-        """The recorded exchange, which has an answer."""
+        """Return the recorded exchange, which has an answer."""
         assert self.status is not None, f"exchange {self.number} has no answer yet"
         return Exchange(
             self.request,

@@ -55,7 +55,7 @@ class Transports:
 
 
 def http_library() -> str:
-    """The HTTP library that google-genai uses, by the rule of google-genai:
+    """Return the HTTP library that google-genai uses, by the rule of google-genai:
     GOOGLE_GENAI_HTTP_CLIENT, else httpx2, else httpx. Raises `MissingLibrary` if it is not
     installed.
     """
@@ -110,7 +110,7 @@ class _Transport:
     def _inner(
         self, loop: asyncio.AbstractEventLoop | None, kind: Callable[..., Any], request: Any
     ) -> Any:
-        """The library's own transport for a request, created by ``kind``."""
+        """Return the library's own transport for a request, created by ``kind``."""
         pool = self._pools.setdefault(loop, {})
         proxy = _proxy(self._proxies, request.url)
         if proxy not in pool:
@@ -128,19 +128,21 @@ class _Transport:
 
 @lru_cache
 def _tls(http: Any) -> Any:
-    """The library's default TLS context, which reads SSL_CERT_FILE and SSL_CERT_DIR."""
+    """Return the library's default TLS context, which reads SSL_CERT_FILE and SSL_CERT_DIR."""
     return http.create_ssl_context()
 
 
 def _proxy(proxies: dict[str, str], url: Any) -> str | None:
-    """The proxy of a URL in the environment. With a custom transport, clients do not choose it."""
+    """Return the proxy of a URL in the environment. With a custom transport, clients do not choose
+    it.
+    """
     proxy = proxies.get(url.scheme) or proxies.get("all")
     return None if proxy is None or proxy_bypass(url.host) else proxy
 
 
 def handle(library: Transports, source: Tape, send: Callable[[Any], Any], request: Any) -> Any:
-    """The library's response: the answer of the source, or the answer of the network (``send``),
-    which is recorded while the client reads it.
+    """Return the library's response: the answer of the source, or the answer of the network
+    (``send``), which is recorded while the client reads it.
     """
     request.read()
     asked = _request(request)
@@ -167,7 +169,7 @@ async def handle_async(
 
 
 def _recorded(library: Transports, source: Tape, exchange: InFlightExchange, response: Any) -> Any:
-    """The network's response, which is recorded while the client reads it."""
+    """Return the network's response, which is recorded while the client reads it."""
     phrase = response.extensions.get("reason_phrase", b"").decode("ascii", "replace")
     exchange.answered(response.status_code, headers_by_name(response.headers.raw), phrase)
     response.headers = library.headers(response.headers, exchange)
@@ -191,7 +193,7 @@ def _asking(http: Any, source: Tape, exchange: InFlightExchange, request: Any) -
 
 
 def _reason(http: Any, source: Tape, error: BaseException) -> str:
-    """The reason why the network sent no more bytes; empty if the client stopped."""
+    """Return the reason why the network sent no more bytes; empty if the client stopped."""
     if not isinstance(error, http.TransportError):
         return ""
     if source.silence_s is not None and isinstance(error, http.TimeoutException):
@@ -246,8 +248,8 @@ def _broken(exchange: InFlightExchange, error: BaseException) -> None:
 
 
 def _last_end(response: Any, exchange: InFlightExchange) -> End:
-    """The end of an answer after its last byte: ``unknown`` if only the close of the connection
-    ends it (RFC 9112, 6.3: https://www.rfc-editor.org/rfc/rfc9112.html#section-6.3).
+    """Return the end of an answer after its last byte: ``unknown`` if only the close of the
+    connection ends it (RFC 9112, 6.3: https://www.rfc-editor.org/rfc/rfc9112.html#section-6.3).
     """
     by_itself = (
         response.extensions.get("http_version") not in (b"HTTP/1.0", b"HTTP/1.1")

@@ -11,7 +11,7 @@ _NOT_THEIRS: Final = (Path(os.__file__).parent, Path(__file__).parents[1])
 
 
 def is_standard(file: str) -> bool:
-    """Whether a file of code belongs to Python's standard library."""
+    """Return whether a file of code belongs to Python's standard library."""
     path = Path(file)
     return file.startswith("<frozen ") or (
         _INSTALLED.isdisjoint(path.parts) and path.is_relative_to(_NOT_THEIRS[0])
@@ -19,7 +19,7 @@ def is_standard(file: str) -> bool:
 
 
 def is_users(file: str) -> bool:
-    """Whether a file of code belongs to the user."""
+    """Return whether a file of code belongs to the user."""
     path = Path(file)
     return (
         not file.startswith("<frozen ")

@@ -164,12 +164,12 @@ class StreamingCassette(VcrCassette):  # type: ignore[misc]  # vcrpy has no type
             self.journal.end(self.failure)
 
     def _keeps(self, pending: InFlightExchange) -> bool:
-        """Whether vcrpy's filters keep an exchange."""
+        """Return whether vcrpy's filters keep an exchange."""
         return pending.request is None or filtered(self, pending.request) is not None
 
 
 def _in_flight_of(exchange: Exchange) -> InFlightExchange:
-    """An exchange that one of vcrpy's stubs has recorded."""
+    """Return an exchange that one of vcrpy's stubs has recorded."""
     pending = InFlightExchange(0, exchange.request, Tape())
     pending.status, pending.headers = exchange.status, exchange.headers
     pending.reason_phrase, pending.end = exchange.reason_phrase, exchange.end

@@ -27,14 +27,14 @@ def to_vcr_request(request: Request) -> VcrRequest:
 
 
 def to_vcr(exchange: Exchange) -> tuple[VcrRequest, dict[str, Any]]:
-    """The request and the response of an exchange in vcrpy's form."""
+    """Return the request and the response of an exchange in vcrpy's form."""
     request = exchange.request or Request("POST", NO_REQUEST)
     return to_vcr_request(request), interaction_of(exchange)["response"]
 
 
 def from_vcr(pairs: Iterable[tuple[VcrRequest, dict[str, Any]]]) -> tuple[Exchange, ...]:
-    """The exchanges of vcrpy's requests and responses. Raises `CassetteError` for a body that had
-    another length when it was recorded.
+    """Return the exchanges of vcrpy's requests and responses. Raises `CassetteError` for a body
+    that had another length when it was recorded.
     """
     return tuple(exchange_of(request_of(request), response) for request, response in pairs)
 
@@ -54,13 +54,13 @@ def append(
 
 
 def filtered(cassette: Any, request: Request) -> Request | None:
-    """A request after vcrpy's filters; None if they drop it."""
+    """Return a request after vcrpy's filters; None if they drop it."""
     kept = cassette.filter_request(to_vcr_request(request))
     return None if kept is None else request_of(kept)
 
 
 def origin_of(requests: Iterable[Request | None], known: Mapping[str, Any]) -> Origin:
-    """The origin of a recording from today: from its requests, and the ``known`` fields."""
+    """Return the origin of a recording from today: from its requests, and the ``known`` fields."""
     sent = [request for request in requests if request is not None]
     models = [
         detect_provider(request.method, request.url, request.body, b"").model for request in sent
@@ -76,6 +76,6 @@ def origin_of(requests: Iterable[Request | None], known: Mapping[str, Any]) -> O
 
 
 def is_loopback(urls: Iterable[str]) -> bool:
-    """Whether there are URLs and all of them are on this machine."""
+    """Return whether there are URLs and all of them are on this machine."""
     hosts = {urlsplit(url).hostname for url in urls}
     return bool(hosts) and hosts <= LOOPBACK

@@ -44,7 +44,7 @@ __all__ = [
 
 
 def render(run: Run, baseline: Run | None = None) -> dict[str, str]:
-    """All files of a report: ``index.html``, a page for each provider with a case,
+    """Return all files of a report: ``index.html``, a page for each provider with a case,
     ``results.json``, ``junit.xml``, ``summary.md``, ``annotations.txt`` and the badges.
 
     With a ``baseline`` the index also lists the changes since that run. Raises `ReportError` for a
@@ -65,8 +65,8 @@ def render(run: Run, baseline: Run | None = None) -> dict[str, str]:
 
 
 def render_index(run: Run, baseline: Run | None = None) -> str:
-    """The index alone, for a run without cases. With a ``baseline`` it also lists the changes since
-    that run.
+    """Return the index alone, for a run without cases. With a ``baseline`` it also lists the
+    changes since that run.
     """
     names, cells = _placed(run)
     index = index_page(cells, run.header, names)

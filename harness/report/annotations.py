@@ -22,7 +22,7 @@ MAX_MESSAGE: Final = 1000
 
 
 def annotation_lines(results: Iterable[Result]) -> str:
-    """The lines for all red cells, the worst first; "" without a red cell.
+    """Return the lines for all red cells, the worst first; "" without a red cell.
 
     A line names the spec below the folder ``specs``. A cell of ``harness judge`` has no spec, so
     its line names no file.

@@ -108,7 +108,7 @@ class Square:
 
 
 def block_of(cell: Result) -> str:
-    """The block of a cell."""
+    """Return the block of a cell."""
     if cell.turn == "second":
         return "second_turn_of_variants" if cell.block == "variant" else "second_turn"
     return cell.block or "documented"
@@ -122,7 +122,7 @@ class WithAspects(Protocol):
 
 
 def by_aspect(cells: Iterable[WithAspects]) -> dict[str, Counter[str]]:
-    """The verdicts of each aspect that some cell has, in the order of the aspects."""
+    """Return the verdicts of each aspect that some cell has, in the order of the aspects."""
     counts: dict[str, Counter[str]] = {}
     for cell in cells:
         for aspect, verdict in cell.aspects.items():
@@ -132,7 +132,7 @@ def by_aspect(cells: Iterable[WithAspects]) -> dict[str, Counter[str]]:
 
 
 def losses_of(cells: Iterable[Result]) -> list[Loss]:
-    """The losses, wrong values and exceptions, by aspect; the most frequent reason first. A
+    """Return the losses, wrong values and exceptions, by aspect; the most frequent reason first. A
     needless error is one loss, not one for each aspect that is missing because of it. A loss that
     several cases show on the same answer counts once. Cells with a common cause are left out.
     """
@@ -191,25 +191,29 @@ def hints_of(cells: Iterable[Result]) -> dict[str, str]:
 
 
 def is_of_error(cell: Result, aspect: str) -> bool:
-    """Whether an aspect is missing because of the cell's needless error, which is a loss itself."""
+    """Return whether an aspect is missing because of the cell's needless error, which is a loss
+    itself.
+    """
     raised = cell.aspects.get(aspect) == cell.aspects.get(NEEDLESS_ERROR) == "raised"
     return raised and aspect != NEEDLESS_ERROR
 
 
 def number_of_findings(cells: Sequence[Result]) -> int:
-    """The number of causes, of different losses, and of different reasons why a cell could not be
-    judged.
+    """Return the number of causes, of different losses, and of different reasons why a cell could
+    not be judged.
     """
     return len(causes_of(cells)) + len(losses_of(cells)) + len(errors_of(cells))
 
 
 def causes_of(cells: Iterable[Result]) -> list[Cause]:
-    """The causes that many cells have in common."""
+    """Return the causes that many cells have in common."""
     return find_causes({cell.place: cell for cell in cells}.values())
 
 
 def errors_of(cells: Iterable[Result]) -> list[list[Result]]:
-    """The cells that could not be judged, by the reason. Equal reasons differ only in values."""
+    """Return the cells that could not be judged, by the reason. Equal reasons differ only in
+    values.
+    """
     errors: dict[tuple[str, ...], list[Result]] = {}
     for cell in cells:
         if cell.verdict == "error":
@@ -219,25 +223,25 @@ def errors_of(cells: Iterable[Result]) -> list[list[Result]]:
 
 
 def describe_raw(adapters: Iterable[AdapterResults]) -> list[str]:
-    """A sentence for each adapter that returned messages of the wire as they are."""
+    """Return a sentence for each adapter that returned messages of the wire as they are."""
     numbers = {adapter.name: sum(cell.raw for cell in adapter.all_cells) for adapter in adapters}
     return [read_for(name, number) for name, number in numbers.items() if number]
 
 
 def red_aspects(counts: Mapping[str, int]) -> int:
-    """The number of red verdicts."""
+    """Return the number of red verdicts."""
     return sum(counts.get(verdict, 0) for verdict in RED)
 
 
 def square(counts: Mapping[str, int], anchor: str = "") -> Square:
-    """The square of these counts of verdicts."""
+    """Return the square of these counts of verdicts."""
     red = red_aspects(counts)
     not_carried, not_asked = counts.get("not_carried", 0), counts.get("not_asked", 0)
     return Square(red, counts.get("kept", 0) + red, not_carried, not_asked, anchor if red else "")
 
 
 def command_of(adapter: AdapterResults, cell: Result, finding: Finding | None = None) -> str:
-    """A shell line that judges the adapter on this exchange alone, with the cuts that show the
-    finding; without one, the first finding of the cell.
+    """Return a shell line that judges the adapter on this exchange alone, with the cuts that show
+    the finding; without one, the first finding of the cell.
     """
     return judge_command(adapter.argument or adapter.target, cell, finding)

@@ -55,8 +55,8 @@ def results_text(
     with_losses: bool = True,
     paint: Paint = lambda line, tone: line,
 ) -> str:
-    """The matrices of an adapter, then each loss with its evidence and a command. The losses in
-    variants are only counted. ``paint`` colours the lines for a terminal.
+    """Return the matrices of an adapter, then each loss with its evidence and a command. The losses
+    in variants are only counted. ``paint`` colours the lines for a terminal.
     """
     lines = [title_of(adapter), *describe_raw([adapter])]
     for block, cells in adapter.sections.items():
@@ -84,7 +84,7 @@ def title_of(adapter: AdapterResults) -> str:
 
 
 def matrix_lines(cells: Sequence[Result]) -> list[str]:
-    """A table: aspects × verdicts, with the number of cells."""
+    """Return a table: aspects × verdicts, with the number of cells."""
     counts = by_aspect(cells)
     used = [word for word in VERDICTS if any(counts[aspect][word] for aspect in counts)]
     width = max((len(aspect) for aspect in counts), default=0)

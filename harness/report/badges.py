@@ -60,8 +60,8 @@ def badges(
 
 
 def _file_names(wishes: Mapping[str, str], *reserved: str) -> dict[str, str]:
-    """A unique file name for each name: the preferred one, with a number if another name prefers
-    the same or differs only in letter case. The order of ``wishes`` does not matter.
+    """Return a unique file name for each name: the preferred one, with a number if another name
+    prefers the same or differs only in letter case. The order of ``wishes`` does not matter.
     """
     names: dict[str, str] = {}
     used = set(reserved)
@@ -98,7 +98,7 @@ def _badge(label: str, counted: Tally, partial: str) -> str:
 
 
 def _verdict(counted: Tally, partial: str) -> tuple[str, str]:
-    """The name of the colour and the words: the red verdicts, else the number of features.
+    """Return the name of the colour and the words: the red verdicts, else the number of features.
     ``partial``: why the run is not whole, or "".
     """
     red = {verdict: number for verdict, number in counted.counts.items() if VERDICTS[verdict].red}

@@ -76,7 +76,7 @@ class Cause:
 
 
 def find_causes(cells: Iterable[Result]) -> list[Cause]:
-    """The causes of the cells in which every fact is lost; the cause of most cells first.
+    """Return the causes of the cells in which every fact is lost; the cause of most cells first.
 
     A wire of which the adapter keeps no text and no call is a cause, unless its cells share the
     property that is the cause on the other wires.
@@ -103,7 +103,9 @@ def find_causes(cells: Iterable[Result]) -> list[Cause]:
 
 
 def _cause(judged: Sequence[Result]) -> Cause | None:
-    """The property of the wire that nearly all cells without any fact share, and few others."""
+    """Return the property of the wire that nearly all cells without any fact share, and few
+    others.
+    """
     silent = [cell for cell in judged if _is_silent(cell)]
     right = [cell for cell in judged if not cell.red_findings]
     for kind in ("framing", "line ends"):
@@ -128,7 +130,7 @@ def _cause_of_wire(provider: str, silent: list[Result], judged: Sequence[Result]
 
 
 def share_property(red: Sequence[Result], judged: Iterable[Result]) -> Shared | None:
-    """The property that all red cells share, and no other judged cell has."""
+    """Return the property that all red cells share, and no other judged cell has."""
     if len(red) < FEWEST:
         return None
     judged = list(judged)
@@ -145,7 +147,7 @@ def share_property(red: Sequence[Result], judged: Iterable[Result]) -> Shared | 
 def _shared(
     wire: WireProperty, red: Sequence[Result], having: Sequence[Result], right: Iterable[Result]
 ) -> Shared | None:
-    """The property with its contrast; None if no cell without it is right."""
+    """Return the property with its contrast; None if no cell without it is right."""
     without = [cell for cell in right if wire not in cell.properties]
     others: tuple[str, ...] = ()
     if wire.kind != "field":
@@ -161,7 +163,7 @@ def _of_kind(cells: Iterable[Result], kind: str) -> Iterator[WireProperty]:
 
 
 def _is_silent(cell: Result) -> bool:
-    """Whether every fact of the wire is lost. An end that nobody reported may be right."""
+    """Return whether every fact of the wire is lost. An end that nobody reported may be right."""
     lost = [aspect for aspect, verdict in cell.aspects.items() if verdict == "lost"]
     given = {
         aspect

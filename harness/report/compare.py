@@ -137,7 +137,7 @@ class Change:
 
 
 def compare_runs(base: Run, head: Run) -> list[Change]:
-    """All changes from one run to another, by kind, then by place."""
+    """Return all changes from one run to another, by kind, then by place."""
     before, after = _by_cell(base.results, judged=True), _by_cell(head.results)
     changes = [
         change
@@ -149,7 +149,7 @@ def compare_runs(base: Run, head: Run) -> list[Change]:
 
 
 def count_kinds(changes: Iterable[Change]) -> dict[Kind, int]:
-    """The number of changes of each kind, with an entry for every kind."""
+    """Return the number of changes of each kind, with an entry for every kind."""
     counts: dict[Kind, int] = dict.fromkeys(KINDS, 0)
     for change in changes:
         counts[change.kind] += 1
@@ -165,8 +165,8 @@ def counted_kinds(changes: Iterable[Change]) -> str:
 def changes_text(
     changes: Collection[Change], commands: Mapping[str, str], kinds: Collection[Kind] = tuple(KINDS)
 ) -> str:
-    """The changes of these kinds as text for a terminal, and the number of changes of each kind.
-    ``commands``: the argument of ``harness judge`` for each adapter, if it is not its name.
+    """Return the changes of these kinds as text for a terminal, and the number of changes of each
+    kind. ``commands``: the argument of ``harness judge`` for each adapter, if it is not its name.
     """
     lines = []
     for change in changes:
@@ -202,7 +202,9 @@ def _example(cells: Mapping[tuple[object, ...], Result]) -> str:
 def _by_cell(
     results: Iterable[Result], *, judged: bool = False
 ) -> Mapping[tuple[object, ...], Result]:
-    """The results by the names of their cells. ``judged``: only those that the run reached."""
+    """Return the results by the names of their cells. ``judged``: only those that the run
+    reached.
+    """
     cells: dict[tuple[object, ...], Result] = {}
     numbers: Counter[tuple[object, ...]] = Counter()
     for result in sorted(results, key=sort_key):
@@ -231,7 +233,7 @@ def _change(base: Result | None, head: Result | None) -> Change | None:
 
 
 def _aspects(before: Result, after: Result) -> Iterator[AspectChange]:
-    """The aspects that got worse or better. If one of the cells could not be judged, only the
+    """Yield the aspects that got worse or better. If one of the cells could not be judged, only the
     errors are compared.
     """
     if after.layer != "facts" or after.block == "variant":
@@ -263,14 +265,16 @@ def _is_red(verdict: str) -> bool:
 
 
 def _digests(result: Result) -> list[str]:
-    """The digests of the streams of a cell, without times, which change with each recording."""
+    """Return the digests of the streams of a cell, without times, which change with each
+    recording.
+    """
     evidence = result.evidence
     streams = (*evidence.before, evidence.stream) if evidence else ()
     return [stream.digest for stream in streams if stream]
 
 
 def _evidence(result: Result) -> tuple[object, ...]:
-    """The evidence of a verdict."""
+    """Return the evidence of a verdict."""
     return (
         _digests(result),
         result.evidence.digest if result.evidence else "",

@@ -43,10 +43,10 @@ DIGEST: Final = 8
 
 
 def detail(provider: str, sections: Sequence[Section], sources: Mapping[str, int]) -> Markup:
-    """The JSON object for the cases of a page in their order: lists of origins, cassettes and
-    streams, and for each case the index of its stream, its documentation and its cells. ``kept``
-    has a row for each cell that did not pass and still carries some of its features: the indexes
-    of its case, of the cell in the case, and of the sections of these features.
+    """Return the JSON object for the cases of a page in their order: lists of origins, cassettes
+    and streams, and for each case the index of its stream, its documentation and its cells.
+    ``kept`` has a row for each cell that did not pass and still carries some of its features: the
+    indexes of its case, of the cell in the case, and of the sections of these features.
     """
     blocks = [(section, block) for section in sections for block in section.blocks]
     differing = (cell.anchor for _, block in blocks for cell in block.cells if cell.result.findings)
@@ -99,14 +99,14 @@ def _kept(sections: Sequence[Section]) -> list[list[int]]:
 
 
 def _origin(origin: Origin) -> list[tuple[str, str]]:
-    """The known facts about the origin of a stream, each with its name."""
+    """Return the known facts about the origin of a stream, each with its name."""
     facts = msgspec.structs.asdict(origin).items()
     return [(name, _printable(value, 300)) for name, value in facts if value]
 
 
 def _stream(result: Result) -> list[Any]:
-    """The beginning of a stream, its digest and reads, and an object with its unusual properties: a
-    usual stream is complete, has status 200 and no request.
+    """Return the beginning of a stream, its digest and reads, and an object with its unusual
+    properties: a usual stream is complete, has status 200 and no request.
     """
     wire = printable_lines(result.wire.rstrip())
     unusual: dict[str, Any] = {}

@@ -136,7 +136,7 @@ class Run:
 
 
 def plan_of(results: Sequence[Result]) -> Plan:
-    """The plan of a run with these results."""
+    """Return the plan of a run with these results."""
     return Plan(len(results), sum(result.judged for result in results))
 
 
@@ -233,7 +233,7 @@ SCHEMA_ID: Final = "https://gemini-conformance.github.io/gemini-conformance/resu
 
 
 def schema() -> dict[str, Any]:
-    """The JSON Schema (2020-12) of the document, as plain JSON data."""
+    """Return the JSON Schema (2020-12) of the document, as plain JSON data."""
     (reference,), definitions = msgspec.json.schema_components(
         [Document], ref_template="#/$defs/{name}"
     )
@@ -251,7 +251,7 @@ def schema() -> dict[str, Any]:
 
 
 def pack(run: Run) -> bytes:
-    """A run as its document, UTF-8. The same results give the same bytes in any order."""
+    """Return a run as its document, UTF-8. The same results give the same bytes in any order."""
     ordered = sorted(run.results, key=sort_key)
     cases = {key: number for number, key in enumerate(dict.fromkeys(map(_case, ordered)))}
     streams = {key: number for number, key in enumerate(dict.fromkeys(map(_stream, ordered)))}
@@ -319,8 +319,8 @@ def _case(result: Result) -> CaseEntry:
 
 
 def shared_command(result: Result) -> str:
-    """The command of a cell with ``[ADAPTER]`` in the place of its adapter or layer; "" if it has
-    another form.
+    """Return the command of a cell with ``[ADAPTER]`` in the place of its adapter or layer; "" if
+    it has another form.
     """
     head = result.command.removesuffix(f"[{result.adapter or result.layer}]'")
     has_form = head != result.command and _ANY not in head

@@ -173,14 +173,14 @@ class FactsCells:
         return " · ".join(filter(None, (self.judged.version, self.judged.day)))
 
     def anchor(self, *names: str) -> str:
-        """The anchor of the findings, or of those of an aspect."""
+        """Return the anchor of the findings, or of those of an aspect."""
         return ".".join(slug(name) for name in (self.name, self.block, *names))
 
 
 def cells_by_facts(
     cells: Iterable[PlacedResult], columns: Mapping[str, str], judged: Iterable[Judged]
 ) -> list[FactsCells]:
-    """The cells that were judged by facts, by adapter and block."""
+    """Return the cells that were judged by facts, by adapter and block."""
     about = {adapter.name: adapter for adapter in judged}
     groups = {
         (name, block): FactsCells(name, title, block, about.get(name, Judged(name)))
@@ -194,8 +194,8 @@ def cells_by_facts(
 
 
 def _is_by_facts(result: Result) -> bool:
-    """Whether facts of the cell were compared. A case without a comparison does not count, unless
-    its answer is a variant.
+    """Return whether facts of the cell were compared. A case without a comparison does not count,
+    unless its answer is a variant.
     """
     if not (result.aspects or result.block):
         return False
@@ -204,7 +204,7 @@ def _is_by_facts(result: Result) -> bool:
 
 
 def tables(groups: Sequence[FactsCells]) -> list[Table]:
-    """The table of each block."""
+    """Return the table of each block."""
     return [
         _table(block, own)
         for block in BLOCKS
@@ -235,8 +235,8 @@ def _row(group: FactsCells, aspects: Sequence[str]) -> Row:
 
 
 def _target(group: FactsCells, aspect: str, listed: Iterable[str]) -> str:
-    """The target of a link to the red cells of an aspect: its findings. Payloads of our event
-    models have no findings by facts, so the first of these cells.
+    """Return the target of a link to the red cells of an aspect: its findings. Payloads of our
+    event models have no findings by facts, so the first of these cells.
     """
     caused = {cell.place for cause in causes_of(group.results) for cell in cause.cells}
     red = [cell for cell in group.cells if red_aspects({cell.result.aspects.get(aspect, ""): 1})]
@@ -248,7 +248,7 @@ def _target(group: FactsCells, aspect: str, listed: Iterable[str]) -> str:
 
 
 def finding_groups(groups: Iterable[FactsCells]) -> list[Group]:
-    """The findings of each adapter in each block, without those that have none."""
+    """Return the findings of each adapter in each block, without those that have none."""
     listed = map(_group, groups)
     return [group for group in listed if group.entries or group.sections or group.unused_losses]
 
@@ -342,7 +342,7 @@ def _examples(
     findings: Sequence[Finding | None],
     cells: Mapping[int, PlacedResult],
 ) -> Iterator[Example]:
-    """The first cells of a finding with their evidence."""
+    """Yield the first cells of a finding with their evidence."""
     first = findings[0].note if findings[0] else ""
     for result, finding in islice(zip(alike, findings, strict=False), MOST_WITH_EVIDENCE):
         sentence = finding.note if finding else ""

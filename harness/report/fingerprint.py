@@ -56,5 +56,5 @@ def fingerprint(features: Sequence[str], worst: Mapping[str, Verdict]) -> Finger
 
 
 def legend(verdict: Verdict | None) -> str:
-    """The shape of a verdict alone, for the key of the drawing."""
+    """Return the shape of a verdict alone, for the key of the drawing."""
     return _SHAPES[verdict](0, 0)

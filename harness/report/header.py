@@ -37,8 +37,8 @@ def make_header(
     commit: str = "",
     ran: str = "",
 ) -> Header:
-    """The header of a run. It lists all providers and dialects, selected or not, so that shards of
-    a run agree; a user's adapter has its name as its title.
+    """Return the header of a run. It lists all providers and dialects, selected or not, so that
+    shards of a run agree; a user's adapter has its name as its title.
     """
     titles = {name: dialect.title for name, dialect in DIALECTS.items()}
     titles |= {
@@ -72,8 +72,8 @@ def make_header(
 
 
 def choose_day(given: str | None, epoch: str) -> str:
-    """The day (YYYY-MM-DD) on which ages are calculated: ``given``, else the day of ``epoch`` (the
-    value of SOURCE_DATE_EPOCH, in seconds), else "". Raises `ReportError`.
+    """Return the day (YYYY-MM-DD) on which ages are calculated: ``given``, else the day of
+    ``epoch`` (the value of SOURCE_DATE_EPOCH, in seconds), else "". Raises `ReportError`.
     """
     if given is not None:
         try:

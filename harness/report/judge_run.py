@@ -21,9 +21,9 @@ JSON: Final = "judge.json"
 
 
 def merge_results(documents: Sequence[JudgeResults]) -> JudgeResults:
-    """All adapters of several documents, in the order of their names. Adapters with the same name,
-    target and version become one, which has the cells of both. Of two results of one cell the later
-    one is used, unless its run did not reach the cell.
+    """Return all adapters of several documents, in the order of their names. Adapters with the same
+    name, target and version become one, which has the cells of both. Of two results of one cell the
+    later one is used, unless its run did not reach the cell.
     """
     adapters: dict[tuple[str, str, str], AdapterResults] = {}
     skipped: dict[Unjudged, None] = {}
@@ -85,8 +85,8 @@ def compared_runs(base: JudgeResults, head: JudgeResults) -> list[tuple[Run, Run
 
 
 def run_of(document: JudgeResults) -> Run:
-    """The run with these results. Raises `ReportError` for two adapters with the same name and
-    version.
+    """Return the run with these results. Raises `ReportError` for two adapters with the same name
+    and version.
     """
     adapters = document.adapters
     versions = Counter((adapter.name, adapter.version) for adapter in adapters)

@@ -25,7 +25,7 @@ MAX_DETAILS: Final = 4000
 
 
 def junit(cells: Sequence[PlacedResult], providers: Mapping[str, str]) -> str:
-    """The XML document."""
+    """Return the XML document."""
     root = Element("testsuites", _counts([cell.result for cell in cells]))
     for name, title in providers.items():
         results = [cell.result for cell in cells if cell.result.provider == name]

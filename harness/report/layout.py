@@ -91,8 +91,8 @@ class PlacedResult:
 def place(
     results: Sequence[Result], providers: Mapping[str, str], columns: Mapping[str, str]
 ) -> list[PlacedResult]:
-    """All results in order, each at its place. Anchors are made from names, so that a link stays
-    valid from run to run.
+    """Return all results in order, each at its place. Anchors are made from names, so that a link
+    stays valid from run to run.
     """
     order = {name: index for index, name in enumerate(columns)}
 
@@ -119,7 +119,7 @@ def place(
 
 
 def block_key(result: Result) -> tuple[object, ...]:
-    """The common part of the cells of one case on a page, which is shown once above them."""
+    """Return the common part of the cells of one case on a page, which is shown once above them."""
     case = (
         result.provider,
         result.spec,
@@ -135,7 +135,7 @@ def block_key(result: Result) -> tuple[object, ...]:
 
 
 def group_title(feature: Named | None) -> str:
-    """The title of a feature's group: ``Tool calls`` for ``tool-calls.parallel``."""
+    """Return the title of a feature's group: ``Tool calls`` for ``tool-calls.parallel``."""
     if feature is None:
         return "Other"
     words = feature.name.partition(".")[0].replace("-", " ")
@@ -143,7 +143,7 @@ def group_title(feature: Named | None) -> str:
 
 
 def page_name(provider: str) -> str:
-    """The file name of the page of a provider."""
+    """Return the file name of the page of a provider."""
     return f"{provider or 'unknown-provider'}.html"
 
 

@@ -31,7 +31,7 @@ _SPECIAL: Final = re.compile(r"([\\`*_{}\[\]()<>#+!|~@$&-])")
 def markdown(
     cells: Sequence[PlacedResult], names: Names, changes: Sequence[Change] | None, header: Header
 ) -> str:
-    """The Markdown text."""
+    """Return the Markdown text."""
     results = [cell.result for cell in cells]
     lines = [
         "## Gemini compatibility",
@@ -61,7 +61,7 @@ def markdown(
 
 
 def in_markdown(texts: Iterable[str]) -> str:
-    """The texts that ``harness judge`` prints, one for each adapter, as a summary."""
+    """Return the texts that ``harness judge`` prints, one for each adapter, as a summary."""
     blocks = (f"```text\n{excerpt(text, MAX_TEXT)}\n```" for text in map(_without_fences, texts))
     return "\n\n".join(["## Gemini compatibility", *blocks]) + "\n"
 

@@ -48,8 +48,8 @@ def _cell(result: Result) -> tuple[str, ...]:
 
 
 def _superseded(results: Mapping[bytes, Result]) -> list[bytes]:
-    """The cells that a run did not reach and another run judged. If no run judged a cell, only one
-    of its reasons is kept.
+    """Return the cells that a run did not reach and another run judged. If no run judged a cell,
+    only one of its reasons is kept.
     """
     judged = {_cell(result) for result in results.values() if result.judged}
     missing = sorted(content for content, result in results.items() if result.missing)
@@ -85,7 +85,7 @@ def _common(names: set[str]) -> str:
 
 
 def _union(lists: Iterable[Sequence[Named]]) -> tuple[Named, ...]:
-    """Each name once. If two entries of a name differ, the first in sort order is kept."""
+    """Return each name once. If two entries of a name differ, the first in sort order is kept."""
     kept: dict[tuple[str, str], Named] = {}
     for named in (named for names in lists for named in names):
         key = (named.of, named.name)

@@ -120,8 +120,8 @@ NOTHING: Final[Mapping[str, Any]] = {
 
 
 def index_page(cells: Sequence[PlacedResult], header: Header, names: Names) -> dict[str, Any]:
-    """The values of ``index.html``: of a run with cases, of a run of ``harness judge``, or of
-    both.
+    """Return the values of ``index.html``: of a run with cases, of a run of ``harness judge``, or
+    of both.
     """
     cases = [cell for cell in cells if cell.page]
     by_facts = cells_by_facts(cells, names.columns, header.judged)
@@ -158,7 +158,7 @@ def title_of(header: Header) -> str:
 def _of_cases(
     cases: Sequence[PlacedResult], cells: Sequence[PlacedResult], header: Header, names: Names
 ) -> dict[str, Any]:
-    """The values that only a run with cases has."""
+    """Return the values that only a run with cases has."""
     results = [cell.result for cell in cases]
     return {
         "of_cases": True,
@@ -182,8 +182,8 @@ def _of_cases(
 
 
 def _matrix(cells: Sequence[PlacedResult], names: Names) -> dict[str, Any]:
-    """The matrix of providers × columns. Without cases it has the first turns on the documented
-    wire.
+    """Return the matrix of providers × columns. Without cases it has the first turns on the
+    documented wire.
     """
     with_case = any(cell.page for cell in cells)
     results = [cell.result for cell in cells if with_case or block_of(cell.result) == "documented"]
@@ -210,7 +210,9 @@ def _matrix(cells: Sequence[PlacedResult], names: Names) -> dict[str, Any]:
 def _judged_sentences(
     cells: Sequence[PlacedResult], header: Header, groups: Sequence[FactsCells]
 ) -> list[str]:
-    """The headline of a run of ``harness judge``. What keeps it from being green comes first."""
+    """Return the headline of a run of ``harness judge``. What keeps it from being green comes
+    first.
+    """
     results = [cell.result for cell in cells]
     plan = plan_of(results)
     first = [] if plan.is_whole else [f"{plan.sentence}."]
@@ -238,7 +240,7 @@ def _judged_sentence(header: Header, groups: Sequence[FactsCells]) -> str:
 def provider_page(
     name: str, cells: Sequence[PlacedResult], names: Names, run_title: str
 ) -> dict[str, Any]:
-    """The values of one provider's page; ``cells`` are this provider's. ``run_title`` is the title
+    """Return the values of one provider's page; ``cells`` are this provider's. ``run_title`` is the title
     of the report.
     """
     results = [cell.result for cell in cells]
@@ -265,7 +267,7 @@ def provider_page(
 
 
 def checklist(name: str, cells: Sequence[PlacedResult], names: Names) -> Checklist:
-    """The checklist of one provider; ``cells`` are this provider's."""
+    """Return the checklist of one provider; ``cells`` are this provider's."""
     results = [cell.result for cell in cells]
     of_column: dict[str, list[Result]] = {}
     for result in results:
@@ -302,7 +304,7 @@ def change_list(
 
 
 def _pairs_of(name: str, results: Sequence[Result], names: Names) -> list[Pair]:
-    """The pairs of a column with each provider that has cells in it, named by provider."""
+    """Return the pairs of a column with each provider that has cells in it, named by provider."""
     features = [feature.name for feature in names.features]
     title = names.columns[name]
     pairs = []
@@ -328,8 +330,8 @@ def _mark(verdicts: Sequence[Verdict]) -> Mark | None:
 def _remarks(
     cells: Sequence[PlacedResult], providers: Mapping[str, str]
 ) -> list[tuple[Verdict, VerdictWords, int, list[Remark]]]:
-    """All cells that did not pass, by verdict. Cells not carried or not run are grouped by reason,
-    others by requirement.
+    """Return all cells that did not pass, by verdict. Cells not carried or not run are grouped by
+    reason, others by requirement.
     """
     remarks: dict[Verdict, dict[tuple[str, ...], Remark]] = {
         verdict: {} for verdict in VERDICTS if verdict != "passed"

@@ -43,7 +43,7 @@ class Question:
 
 
 def questions(cells: Sequence[PlacedResult], providers: Mapping[str, str]) -> list[Question]:
-    """The questions that more than one provider answers, by name."""
+    """Return the questions that more than one provider answers, by name."""
     asked: dict[str, dict[str, list[PlacedResult]]] = {}
     for cell in cells:
         if cell.result.answered:

@@ -50,8 +50,8 @@ written by hand do not become stale.
 
 
 def fill(page: str, values: Mapping[str, Any], today: str) -> str:
-    """A page with the script and style sheet of its name. With ``today`` (YYYY-MM-DD) the ages are
-    written into the page; without it, the script of the page calculates them.
+    """Return a page with the script and style sheet of its name. With ``today`` (YYYY-MM-DD) the
+    ages are written into the page; without it, the script of the page calculates them.
     """
     script, style = _asset(f"{page}.js"), _asset(f"{page}.css")
     return (
@@ -118,7 +118,7 @@ class Asset:
 
 @cache
 def _asset(name: str) -> Asset:
-    """A script or a style sheet with its values filled in."""
+    """Return a script or a style sheet with its values filled in."""
     text = _templates().get_template(name).render()
     hashed = b64encode(sha256(text.encode()).digest()).decode()
     return Asset(Markup(text), f"sha256-{hashed}")  # noqa: S704  # our own file

@@ -68,8 +68,8 @@ class Section:
 
 
 def sections_of(cells: Sequence[PlacedResult], features: Sequence[Named]) -> list[Section]:
-    """The cases of a provider by their first feature, in the order of the features file. Cases
-    without a feature come last.
+    """Return the cases of a provider by their first feature, in the order of the features file.
+    Cases without a feature come last.
     """
     blocks: dict[tuple[object, ...], list[PlacedResult]] = {}
     for cell in cells:
@@ -92,7 +92,9 @@ def sections_of(cells: Sequence[PlacedResult], features: Sequence[Named]) -> lis
 
 
 def sources_of(sections: Iterable[Section]) -> dict[str, int]:
-    """All addresses of documentation on a page, of features and of cases, numbered from 1."""
+    """Return all addresses of documentation on a page, of features and of cases, numbered from
+    1.
+    """
     addresses: dict[str, int] = {}
     for section in sections:
         links = [section.feature.link] if section.feature else []
@@ -103,7 +105,7 @@ def sources_of(sections: Iterable[Section]) -> dict[str, int]:
 
 
 def feature_anchor(feature: str) -> str:
-    """The anchor of a feature. Its colon makes it different from anchors of cases."""
+    """Return the anchor of a feature. Its colon makes it different from anchors of cases."""
     return f"feature:{slug(feature)}"
 
 
@@ -116,7 +118,7 @@ def _order(cell: PlacedResult) -> tuple[Any, ...]:
 
 
 def _command(cells: Iterable[PlacedResult]) -> str:
-    """The common command of all cells; if there is none, the commands of all, as lines."""
+    """Return the common command of all cells; if there is none, the commands of all, as lines."""
     results = [cell.result for cell in cells]
     shared = {shared_command(result) for result in results}
     if len(shared) == 1 and "" not in shared:
@@ -130,7 +132,7 @@ def _batches(blocks: Iterable[Block]) -> list[Batch]:
 
 
 def _line(block: Block) -> tuple[object, ...]:
-    """The line of a case about its stream."""
+    """Return the line of a case about its stream."""
     cell, result = block.cells[0], block.facts
     place = ("", 0) if result.spec in result.command else (result.spec, result.line)
     unread = bool(result.cassette), result.origin is None
@@ -138,8 +140,8 @@ def _line(block: Block) -> tuple[object, ...]:
 
 
 def is_quiet(cell: PlacedResult) -> bool:
-    """Whether a list can show the cell by its name alone: it has only a verdict and a reason, and
-    its anchor follows from its name.
+    """Return whether a list can show the cell by its name alone: it has only a verdict and a
+    reason, and its anchor follows from its name.
     """
     result = cell.result
     says_more = (

@@ -39,12 +39,12 @@ KINDS: Final = {
 
 
 def sweep_page(summary: Summary, settings: Settings, inputs: Sequence[str]) -> str:
-    """The page of a summary. The same summary gives the same page."""
+    """Return the page of a summary. The same summary gives the same page."""
     return fill("index", page_values(summary, settings, inputs), "")
 
 
 def page_values(summary: Summary, settings: Settings, inputs: Sequence[str]) -> dict[str, Any]:
-    """The values of the page, without any HTML."""
+    """Return the values of the page, without any HTML."""
     adapter, against = settings.adapter, settings.against
     sentences = [f"{words_of_counts(summary.verdicts, 'stream')}."]
     if against:
@@ -77,7 +77,7 @@ def page_values(summary: Summary, settings: Settings, inputs: Sequence[str]) -> 
 
 
 def most_frequent(reasons: Iterable[Reason]) -> list[Reason]:
-    """The reasons, the most frequent first."""
+    """Return the reasons, the most frequent first."""
     return sorted(reasons, key=lambda reason: (-reason.rows, reason.examples[0].sentence))
 
 
@@ -95,7 +95,7 @@ def _table(counts: Mapping[str, Mapping[str, Mapping[str, int]]]) -> Table:
 
 
 def _groups(summary: Summary) -> Iterator[Group]:
-    """The reasons of each kind and layer; the most frequent first."""
+    """Yield the reasons of each kind and layer; the most frequent first."""
     for kind, (title, meaning) in KINDS.items():
         for layer, reasons in sorted(summary.reasons.get(kind, {}).items()):
             ordered = most_frequent(reasons.values())

@@ -76,7 +76,7 @@ class Tally:
         return 100 * self.passing // self.features if self.features else 0
 
     def sentence(self) -> str:
-        """The numbers of features: ``41 of 45 features, 1 known failing, 2 in part``."""
+        """Return the numbers of features: ``41 of 45 features, 1 known failing, 2 in part``."""
         numbers = Counter(self.worst.values())
         numbers["not-carried"] -= self.partly
         others = {
@@ -127,7 +127,7 @@ class Streams:
 
 
 def column(result: Result) -> str:
-    """The column of a result in the matrices: its adapter, or its layer if it has none."""
+    """Return the column of a result in the matrices: its adapter, or its layer if it has none."""
     return result.adapter or result.layer
 
 
@@ -147,8 +147,9 @@ def tally(results: Sequence[Result]) -> Tally:
 
 
 def words_of_counts(counts: Mapping[str, int], noun: str) -> str:
-    """The number of cells, or of other things that ``noun`` names, that passed, of those that were
-    judged; then the numbers of the other verdicts. A cell that was not run was not judged.
+    """Return the number of cells, or of other things that ``noun`` names, that passed, of those
+    that were judged; then the numbers of the other verdicts. A cell that was not run was not
+    judged.
     """
     judged = sum(counts.values()) - counts.get("not-run", 0)
     number = f"{counts.get('passed', 0):,} of {plural(judged, noun)} passed"
@@ -163,7 +164,7 @@ def words_of_counts(counts: Mapping[str, int], noun: str) -> str:
 
 
 def verdict_of(result: Result, feature: str) -> Verdict:
-    """The verdict of a cell for one of its features: passed if its declared losses or failed
+    """Return the verdict of a cell for one of its features: passed if its declared losses or failed
     aspects concern only other features.
     """
     carried = result.lost_features is not None and feature not in result.lost_features
@@ -171,9 +172,9 @@ def verdict_of(result: Result, feature: str) -> Verdict:
 
 
 def by_feature(results: Iterable[Result]) -> dict[str, list[Verdict]]:
-    """The verdicts on each feature. A cell with several features has one verdict for each. A cell
-    for which an adapter that reports its facts could not be asked counts only if there are no other
-    cells.
+    """Return the verdicts on each feature. A cell with several features has one verdict for each. A
+    cell for which an adapter that reports its facts could not be asked counts only if there are no
+    other cells.
     """
     features: dict[str, list[Verdict]] = {}
     unasked: dict[str, list[Verdict]] = {}
@@ -194,19 +195,19 @@ def by_pair(results: Iterable[Result]) -> dict[tuple[str, str], list[Result]]:
 
 
 def worst(verdicts: Iterable[Verdict]) -> Verdict:
-    """The most urgent of some verdicts."""
+    """Return the most urgent of some verdicts."""
     return min(verdicts, key=lambda verdict: VERDICTS[verdict].order)
 
 
 def in_part(verdicts: Sequence[Verdict]) -> bool:
-    """Whether a feature with these verdicts is carried in part: some cells passed, and no verdict
-    is worse than not carried.
+    """Return whether a feature with these verdicts is carried in part: some cells passed, and no
+    verdict is worse than not carried.
     """
     return worst(verdicts) == "not-carried" and "passed" in verdicts
 
 
 def streams(results: Iterable[Result]) -> list[Streams]:
-    """The distinct streams of the comparisons that ran, by origin."""
+    """Return the distinct streams of the comparisons that ran, by origin."""
     seen: dict[tuple[str, int], Origin | None] = {}
     for result in results:
         if VERDICTS[result.verdict].compared and result.cassette:
@@ -223,9 +224,9 @@ def headline(
     columns: Mapping[str, str],
     unread: Sequence[Unread] = (),
 ) -> list[str]:
-    """A few sentences about a run: the number of cells that ran, if some did not; the specs that
-    could not be read (``unread`` are their errors), the result, the most urgent pair of provider
-    and column, and the adapters for which the harness read the wire.
+    """Return a few sentences about a run: the number of cells that ran, if some did not; the specs
+    that could not be read (``unread`` are their errors), the result, the most urgent pair of
+    provider and column, and the adapters for which the harness read the wire.
     """
     first = _not_green(tally(results)) if results else []
     rest = _headline(results, providers, columns, unread)
@@ -233,8 +234,8 @@ def headline(
 
 
 def _not_green(whole: Tally) -> list[str]:
-    """The sentences about a run that is not green although nothing may be red: a run that did not
-    reach all cells, or did not compare anything.
+    """Return the sentences about a run that is not green although nothing may be red: a run that
+    did not reach all cells, or did not compare anything.
     """
     sentences = [f"{whole.progress}."] if whole.missing else []
     return sentences if whole.compared else [*sentences, NOTHING_COMPARED]
@@ -271,7 +272,7 @@ def _headline(
 
 
 def unread_specs(unread: Iterable[Unread]) -> set[str]:
-    """The paths of the specs with these errors."""
+    """Return the paths of the specs with these errors."""
     return {problem.spec for problem in unread}
 
 
@@ -299,22 +300,22 @@ def describe_origins(results: Sequence[Result]) -> str:
 
 
 def describe_raw(results: Iterable[Result]) -> list[str]:
-    """A sentence for each adapter that returned messages of the wire as they are. The comparison of
-    such a cell says little about the adapter.
+    """Return a sentence for each adapter that returned messages of the wire as they are. The
+    comparison of such a cell says little about the adapter.
     """
     numbers = Counter(result.adapter for result in results if result.raw)
     return [read_for(name, number) for name, number in sorted(numbers.items())]
 
 
 def read_for(adapter: str, number: int) -> str:
-    """The sentence about the cells in which an adapter returned messages of the wire."""
+    """Return the sentence about the cells in which an adapter returned messages of the wire."""
     return f"{adapter}: the harness read the wire for it in {plural(number, 'cell')}."
 
 
 def summary(results: Sequence[Result], unread: Sequence[Unread] = ()) -> str:
-    """The lines printed at the end of a run: first the number of cells that ran, if it is not the
-    number of all, and whether nothing was compared. Then one line per provider and column, the
-    adapters for which the harness read the wire, the whole run, and the origins of its streams.
+    """Return the lines printed at the end of a run: first the number of cells that ran, if it is
+    not the number of all, and whether nothing was compared. Then one line per provider and column,
+    the adapters for which the harness read the wire, the whole run, and the origins of its streams.
     ASCII, except for names. ``unread``: errors of specs that could not be read.
     """
     whole = tally(results)

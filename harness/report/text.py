@@ -25,7 +25,9 @@ _CODE: Final = re.compile(r"`([^`\n]+)`")
 
 
 def shown(value: Any) -> Any:
-    """A value as a template shows it: text becomes printable, other values stay as they are."""
+    """Return a value as a template shows it: text becomes printable, other values stay as they
+    are.
+    """
     return (
         printable_lines(value)
         if isinstance(value, str) and not isinstance(value, Markup)
@@ -51,13 +53,15 @@ def web_link(text: str) -> str:
 
 
 def thread_link(thread: str) -> str:
-    """The address of a public thread: ``owner/repo#12`` → ``https://github.com/owner/repo/…``."""
+    """Return the address of a public thread: ``owner/repo#12`` →
+    ``https://github.com/owner/repo/…``.
+    """
     repository, _, number = thread.partition("#")
     return f"https://github.com/{repository}/issues/{number}"
 
 
 def last_part(address: str) -> str:
-    """The last part of an address: ``…/api/text#Part`` → ``text#Part``."""
+    """Return the last part of an address: ``…/api/text#Part`` → ``text#Part``."""
     return address.rstrip("/").rpartition("/")[2]
 
 

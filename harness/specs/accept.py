@@ -42,8 +42,9 @@ class Change(Protocol):
     def key(self) -> str: ...
 
     def edits(self, body: str, place: Place) -> tuple[list[Edit], Any]:
-        """The edits in the text of the file, and the new expectation as data. Raises `SpecError`,
-        or `ValueError`, `TypeError` or `RecursionError` for a value that can't be written.
+        """Return the edits in the text of the file, and the new expectation as data. Raises
+        `SpecError`, or `ValueError`, `TypeError` or `RecursionError` for a value that can't be
+        written.
         """
         ...
 
@@ -164,7 +165,7 @@ _Pairs = dict[str, tuple[yaml.Node, yaml.Node]]
 
 
 def named_cases(body: str) -> dict[str, tuple[int, yaml.MappingNode, _Pairs]]:
-    """The cases of a spec, the first with each name."""
+    """Return the cases of a spec, the first with each name."""
     root = yaml.compose(body, Loader=yaml.CSafeLoader)  # `_parse` has bounded its depth
     named: dict[str, tuple[int, yaml.MappingNode, _Pairs]] = {}
     for index, node in _cases(root):
@@ -203,7 +204,7 @@ def _cases(root: yaml.Node | None) -> Iterator[tuple[int, yaml.MappingNode]]:
 
 
 def _filled(body: str, place: Place, written: Any) -> Edit:
-    """The edit that inserts the value: on lines below its key in a block, else in line."""
+    """Return the edit that inserts the value: on lines below its key in a block, else in line."""
     start, end = place.value.start_mark.index, place.value.end_mark.index
     items = [flow(item) for item in written] if isinstance(written, list) else []
     if not items or place.cells.flow_style:
@@ -217,7 +218,7 @@ def _filled(body: str, place: Place, written: Any) -> Edit:
 
 
 def _marked(body: str, place: Place) -> Edit:
-    """The edit that marks the case as unreviewed."""
+    """Return the edit that marks the case as unreviewed."""
     end = place.name.end_mark.index
     if place.case.flow_style:
         return end, end, ", reviewed: no"
@@ -226,14 +227,16 @@ def _marked(body: str, place: Place) -> Edit:
 
 
 def empty_edit(body: str, key: yaml.Node, value: yaml.Node) -> Edit:
-    """The edit that removes the value of a key, with the lines of a block."""
+    """Return the edit that removes the value of a key, with the lines of a block."""
     end = end_of(body, value)
     colon = body.index(":", key.end_mark.index)
     return (colon + 1, max(end, colon + 1), "")
 
 
 def end_of(body: str, node: yaml.Node) -> int:
-    """The end of the text of a node. The parser's end of a block is behind the lines below it."""
+    """Return the end of the text of a node. The parser's end of a block is behind the lines below
+    it.
+    """
     if isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
         last = node.value[-1]
         return end_of(body, last[1] if isinstance(last, tuple) else last)
@@ -253,8 +256,8 @@ def line_end(body: str) -> str:
 
 
 def as_read(value: Any) -> Any:
-    """The value as an expectation: a mapping that would be read as an operator, or refused for its
-    keys, becomes a ``$literal``.
+    """Return the value as an expectation: a mapping that would be read as an operator, or refused
+    for its keys, becomes a ``$literal``.
     """
     match value:
         case dict():
@@ -289,12 +292,12 @@ def _verify(before: Any, after: str, values: Sequence[tuple[Place, str, Any]]) -
 
 
 def _canonical(data: Any) -> str:
-    """A text that is equal for equal data only: 1, 1.0 and true differ."""
+    """Return a text that is equal for equal data only: 1, 1.0 and true differ."""
     return json.dumps(data, sort_keys=True)
 
 
 def read_body(body: str) -> Any:
-    """The data of a spec. Raises `SpecError`."""
+    """Return the data of a spec. Raises `SpecError`."""
     try:
         return parse(body)
     except YamlError as error:

@@ -65,7 +65,7 @@ _Check = Callable[[Any, _Case, Known], Iterator[Fault]]
 
 
 def case_faults(data: Any, known: Known) -> Iterator[Fault]:
-    """The faults of every case of a file, case by case."""
+    """Yield the faults of every case of a file, case by case."""
     for index, case in enumerate(_list(data.get("cases"))):
         if isinstance(case, dict):
             for key, check in _CHECKS.items():
@@ -76,7 +76,7 @@ def case_faults(data: Any, known: Known) -> Iterator[Fault]:
 
 
 def repeated(items: Any, group: str, key: str, line: Callable[[Steps], int]) -> Iterator[Fault]:
-    """The entries of ``group`` whose ``key`` has the value of an earlier entry."""
+    """Yield the entries of ``group`` whose ``key`` has the value of an earlier entry."""
     first_lines: dict[str, int] = {}
     for index, item in enumerate(_list(items)):
         name = item.get(key) if isinstance(item, dict) else None
@@ -90,7 +90,9 @@ def repeated(items: Any, group: str, key: str, line: Callable[[Steps], int]) -> 
 
 
 def cassette_fault(name: str) -> str | None:
-    """The fault of a cassette's name, or None. A name must stay below the cassettes folder."""
+    """Return the fault of a cassette's name, or None. A name must stay below the cassettes
+    folder.
+    """
     segments = name.split("/")
     if "\\" in name:
         return "has a backslash; folders are divided by /"
@@ -172,7 +174,7 @@ def _expect(value: Any, case: _Case, known: Known) -> Iterator[Fault]:
 
 
 def _missing(case: _Case, known: Known) -> str:
-    """The fault of a case without expectations, or ""."""
+    """Return the fault of a case without expectations, or ""."""
     if isinstance(case.get("prompt"), dict) or case.get("turns"):
         return "expect is missing"
     if FACTS not in known.adapters.values():
@@ -183,8 +185,8 @@ def _missing(case: _Case, known: Known) -> str:
 
 
 def _stream_faults(cell: str, expected: Any) -> Iterator[Fault]:
-    """The expectation of a stream is a list or an operator; inside it, an unknown ``$`` key is
-    data.
+    """Yield the expectation of a stream is a list or an operator; inside it, an unknown ``$`` key
+    is data.
     """
     operator = next(iter(expected)) if isinstance(expected, dict) and len(expected) == 1 else ""
     if operator.startswith("$") and operator not in OPERATORS:
@@ -241,7 +243,7 @@ def _request_case_faults(cell: str, expected: Any) -> Iterator[Fault]:
 
 
 def _accepts_every_request(expected: Any) -> bool:
-    """Whether the expectation of one request accepts every request."""
+    """Return whether the expectation of one request accepts every request."""
     if operator_of(expected):
         return accepts_everything(expected)
     has_request = isinstance(expected, dict) and expected.keys() == {"request"}
@@ -281,7 +283,7 @@ def _known_failing(value: Any, case: _Case, known: Known) -> Iterator[Fault]:
 
 
 def _unexpected(key: str, cell: str, case: _Case) -> Iterator[Fault]:
-    """A cell without an expectation, which can neither fail nor lose a fact."""
+    """Yield a cell without an expectation, which can neither fail nor lose a fact."""
     expect = case.get("expect")
     if isinstance(expect, dict) and cell not in expect:
         fact = f"{key} names {show(cell)}, which expect does not have"
@@ -302,8 +304,8 @@ _CHECKS: Final[dict[str, _Check]] = {
 
 
 def _kind_faults(case: _Case, dialects: Collection[str]) -> Iterator[Fault]:
-    """The faults of keys that do not go together: a stream case has a recording, a request case
-    prompts, a conversation case turns on a recording.
+    """Yield the faults of keys that do not go together: a stream case has a recording, a request
+    case prompts, a conversation case turns on a recording.
     """
     prompt, turns, expect = case.get("prompt"), case.get("turns"), case.get("expect")
     if isinstance(prompt, dict):

@@ -29,7 +29,7 @@ class Kept(Protocol):
 
 
 def key_of(text: str, known: Known, version: str) -> str:
-    """A digest of everything that influences the reading of a file."""
+    """Return a digest of everything that influences the reading of a file."""
     names = [
         sorted(known.dialects),
         sorted(known.providers),
@@ -44,12 +44,14 @@ def key_of(text: str, known: Known, version: str) -> str:
 
 
 def keep(key: str, data: dict[str, Any], lines: Lines) -> str:
-    """The text to keep for a file without a fault."""
+    """Return the text to keep for a file without a fault."""
     return json.dumps([key, data, [[*path, line] for path, line in lines.first.items()]])
 
 
 def recall(kept: str | None, key: str, text: str) -> tuple[SpecFile, Lines] | None:
-    """The file and its lines from a text of `keep`; None for another key or a damaged text."""
+    """Return the file and its lines from a text of `keep`; None for another key or a damaged
+    text.
+    """
     try:
         given, data, places = json.loads(kept or "")
         if given != key:

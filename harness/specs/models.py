@@ -76,8 +76,8 @@ def _given(value: object) -> object:
 
 
 def _day(value: object) -> date:
-    """A date, as ``YYYY-MM-DD`` only: pydantic also accepts numbers, and ``date.fromisoformat``
-    weeks.
+    """Return a date, as ``YYYY-MM-DD`` only: pydantic also accepts numbers, and
+    ``date.fromisoformat`` weeks.
     """
     if isinstance(value, str) and _DATE.fullmatch(value):
         try:
@@ -283,15 +283,15 @@ class Case(_Closed):
         return self._line_at(())
 
     def expected_line(self, key: str, path: str = "") -> int:
-        """The line in ``expect`` for ``key``, at the path of a mismatch as far as the file has it;
-        the line of the case for another key.
+        """Return the line in ``expect`` for ``key``, at the path of a mismatch as far as the file
+        has it; the line of the case for another key.
         """
         if key not in self.expect:
             return self.line
         return self._line_at(("expect", key, *readable_steps(path)))
 
     def line_of(self, key: str) -> int:
-        """The line of a key of the case; the line of the case if it has no such key."""
+        """Return the line of a key of the case; the line of the case if it has no such key."""
         return self._line_at((key,))
 
     def place(self, line_at: Callable[[tuple[str | int, ...]], int]) -> None:

@@ -41,14 +41,14 @@ _CASES: Final = re.compile(r"(?:\A|[\r\n])cases[ \t]*:")
 
 
 def is_spec(text: str) -> bool:
-    """Whether ``text`` begins, after comments, with ``harness:`` and a number, and is not a
+    """Return whether ``text`` begins, after comments, with ``harness:`` and a number, and is not a
     features file. Other YAML files are ignored.
     """
     return _is_ours(text) and not is_features(text)
 
 
 def is_features(text: str) -> bool:
-    """Whether ``text`` is a features file: it begins like a spec and has ``features`` and no
+    """Return whether ``text`` is a features file: it begins like a spec and has ``features`` and no
     ``cases`` at its top.
     """
     return _is_ours(text) and not _CASES.search(text) and bool(_FEATURES.search(text))
@@ -66,7 +66,7 @@ def read_spec(
     adapters: Mapping[str, str] | None = None,
     kept: Kept | None = None,
 ) -> list[Case]:
-    """The cases of a spec file, in its order.
+    """Return the cases of a spec file, in its order.
 
     ``path`` is for errors, and names the file in ``kept``, which has the data of files that were
     read before. ``losses`` maps a dialect to the names of its declared losses, ``adapters`` the
@@ -93,8 +93,8 @@ def read_spec(
 
 
 def read_features(text: str, path: str) -> list[Feature]:
-    """The features of a features file, in its order; raises `SpecError` with every problem of the
-    file.
+    """Return the features of a features file, in its order; raises `SpecError` with every problem
+    of the file.
     """
 
     def check(data: Any, line: _Line) -> Iterator[Fault]:
@@ -119,7 +119,7 @@ def _is_ours(text: str) -> bool:
 def _read(
     text: str, path: str, model: type[_File], check: Callable[[Any, _Line], Iterator[Fault]]
 ) -> tuple[_File, Lines, dict[str, Any]]:
-    """The file as a model, the lines of its paths, and its data."""
+    """Return the file as a model, the lines of its paths, and its data."""
     data, line = _parse(text, path)
     version = data.get("harness")
     if isinstance(version, int | float) and version > FORMAT:
@@ -158,7 +158,7 @@ def _check_shapes(model: type[_File], data: Any) -> tuple[_File | None, list[Fau
 
 
 def _repeats(detail: ErrorDetails) -> bool:
-    """Whether pydantic calls a list too short only because all of its items are faulty."""
+    """Return whether pydantic calls a list too short only because all of its items are faulty."""
     return detail["type"] == "too_short" and bool(detail["input"])
 
 
@@ -172,7 +172,7 @@ def _fault(detail: ErrorDetails, model: type[BaseModel]) -> Fault:
 
 
 def _problems(faults: list[Fault], line: _Line) -> list[tuple[int, str]]:
-    """The first `MAX_PROBLEMS` faults by line, and a note if there are more."""
+    """Return the first `MAX_PROBLEMS` faults by line, and a note if there are more."""
     problems = sorted(((line(path), text) for path, text in faults), key=lambda problem: problem[0])
     if len(problems) > MAX_PROBLEMS:
         note = f"there are more; the first {MAX_PROBLEMS} problems are listed"

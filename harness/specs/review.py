@@ -55,8 +55,8 @@ class Hunk:
 
 
 def hunks_of(before: str, after: str) -> list[Hunk]:
-    """The changes of the unreviewed cases of ``after``, in order. Raises `SpecError` for a text
-    that is not YAML.
+    """Return the changes of the unreviewed cases of ``after``, in order. Raises `SpecError` for a
+    text that is not YAML.
     """
     old, new = _lines(before), _lines(after)
     places, unreviewed = _places(after)
@@ -70,22 +70,22 @@ def hunks_of(before: str, after: str) -> list[Hunk]:
 
 
 def accepted(before: str, hunk: Hunk) -> str:
-    """The text before the update, with the change of a hunk."""
+    """Return the text before the update, with the change of a hunk."""
     return _with_lines(before, hunk.old_at, len(hunk.old), hunk.new)
 
 
 def rejected(after: str, hunk: Hunk) -> str:
-    """The text of the spec without the change of a hunk."""
+    """Return the text of the spec without the change of a hunk."""
     return _with_lines(after, hunk.new_at, len(hunk.new), hunk.old)
 
 
 def unreviewed_cases(text: str) -> list[str]:
-    """The names of the cases with ``reviewed: no``. Raises `SpecError`."""
+    """Return the names of the cases with ``reviewed: no``. Raises `SpecError`."""
     return _places(text)[1]
 
 
 def mark_reviewed(text: str, case: str) -> str:
-    """The text without the mark of a case. Raises `SpecError`."""
+    """Return the text without the mark of a case. Raises `SpecError`."""
     body = text.removeprefix("\ufeff")
     _, _, pairs = named_cases(body)[case]
     key, value = pairs["reviewed"]
@@ -101,8 +101,8 @@ def mark_reviewed(text: str, case: str) -> str:
 
 
 def emptied(text: str, case: str) -> str:
-    """The text with no value in the expectations of a case, as before they were filled. Raises
-    `SpecError`.
+    """Return the text with no value in the expectations of a case, as before they were filled.
+    Raises `SpecError`.
     """
     body = text.removeprefix("\ufeff")
     _, _, pairs = named_cases(body)[case]
@@ -124,7 +124,7 @@ def _line_end_at(body: str, index: int) -> str:
 
 
 def _places(text: str) -> tuple[list[tuple[int, str, str]], list[str]]:
-    """The first line, the case and the key of each part, in order; the unreviewed cases."""
+    """Return the first line, the case and the key of each part, in order; the unreviewed cases."""
     body = text.removeprefix("\ufeff")
     read_body(body)
     places: list[tuple[int, str, str]] = [(0, "", "")]
@@ -142,7 +142,7 @@ def _places(text: str) -> tuple[list[tuple[int, str, str]], list[str]]:
 def _changes(
     old: Sequence[str], new: Sequence[str]
 ) -> Iterator[tuple[int, tuple[str, ...], int, tuple[str, ...]]]:
-    """The changed lines of both sides, with their numbers. A line that replaces one line is a
+    """Yield the changed lines of both sides, with their numbers. A line that replaces one line is a
     change of its own.
     """
     left, right = (
@@ -172,14 +172,14 @@ def _changes(
 
 
 def _number(lines: Sequence[tuple[int, str]], at: int, end: int) -> int:
-    """The number of a line in its whole text. An insertion is behind the line before it."""
+    """Return the number of a line in its whole text. An insertion is behind the line before it."""
     if at < len(lines):
         return lines[at][0]
     return lines[-1][0] + 1 if lines else end
 
 
 def _group(old: Sequence[str], new: Sequence[str]) -> str:
-    """The paths that a hunk changes, with ``[*]`` for every index."""
+    """Return the paths that a hunk changes, with ``[*]`` for every index."""
     before, after = _items(old), _items(new)
     if before is None or after is None:
         return json.dumps([old, new])
@@ -194,8 +194,8 @@ def _group(old: Sequence[str], new: Sequence[str]) -> str:
 
 
 def _items(lines: Sequence[str]) -> list[Any] | None:
-    """The items of the lines of a list, or the one mapping of other lines; None if they are no
-    YAML.
+    """Return the items of the lines of a list, or the one mapping of other lines; None if they are
+    no YAML.
     """
     text = "\n".join(lines)
     try:
@@ -209,7 +209,7 @@ def _items(lines: Sequence[str]) -> list[Any] | None:
 
 
 def _tag(item: Any) -> str:
-    """An item in a word: its type or kind."""
+    """Return an item in a word: its type or kind."""
     named = (item.get("type") or item.get("kind")) if isinstance(item, dict) else None
     return f"item {named}" if isinstance(named, str) else "item"
 
@@ -224,5 +224,5 @@ def _with_lines(text: str, at: int, count: int, new: Sequence[str]) -> str:
 
 
 def _lines(text: str) -> list[str]:
-    """The lines of a text, with their line ends."""
+    """Return the lines of a text, with their line ends."""
     return re.findall(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+", text)

@@ -63,7 +63,7 @@ class _Merge:
     refused: list[str] = field(default_factory=list)
 
     def merge(self, path: _Path, node: yaml.Node, want: Any, got: Any, value: Any) -> Any:
-        """The new expectation for ``got``. ``want`` is the data of ``node``."""
+        """Return the new expectation for ``got``. ``want`` is the data of ``node``."""
         if Bindings(loose=True).meets(want, got):
             return want
         operator = operator_of(want)

@@ -25,9 +25,9 @@ _TYPES: Final = ((bool, "boolean"), (int, "integer"), (float, "number"), (str, "
 
 
 def expectation_of(value: Any, again: Any, recorded: str | None) -> Any:
-    """The expectation for ``value``, the output of a run. ``again`` is the output of a second run
-    with the same recording, whose text is ``recorded``. None: the keys do not count, because every
-    value comes from the recording.
+    """Return the expectation for ``value``, the output of a run. ``again`` is the output of a
+    second run with the same recording, whose text is ``recorded``. None: the keys do not count,
+    because every value comes from the recording.
     """
     match value:
         case dict() if any(str(key).startswith("$") for key in value):
@@ -64,6 +64,6 @@ def _is_volatile(key: str, value: Any, other: Any, recorded: str | None) -> bool
 
 
 def _any(value: Any) -> dict[str, str] | None:
-    """An expectation of any value of the same type."""
+    """Return an expectation of any value of the same type."""
     kind = next((name for type_, name in _TYPES if isinstance(value, type_)), None)
     return {"$any": kind} if kind else None

@@ -63,8 +63,8 @@ class Unpacker:
         self._foreign: Callable[[bytes], bytes] | None = None
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """The decompressed bytes, in pieces; raises zlib.error for broken data and for data that
-        expands beyond a limit.
+        """Yield the decompressed bytes, in pieces; raises zlib.error for broken data and for data
+        that expands beyond a limit.
         """
         if self._waiting and data:
             if self._coding not in CODINGS:
@@ -155,7 +155,7 @@ class Unpacker:
 
 
 def is_text(data: bytes) -> bool:
-    """Whether a body begins like text. Some recorders decode a body and keep its header."""
+    """Return whether a body begins like text. Some recorders decode a body and keep its header."""
     return data[:1] in _TEXT or (len(data) > 1 and data[1:2] in _JSON.get(data[0], b""))
 
 
@@ -172,7 +172,7 @@ def unread_coding(body: bytes, coding: str | None) -> str:
 
 
 def _decoder(coding: str) -> Callable[[bytes], bytes]:
-    """A function that decodes a body piece by piece; raises zlib.error without a library."""
+    """Return a function that decodes a body piece by piece; raises zlib.error without a library."""
     library = _library(LIBRARIES.get(coding, ""))
     if library is None:
         way_out = "; pip install 'gemini-conformance[codings]'" if coding in LIBRARIES else ""
@@ -186,7 +186,7 @@ def _decoder(coding: str) -> Callable[[bytes], bytes]:
 
 @lru_cache
 def _library(name: str) -> Any:
-    """The module of a library; None if it is not installed."""
+    """Return the module of a library; None if it is not installed."""
     try:
         return import_module(name) if name else None
     except ImportError:
@@ -194,15 +194,15 @@ def _library(name: str) -> Any:
 
 
 def unpack(body: bytes, coding: str | None) -> bytes:
-    """A whole body, decompressed; a cut body as far as possible. Raises zlib.error as
+    """Return a whole body, decompressed; a cut body as far as possible. Raises zlib.error as
     `Unpacker.feed` does.
     """
     return b"".join(Unpacker(coding).feed(body))
 
 
 def unpack_before_fault(body: bytes, coding: str | None) -> tuple[bytes, str]:
-    """A whole body, decompressed as far as possible, and the fault that stopped it; the fault is
-    empty for a complete body.
+    """Return a whole body, decompressed as far as possible, and the fault that stopped it; the
+    fault is empty for a complete body.
     """
     unpacker, pieces = Unpacker(coding), []
     try:

@@ -47,7 +47,7 @@ class Origin(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
 
 
 def first_value(headers: dict[str, list[str]], name: str) -> str | None:
-    """The first value of a header; its name may be in upper or lower case."""
+    """Return the first value of a header; its name may be in upper or lower case."""
     wanted = name.lower()
     for key, values in headers.items():
         if values and key.lower() == wanted:
@@ -66,7 +66,7 @@ class Request:
     body: bytes = b""
 
     def header(self, name: str) -> str | None:
-        """The first value of a header; its name may be in upper or lower case."""
+        """Return the first value of a header; its name may be in upper or lower case."""
         return first_value(self.headers, name)
 
 
@@ -97,7 +97,7 @@ class Exchange:
         return b"".join([data for _, data in self.reads])
 
     def header(self, name: str) -> str | None:
-        """The first value of a response header; its name may be in upper or lower case."""
+        """Return the first value of a response header; its name may be in upper or lower case."""
         return first_value(self.headers, name)
 
     @property

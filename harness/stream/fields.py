@@ -50,7 +50,7 @@ class Fields:
         return key in self._values
 
     def at(self, key: str) -> str:
-        """The place of a field."""
+        """Return the place of a field."""
         return f"{self.place}.{key}" if self.place else key
 
     def fail(self, key: str, reason: str) -> NoReturn:
@@ -58,7 +58,7 @@ class Fields:
         raise TranslationError(self.at(key) if key else self.place, reason)
 
     def get(self, key: str, *types: type) -> Any:
-        """A field, None if it is absent; raises `TranslationError` unless it is of one of
+        """Return a field, None if it is absent; raises `TranslationError` unless it is of one of
         ``types``, if any are given. ``true`` is not a number; 1 is a number, whole or not.
         """
         self._read[key] = None
@@ -81,7 +81,7 @@ class Fields:
         return value
 
     def either(self, *keys: str) -> str:
-        """The spelling of a field that is present; the first spelling if none is."""
+        """Return the spelling of a field that is present; the first spelling if none is."""
         self._read.update(dict.fromkeys(keys))
         there = [key for key in keys if key in self._values]
         if len(there) > 1:
@@ -89,37 +89,37 @@ class Fields:
         return there[0] if there else keys[0]
 
     def choose(self, key: str, known: Iterable[str]) -> str:
-        """A required word, which must be one of ``known``."""
+        """Return a required word, which must be one of ``known``."""
         self.need(key, str)
         return self.may_choose(key, known) or ""
 
     def may_choose(self, key: str, known: Iterable[str]) -> str | None:
-        """A word that is one of ``known``, None if it is absent."""
+        """Return a word that is one of ``known``, None if it is absent."""
         word: str | None = self.get(key, str)
         if word is not None and word not in known:
             self.fail(key, f"unknown {key} {shown(word)}; expected one of {', '.join(known)}")
         return word
 
     def inner(self, key: str) -> Fields | None:
-        """The object in a field, None if there is none."""
+        """Return the object in a field, None if there is none."""
         value = self.get(key, dict)
         return None if value is None else Fields(value, self.at(key), self.warnings, self.unread)
 
     def items(self, key: str) -> list[Fields]:
-        """The objects of a list, none if it is absent."""
+        """Return the objects of a list, none if it is absent."""
         return [
             Fields(item, f"{self.at(key)}[{index}]", self.warnings, self.unread)
             for index, item in enumerate(self.get(key, list) or ())
         ]
 
     def rest(self) -> dict[str, Any]:
-        """The fields that were not read yet. This marks them as read."""
+        """Return the fields that were not read yet. This marks them as read."""
         rest = {key: value for key, value in self._values.items() if key not in self._read}
         self._read.update(dict.fromkeys(rest))
         return rest
 
     def has_only(self, *keys: str) -> bool:
-        """Whether every field was read already or is one of ``keys``."""
+        """Return whether every field was read already or is one of ``keys``."""
         return self._values.keys() <= {*self._read, *keys}
 
     def leave(self, key: str, why: str) -> None:
@@ -150,7 +150,7 @@ def _is_of(value: Any, types: tuple[type, ...]) -> bool:
 
 
 def shown(value: Any) -> str:
-    """A value for an error message: the value itself if it is short, else its kind."""
+    """Return a value for an error message: the value itself if it is short, else its kind."""
     text = repr(value)
     if len(text) > 40 and isinstance(value, Mapping | list | tuple):
         return "an object" if isinstance(value, Mapping) else "a list"

@@ -40,7 +40,7 @@ def finite_json(text: str) -> Any:
 
 
 def decode_object(data: bytes | str) -> dict[str, Json] | None:
-    """The value of a JSON document, bytes or text, if it is an object; else None."""
+    """Return the value of a JSON document, bytes or text, if it is an object; else None."""
     try:
         value = decode_json(data.encode() if isinstance(data, str) else data)
     except ValueError:
@@ -49,12 +49,14 @@ def decode_object(data: bytes | str) -> dict[str, Json] | None:
 
 
 def objects_in(value: Json) -> list[dict[str, Json]]:
-    """The objects of a list; none for any other value."""
+    """Return the objects of a list; none for any other value."""
     return [item for item in value if type(item) is dict] if type(value) is list else []
 
 
 def same_json(left: Json, right: Json) -> bool:
-    """Whether two JSON values are equal: true is not 1, 1 equals 1.0, key order never matters."""
+    """Return whether two JSON values are equal: true is not 1, 1 equals 1.0, key order never
+    matters.
+    """
     return bool(left == right) and _agree_on_booleans(left, right)
 
 
@@ -71,7 +73,7 @@ _STRING_OR_BRACKET: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[\[{]|[\]}]', re
 
 
 def nests_deeply(data: bytes | memoryview) -> bool:
-    """Whether the brackets of a JSON text nest deeper than `MAX_NESTING`. Counts them first,
+    """Return whether the brackets of a JSON text nest deeper than `MAX_NESTING`. Counts them first,
     because most texts have few.
     """
     if len(data) <= 2 * MAX_NESTING:
@@ -114,7 +116,9 @@ class Brackets:
         self.after_backslash = False
 
     def find_end(self, data: bytes, position: int) -> int:
-        """The index after the bracket that closes the document, or -1 if it is not in ``data``."""
+        """Return the index after the bracket that closes the document, or -1 if it is not in
+        ``data``.
+        """
         if self.after_backslash and position < len(data):
             self.after_backslash = False
             position += 1

@@ -83,7 +83,7 @@ class Assembly:
         return True
 
     def value(self) -> dict[str, Json]:
-        """The object as it is so far."""
+        """Return the object as it is so far."""
         for steps, pieces in self._strings.items():
             if len(pieces) > 1:
                 holder: Json = self._root
@@ -131,8 +131,8 @@ class Assembly:
 
 
 def read_path(path: str) -> Steps | None:
-    """The names and indices of a path that begins with ``$`` and selects one place; None for any
-    other path.
+    """Return the names and indices of a path that begins with ``$`` and selects one place; None for
+    any other path.
     """
     if not path.startswith("$"):
         return None
@@ -158,21 +158,21 @@ def read_path(path: str) -> Steps | None:
 
 
 def write_path(*steps: str | int) -> str:
-    """The normalized path of these names and indices."""
+    """Return the normalized path of these names and indices."""
     return "$" + "".join(
         f"[{step}]" if type(step) is int else f"['{_quote(str(step))}']" for step in steps
     )
 
 
 def readable_path(steps: Iterable[str | int | range]) -> str:
-    """A path for a message, in ASCII: ``usage.total``, ``[3].delta``, ``[12..14]`` for several
-    items, ``["odd key"]`` for a key that is not a plain word, ``$`` for the whole value.
+    """Return a path for a message, in ASCII: ``usage.total``, ``[3].delta``, ``[12..14]`` for
+    several items, ``["odd key"]`` for a key that is not a plain word, ``$`` for the whole value.
     """
     return "".join(map(_readable_step, steps)).removeprefix(".") or "$"
 
 
 def readable_steps(path: str) -> list[str | int]:
-    """The steps of a `readable_path`; for several items, the step to the first."""
+    """Return the steps of a `readable_path`; for several items, the step to the first."""
     return [
         int(match["index"])
         if match["index"]

@@ -46,7 +46,7 @@ def shorten(text: str, limit: int) -> str:
 
 
 def excerpt(text: str, head: int, tail: int = 0) -> str:
-    """The first ``head`` and last ``tail`` characters of a longer text, and its length."""
+    """Return the first ``head`` and last ``tail`` characters of a longer text, and its length."""
     if len(text) <= head + tail:
         return text
     end = f" … {text[-tail:]}" if tail else ""
@@ -59,7 +59,7 @@ def plural(number: int, noun: str) -> str:
 
 
 def short_json(value: Json, limit: int = 60) -> str:
-    """A JSON value for a sentence: its text, printable, in at most ``limit`` characters."""
+    """Return a JSON value for a sentence: its text, printable, in at most ``limit`` characters."""
     return shorten(printable(json.dumps(value, ensure_ascii=False, default=repr)), limit)
 
 

@@ -116,7 +116,7 @@ class Media(Part):
 
 
 def media_kind(kind: str, media_type: str | None) -> Kind:
-    """The kind of a medium: its media type decides, else the word of the application."""
+    """Return the kind of a medium: its media type decides, else the word of the application."""
     for known in (str(media_type or "").partition("/")[0], kind):
         match known:
             case "image" | "audio" | "video":
@@ -298,9 +298,9 @@ _EMPTY: Final[tuple[Any, ...]] = (False, "", [], {})
 
 
 def fields_of_home(prompt: Prompt) -> list[str]:
-    """The places of all fields that the dialect kept only for the wire of `Prompt.home`: cache
-    marks, ``more``, ``unread``, `Function.strict`, `Choice.parallel`. A field that is false or
-    empty is not among them. A wire that has none of these fields warns of each.
+    """Return the places of all fields that the dialect kept only for the wire of `Prompt.home`:
+    cache marks, ``more``, ``unread``, `Function.strict`, `Choice.parallel`. A field that is false
+    or empty is not among them. A wire that has none of these fields warns of each.
     """
     places: list[str] = []
     for node in _nodes(prompt):
@@ -329,9 +329,9 @@ def _nodes(prompt: Prompt) -> Iterator[Part | Function]:
 
 
 def without_foreign(prompt: Prompt, vendor: str) -> tuple[Prompt, list[str]]:
-    """The prompt without the opaque values of other vendors, and a warning for each: a signature,
-    an encrypted thought or a native part is sent only to its maker. A value of unknown origin
-    stays. A text or message that is empty without its opaque values is left out.
+    """Return the prompt without the opaque values of other vendors, and a warning for each: a
+    signature, an encrypted thought or a native part is sent only to its maker. A value of unknown
+    origin stays. A text or message that is empty without its opaque values is left out.
     """
     warnings: list[str] = []
 
@@ -358,7 +358,7 @@ def without_foreign(prompt: Prompt, vendor: str) -> tuple[Prompt, list[str]]:
 def _for_vendor(
     part: AnyPart, is_foreign: Callable[[Origin | None, str, str], bool]
 ) -> AnyPart | None:
-    """The part for a vendor; None if nothing of it may be sent."""
+    """Return the part for a vendor; None if nothing of it may be sent."""
     match part:
         case Redacted(data=data) if is_foreign(data.origin, part.place, "an encrypted thought"):
             return None

@@ -114,14 +114,16 @@ class Session:
         return {given for given, invented in self._given.items() if invented}
 
     def next_id(self, prefix: str) -> str:
-        """A new id that this session has not issued before."""
+        """Return a new id that this session has not issued before."""
         fresh = self._ids(prefix)
         while fresh in self._given:
             fresh = self._ids(prefix)
         return self._give(fresh, invented=True)
 
     def call_id(self, wire_id: str | None, prefix: str) -> str:
-        """The wire's id; a counted one if there is none or another call of this session has it."""
+        """Return the wire's id; a counted one if there is none or another call of this session has
+        it.
+        """
         if wire_id and wire_id not in self._given:
             return self._give(wire_id)
         return self.next_id(prefix)
@@ -165,7 +167,7 @@ class Session:
         return self._origins.get(_key(value))
 
     def opaque(self, value: str | None) -> Opaque | None:
-        """A signature with its maker; None for none."""
+        """Return a signature with its maker; None for none."""
         return Opaque(value, self.origin(value)) if value else None
 
     def _give(self, given: str, invented: bool = False) -> str:
@@ -174,8 +176,8 @@ class Session:
 
 
 def _key(value: Any) -> str:
-    """The value itself, or a digest of the JSON of a part, which may be long. All parts that nest
-    too deeply have the same key.
+    """Return the value itself, or a digest of the JSON of a part, which may be long. All parts that
+    nest too deeply have the same key.
     """
     if isinstance(value, str):
         return value

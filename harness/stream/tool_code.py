@@ -43,7 +43,7 @@ class Splitter:
         self._held = ""
 
     def feed(self, text: str) -> list[str | Block]:
-        """The text and blocks that this piece completes; never an empty text."""
+        """Return the text and blocks that this piece completes; never an empty text."""
         if "<" not in text and self._body is None and not self._held:  # nearly all text
             return [text] if text else []
         pieces: list[str | Block] = []
@@ -74,7 +74,7 @@ class Splitter:
         return pieces
 
     def close(self) -> str:
-        """The text that is still held: a block that never ended or the beginning of a tag,
+        """Return the text that is still held: a block that never ended or the beginning of a tag,
         unchanged. Resets the splitter.
         """
         opened = "" if self._body is None else START + "".join(self._body)
@@ -83,7 +83,7 @@ class Splitter:
 
 
 def tag_beginning(text: str, position: int, tag: str) -> int:
-    """The number of characters at the end of the text that could begin the tag."""
+    """Return the number of characters at the end of the text that could begin the tag."""
     at = text.rfind("<", max(position, len(text) - len(tag) + 1))
     return len(text) - at if at >= 0 and tag.startswith(text[at:]) else 0
 
@@ -103,7 +103,7 @@ ARGUMENT_KEYS: Final = ("parameters", "args", "arguments", "input")
 
 
 def parse_body(text: str) -> Body | None:
-    """The call in a block's body; None if the body has no known form."""
+    """Return the call in a block's body; None if the body has no known form."""
     text = text.strip()
     if len(text) >= 6 and text.startswith("```") and text.endswith("```"):
         inner = text[3:-3]
@@ -133,7 +133,7 @@ def _parse_json(text: str) -> Body | None:
 
 
 def _too_deep(value: Json) -> bool:
-    """Whether a value nests deeper than `MAX_DEPTH`."""
+    """Return whether a value nests deeper than `MAX_DEPTH`."""
     level = [value]
     for _ in range(MAX_DEPTH):
         inner = [
@@ -185,7 +185,8 @@ def _parse_python(text: str) -> Body | None:
 
 
 def _scan_arguments(text: str, position: int) -> tuple[str, int]:
-    """The arguments of a call as far as they are tokens of literals, and the index after them.
+    """Return the arguments of a call as far as they are tokens of literals, and the index after
+    them.
 
     That is the index of the bracket that closes the call, unless the arguments have other tokens,
     too many tokens, or nest too deep.
@@ -214,7 +215,7 @@ _ODD_ESCAPE: Final = re.compile(r"\\(?:([4-7][0-7]{2})|([^\n\\'\"abfnrtvxNuU0-7]
 
 
 def _plain_escape(match: re.Match[str]) -> str:
-    """An escape that Python accepts with a warning, written so that it gives no warning."""
+    """Return an escape that Python accepts with a warning, written so that it gives no warning."""
     octal, unknown = match.groups()
     return f"\\u{int(octal, 8):04x}" if octal else f"\\\\{unknown}" if unknown else match[0]
 
@@ -224,7 +225,9 @@ _EQUALS: Final = re.compile(r"\s*=")
 
 
 def _literal(node: ast.expr) -> Json:
-    """The value of a literal that JSON can hold; raises ValueError for any other expression."""
+    """Return the value of a literal that JSON can hold; raises ValueError for any other
+    expression.
+    """
     match node:
         case ast.Constant(value=bool() | str() | int() | None):
             return node.value
@@ -260,7 +263,7 @@ class Declared(Protocol):
 
 
 def infer_name(payload: Mapping[str, Json], tools: Iterable[Declared]) -> str | None:
-    """The declared tool whose schema fits a nameless object best.
+    """Return the declared tool whose schema fits a nameless object best.
 
     The score is the number of known keys less the number of unknown keys, at least 0; the first of
     equal scores is chosen. A tool is excluded if it requires a key that the object does not have.

@@ -12,7 +12,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Final
 
-import msgspec
+from msgspec.structs import replace as with_fields
 
 from harness.adapters import EVENTS, Adapter, RunOptions
 from harness.adapters.named import TIMEOUT_S, adapter_of_target
@@ -68,24 +68,36 @@ class Settings:
 
 
 def judge_batch(batch: Sequence[Stream], settings: Settings) -> list[Row]:
-    """The verdicts of a batch, in order. A stream that can't be judged gets the verdict ``error``.
+    """Return the verdicts of a batch, in order. A stream that can't be judged gets the verdict
+    ``error``.
 
     Raises `AdapterError` only if the adapter does not exist.
     """
     adapter = open_adapter(settings.adapter, settings)
     against = open_adapter(settings.against, settings) if settings.against else None
-    return _without_secrets([_judge(stream, settings, adapter, against) for stream in batch])
+    rows = _without_secrets([_judge(stream, settings, adapter, against) for stream in batch])
+    return list(map(_shortened, rows))
 
 
 def _without_secrets(rows: list[Row]) -> list[Row]:
-    """The rows, with the secrets in their free texts masked. Most batches have no secret, and are
-    read once. In other batches, each row is masked separately, so that it does not depend on its
-    batch.
+    """Return the rows, with the secrets in their free texts masked. Most batches have no secret,
+    and are read once. In other batches, each row is masked separately, so that it does not depend
+    on its batch.
     """
     guard = mask()
     if guard.is_clean(text for row in rows for text in _free_texts(row)):
         return rows
     return [_masked(row, guard) for row in rows]
+
+
+def _shortened(row: Row) -> Row:
+    """Return the row with a printable sentence and group of limited size. It has no secrets any
+    more, because a part of a secret may not be recognized.
+    """
+    if not row.sentence and not row.group:
+        return row
+    texts = (shorten(printable(text), MAX_SENTENCE) for text in (row.sentence, row.group))
+    return with_fields(row, **dict(zip(("sentence", "group"), texts, strict=True)))
 
 
 def _free_texts(row: Row) -> list[str]:
@@ -94,12 +106,12 @@ def _free_texts(row: Row) -> list[str]:
 
 def _masked(row: Row, guard: Mask) -> Row:
     texts = zip(_FREE, guard.texts(_free_texts(row)), strict=True)
-    return msgspec.structs.replace(row, **{name: text for name, text in texts if text})
+    return with_fields(row, **{name: text for name, text in texts if text})
 
 
 @lru_cache(maxsize=8)
 def open_adapter(target: Target, settings: Settings) -> Adapter:
-    """The adapter of a target. It is made once in each process. Raises `AdapterError`."""
+    """Return the adapter of a target. It is made once in each process. Raises `AdapterError`."""
     adapter = adapter_of_target(
         target.text,
         Path(settings.folder),
@@ -122,11 +134,13 @@ def _judge(stream: Stream, settings: Settings, adapter: Adapter, against: Adapte
     )
     if exchange is None:
         word = "not-run" if stream.skipped else "error"
-        return _with(blank, verdict=word, sentence=stream.fault, group=stream.group)
+        return with_fields(blank, verdict=word, sentence=stream.fault, group=stream.group)
     try:
-        blank = _with(blank, **_description(exchange))
+        blank = with_fields(blank, **_description(exchange))
         if not is_answer(exchange, exchange.provider):
-            return _with(blank, verdict="not-run", sentence="the exchange has no answer of a model")
+            return with_fields(
+                blank, verdict="not-run", sentence="the exchange has no answer of a model"
+            )
         judged = _findings(stream.id, exchange, adapter)
         verdict = _verdict(blank, exchange, adapter, judged)
         if against is not None and not judged.error:
@@ -134,15 +148,7 @@ def _judge(stream: Stream, settings: Settings, adapter: Adapter, against: Adapte
         return _with_laws(verdict, stream, adapter, settings.laws) if settings.laws else verdict
     except Exception as error:  # noqa: BLE001  # one stream must not end a sweep of millions
         kind = type(error).__name__
-        return _with(blank, sentence=f"{kind}: {error}", group=kind)
-
-
-def _with(row: Row, /, **fields: object) -> Row:
-    """The row with new fields. A sentence is shortened and printable, and has no secrets."""
-    for name in ("sentence", "group"):
-        if text := str(fields.get(name, "")):
-            fields[name] = shorten(printable(mask().text(text)), MAX_SENTENCE)
-    return msgspec.structs.replace(row, **fields)
+        return with_fields(blank, sentence=f"{kind}: {error}", group=kind)
 
 
 def _description(exchange: Exchange) -> Mapping[str, object]:
@@ -169,23 +175,23 @@ def _findings(name: str, exchange: Exchange, adapter: Adapter) -> ExchangeJudgem
 def _verdict(blank: Row, exchange: Exchange, adapter: Adapter, judged: ExchangeJudgement) -> Row:
     aspects = {str(aspect): finding.verdict for aspect, finding in judged.aspects.items()}
     decision = decide(judged.findings)
-    row = _with(blank, aspects=aspects, verdict=decision.verdict, sentence=decision.reason)
+    row = with_fields(blank, aspects=aspects, verdict=decision.verdict, sentence=decision.reason)
     red = [finding for finding in judged.findings if finding.red]
     if not red:
         return row
-    row = _with(row, group=" ".join(red[0].group))
+    row = with_fields(row, group=" ".join(red[0].group))
     if judged.error:
         return row
-    row = _with(row, sentence=red[0].sentence)
+    row = with_fields(row, sentence=red[0].sentence)
     layer, variants = (
         _first_layer(exchange, adapter, judged),
         variants_of_wire(exchange, adapter.options.provider),
     )
-    return _with(row, layer=layer, variants=tuple(variants))
+    return with_fields(row, layer=layer, variants=tuple(variants))
 
 
 def _first_layer(exchange: Exchange, adapter: Adapter, judged: ExchangeJudgement) -> str:
-    """The lowest layer in which the first red aspect is red."""
+    """Return the lowest layer in which the first red aspect is red."""
     if adapter.by_facts:
         return "facts"
     events = _findings(judged.cassette, exchange, EVENTS)
@@ -193,7 +199,7 @@ def _first_layer(exchange: Exchange, adapter: Adapter, judged: ExchangeJudgement
 
 
 def _compared(verdict: Row, judged: ExchangeJudgement, before: ExchangeJudgement) -> Row:
-    """The verdict with the aspects that differ from those of a baseline. An aspect with the
+    """Return the verdict with the aspects that differ from those of a baseline. An aspect with the
     baseline's verdict *not asked* is counted as not kept.
     """
     now, then = judged.aspects, before.aspects
@@ -209,22 +215,24 @@ def _compared(verdict: Row, judged: ExchangeJudgement, before: ExchangeJudgement
     first = judged.aspects[worse[0]] if worse else None
     sentence = first.sentence if first else verdict.sentence
     group = " ".join(first.group) if first else verdict.group
-    return _with(verdict, worse=tuple(worse), better=tuple(better), sentence=sentence, group=group)
+    return with_fields(
+        verdict, worse=tuple(worse), better=tuple(better), sentence=sentence, group=group
+    )
 
 
 def _with_laws(verdict: Row, stream: Stream, adapter: Adapter, laws: Sequence[int]) -> Row:
-    """The verdict with the verdicts of the checked laws. A broken law fails the row."""
+    """Return the verdict with the verdicts of the checked laws. A broken law fails the row."""
     results = dict(_law_results(stream, adapter, laws))
     broken = [
         (number, sentence)
         for number, (word, sentence) in results.items()
         if word in ("failed", "error")
     ]
-    verdict = _with(verdict, laws={number: word for number, (word, _) in results.items()})
+    verdict = with_fields(verdict, laws={number: word for number, (word, _) in results.items()})
     if not broken or verdict.verdict in ("failed", "error"):
         return verdict
     number, sentence = broken[0]
-    return _with(verdict, verdict="failed", sentence=sentence, group=f"law {number}")
+    return with_fields(verdict, verdict="failed", sentence=sentence, group=f"law {number}")
 
 
 def _law_results(

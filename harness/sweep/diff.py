@@ -132,7 +132,9 @@ def _all(connection: Any, query: str) -> Sequence[tuple[Any, ...]]:
 
 
 def _view(path: str) -> str:
-    """The query that reads an output. It reads only one of the rows with the same id and digest."""
+    """Return the query that reads an output. It reads only one of the rows with the same id and
+    digest.
+    """
     pattern = path if path.endswith(".parquet") else f"{path.rstrip('/')}/*.parquet"
     quoted = "'" + pattern.replace("'", "''") + "'"
     return f"SELECT DISTINCT ON (id, digest) * FROM read_parquet({quoted})"  # noqa: S608  # the path is quoted

@@ -27,7 +27,7 @@ class WorkerLost(Exception):
 
 
 def engine_named(text: str, jobs: int | None) -> Engine:
-    """The engine that an option names: ``dask`` or ``dask:ADDRESS``. Raises `SweepError`."""
+    """Return the engine that an option names: ``dask`` or ``dask:ADDRESS``. Raises `SweepError`."""
     name, _, address = text.partition(":")
     if name != "dask":
         raise SweepError(f"{text!r} is not an engine; expected dask or dask:ADDRESS")
@@ -36,7 +36,7 @@ def engine_named(text: str, jobs: int | None) -> Engine:
 
 
 def graph(run_part: RunPart, parts: Sequence[InputPart]) -> list[Any]:
-    """The graph of a sweep for Dask: one task for each part. The tasks are independent."""
+    """Return the graph of a sweep for Dask: one task for each part. The tasks are independent."""
     from dask import delayed  # the extra
 
     task = delayed(run_part, pure=False)
@@ -67,7 +67,7 @@ def process_engine(jobs: int) -> Engine:
 
 
 def cluster_engine(address: str) -> Engine:
-    """A Dask cluster, which runs the same graph."""
+    """Return a Dask cluster, which runs the same graph."""
 
     def run(run_part: RunPart, parts: Sequence[InputPart], report: Report) -> None:
         from distributed import Client, KilledWorker, as_completed  # the extra

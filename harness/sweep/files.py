@@ -33,13 +33,14 @@ def need(*packages: str) -> None:
 
 
 def is_url(path: str) -> bool:
-    """Whether a path is a URL."""
+    """Return whether a path is a URL."""
     return "://" in path
 
 
 def list_files(argument: str) -> tuple[list[File], bool]:
-    """The files of an argument (a file, a folder, a glob, or a URL of one of them), in order, and
-    whether they are from a folder. Hidden files of a folder are skipped. Raises `SweepError`.
+    """Return the files of an argument (a file, a folder, a glob, or a URL of one of them), in
+    order, and whether they are from a folder. Hidden files of a folder are skipped. Raises
+    `SweepError`.
     """
     files, in_folder = _list_url(argument) if is_url(argument) else _list_local(argument)
     if not files:
@@ -90,7 +91,7 @@ def _change_of(info: dict[str, Any]) -> str:
 
 
 def file_system(url: str) -> tuple[Any, str]:
-    """The file system of a URL, and the path on it. Raises `SweepError`."""
+    """Return the file system of a URL, and the path on it. Raises `SweepError`."""
     need("fsspec")
     from fsspec.core import url_to_fs  # only URLs need fsspec
 
@@ -117,11 +118,11 @@ class Folder:
     path: str
 
     def at(self, name: str) -> str:
-        """The path of a file in the folder."""
+        """Return the path of a file in the folder."""
         return f"{self.path.rstrip('/')}/{name}"
 
     def names(self) -> list[str]:
-        """The names of all files in the folder, in order."""
+        """Return the names of all files in the folder, in order."""
         if is_url(self.path):
             system, place = file_system(self.path)
             paths = system.ls(place, detail=False) if system.isdir(place) else []
@@ -130,7 +131,7 @@ class Folder:
         return sorted(file.name for file in path.iterdir()) if path.is_dir() else []
 
     def read(self, name: str) -> bytes:
-        """The content of a file."""
+        """Return the content of a file."""
         with open_file(self.at(name)) as file:
             return file.read()
 

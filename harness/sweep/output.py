@@ -40,7 +40,7 @@ def write_part(name: str, rows: Iterable[Row], folder: Folder) -> Summary:
 
 @cache
 def schema() -> Any:
-    """The schema of a Parquet file of verdicts: ``aspects`` is a struct of all aspects."""
+    """Return the schema of a Parquet file of verdicts: ``aspects`` is a struct of all aspects."""
     import pyarrow as pa  # the extra
 
     word = pa.dictionary(pa.int32(), pa.string())
@@ -58,7 +58,7 @@ def schema() -> Any:
 
 
 def table_of(rows: Sequence[Row]) -> Any:
-    """The rows as a table of Arrow."""
+    """Return the rows as a table of Arrow."""
     import pyarrow as pa  # the extra
 
     columns: dict[str, Any] = {
@@ -79,7 +79,7 @@ def table_of(rows: Sequence[Row]) -> Any:
 
 
 def read_summary(name: str, folder: Folder) -> Summary:
-    """The summary of a finished file."""
+    """Return the summary of a finished file."""
     from pyarrow.parquet import read_metadata  # the extra
 
     with open_file(folder.at(name)) as file:
@@ -87,7 +87,7 @@ def read_summary(name: str, folder: Folder) -> Summary:
 
 
 def read_rows(name: str, folder: Folder) -> Iterator[Row]:
-    """The rows of a finished file."""
+    """Yield the rows of a finished file."""
     from pyarrow.parquet import ParquetFile  # the extra
 
     with open_file(folder.at(name)) as file:
@@ -96,7 +96,9 @@ def read_rows(name: str, folder: Folder) -> Iterator[Row]:
 
 
 def _row(values: dict[str, Json]) -> Row:
-    """The row with the values of a Parquet file. The file has a value for each aspect and list."""
+    """Return the row with the values of a Parquet file. The file has a value for each aspect and
+    list.
+    """
     values["aspects"] = {name: word for name, word in values["aspects"].items() if word}
     values["laws"] = dict(values["laws"])
     return msgspec.convert(values, Row)

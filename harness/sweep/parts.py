@@ -60,8 +60,8 @@ class InputPart:
 
 
 def plan(arguments: Sequence[str], target: Folder) -> list[InputPart]:
-    """The parts of all arguments. The same files give the same parts with the same names. Files of
-    the output are not read as input. Raises `SweepError` or `OSError`.
+    """Return the parts of all arguments. The same files give the same parts with the same names.
+    Files of the output are not read as input. Raises `SweepError` or `OSError`.
     """
     parts: list[InputPart] = []
     for argument in arguments:
@@ -83,7 +83,9 @@ def plan(arguments: Sequence[str], target: Folder) -> list[InputPart]:
 
 
 def _name(files: Sequence[File], number: int) -> str:
-    """The name of a part: a readable word, its number in the file, and a digest of its files."""
+    """Return the name of a part: a readable word, its number in the file, and a digest of its
+    files.
+    """
     digest = blake2b(digest_size=6)
     for file in files:
         digest.update(f"{file.path}\n{file.size}\n{file.changed}\n".encode())
@@ -126,7 +128,7 @@ def _parquet(path: str) -> Any:
 
 
 def _has_rows(file: File) -> bool:
-    """Whether a file has rows as JSON lines: its first line has an id and a body."""
+    """Return whether a file has rows as JSON lines: its first line has an id and a body."""
     with open_file(file.path) as lines:
         return _IS_ROW.match(lines.read(_HEAD).removeprefix(b"\xef\xbb\xbf")) is not None
 
@@ -162,8 +164,8 @@ def _recordings(files: Sequence[File], in_folder: bool) -> Iterator[InputPart]:
 
 
 def batches(part: InputPart) -> Iterator[list[Stream]]:
-    """The streams of a part, `BATCH` at a time. Raises `SweepError` or `OSError` for a file that
-    can't be read.
+    """Yield the streams of a part, `BATCH` at a time. Raises `SweepError` or `OSError` for a file
+    that can't be read.
     """
     streams = {"parquet": _of_row_group, "lines": _of_lines, "files": _of_files}[part.kind](part)
     while batch := list(islice(streams, BATCH)):
@@ -221,8 +223,8 @@ def _reason(error: Exception, path: str) -> str:
 
 
 def stream_at(source: str) -> Stream | None:
-    """The stream at a place such as ``day.parquet:17``: a row of a table, or an exchange of a
-    recording. None if the text does not name such a place. Raises `SweepError` or `OSError`.
+    """Return the stream at a place such as ``day.parquet:17``: a row of a table, or an exchange of
+    a recording. None if the text does not name such a place. Raises `SweepError` or `OSError`.
     """
     match = _PLACE.fullmatch(source)
     if match is None:

@@ -40,13 +40,13 @@ class Sweep:
 
 
 def file_of(part: InputPart) -> str:
-    """The name of the file of a part."""
+    """Return the name of the file of a part."""
     return f"{part.name}{SUFFIX}"
 
 
 def plan_sweep(arguments: Sequence[str], settings: Settings, folder: Folder) -> Sweep:
-    """The sweep of all files of the arguments. Raises `SweepError` if the folder has the output of
-    another sweep.
+    """Return the sweep of all files of the arguments. Raises `SweepError` if the folder has the
+    output of another sweep.
     """
     sweep = Sweep(tuple(plan(arguments, folder)), settings, folder)
     manifest = _manifest(settings)

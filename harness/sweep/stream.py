@@ -31,7 +31,7 @@ class RowError(ValueError):
 
     @classmethod
     def of(cls, name: str, value: object, expected: str) -> RowError:
-        """The error of a column with this value."""
+        """Return the error of a column with this value."""
         return cls(
             f"{name} is {_shown(value)}; expected {expected}", f"{name}; expected {expected}"
         )
@@ -72,7 +72,7 @@ COLUMNS: Final = {
 
 
 def stream_of_row(row: Mapping[str, Any], source: str) -> Stream:
-    """The stream of a row; for a faulty row, a stream without an exchange."""
+    """Return the stream of a row; for a faulty row, a stream without an exchange."""
     name = row.get("id")
     known = source if name is None else str(name)
     try:
@@ -182,7 +182,7 @@ def _request(request: Any) -> Request | None:
 
 
 def _object(name: str, value: Any) -> Any:
-    """The value; for a text, the JSON value in it."""
+    """Return the value; for a text, the JSON value in it."""
     if not isinstance(value, str | bytes):
         return value
     try:

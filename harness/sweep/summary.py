@@ -59,7 +59,7 @@ class Summary(Struct):
 
     @classmethod
     def of(cls, verdicts: Iterable[Row]) -> Summary:
-        """The summary of rows."""
+        """Return the summary of rows."""
         summary = cls()
         for verdict in verdicts:
             summary.add(verdict)

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, ClassVar
 
 import httpx2
 
+from harness.adapters import Adapter
+from harness.adapters.clients import CLIENTS, make_client_adapter
 from harness.dialects.unified_llm.client import (
     Client,
     ContextLengthError,
@@ -23,27 +26,34 @@ from harness.dialects.unified_llm.client import (
     SDKError,
     StreamError,
 )
+from harness.dialects.unified_llm.client.adapter import adapt as adapt_client
 from harness.dialects.unified_llm.client.call import Payload
+
+from .library import CASSETTE, Fault, file_fault
 
 MakeClient = Callable[..., Client]
 
 
 @dataclass(frozen=True, slots=True)
-class ClientFault:
+class ClientFault(Fault):
     """A client with one fault; ``make`` has the parameters of our client."""
 
-    name: str
-    says: str
-    make: MakeClient
+    make: MakeClient = Client
+    column: ClassVar = "unified-llm-client"
+    """The column of its cells."""
+
+    @property
+    def adapter(self) -> Adapter:
+        """The fault as an adapter under test."""
+        adapt = partial(adapt_client, client=self.make)
+        return make_client_adapter(CLIENTS[self.column], CASSETTE, adapt)
 
 
 CLIENT_FAULTS: dict[str, ClientFault] = {}
 
 
 def faulty(make: MakeClient) -> MakeClient:
-    name, says = make.__name__, " ".join((make.__doc__ or "").split())
-    assert says, f"{name} says nothing"
-    CLIENT_FAULTS[f"unified-llm: {name}"] = ClientFault(name, says, make)
+    file_fault(CLIENT_FAULTS, "unified-llm", make, partial(ClientFault, make=make))
     return make
 
 

@@ -116,7 +116,7 @@ def filter_lets_text_through_alone(message: Json) -> None:
 
 
 @OPENAI_COMPAT.read
-def thoughts_are_text(data: bytes) -> bytes:
+def thought_tags_are_text(data: bytes) -> bytes:
     """The tags around thoughts are not recognized, so the thoughts are shown as the answer."""
     return data.replace(b"<thought>", b"<thinks>").replace(b"</thought>", b"</thinks>")
 

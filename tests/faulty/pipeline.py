@@ -11,6 +11,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from io import BytesIO
 from typing import Any, Generic, TypeVar
 
@@ -27,6 +28,7 @@ from harness.stream.framing import Frame
 from harness.stream.session import Session, Tool
 from tests.support.adapters import payloads_of
 
+from .library import Fault, file_fault
 from .tool_code_reader import ToolCodeReader
 
 Items = list[dict[str, Any]]
@@ -40,16 +42,11 @@ MakeTranslator = Callable[[Sequence[Tool], Session], Translator]
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
-    """An adapter of ``dialect`` with one fault; a stage that is None is ours.
-
-    ``says`` describes the fault in one line. ``tool_code`` finds ``<tool_code>`` in the events
-    instead of our provider.
+class AnswerFault(Fault):
+    """An adapter with a fault in reading answers; a stage that is None is ours. ``tool_code`` finds
+    ``<tool_code>`` in the events instead of our provider.
     """
 
-    dialect: str
-    name: str = "none"
-    says: str = "no fault: our own pipeline"
     read: OfRead | None = None
     frame: OfFrame | None = None
     tool_code: OfEvents | None = None
@@ -189,7 +186,7 @@ def our_events(
     which a fault may change.
     """
     session = Session()
-    fault = Fault("unified-llm")
+    fault = AnswerFault("unified-llm")
     normalizer = fault.normalizer(exchange, provider, tool_code)
     events = fault.events_at_their_time(exchange, provider, "recorded", normalizer, session)
     file = BytesIO()
@@ -227,21 +224,18 @@ class Wrapper:
 
 
 F = TypeVar("F")
+ANSWER_FAULTS: dict[str, AnswerFault] = {}
 
 
 class Table:
-    """The faults of one dialect by name; each decorator registers a fault under its stage."""
+    """Files the faults of one dialect; each decorator files a fault under its stage."""
 
     def __init__(self, dialect: str) -> None:
         self.dialect = dialect
-        self.faults: dict[str, Fault] = {}
 
     def _file(self, fault: F, stage: str, spoiled: Any = None) -> F:
-        name, says = getattr(fault, "__name__", ""), getattr(fault, "__doc__", None)
-        assert says, f"{name} says nothing"
-        assert name not in self.faults, f"{name} is there twice"
         stages: dict[str, Any] = {stage: spoiled or fault}
-        self.faults[name] = replace(Fault(self.dialect, name, " ".join(says.split())), **stages)
+        file_fault(ANSWER_FAULTS, self.dialect, fault, partial(AnswerFault, **stages))
         return fault
 
     def read(self, fault: OfRead) -> OfRead:

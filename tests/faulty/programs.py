@@ -13,20 +13,26 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
+from harness.adapters import Adapter
+from harness.adapters.clients import CLIENTS, make_client_adapter
 from harness.adapters.environment import CERTIFICATE
 from harness.dialects import Payload
 from harness.dialects.mind.program import main
 from harness.dialects.mind.program.adapter import Run
+from harness.dialects.mind.program.adapter import adapt as adapt_program
 from harness.dialects.mind.program.files import Arguments
 from harness.dialects.mind.request import follow_up, tool_result, waiting_calls
 from harness.dialects.mind.tools import DECLARATIONS
 from harness.stream.generation import GenerateRequest, ToolOutcome
 from harness.stream.session import Session
+
+from .library import CASSETTE, Fault, file_fault
 
 Pieces = dict[str, Any]
 RATE_LIMIT_WORDS = ("429", "ResourceExhausted", "Rate limit", "quota", "Quota")
@@ -34,14 +40,20 @@ ROUNDS_OF_THE_SDK = 10
 
 
 @dataclass(frozen=True, slots=True)
-class ProgramFault:
+class ProgramFault(Fault):
     """The mind program with one fault. ``pieces`` gives the names in the program's module to
     replace, and their new values. It is called for every run.
     """
 
-    name: str
-    says: str
-    pieces: Callable[[], Pieces]
+    pieces: Callable[[], Pieces] = dict
+    column: ClassVar = "mind-program"
+    """The column of its cells."""
+
+    @property
+    def adapter(self) -> Adapter:
+        """The fault as an adapter under test."""
+        adapt = partial(adapt_program, run=self.run)
+        return make_client_adapter(CLIENTS[self.column], CASSETTE, adapt)
 
     @property
     def run(self) -> Run:
@@ -77,9 +89,7 @@ PROGRAM_FAULTS: dict[str, ProgramFault] = {}
 
 
 def faulty(pieces: Callable[[], Pieces]) -> Callable[[], Pieces]:
-    name, says = pieces.__name__, " ".join((pieces.__doc__ or "").split())
-    assert says, f"{name} says nothing"
-    PROGRAM_FAULTS[f"mind: {name}"] = ProgramFault(name, says, pieces)
+    file_fault(PROGRAM_FAULTS, "mind", pieces, partial(ProgramFault, pieces=pieces))
     return pieces
 
 

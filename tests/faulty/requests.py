@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
+from harness.adapters import ADAPTERS, Adapter
 from harness.dialects import DIALECTS
 from harness.dialects.dialect import RequestTranslator
 from harness.providers import Provider
@@ -20,30 +22,35 @@ from harness.stream.generation import GenerateRequest
 from harness.stream.prompt import Prompt
 from harness.stream.session import Session
 
+from .library import Fault, file_fault
+
 Json = Any
 Body = dict[str, Any]
 OfPrompt = Callable[[Json, Json], None]
 OfBody = Callable[[Body], None]
+F = TypeVar("F")
 OfNeutral = Callable[[Prompt], Prompt]
 OfAsked = Callable[[GenerateRequest, Json, Session], GenerateRequest]
 
 
 @dataclass(frozen=True, slots=True)
-class RequestFault:
-    """The request half of ``dialect`` with one fault.
+class RequestFault(Fault):
+    """An adapter with a fault in its request half.
 
     ``prompt`` changes (prompt, options), and ``body`` a body of generateContent, both in place.
     ``neutral`` changes the neutral prompt, for wires other than generateContent. ``asked`` replaces
     the written request; the translation has already changed the session.
     """
 
-    dialect: str
-    name: str
-    says: str
     prompt: OfPrompt | None = None
     body: OfBody | None = None
     asked: OfAsked | None = None
     neutral: OfNeutral | None = None
+
+    @property
+    def adapter(self) -> Adapter:
+        """The fault as an adapter under test."""
+        return replace(ADAPTERS[self.dialect], request=self.half)
 
     @property
     def half(self) -> RequestTranslator:
@@ -100,51 +107,30 @@ Provider.request = _request  # type: ignore[method-assign]  # a fault of any req
 REQUEST_FAULTS: dict[str, RequestFault] = {}
 
 
-def _file(dialect: str, fault: Callable[..., Any], stage: str) -> None:
-    name, says = (
-        fault.__name__.removeprefix(f"{dialect.partition('-')[0]}_"),
-        " ".join((fault.__doc__ or "").split()),
-    )
-    assert says, f"{name} says nothing"
-    assert f"{dialect}: {name}" not in REQUEST_FAULTS, f"{name} is there twice"
-    stages: dict[str, Any] = {stage: fault}
-    REQUEST_FAULTS[f"{dialect}: {name}"] = RequestFault(dialect, name, says, **stages)
+def _filing(stage: str, dialects: Sequence[str]) -> Callable[[F], F]:
+    def filed(fault: F) -> F:
+        stages: dict[str, Any] = {stage: fault}
+        for dialect in dialects:
+            file_fault(REQUEST_FAULTS, dialect, fault, partial(RequestFault, **stages))
+        return fault
+
+    return filed
 
 
 def of_prompt(*dialects: str) -> Callable[[OfPrompt], OfPrompt]:
-    def filed(fault: OfPrompt) -> OfPrompt:
-        for dialect in dialects:
-            _file(dialect, fault, "prompt")
-        return fault
-
-    return filed
+    return _filing("prompt", dialects)
 
 
 def of_body(*dialects: str) -> Callable[[OfBody], OfBody]:
-    def filed(fault: OfBody) -> OfBody:
-        for dialect in dialects:
-            _file(dialect, fault, "body")
-        return fault
-
-    return filed
+    return _filing("body", dialects)
 
 
 def of_neutral(*dialects: str) -> Callable[[OfNeutral], OfNeutral]:
-    def filed(fault: OfNeutral) -> OfNeutral:
-        for dialect in dialects:
-            _file(dialect, fault, "neutral")
-        return fault
-
-    return filed
+    return _filing("neutral", dialects)
 
 
 def of_asked(*dialects: str) -> Callable[[OfAsked], OfAsked]:
-    def filed(fault: OfAsked) -> OfAsked:
-        for dialect in dialects:
-            _file(dialect, fault, "asked")
-        return fault
-
-    return filed
+    return _filing("asked", dialects)
 
 
 def parts(body: Body, kind: str) -> Iterator[Body]:

@@ -40,8 +40,8 @@ def _read(content: Content) -> Cassette:
 
 
 def _turns(data: bytes) -> list[bytes]:
-    """The lines up to each result, with the result. Lines without an event after the last exchange
-    belong to that exchange.
+    """Return the lines up to each result, with the result. Lines without an event after the last
+    exchange belong to that exchange.
     """
     turns: list[bytes] = []
     start = 0

@@ -97,7 +97,7 @@ def _cassette(content: Content, status: int) -> Cassette:
 
 
 def body_of(content: Content, provider: str) -> Cassette:
-    """The body as an answer of a provider that the caller names."""
+    """Return the body as an answer of a provider that the caller names."""
     (exchange,) = _cassette(content, _status(content)).exchanges
     exchange = replace(exchange, provider=provider, generates=True, streamed=not content.mapping)
     return build_cassette([exchange], note="a bare body")
@@ -113,7 +113,7 @@ def _read_lines(content: Content) -> Cassette:
 
 
 def _status(content: Content) -> int:
-    """The status of the response: the code of a single error, else 200."""
+    """Return the status of the response: the code of a single error, else 200."""
     match content.first_elements(2) or content.document:
         case {"error": {"code": int(code)}} | [{"error": {"code": int(code)}}] if 400 <= code < 600:
             return code

@@ -29,7 +29,7 @@ def _read(content: Content) -> Cassette:
 
 
 def _inlined(document: dict[str, Any]) -> list[Any] | None:
-    """The results in a batch document; None if it has no results."""
+    """Return the results in a batch document; None if it has no results."""
     match document:
         case {"batch": {"dest": {"inlined_responses": list(results)}}} | {
             "dest": {"inlined_responses": list(results)}

@@ -73,7 +73,9 @@ class Status(msgspec.Struct):
 
 
 def build_request(method: str, url: str, headers: Any = None, body: Any = None) -> Request:
-    """A request; ``body`` is bytes, text, None or a JSON value that the recorder has parsed."""
+    """Return a request; ``body`` is bytes, text, None or a JSON value that the recorder has
+    parsed.
+    """
     return Request(
         _word(method).upper(),
         _DEFAULT_PORT.sub(r"\1\2", _word(url)),
@@ -92,8 +94,8 @@ def build_exchange(
     rebuilt: bool = False,
     end: End = "complete",
 ) -> Exchange:
-    """An exchange; ``body`` is one read or several reads. ``rebuilt``: the recording has only
-    parsed values of the body.
+    """Return an exchange; ``body`` is one read or several reads. ``rebuilt``: the recording has
+    only parsed values of the body.
     """
     reads = [body] if isinstance(body, bytes) else body
     kept = _true_headers(read_headers(headers), b"".join(reads), rebuilt)
@@ -110,8 +112,8 @@ def build_cassette(
     client: str | None = None,
     note: str | None = None,
 ) -> Cassette:
-    """A cassette of origin ``imported``. Date, model and client are taken from the exchanges if
-    they are None.
+    """Return a cassette of origin ``imported``. Date, model and client are taken from the exchanges
+    if they are None.
 
     Raises `CassetteError` for exchanges of more than `MAX_BYTES` in total, because a short file
     with aliases can repeat a long body.
@@ -183,8 +185,8 @@ def _as_list(value: Any) -> list[Any]:
 
 
 def body_bytes(value: Any) -> bytes:
-    """The bytes of a body that was recorded as bytes, text (also with lone surrogates), None, or a
-    parsed value, which becomes compact JSON.
+    """Return the bytes of a body that was recorded as bytes, text (also with lone surrogates),
+    None, or a parsed value, which becomes compact JSON.
     """
     if isinstance(value, bytes):
         return value
@@ -194,8 +196,8 @@ def body_bytes(value: Any) -> bytes:
 
 
 def decode_base64(text: Any, where: str) -> bytes:
-    """The decoded bytes of base64, which is a string or bytes and may have line breaks. Raises
-    `CassetteError`; ``where`` is the place.
+    """Return the decoded bytes of base64, which is a string or bytes and may have line breaks.
+    Raises `CassetteError`; ``where`` is the place.
     """
     word = text if isinstance(text, bytes) else re.sub(r"\s+", "", as_shape(text, str, where))
     try:
@@ -207,8 +209,8 @@ def decode_base64(text: Any, where: str) -> bytes:
 
 
 def stored_bytes(body: Any, where: str) -> bytes:
-    """The bytes of a body that may be a mapping with ``string`` or ``base64_string``; any other
-    mapping is an empty body. Raises as `decode_base64`.
+    """Return the bytes of a body that may be a mapping with ``string`` or ``base64_string``; any
+    other mapping is an empty body. Raises as `decode_base64`.
     """
     match body:
         case {"base64_string": text}:
@@ -219,8 +221,8 @@ def stored_bytes(body: Any, where: str) -> bytes:
 
 
 def tagged_bytes(body: Any, where: str) -> bytes:
-    """The bytes of a body that may be ``{"b64": …}`` or text with the prefix ``base64:``; raises as
-    `decode_base64`.
+    """Return the bytes of a body that may be ``{"b64": …}`` or text with the prefix ``base64:``;
+    raises as `decode_base64`.
     """
     match body:
         case {"b64": text}:
@@ -250,8 +252,8 @@ def _size(exchange: Exchange) -> int:
 
 
 def _word(value: Any) -> str:
-    """A value as text that can be encoded. Some recordings have numbers, booleans, bytes and lone
-    surrogates in place of text.
+    """Return a value as text that can be encoded. Some recordings have numbers, booleans, bytes and
+    lone surrogates in place of text.
     """
     if isinstance(value, str):
         return (
@@ -281,8 +283,8 @@ def _true_headers(headers: Headers, body: bytes, rebuilt: bool) -> Headers:
 
 
 def _is_encoded(body: bytes, coding: str) -> bool:
-    """Whether a body has this coding: it has the magic number, or, for a coding without a magic
-    number, the body is not text.
+    """Return whether a body has this coding: it has the magic number, or, for a coding without a
+    magic number, the body is not text.
     """
     if coding in _MAGIC:
         return body.startswith(_MAGIC[coding])
@@ -299,7 +301,7 @@ def _is_encoded(body: bytes, coding: str) -> bool:
 
 
 def _day(text: str | None) -> str | None:
-    """The day of an ISO date or an HTTP date, as ``YYYY-MM-DD``; None if there is no day."""
+    """Return the day of an ISO date or an HTTP date, as ``YYYY-MM-DD``; None if there is no day."""
     if iso := _ISO_DAY.search(text or ""):
         return iso.group()
     if http := _HTTP_DAY.search(text or ""):

@@ -143,8 +143,8 @@ class Content:
         return self.is_array_of(lambda _: True)
 
     def is_array_of(self, test: Callable[[Any], bool]) -> bool:
-        """Whether the file is one JSON array of elements that pass the test, and not empty. A long
-        array needs many times its size in memory, so no element is kept.
+        """Return whether the file is one JSON array of elements that pass the test, and not empty.
+        A long array needs many times its size in memory, so no element is kept.
         """
         try:
             results = [test(element) for element in self._elements()]
@@ -154,8 +154,8 @@ class Content:
         return bool(results) and all(results)
 
     def first_elements(self, count: int) -> list[Any]:
-        """The first elements of a JSON array, which may be damaged after them; empty for other
-        text.
+        """Return the first elements of a JSON array, which may be damaged after them; empty for
+        other text.
         """
         try:
             return list(islice(self._elements(), count))
@@ -163,7 +163,7 @@ class Content:
             return []
 
     def _elements(self) -> Iterator[Any]:
-        """The elements of a JSON array. Raises `CassetteError` if the file is not an array.
+        """Yield the elements of a JSON array. Raises `CassetteError` if the file is not an array.
 
         The file is decoded in windows; an element that continues in the next window is read again
         in that window.
@@ -187,8 +187,8 @@ class Content:
             raise CassetteError("not a JSON array")
 
     def parts(self, shape: type[Shape]) -> Shape | None:
-        """The file as ``shape``; its parts that are `msgspec.Raw` are not read yet. None for a file
-        that is not such an object, and for JSON that only `parse_json` reads.
+        """Return the file as ``shape``; its parts that are `msgspec.Raw` are not read yet. None for
+        a file that is not such an object, and for JSON that only `parse_json` reads.
         """
         if not _OBJECT.match(self.data):
             return None
@@ -235,7 +235,8 @@ def as_shape(value: Any, shape: type[Shape], where: str = "") -> Shape:
 
 
 def each(items: Any, shape: type[Shape], kind: str) -> Iterator[tuple[str, Shape]]:
-    """The items of a list as ``shape``, each with its place for errors: ``kind`` and the number.
+    """Yield the items of a list as ``shape``, each with its place for errors: ``kind`` and the
+    number.
 
     Raises the errors of `as_shape`. None is read as an empty list.
     """
@@ -291,14 +292,14 @@ def parse_part(part: msgspec.Raw) -> Any:
 
 
 def _text_windows(data: bytes) -> Iterator[str]:
-    """The text of a file in pieces, without a byte order mark. Raises UnicodeDecodeError."""
+    """Yield the text of a file in pieces, without a byte order mark. Raises UnicodeDecodeError."""
     decoder = getincrementaldecoder("utf-8")()
     for start in range(len(_BOM) if data.startswith(_BOM) else 0, len(data), _LONG):
         yield decoder.decode(data[start : start + _LONG], start + _LONG >= len(data))
 
 
 def _decoded(inside: memoryview) -> bytes:
-    """The text of a JSON string, in UTF-8; ``inside``: the bytes between its quotes."""
+    """Return the text of a JSON string, in UTF-8; ``inside``: the bytes between its quotes."""
     text, rest = BytesIO(), ""
     decoder = getincrementaldecoder("utf-8")()
     for start in range(0, len(inside), _LONG):
@@ -320,8 +321,8 @@ def compact_json(value: Any) -> bytes:
 
 
 def _weight(value: Any, known: dict[int, int]) -> int:
-    """The size of ``value`` with every alias expanded. A shared part is counted for each use, but
-    measured only once.
+    """Return the size of ``value`` with every alias expanded. A shared part is counted for each
+    use, but measured only once.
     """
     if isinstance(value, str | bytes):
         return len(value) + 2

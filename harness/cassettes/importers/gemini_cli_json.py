@@ -20,7 +20,7 @@ _LOOK: Final = 64 * 1024
 
 
 def _document(content: Content) -> dict[str, Any] | None:
-    """The document, also if it is after other lines; None if there is no document."""
+    """Return the document, also if it is after other lines; None if there is no document."""
     if content.mapping:
         return content.mapping
     start = _OPENS.search(content.data, 0, _LOOK)

@@ -23,9 +23,9 @@ _LOOK: Final = 64 * 1024
 
 
 def _recognises(content: Content) -> bool:
-    """Whether the content has an event in the CLI's own spelling, anywhere in a line, or its lines
-    are such events with more keys or with another order of keys. Programs that parse the lines and
-    write them again change them in this way.
+    """Return whether the content has an event in the CLI's own spelling, anywhere in a line, or its
+    lines are such events with more keys or with another order of keys. Programs that parse the
+    lines and write them again change them in this way.
     """
     if _EVENT.search(content.data, 0, _LOOK):
         return True

@@ -92,7 +92,7 @@ def _body(answer: _Response, url: str, where: str) -> bytes:
 
 
 def _wrapped(segment: Any) -> Any:
-    """The error in the form of the wire: the recorder drops the outer ``error`` key."""
+    """Return the error in the form of the wire: the recorder drops the outer ``error`` key."""
     return {"error": segment} if isinstance(segment, dict) and "error" not in segment else segment
 
 

@@ -86,7 +86,9 @@ def _read(content: Content) -> Cassette:
 
 
 def _entries(content: Content) -> Iterator[tuple[str, _Entry]]:
-    """The entries, each with its place for errors. In a usual archive, they are read one by one."""
+    """Yield the entries, each with its place for errors. In a usual archive, they are read one by
+    one.
+    """
     archive = content.parts(_Archive)
     if archive is None:
         yield from each(content.mapping["log"]["entries"], _Entry, "entry")
@@ -101,8 +103,8 @@ def _entries(content: Content) -> Iterator[tuple[str, _Entry]]:
 
 
 def _by_start(answered: list[tuple[str, Exchange]]) -> list[tuple[str, Exchange]]:
-    """The exchanges in start order, or in file order if dates are missing or only some have a time
-    zone.
+    """Return the exchanges in start order, or in file order if dates are missing or only some have
+    a time zone.
     """
     try:
         return sorted(answered, key=lambda started: datetime.fromisoformat(started[0]))
@@ -136,7 +138,7 @@ def _posted(posted: _Posted | None, place: str) -> bytes:
 
 
 def _pieces(given: _Given, place: str) -> list[bytes]:
-    """The reads of a body that is a list of reads; empty for any other body."""
+    """Return the reads of a body that is a list of reads; empty for any other body."""
     if given.encoding != "base64" or not isinstance(given.text, str | bytes):
         return []
     if given.text[:1] != ("[" if isinstance(given.text, str) else b"["):

@@ -64,7 +64,7 @@ def _exchange(data: bytes, start: int, middle: int, end: int) -> Exchange:
 
 
 def _message(data: bytes, start: int, end: int) -> tuple[str, list[list[str]], bytes]:
-    """The first line, the headers (in order) and the body of an HTTP message."""
+    """Return the first line, the headers (in order) and the body of an HTTP message."""
     head_end = data.find(b"\r\n\r\n", start, end)
     if head_end < 0:
         raise _broken(data, start, "the headers of this message have no end")

@@ -82,20 +82,22 @@ def _exchanges(recordings: list[_Recording]) -> Iterator[Exchange]:
 
 
 def _wait(value: Any, place: str) -> float:
-    """A number of milliseconds; `parse_json` leaves the digits of a fraction unread."""
+    """Return a number of milliseconds; `parse_json` leaves the digits of a fraction unread."""
     number = json.loads(bytes(value)) if isinstance(value, Raw) else value
     wait = as_shape(number, float, f"{place}: chunkTimings")
     return wait if 0 <= wait < _LATEST else 0.0
 
 
 def _reads(pieces: list[bytes], waits: list[float]) -> tuple[tuple[float | None, bytes], ...]:
-    """Each piece with the time from the response to its arrival; None if no time was recorded."""
+    """Return each piece with the time from the response to its arrival; None if no time was
+    recorded.
+    """
     times = accumulate(waits[: len(pieces)])
     return tuple((at, data) for at, data in zip_longest(times, pieces) if data)
 
 
 def _day(timestamp: int | None) -> str | None:
-    """The day of milliseconds since 1970, in UTC."""
+    """Return the day of milliseconds since 1970, in UTC."""
     if timestamp is None or not 0 <= timestamp < _LATEST:
         return None
     return datetime.fromtimestamp(timestamp / 1000, UTC).date().isoformat()

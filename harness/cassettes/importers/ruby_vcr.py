@@ -71,7 +71,7 @@ def _exchanges(content: Content) -> Iterator[Exchange]:
 
 
 def _status(status: Any) -> Any:
-    """The status as a mapping. R writes a number, or ``status_code`` in old versions."""
+    """Return the status as a mapping. R writes a number, or ``status_code`` in old versions."""
     match status:
         case {"status_code": code, **others}:
             return {"code": code, "message": others.get("message")}
@@ -88,7 +88,9 @@ def _body(body: Any, where: str) -> bytes:
 
 
 def _inflate(data: bytes, where: str) -> bytes:
-    """The bytes in ``raw_gzip``, at most `MAX_BYTES`. R's ``memCompress`` writes gzip or zlib."""
+    """Return the bytes in ``raw_gzip``, at most `MAX_BYTES`. R's ``memCompress`` writes gzip or
+    zlib.
+    """
     inflater = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
     limit = min(MAX_BYTES, max(UNSUSPICIOUS, MAX_RATIO * len(data)))
     try:

@@ -53,7 +53,7 @@ _MAGIC: Final = (
 
 
 def unread_kind(content: Content) -> str | None:
-    """The kind of the content in `UNREAD`, by its first messages; None for another kind."""
+    """Return the kind of the content in `UNREAD`, by its first messages; None for another kind."""
     if content.data.startswith(tuple(magic for magic, _ in _MAGIC)) or not content.is_text:
         return None
     if _LIVE_LOG.match(content.data):
@@ -65,8 +65,8 @@ def unread_kind(content: Content) -> str | None:
 
 
 def _messages(content: Content) -> Iterator[Any]:
-    """The first messages of a session: lines, the elements of an array, or the items of a list in a
-    recording.
+    """Yield the first messages of a session: lines, the elements of an array, or the items of a
+    list in a recording.
     """
     if content.first_character == "[":
         yield from content.first_elements(_FIRST)
@@ -84,7 +84,9 @@ def _messages(content: Content) -> Iterator[Any]:
 
 
 def _is_live(item: Any) -> bool:
-    """Whether an item of a session is a message of the Live API, or holds one, also as text."""
+    """Return whether an item of a session is a message of the Live API, or holds one, also as
+    text.
+    """
     if not isinstance(item, dict):
         return False
     if item.keys() & _LIVE_KEYS and item.keys() <= _LIVE_KEYS | _BESIDE:
@@ -100,14 +102,18 @@ def _is_live(item: Any) -> bool:
 
 
 def is_known_wire(content: Content) -> bool:
-    """Whether the messages of a body are from a provider that does not use Gemini's messages."""
+    """Return whether the messages of a body are from a provider that does not use Gemini's
+    messages.
+    """
     provider = detect_provider("", "", b"", content.data).provider
     known = PROVIDERS.get(provider or "")
     return known is not None and known.wire != GENERATE_CONTENT and not known.program
 
 
 def _first_message(content: Content) -> Any:
-    """The document, its first element, the first line, or the first data of SSE text, as JSON."""
+    """Return the document, its first element, the first line, or the first data of SSE text, as
+    JSON.
+    """
     if content.first_character == "[":
         return content.first_elements(1)[0] if content.is_array else None
     if content.first_character == "{":
@@ -124,7 +130,7 @@ def _first_message(content: Content) -> Any:
 
 
 def describe(content: Content) -> str:
-    """A description of unsupported content, for an error message."""
+    """Return a description of unsupported content, for an error message."""
     if kind := unread_kind(content):
         return f"this looks like {kind}, which is not supported yet"
     for magic, words in _MAGIC:

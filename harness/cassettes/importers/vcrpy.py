@@ -57,7 +57,9 @@ def _exchanges(content: Content) -> Iterator[Exchange]:
 
 
 def read_interaction(item: Any, place: str) -> Exchange:
-    """The exchange of one interaction; ``place`` is its place in errors. Raises `CassetteError`."""
+    """Return the exchange of one interaction; ``place`` is its place in errors. Raises
+    `CassetteError`.
+    """
     return _exchange(as_shape(item, _Interaction, place), place)
 
 
@@ -83,14 +85,16 @@ def _exchange(interaction: _Interaction, place: str) -> Exchange:
 
 
 def _sent_body(body: Any, parsed: Any, place: str) -> bytes:
-    """The bytes of a request's body. Any other mapping is the argument ``json`` of aiohttp."""
+    """Return the bytes of a request's body. Any other mapping is the argument ``json`` of
+    aiohttp.
+    """
     if isinstance(body, dict) and not body.keys() & {"string", "base64_string"}:
         return body_bytes(body)
     return _body(body, parsed, place)
 
 
 def _body(body: Any, parsed: Any, place: str) -> bytes:
-    """The bytes of ``parsed_body`` if it exists, else of the body."""
+    """Return the bytes of ``parsed_body`` if it exists, else of the body."""
     return stored_bytes(body, place) if parsed is None else body_bytes(parsed)
 
 

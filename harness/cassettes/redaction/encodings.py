@@ -88,9 +88,9 @@ class Reading:
         self._sources: Final = sources
 
     def places(self, spans: Iterable[Span]) -> list[Span]:
-        """The bytes of the file from which the bytes in ``spans`` were decoded, in order. An escape
-        or a run of base64 is included as a whole. A span with bytes from several places becomes
-        several spans. Bytes that another window has with more context are omitted.
+        """Return the bytes of the file from which the bytes in ``spans`` were decoded, in order. An
+        escape or a run of base64 is included as a whole. A span with bytes from several places
+        becomes several spans. Bytes that another window has with more context are omitted.
         """
         ordered = merged(spans)
         if not ordered:
@@ -100,7 +100,7 @@ class Reading:
 
 
 def readings(data: bytes, window: int = sys.maxsize) -> Iterator[Reading]:
-    """All readings of ``data``; the first is ``data`` itself. Equal readings are omitted.
+    """Yield all readings of ``data``; the first is ``data`` itself. Equal readings are omitted.
 
     Data longer than ``window`` is read in windows of that size, which overlap by an eighth of it. A
     secret that is longer than the overlap may be missed.
@@ -130,8 +130,8 @@ def _windows(data: bytes, window: int) -> Iterator[Reading]:
 
 
 def _joined_texts(data: bytes, pieces: Iterable[Span], window: int) -> Iterator[Reading]:
-    """The joined texts of a stream. In a long text, only the two ends can be part of a secret that
-    continues in another text.
+    """Yield the joined texts of a stream. In a long text, only the two ends can be part of a secret
+    that continues in another text.
     """
     plain, overlap = Reading(data), window // 8
     spans: list[Span] = []
@@ -150,7 +150,7 @@ def _joined_texts(data: bytes, pieces: Iterable[Span], window: int) -> Iterator[
 
 
 def _tail(spans: list[Span], size: int) -> list[Span]:
-    """The last spans, of at most ``size`` bytes in total; the first of them may be cut."""
+    """Return the last spans, of at most ``size`` bytes in total; the first of them may be cut."""
     kept: list[Span] = []
     for start, stop in reversed(spans):
         kept.append((max(start, stop - size), stop))
@@ -193,7 +193,9 @@ def unquote(text: bytes) -> bytes:
 
 
 def merged(spans: Iterable[Span]) -> list[Span]:
-    """The spans in order. Overlapping and adjacent spans are joined, empty spans are dropped."""
+    """Return the spans in order. Overlapping and adjacent spans are joined, empty spans are
+    dropped.
+    """
     joined: list[Span] = []
     for start, stop in sorted(spans):
         if joined and start <= joined[-1][1]:
@@ -204,7 +206,7 @@ def merged(spans: Iterable[Span]) -> list[Span]:
 
 
 def _of_pieces(pieces: Callable[[], Iterable[Piece]], spans: list[Span]) -> Iterator[Span]:
-    """The sources of spans in a text that consists of ``pieces``."""
+    """Yield the sources of spans in a text that consists of ``pieces``."""
     waiting, place = iter(spans), 0
     start, stop = next(waiting)
     for source, size, length in pieces():
@@ -231,7 +233,9 @@ def _cut_out(source: Reading, spans: list[Span], low: int, high: int) -> Reading
 
 
 def _with_joined(reading: Reading, *, is_new: bool) -> Iterator[Reading]:
-    """The reading if it is new, the reading without line breaks, and the decoded base64 of both."""
+    """Yield the reading if it is new, the reading without line breaks, and the decoded base64 of
+    both.
+    """
     if is_new:
         yield reading
     runs = _runs(reading.text)
@@ -255,7 +259,7 @@ def _with_joined(reading: Reading, *, is_new: bool) -> Iterator[Reading]:
 
 
 def _runs(text: bytes) -> dict[bytes, None]:
-    """The distinct runs of base64 in a text."""
+    """Return the distinct runs of base64 in a text."""
     return dict.fromkeys(_WORD.findall(b" " + text.translate(_WORDS)))
 
 
@@ -276,7 +280,7 @@ def _without(pattern: re.Pattern[bytes], source: Reading) -> Reading:
 
 
 def _split(pattern: re.Pattern[bytes], text: bytes) -> list[bytes]:
-    """The text between the escapes, and the characters of the escapes."""
+    """Return the text between the escapes, and the characters of the escapes."""
     parts = pattern.split(text)
     parts[1::2] = map(_CHARACTERS.__getitem__, parts[1::2])
     return parts
@@ -335,7 +339,7 @@ def _between(separator: re.Pattern[bytes], text: bytes) -> Iterator[Piece]:
 
 
 def _decoded(source: Reading, runs: dict[bytes, None]) -> Reading:
-    """The decoded bytes of the base64 ``runs`` of ``source``, from each of their first four
+    """Return the decoded bytes of the base64 ``runs`` of ``source``, from each of their first four
     characters. Text before the base64 may look like base64, so the first group may begin at any of
     these. After these bytes, the same bytes without escapes.
     """
@@ -344,7 +348,7 @@ def _decoded(source: Reading, runs: dict[bytes, None]) -> Reading:
     escaped = [(first, text) for first, text in plain if text != decoded[first]]
 
     def parts() -> Iterator[bytes]:
-        """The result for each run, in the order of the text."""
+        """Yield the result for each run, in the order of the text."""
         yield from (_decode((run,), first) for first in range(4) for run in runs)
         yield from (unescape(_decode((run,), first)) for first, _ in escaped for run in runs)
 
@@ -363,8 +367,8 @@ def _decoded(source: Reading, runs: dict[bytes, None]) -> Reading:
 
 
 def _decode(runs: Iterable[bytes], first: int) -> bytes:
-    """The decoded bytes of runs without their first ``first`` characters, each with a line break
-    after it.
+    """Return the decoded bytes of runs without their first ``first`` characters, each with a line
+    break after it.
     """
     ends = _ENDS[-first:] + _ENDS[:-first]
     return a2b_base64(b"".join([run[first:] + ends[len(run) & 3] for run in runs]))

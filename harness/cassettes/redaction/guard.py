@@ -25,17 +25,17 @@ class Guard:
         self.scanner: Final = scanner or Scanner(redactor=self.redactor)
 
     def mask(self) -> Mask:
-        """The mask for messages about what this guard refuses."""
+        """Return the mask for messages about what this guard refuses."""
         return Mask(self.scanner)
 
     def encode(self, cassette: Cassette, name: str) -> bytes:
-        """The redacted text of a cassette in UTF-8; raises the errors of `pieces`."""
+        """Return the redacted text of a cassette in UTF-8; raises the errors of `pieces`."""
         return b"".join(self.pieces(cassette, name))
 
     def pieces(self, cassette: Cassette, name: str) -> Iterator[bytes]:
-        """The redacted text of a cassette in UTF-8, piece by piece, so that a long text is never in
-        memory as a whole. Raises `CassetteError` before the first piece if the text contains a
-        secret or can't be written; ``name`` is the file's name.
+        """Return the redacted text of a cassette in UTF-8, piece by piece, so that a long text is
+        never in memory as a whole. Raises `CassetteError` before the first piece if the text
+        contains a secret or can't be written; ``name`` is the file's name.
         """
         kept = self.redactor.cassette(cassette)
         text = CassetteText(kept)
@@ -43,7 +43,7 @@ class Guard:
         return text.pieces()
 
     def export(self, cassette: Cassette, name: str) -> str:
-        """The redacted cassette as plain vcrpy YAML; raises the errors of `encode`."""
+        """Return the redacted cassette as plain vcrpy YAML; raises the errors of `encode`."""
         kept = self.redactor.cassette(cassette)
         try:
             text = export(kept)

@@ -96,7 +96,7 @@ class _Node:
         self.marks: list[tuple[bytes, bytes]] = []
 
     def paths(self) -> tuple[bytes, bytes]:
-        """The path with the marks, without and with the positions in lists."""
+        """Return the path with the marks, without and with the positions in lists."""
         if self.keys is None:
             plain, placed = (
                 self.around.paths() if self.around and self.depth < MAX_DEPTH else (b"", b"")
@@ -108,8 +108,8 @@ class _Node:
 
 
 def joins(data: bytes) -> Iterator[list[Span]]:
-    """The spans of the pieces of each text, in order. A text in one piece is omitted. A body with
-    many pieces is read in blocks, so that its pieces are never all in memory.
+    """Yield the spans of the pieces of each text, in order. A text in one piece is omitted. A body
+    with many pieces is read in blocks, so that its pieces are never all in memory.
     """
     plain, nested = _BY_NAME
     for start, stop, spans in _blocks(plain, data):
@@ -119,7 +119,9 @@ def joins(data: bytes) -> Iterator[list[Span]]:
 
 
 def _blocks(pattern: re.Pattern[bytes], data: bytes) -> Iterator[tuple[int, int, list[Span]]]:
-    """The start, the end and the pieces of each block; a block starts and ends after a piece."""
+    """Yield the start, the end and the pieces of each block; a block starts and ends after a
+    piece.
+    """
     start = 0
     spans: list[Span] = []
     for match in pattern.finditer(data):
@@ -154,9 +156,9 @@ def _new(spans: list[Span], known: set[tuple[Span, ...]]) -> Iterable[list[Span]
 def _pieces(
     data: bytes, start: int, end: int, spans: list[Span]
 ) -> Iterator[tuple[Span, tuple[Key, Key]]]:
-    """Each piece from ``start`` to ``end`` with the keys of its texts. A stream has few kinds of
-    lines, so a line that is whole JSON is read once for all lines that differ only in their pieces
-    and numbers.
+    """Yield each piece from ``start`` to ``end`` with the keys of its texts. A stream has few kinds
+    of lines, so a line that is whole JSON is read once for all lines that differ only in their
+    pieces and numbers.
     """
     lines: dict[bytes, list[tuple[Key, Key]]] = {}
     waiting: list[_Piece] = []

@@ -69,12 +69,14 @@ class Mask:
         self._joined: Final = lru_cache(256)(self._masked)  # all texts of one case
 
     def is_clean(self, texts: Iterable[str]) -> bool:
-        """Whether the joined texts contain no secret; faster than `texts` for many short texts."""
+        """Return whether the joined texts contain no secret; faster than `texts` for many short
+        texts.
+        """
         joined = _SEPARATOR.join(dict.fromkeys(texts))
         return self._shown(self._redact(joined)) == joined
 
     def texts(self, texts: Sequence[str]) -> list[str]:
-        """The masked texts; a secret may begin in one text and end in another."""
+        """Return the masked texts; a secret may begin in one text and end in another."""
         is_long = sum(map(len, texts)) > MAX_REMEMBERED
         return list((self._masked if is_long else self._joined)(tuple(texts)))
 
@@ -85,8 +87,8 @@ class Mask:
         return tuple(masked) if len(masked) == len(texts) else (REDACTED,) * len(texts)
 
     def value(self, value: Value) -> Value:
-        """A value without secrets. A secret that is divided between several of its texts is also
-        replaced. Names that other parts refer to, and words of closed lists, do not change.
+        """Return a value without secrets. A secret that is divided between several of its texts is
+        also replaced. Names that other parts refer to, and words of closed lists, do not change.
         """
         texts: list[str] = []
 
@@ -127,7 +129,7 @@ class Mask:
 
 
 def _remember(function: Callable[[str], str], count: int) -> Callable[[str], str]:
-    """The function with a cache of its results for ``count`` texts that are not long."""
+    """Return the function with a cache of its results for ``count`` texts that are not long."""
     remembered = lru_cache(count)(function)
 
     def call(text: str) -> str:
@@ -146,7 +148,7 @@ def _without(spans: Sequence[Span], text: str) -> Iterator[str]:
 
 
 def _replace(value: Any, change: Callable[[str], str]) -> Any:
-    """The value with each text changed, in order."""
+    """Return the value with each text changed, in order."""
     match value:
         case str():
             return change(value)
@@ -194,7 +196,7 @@ def _replace_json(value: Json, change: Callable[[str], str]) -> Json:
 
 @cache
 def _free_fields(kind: type[Struct]) -> tuple[str, ...]:
-    """The fields that may contain any text, directly or in a part."""
+    """Return the fields that may contain any text, directly or in a part."""
     return tuple(
         field.name
         for field in fields(kind)

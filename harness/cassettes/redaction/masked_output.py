@@ -53,7 +53,7 @@ class MaskedOutput:
         self._stream.flush()
 
     def fileno(self) -> int:
-        """The descriptor that a user's code knows. The debugger needs it to edit lines."""
+        """Return the descriptor that a user's code knows. The debugger needs it to edit lines."""
         return (self._given or self._stream).fileno()
 
     def close(self) -> None:
@@ -97,8 +97,8 @@ class MaskedOutput:
 
 
 def _own(stream: TextIO | None) -> TextIO:
-    """The stream with a private copy of its descriptor, if it has a descriptor. A user's code does
-    not know the copy. ``stream`` is None if the descriptor was closed at the start.
+    """Return the stream with a private copy of its descriptor, if it has a descriptor. A user's
+    code does not know the copy. ``stream`` is None if the descriptor was closed at the start.
     """
     if stream is None:
         return open(os.devnull, "w")  # noqa: PTH123  # closed in `end`

@@ -56,7 +56,7 @@ class Members:
         )
 
     def find(self, text: bytes) -> Found:
-        """All values of the members in ``text``."""
+        """Return all values of the members in ``text``."""
         strings: list[Span] = []
         numbers: list[Span] = []
         schemas: list[int] = []
@@ -93,8 +93,8 @@ class _Container(NamedTuple):
 
 
 def _container(text: bytes, start: int, depth: int) -> _Container:
-    """The list or object that begins at ``start``; its quotes have this depth. It ends with its
-    bracket or with the string around it.
+    """Return the list or object that begins at ``start``; its quotes have this depth. It ends with
+    its bracket or with the string around it.
     """
     strings: list[Span] = []
     numbers: list[Span] = []
@@ -121,7 +121,7 @@ def _container(text: bytes, start: int, depth: int) -> _Container:
 
 
 def _string(text: bytes, quote: re.Match[bytes]) -> tuple[int, int]:
-    """The end of the content of a string, and the end of the string."""
+    """Return the end of the content of a string, and the end of the string."""
     depth, _ = _depth_of(quote[0])
     for end in _QUOTE.finditer(text, quote.end()):
         end_depth, own = _depth_of(end[0])
@@ -146,7 +146,7 @@ def _depth_of(quote: bytes) -> tuple[int, int]:
 
 
 def _spelled(name: str) -> bytes:
-    """A pattern for a name in lower case; each character may be a JSON escape."""
+    """Return a pattern for a name in lower case; each character may be a JSON escape."""
     return b"".join(
         rb"(?:%b|\\++u00(?:%02x|%02x))"
         % (re.escape(character).encode(), ord(character), ord(character.upper()))

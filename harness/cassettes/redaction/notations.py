@@ -58,5 +58,7 @@ NOTATIONS: Final = (
 
 
 def is_json(body: bytes) -> bool:
-    """Whether a body begins like JSON or like events with JSON, and not like Python's notation."""
+    """Return whether a body begins like JSON or like events with JSON, and not like Python's
+    notation.
+    """
     return JSON.match(body) is not None and not _PYTHON.match(body)

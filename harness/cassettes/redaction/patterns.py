@@ -31,7 +31,7 @@ class Shape(NamedTuple):
     """
 
     def pattern(self, text: bytes) -> re.Pattern[bytes]:
-        """The pattern of a credential with this text after its beginning."""
+        """Return the pattern of a credential with this text after its beginning."""
         beginning = re.escape(self.beginning)
         behind = b"(?<![%b]%b)" % (self.before, beginning) if self.before else b""
         return re.compile(beginning + behind + text)
@@ -158,7 +158,7 @@ _PRIVATE_REST: Final = re.compile(
 
 @lru_cache(16)
 def finder(patterns: tuple[bytes, ...], *, any_case: bool = False) -> Any:
-    """A pattern that finds any of these. RE2 searches for all alternatives in one pass."""
+    """Return a pattern that finds any of these. RE2 searches for all alternatives in one pass."""
     import re2  # start-up time: most texts are short
 
     options = re2.Options()
@@ -178,8 +178,8 @@ def find_shapes(data: bytes) -> Iterator[tuple[int, int, str]]:
 
 
 def rest(data: bytes, start: int, stop: int) -> int:
-    """The end of the credential that begins with these bytes: it has all following bytes of its
-    alphabet.
+    """Return the end of the credential that begins with these bytes: it has all following bytes of
+    its alphabet.
     """
     pattern = _PRIVATE_REST if data.startswith(b"-----BEGIN", start) else _REST
     match = pattern.match(data, stop)

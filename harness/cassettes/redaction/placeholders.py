@@ -37,14 +37,16 @@ _EMPTY: Final = re.compile(r"[\W_x0]*")
 
 
 def is_placeholder(value: bytes) -> bool:
-    """Whether a value consists only of a placeholder's words, or of signs, or has the form of the
-    name in a template, such as ``<filtered>``. An authentication scheme may be before it.
+    """Return whether a value consists only of a placeholder's words, or of signs, or has the form
+    of the name in a template, such as ``<filtered>``. An authentication scheme may be before it.
     """
     return len(value) <= MAX_LENGTH and _is_placeholder(value)
 
 
 def is_placeholder_header(name: str, value: str) -> bool:
-    """The same for a header with a credential. In a cookie, each value must be a placeholder."""
+    """Return the same for a header with a credential. In a cookie, each value must be a
+    placeholder.
+    """
     if name.lower() in ("cookie", "set-cookie"):
         pairs = (pair.strip().partition("=") for pair in re.split("[;,]", value) if "=" in pair)
         values = [held for key, _, held in pairs if key.lower() not in _ATTRIBUTES]

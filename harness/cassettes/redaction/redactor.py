@@ -133,16 +133,16 @@ class Redactor:
         self._searched = b"", False
 
     def without_placeholders(self) -> Redactor:
-        """The same redactor, which does not change the placeholders of other recorders. A scan uses
-        it, because a placeholder is no finding; a file gets our own placeholder.
+        """Return the same redactor, which does not change the placeholders of other recorders. A
+        scan uses it, because a placeholder is no finding; a file gets our own placeholder.
         """
         changed = copy(self)
         changed._is_exempt = is_placeholder
         return changed
 
     def cassette(self, cassette: Cassette) -> Cassette:
-        """The redacted cassette, without the exchanges that ``before_record`` drops. Its origin
-        names the bodies that were changed, and the allowed texts in them.
+        """Return the redacted cassette, without the exchanges that ``before_record`` drops. Its
+        origin names the bodies that were changed, and the allowed texts in them.
         """
         exchanges: list[Exchange] = []
         notes = dict.fromkeys(cassette.origin.redacted)
@@ -165,7 +165,7 @@ class Redactor:
         return Cassette(tuple(exchanges), origin)
 
     def origin(self, origin: Origin) -> Origin:
-        """The redacted origin; its texts may be from headers and URLs."""
+        """Return the redacted origin; its texts may be from headers and URLs."""
         return msgspec.structs.replace(
             origin,
             client=origin.client and self.prose(origin.client),
@@ -176,7 +176,7 @@ class Redactor:
         )
 
     def exchange(self, exchange: Exchange) -> Exchange | None:
-        """The redacted exchange; None if ``before_record`` drops it."""
+        """Return the redacted exchange; None if ``before_record`` drops it."""
         found = self._before(exchange)
         return None if found is None else self._redacted(found)
 
@@ -195,14 +195,14 @@ class Redactor:
         return replace(redacted, headers=headers)
 
     def request(self, request: Request) -> Request:
-        """The redacted request, which is stored and looked up."""
+        """Return the redacted request, which is stored and looked up."""
         body = self.body(request.body)
         headers = self._headers(request.headers, len(request.body), len(body))
         return replace(request, url=self.url(request.url), headers=headers, body=body)
 
     def url(self, url: str) -> str:
-        """A URL without credentials in authority, query and fragment. The spelling of the rest
-        stays.
+        """Return a URL without credentials in authority, query and fragment. The spelling of the
+        rest stays.
         """
         try:
             parts = urlsplit(url)
@@ -220,12 +220,12 @@ class Redactor:
         return url if cleaned == parts else urlunsplit(cleaned)
 
     def body(self, body: bytes) -> bytes:
-        """The redacted body; a compressed body is unchanged."""
+        """Return the redacted body; a compressed body is unchanged."""
         return b"".join(data for _, data in self.reads(((None, body),))) if body else body
 
     def reads(self, reads: Reads) -> Reads:
-        """The redacted reads of a body. A value in several reads is replaced in the
-        first of them.
+        """Return the redacted reads of a body. A value in several reads is replaced in the first of
+        them.
         """
         body = b"".join(data for _, data in reads)
         if b"=" in body and _FORM.fullmatch(body):
@@ -240,8 +240,8 @@ class Redactor:
         return reads
 
     def unfinished(self, body: bytes) -> int:
-        """The start of the last secret value in an incomplete body if the value may continue in the
-        next read; else the length of the body.
+        """Return the start of the last secret value in an incomplete body if the value may continue
+        in the next read; else the length of the body.
         """
         open_at = [members.find(body).open_at for members in self._members_in(body)]
         parts = self._parts.finditer(body.lower()) if b"\n" in body and b"=" in body else iter(())
@@ -249,7 +249,7 @@ class Redactor:
         return min([*open_at, part.start() if part else len(body)])
 
     def shown(self, text: bytes) -> Iterator[tuple[int, int]]:
-        """The secret values of members in a text without escapes."""
+        """Yield the secret values of members in a text without escapes."""
         for members in self._members_in(text):
             container = members.find(text)
             for start, stop in container.strings:
@@ -261,7 +261,7 @@ class Redactor:
                 yield from (span for span in container.numbers if text[slice(*span)] != b"0")
 
     def is_allowed(self, text: bytes, start: int, stop: int) -> bool:
-        """Whether these bytes are inside a text that a rule allows."""
+        """Return whether these bytes are inside a text that a rule allows."""
         for forms in self._allowed.values():
             for form in forms:
                 first = max(stop - len(form), 0)
@@ -284,8 +284,8 @@ class Redactor:
         return reads, b"".join(data for _, data in reads)
 
     def may_name(self, body: bytes) -> bool:
-        """Whether a body may have one of the names, also with escapes. True for a short body,
-        without a search.
+        """Return whether a body may have one of the names, also with escapes. True for a short
+        body, without a search.
         """
         if len(body) <= LONG:
             return True
@@ -296,7 +296,7 @@ class Redactor:
         return is_named
 
     def _members_in(self, body: bytes) -> Iterator[Members]:
-        """The members to search for in a body; most bodies have none of the names."""
+        """Yield the members to search for in a body; most bodies have none of the names."""
         if not self.may_name(body):
             return
         words = {word for part in _lowered(body) for word in self._words if word in part}
@@ -316,8 +316,8 @@ class Redactor:
         return _outer(spans)
 
     def _matches(self, body: bytes) -> Iterator[Span]:
-        """The matches of the user's patterns. In JSON they are inside strings, so that it stays
-        JSON; in other bodies anywhere.
+        """Yield the matches of the user's patterns. In JSON they are inside strings, so that it
+        stays JSON; in other bodies anywhere.
         """
         try:
             body.decode()
@@ -341,7 +341,7 @@ class Redactor:
     def _headers(
         self, headers: dict[str, list[str]], old_size: int, size: int
     ) -> dict[str, list[str]]:
-        """The kept headers; a content length of ``old_size`` becomes ``size``."""
+        """Return the kept headers; a content length of ``old_size`` becomes ``size``."""
         kept = {
             name: [
                 self.url(value) if name.lower() in URL_HEADERS else self.prose(value)
@@ -370,8 +370,8 @@ class Redactor:
         return f"{name}{equals}{self.text(value)}"
 
     def prose(self, text: str) -> str:
-        """A text that may quote a body, such as the stderr of a program, redacted. The query of a
-        sign-in URL is replaced.
+        """Return a text that may quote a body, such as the stderr of a program, redacted. The query
+        of a sign-in URL is replaced.
         """
         if "://" in text:
             text = _SIGN_IN.sub(rf"\1{REDACTED}", text)
@@ -379,14 +379,14 @@ class Redactor:
         return self.text(redacted.decode("utf-8", "surrogatepass"))
 
     def text(self, text: str) -> str:
-        """A text with the matches of the user's patterns replaced."""
+        """Return a text with the matches of the user's patterns replaced."""
         for pattern in self._patterns:
             text = pattern.sub(lambda match: REDACTED if match[0] else "", text)
         return text
 
 
 def _lowered(body: bytes) -> Iterator[bytes]:
-    """A body in lower case and without escapes, in windows that overlap."""
+    """Yield a body in lower case and without escapes, in windows that overlap."""
     for start in range(0, max(len(body) - _OVERLAP, 1), WINDOW - _OVERLAP):
         part = body[start : start + WINDOW]
         lowered = part.lower()
@@ -394,7 +394,7 @@ def _lowered(body: bytes) -> Iterator[bytes]:
 
 
 def _written(text: str) -> tuple[bytes, ...]:
-    """The bytes of an allowed text, unchanged and as JSON writers spell it."""
+    """Return the bytes of an allowed text, unchanged and as JSON writers spell it."""
     spellings = text, json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1]
     return tuple(dict.fromkeys(spelling.encode("utf-8", "replace") for spelling in spellings))
 
@@ -404,7 +404,7 @@ def _sent(exchange: Exchange) -> bytes:
 
 
 def _changes(before: Exchange, after: Exchange, number: int) -> Iterator[str]:
-    """A note for each body of an exchange that the redaction changed."""
+    """Yield a note for each body of an exchange that the redaction changed."""
     for part, old, new in (
         ("request", _sent(before), _sent(after)),
         ("response", before.body, after.body),
@@ -436,7 +436,7 @@ def _spans(pattern: re.Pattern[bytes], body: bytes) -> list[Span]:
 
 
 def _outer(spans: list[Span]) -> list[Span]:
-    """The spans in order, without those inside others."""
+    """Return the spans in order, without those inside others."""
     kept: list[Span] = []
     for span in sorted(spans, key=lambda span: (span[0], -span[1])):
         if not kept or span[0] >= kept[-1][1]:
@@ -449,7 +449,9 @@ def _unescape(match: re.Match[str]) -> str:
 
 
 def _places(text: str, *, escaped: bool) -> Sequence[int]:
-    """The byte offset of each character of a text, and of its end. An escape is one character."""
+    """Return the byte offset of each character of a text, and of its end. An escape is one
+    character.
+    """
     if text.isascii() and not escaped:
         return range(len(text) + 1)
     pattern = _ESCAPE.pattern + "|." if escaped else "."
@@ -458,8 +460,8 @@ def _places(text: str, *, escaped: bool) -> Sequence[int]:
 
 
 def _recut(reads: Reads, body: bytes, spans: Sequence[Span]) -> Reads:
-    """The reads with the spans replaced; the spans must be in order. A read that ended inside a
-    span ends after its replacement.
+    """Return the reads with the spans replaced; the spans must be in order. A read that ended
+    inside a span ends after its replacement.
     """
     pieces: list[bytes] = []
     done = 0
@@ -484,10 +486,10 @@ _BUILT_IN: Final = Redactor()
 
 
 def redact_request(request: Request) -> Request:
-    """The request, redacted with the built-in names."""
+    """Return the request, redacted with the built-in names."""
     return _BUILT_IN.request(request)
 
 
 def redact_url(url: str) -> str:
-    """The URL, redacted with the built-in names."""
+    """Return the URL, redacted with the built-in names."""
     return _BUILT_IN.url(url)

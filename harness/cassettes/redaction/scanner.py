@@ -106,14 +106,16 @@ class Scanner:
         _refuse([*findings, *inside], name)
 
     def scan(self, data: bytes, name: str = "") -> list[Finding]:
-        """The secrets in the bytes of a file, each with its first line, and in the file's name."""
+        """Return the secrets in the bytes of a file, each with its first line, and in the file's
+        name.
+        """
         places = {kind: _FILE_NAME for _, kind in self._search(_bytes(name))}
         for offset, kind in self._search(data):
             places.setdefault(kind, f"line {data.count(10, 0, offset) + 1}")
         return [Finding(place, kind) for kind, place in places.items()]
 
     def scan_cassette(self, cassette: Cassette, *, redacted: bool = False) -> list[Finding]:
-        """The secrets in the exchanges, each once in each part.
+        """Return the secrets in the exchanges, each once in each part.
 
         Values that should have been redacted are also findings, except placeholders. In a
         ``redacted`` cassette only compressed bodies are searched for them, because a redactor does
@@ -156,7 +158,7 @@ class Scanner:
         return [Finding(where, kind) for kind, where in places.items()]
 
     def _unredacted(self, exchange: Exchange, place: str) -> Iterator[Finding]:
-        """The parts of the URL and the headers that contain credentials without redaction."""
+        """Yield the parts of the URL and the headers that contain credentials without redaction."""
         request = exchange.request
         if request is not None and self._check.url(request.url) != request.url:
             yield Finding(f"{place}, URL", "a parameter that must be redacted")
@@ -169,8 +171,8 @@ class Scanner:
                     yield Finding(f"{place}, {kind} header {name}", _UNREDACTED)
 
     def spans(self, data: bytes) -> list[Span]:
-        """The spans of secrets in ``data``, in order: all parts of a divided secret, and the rest
-        of a cut secret.
+        """Return the spans of secrets in ``data``, in order: all parts of a divided secret, and the
+        rest of a cut secret.
         """
         spans: list[Span] = []
         for number, reading in enumerate(readings(data)):
@@ -196,7 +198,7 @@ class Scanner:
         return merged(spans)
 
     def _search(self, data: bytes, *, is_part: bool = False) -> Iterator[tuple[int, str]]:
-        """The offset and the name of each secret; only the first occurrence in each reading.
+        """Yield the offset and the name of each secret; only the first occurrence in each reading.
 
         In a part of an exchange, a member that must be redacted is a secret even at places that the
         redactor does not search: in base64, and in escapes that no JSON writer produces.
@@ -214,8 +216,8 @@ class Scanner:
                     yield places[0][0], name
 
     def _may_show(self, text: bytes) -> bool:
-        """Whether a text may contain a secret or a part of one. True for a short text, without a
-        search.
+        """Return whether a text may contain a secret or a part of one. True for a short text,
+        without a search.
         """
         return len(text) <= LONG or bool(finder(self._anything).search(text))
 
@@ -234,7 +236,9 @@ class Scanner:
                 yield start, stop, name
 
     def _is_allowed(self, text: bytes, start: int, stop: int) -> bool:
-        """Whether a rule allows a credential with this beginning. A known secret is not allowed."""
+        """Return whether a rule allows a credential with this beginning. A known secret is not
+        allowed.
+        """
         if not self._redactor.allowed:
             return False
         end = start + len(text[start : rest(text, start, stop)].rstrip(b".="))
@@ -252,7 +256,7 @@ def _refuse(findings: Sequence[Finding], name: str) -> None:
 
 
 def _cut(form: bytes, text: bytes) -> Iterator[Span]:
-    """The beginnings and the ends of a secret at a gap in an excerpt."""
+    """Yield the beginnings and the ends of a secret at a gap in an excerpt."""
     start = text.find(form[:MIN_LENGTH])
     while start >= 0:
         stop = start + _common(form, text[start : start + len(form)])
@@ -265,14 +269,14 @@ def _cut(form: bytes, text: bytes) -> Iterator[Span]:
 
 
 def _rests(form: bytes, text: bytes) -> Iterator[Span]:
-    """The ends of a secret with a beginning that was redacted as the value of a name."""
+    """Yield the ends of a secret with a beginning that was redacted as the value of a name."""
     for start, stop in _ends(form, text):
         if text.endswith(REDACTED.encode(), 0, start):
             yield start, stop
 
 
 def _ends(form: bytes, text: bytes) -> Iterator[Span]:
-    """The spans of ends of a secret, each as long as possible."""
+    """Yield the spans of ends of a secret, each as long as possible."""
     start = text.find(form[-MIN_LENGTH:])
     while start >= 0:
         stop = start + MIN_LENGTH
@@ -282,7 +286,7 @@ def _ends(form: bytes, text: bytes) -> Iterator[Span]:
 
 
 def _common(first: bytes, second: bytes) -> int:
-    """The length of the common beginning."""
+    """Return the length of the common beginning."""
     pairs = enumerate(zip(first, second, strict=False))
     return next(
         (place for place, (left, right) in pairs if left != right), min(len(first), len(second))
@@ -294,8 +298,8 @@ _GAP_BEFORE: Final = re.compile(rb"(?:\xe2\x80\xa6|\.\.\.) ?\Z|\0\n?\Z|\A\Z")
 
 
 def _forms(secrets: Mapping[str, str]) -> Iterator[tuple[bytes, str]]:
-    """The bytes to search for, with the name of the secret: each value unchanged, and each value
-    without escapes, because the readings have no escapes. A blank may be a ``+`` in a URL.
+    """Yield the bytes to search for, with the name of the secret: each value unchanged, and each
+    value without escapes, because the readings have no escapes. A blank may be a ``+`` in a URL.
     """
     for name, secret in secrets.items():
         for line in map(str.strip, secret.splitlines()):
@@ -308,7 +312,7 @@ def _forms(secrets: Mapping[str, str]) -> Iterator[tuple[bytes, str]]:
 
 
 def _parts(exchange: Exchange) -> Iterator[tuple[str, Sequence[bytes], str | None]]:
-    """The parts of an exchange: the name, the bytes of each read, and the content coding."""
+    """Yield the parts of an exchange: the name, the bytes of each read, and the content coding."""
     request = exchange.request
     if request is not None:
         yield "method", [_bytes(request.method)], None
@@ -332,8 +336,8 @@ def _bytes(text: str) -> bytes:
 
 
 def _unpacked(body: bytes, coding: str | None) -> bytes | None:
-    """A body without its content coding. For a cut body, the part that can be decoded; for a body
-    without a coding, the same object; None if the body can't be decoded.
+    """Return a body without its content coding. For a cut body, the part that can be decoded; for a
+    body without a coding, the same object; None if the body can't be decoded.
 
     Some recorders keep the header and store the decoded body, so text is returned unchanged.
     """

@@ -30,17 +30,17 @@ _USER: Final = re.compile(r"://[^\s/?#:@]*:([^\s/?#@]+)@")
 
 
 def guard(folder: Path | None = None, *, environ: Mapping[str, str] = os.environ) -> Guard:
-    """A `Guard` with this machine's secrets and the rules of the project that contains ``folder``
-    (default: the working folder). Raises `CassetteError` for faulty rules and for credentials that
-    can't be read.
+    """Return a `Guard` with this machine's secrets and the rules of the project that contains
+    ``folder`` (default: the working folder). Raises `CassetteError` for faulty rules and for
+    credentials that can't be read.
     """
     redactor = Redactor(read_rules(folder or Path.cwd()))
     return Guard(redactor, Scanner(known_secrets(environ=environ), redactor))
 
 
 def mask(environ: Mapping[str, str] = os.environ) -> Mask:
-    """A `Mask` with this machine's secrets, for text that leaves the process. Credentials that
-    can't be read are ignored, because no message can contain them.
+    """Return a `Mask` with this machine's secrets, for text that leaves the process. Credentials
+    that can't be read are ignored, because no message can contain them.
     """
     try:
         secrets = known_secrets(environ=environ)
@@ -57,8 +57,8 @@ def _mask(secrets: tuple[tuple[str, str], ...]) -> Mask:
 def known_secrets(
     arguments: Iterable[str] = (), environ: Mapping[str, str] = os.environ
 ) -> dict[str, str]:
-    """The secrets of this machine: name for findings → value. ``arguments`` are further secrets,
-    such as keys from a command line.
+    """Return the secrets of this machine: name for findings → value. ``arguments`` are further
+    secrets, such as keys from a command line.
     """
     secrets = dict(_variables(environ))
     for number, value in enumerate(arguments, 1):
@@ -73,8 +73,8 @@ def known_secrets(
 
 
 def read_rules(folder: Path) -> list[str]:
-    """The rules in ``redact`` of ``[tool.harness]``, from the nearest pyproject.toml at or above
-    ``folder``; empty if there is no such file.
+    """Return the rules in ``redact`` of ``[tool.harness]``, from the nearest pyproject.toml at or
+    above ``folder``; empty if there is no such file.
     """
     path = next(
         (
@@ -110,8 +110,8 @@ def _variables(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 @lru_cache(1024)
 def _secrets_of(name: str, value: str) -> tuple[tuple[str, str], ...]:
-    """The secrets in a variable: its value if the name tells so, the secret members of credentials
-    in it, also in base64, and the password in a URL, whatever the name.
+    """Return the secrets in a variable: its value if the name tells so, the secret members of
+    credentials in it, also in base64, and the password in a URL, whatever the name.
     """
     secrets: dict[str, str] = {}
     if SECRET_VARIABLE.search(name):
@@ -124,7 +124,7 @@ def _secrets_of(name: str, value: str) -> tuple[tuple[str, str], ...]:
 
 
 def _credentials_in(value: str) -> Any:
-    """The JSON of a variable, which may be in base64; None if it is another text."""
+    """Return the JSON of a variable, which may be in base64; None if it is another text."""
     with suppress(ValueError):
         text = value if value.lstrip().startswith("{") else base64.b64decode(value, validate=True)
         return json.loads(text)
@@ -139,7 +139,7 @@ def _credential_files(
     home: str | None,
     profile: str | None,
 ) -> tuple[Path, ...]:
-    """The files in which Google's libraries, gcloud and the Gemini CLI keep credentials."""
+    """Return the files in which Google's libraries, gcloud and the Gemini CLI keep credentials."""
     home = home or profile
     settings = (
         settings or (app_data and f"{app_data}/gcloud") or (home and f"{home}/.config/gcloud")
@@ -162,7 +162,7 @@ def _read_credentials(path: Path) -> Any:
 
 
 def _members(value: Any) -> Iterator[tuple[str, str]]:
-    """The secret members of credentials, which may be nested."""
+    """Yield the secret members of credentials, which may be nested."""
     for key, inner in value.items() if isinstance(value, dict) else ():
         if key in CREDENTIAL_MEMBERS and isinstance(inner, str):
             yield key, inner

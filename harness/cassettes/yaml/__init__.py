@@ -46,7 +46,7 @@ class YamlError(ValueError):
 
 
 def parse(text: str | bytes, *, foreign: bool = False, max_bytes: int = MAX_BYTES) -> Any:
-    """The one document in ``text`` as dicts, lists and scalars; None for an empty text.
+    """Return the one document in ``text`` as dicts, lists and scalars; None for an empty text.
 
     Raises `YamlError` for anything that is not YAML, not plain data, nested deeper than `MAX_DEPTH`
     or longer than ``max_bytes``.
@@ -55,8 +55,8 @@ def parse(text: str | bytes, *, foreign: bool = False, max_bytes: int = MAX_BYTE
 
 
 def parse_usual(text: str | bytes) -> tuple[dict[str, Any], dict[str, bytes]] | None:
-    """The data of a text in the form of our writer, with a placeholder for each literal block; and
-    placeholder → block in UTF-8. None for a text in another form, and for a faulty text.
+    """Return the data of a text in the form of our writer, with a placeholder for each literal
+    block; and placeholder → block in UTF-8. None for a text in another form, and for a faulty text.
     """
     try:
         lifted = lift(_bounded(text, MAX_BYTES))
@@ -75,7 +75,7 @@ def parse_located(text: str | bytes, depth: int = MAX_DEPTH) -> tuple[Any, dict[
 
 
 def _bounded(text: str | bytes, max_bytes: int) -> bytes:
-    """The text in UTF-8; raises `YamlError` for a text that is too large or has another
+    """Return the text in UTF-8; raises `YamlError` for a text that is too large or has another
     encoding.
     """
     if len(text) > max_bytes:
@@ -246,7 +246,7 @@ def _line(event: yaml.Event) -> int:
 
 
 def _word(value: Any) -> str:
-    """A key that the core schema reads as a number, a boolean or null, as a string."""
+    """Return a key that the core schema reads as a number, a boolean or null, as a string."""
     if value is None:
         return "null"
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -70,7 +70,7 @@ _PROBLEMS: Final = {
 
 
 def explain(error: yaml.YAMLError, text: bytes) -> tuple[int, str]:
-    """The line, from 1, and the fault. An unknown problem keeps libyaml's words."""
+    """Return the line, from 1, and the fault. An unknown problem keeps libyaml's words."""
     if isinstance(error, yaml.reader.ReaderError):
         return text.count(b"\n", 0, error.position) + 1, _unreadable(error)
     if not isinstance(error, yaml.MarkedYAMLError):

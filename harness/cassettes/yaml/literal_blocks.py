@@ -36,8 +36,8 @@ class Lifted(NamedTuple):
 
 
 def lift(text: bytes) -> Lifted:
-    """The text without its literal blocks, and the blocks; raises UnicodeDecodeError for a text
-    that is not UTF-8.
+    """Return the text without its literal blocks, and the blocks; raises UnicodeDecodeError for a
+    text that is not UTF-8.
     """
     whole = Lifted(text, {})
     if not _is_verbatim(text):
@@ -66,14 +66,14 @@ def lift(text: bytes) -> Lifted:
 
 
 def _is_verbatim(text: bytes) -> bool:
-    """Whether YAML neither changes nor refuses any character of the text."""
+    """Return whether YAML neither changes nor refuses any character of the text."""
     beyond = text.translate(None, _ASCII)
     return not beyond or not _CHANGED.search(beyond.decode())
 
 
 def _read_block(lines: BytesIO, indent: bytes) -> tuple[bytes, bytes]:
-    """The lines of a block without their indent, and the line after them, which is empty at the end
-    of the text.
+    """Return the lines of a block without their indent, and the line after them, which is empty at
+    the end of the text.
     """
     inner, above = slice(len(indent), None), indent[:-1] + b"!"
     joined: list[bytes] = []
@@ -96,7 +96,7 @@ def _read_block(lines: BytesIO, indent: bytes) -> tuple[bytes, bytes]:
 
 
 def _has_indent(text: bytes, start: int, indent: bytes) -> bool:
-    """Whether the first line, and therefore the block, has this indentation."""
+    """Return whether the first line, and therefore the block, has this indentation."""
     return (
         text.startswith(indent, start)
         and not text[start + len(indent) : start + len(indent) + 1].isspace()

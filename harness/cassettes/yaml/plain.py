@@ -46,7 +46,7 @@ _LINE: Final = re.compile(
 
 
 def resolve(word: str) -> Any:
-    """A plain scalar: null, boolean, number, or the word itself."""
+    """Return a plain scalar: null, boolean, number, or the word itself."""
     if word in WORDS:
         return WORDS[word]
     if word[0] not in _LEADS:
@@ -62,8 +62,8 @@ _Collection = dict[str, Any] | list[Any]
 
 
 def read_plain_lines(text: str) -> dict[str, Any] | None:
-    """The data of a text in which every line is ``key:``, ``key: value`` or ``- key: value``; None
-    for any other text.
+    """Return the data of a text in which every line is ``key:``, ``key: value`` or ``- key:
+    value``; None for any other text.
     """
     root: dict[str, Any] = {}
     level, inner = 0, cast(_Collection, root)  # the innermost open collection, and its indent

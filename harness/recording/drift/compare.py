@@ -35,7 +35,7 @@ class Drift:
 
 
 def compare_cassettes(recorded: Cassette, now: Cassette) -> list[Drift]:
-    """The differences in shape between ``recorded`` and ``now``, the most severe first."""
+    """Return the differences in shape between ``recorded`` and ``now``, the most severe first."""
     drifts: list[Drift] = []
     for number, (old, new) in enumerate(zip(recorded.exchanges, now.exchanges, strict=False), 1):
         drifts += [
@@ -132,7 +132,9 @@ def _fields(old: Shape, new: Shape) -> Iterator[_Difference]:
 
 
 def _feature(path: str, shape: Shape) -> str:
-    """The feature of a path. For errors and signatures it depends on the rest of the answer."""
+    """Return the feature of a path. For errors and signatures it depends on the rest of the
+    answer.
+    """
     feature = place_of(path).feature
     if feature == "errors.in-stream" and shape.status >= 400:
         return "errors.http"
@@ -145,8 +147,8 @@ def _feature(path: str, shape: Shape) -> str:
 
 
 def _tops(paths: set[str]) -> list[str]:
-    """The paths that are not below another path in the list, because a field and its members appear
-    and disappear together.
+    """Return the paths that are not below another path in the list, because a field and its members
+    appear and disappear together.
     """
     return sorted(
         path
@@ -194,7 +196,7 @@ def _finish(old: Shape, new: Shape) -> Iterator[_Difference]:
 
 
 def _class_of(word: str) -> FinishClass:
-    """The class of a finish reason or a status, on any wire."""
+    """Return the class of a finish reason or a status, on any wire."""
     facts_class = finish_class(word)
     other: FinishClass = "content_filter" if facts_class == "filter" else facts_class or "other"
     return FINISH_REASONS.get(word, other)

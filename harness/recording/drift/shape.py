@@ -92,8 +92,8 @@ class Shape:
 def shape_of(
     exchange: Exchange, frames: Sequence[Frame], events: Iterable[dict[str, Any]] = ()
 ) -> Shape:
-    """The shape of an answer; ``frames`` are its messages, ``events`` are the events of these
-    frames.
+    """Return the shape of an answer; ``frames`` are its messages, ``events`` are the events of
+    these frames.
     """
     messages = [frame.json for frame in frames if frame.raw is None]
     walked = [_Walk(message) for message in messages]
@@ -130,7 +130,7 @@ def shape_of(
 
 
 def presence_of(present: Sequence[bool]) -> Presence:
-    """The `Presence` of a field; ``present``: for each message, whether it has the field."""
+    """Return the `Presence` of a field; ``present``: for each message, whether it has the field."""
     if True not in present:
         return frozenset()
     if not present[-1]:
@@ -183,12 +183,12 @@ class _Walk:
 
 
 def shown_key(key: str) -> str:
-    """A field's name; ``*`` for a key that does not look like one."""
+    """Return a field's name; ``*`` for a key that does not look like one."""
     return key if _KEY.fullmatch(key) else "*"
 
 
 def shown_word(value: str) -> str:
-    """An enum value; `HIDDEN` for anything else."""
+    """Return an enum value; `HIDDEN` for anything else."""
     return value if _WORD.fullmatch(value) else HIDDEN
 
 
@@ -208,19 +208,19 @@ def _type(value: Json) -> str:
 
 
 def _typed(item: Json) -> str:
-    """The last word of an object's ``@type``, which details of google.rpc have."""
+    """Return the last word of an object's ``@type``, which details of google.rpc have."""
     url = item.get("@type") if type(item) is dict else None
     return shown_key(url.rpartition(".")[2]) if type(url) is str else ""
 
 
 def _is_line(message: Json) -> bool:
-    """Whether a message is a line of the Gemini CLI."""
+    """Return whether a message is a line of the Gemini CLI."""
     return type(message) is dict and type(message.get("type")) is str and "timestamp" in message
 
 
 def _kinds(event: dict[str, Any]) -> list[str]:
-    """The kinds of the part of an event. A signature is a separate kind, because the cuts of the
-    text determine which pieces have signatures.
+    """Return the kinds of the part of an event. A signature is a separate kind, because the cuts of
+    the text determine which pieces have signatures.
     """
     kind = _KINDS.get(event["kind"])
     if kind is None or event.get("candidate"):
@@ -230,6 +230,6 @@ def _kinds(event: dict[str, Any]) -> list[str]:
 
 
 def _line_end(body: bytes) -> str:
-    """The line end of the first line; empty for a body of one line."""
+    """Return the line end of the first line; empty for a body of one line."""
     line, _, _ = body.partition(b"\n")
     return "" if len(line) == len(body) else "CRLF" if line.endswith(b"\r") else "LF"

@@ -38,7 +38,7 @@ class AgyDriver(ProgramDriver):
             tape.origin["client"] += f" {version}"
 
     def _version(self) -> str:
-        """The last word of ``--version``; empty if the program prints none."""
+        """Return the last word of ``--version``; empty if the program prints none."""
         try:
             shown = subprocess.run(  # noqa: S603  # the command is the user's own
                 [*self._program, "--version"],

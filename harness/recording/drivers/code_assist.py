@@ -114,8 +114,8 @@ class CodeAssistDriver:
 
 
 def find_token() -> str:
-    """An OAuth access token: from the environment, else from the Gemini CLI's login. An expired
-    login is renewed if its OAuth client is known.
+    """Return an OAuth access token: from the environment, else from the Gemini CLI's login. An
+    expired login is renewed if its OAuth client is known.
 
     Raises `MissingCredentials`; the message has a solution.
     """
@@ -141,8 +141,8 @@ def find_token() -> str:
 
 
 def _renew(saved: dict[str, Any], file: Path) -> str:
-    """A new access token for the refresh token of a login. It is not stored, because the file
-    belongs to the Gemini CLI.
+    """Return a new access token for the refresh token of a login. It is not stored, because the
+    file belongs to the Gemini CLI.
 
     A refresh token works only with the id and the secret of its OAuth client. The id is in the
     login's id_token. The secret belongs to the Gemini CLI, so the user has to provide it.
@@ -179,7 +179,7 @@ def _renew(saved: dict[str, Any], file: Path) -> str:
 
 
 def _client_id(id_token: object) -> str | None:
-    """The OAuth client of a login: ``azp`` of its id_token
+    """Return the OAuth client of a login: ``azp`` of its id_token
     (https://openid.net/specs/openid-connect-core-1_0.html#IDToken).
     """
     try:

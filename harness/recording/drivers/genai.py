@@ -32,7 +32,7 @@ KEYS: Final = ("GOOGLE_API_KEY", "GEMINI_API_KEY")
 
 
 def import_genai() -> Any:
-    """The module `google.genai`; raises `MissingLibrary`."""
+    """Return the module `google.genai`; raises `MissingLibrary`."""
     try:  # an optional extra
         from google import genai
     except ImportError:
@@ -57,14 +57,14 @@ def http_options(source: Tape, **options: Any) -> tuple[HttpOptions, Callable[[]
 
 
 def api_key(settings: Settings) -> str | None:
-    """The API key: from the settings, else from the environment."""
+    """Return the API key: from the settings, else from the environment."""
     return settings.api_key or next(
         (os.environ[name] for name in KEYS if os.environ.get(name)), None
     )
 
 
 def gemini_key(settings: Settings) -> str:
-    """The API key of the Gemini API; raises `MissingCredentials` if there is none."""
+    """Return the API key of the Gemini API; raises `MissingCredentials` if there is none."""
     key = api_key(settings)
     if not key:
         raise MissingCredentials(
@@ -75,7 +75,9 @@ def gemini_key(settings: Settings) -> str:
 
 
 def model_of(ask: GenerateAsk) -> str:
-    """The model of a request, else of the environment; raises `ReplayError` if there is none."""
+    """Return the model of a request, else of the environment; raises `ReplayError` if there is
+    none.
+    """
     model = ask.model or os.environ.get("HARNESS_MODEL")
     if not model:
         raise ReplayError(
@@ -104,7 +106,7 @@ class GeminiApiDriver:
         self._client = genai.Client(http_options=options, **self._login(settings))
 
     def _login(self, settings: Settings) -> dict[str, Any]:
-        """The address and credentials for the SDK's client, as its arguments."""
+        """Return the address and credentials for the SDK's client, as its arguments."""
         return {"vertexai": False, "api_key": gemini_key(settings)}
 
     def ask(self, ask: GenerateAsk) -> None:
@@ -144,7 +146,7 @@ class VertexAiDriver(GeminiApiDriver):
 
 
 def vertex_login(settings: Settings) -> dict[str, Any]:
-    """The place and credentials for the SDK's client at Vertex AI, as its arguments."""
+    """Return the place and credentials for the SDK's client at Vertex AI, as its arguments."""
     project = settings.project or os.environ.get("GOOGLE_CLOUD_PROJECT")
     location = settings.location or os.environ.get("GOOGLE_CLOUD_LOCATION")
     if project and not settings.api_key:

@@ -60,12 +60,12 @@ class OpenAiCompatDriver:
 
 
 def _gemini(settings: Settings) -> tuple[str, str]:
-    """The path of the Gemini API, and the key."""
+    """Return the path of the Gemini API, and the key."""
     return f"/{settings.api_version or 'v1beta'}/openai", gemini_key(settings)
 
 
 def _vertex(settings: Settings) -> tuple[str, str]:
-    """The path of Vertex AI, and a token."""
+    """Return the path of Vertex AI, and a token."""
     location = settings.location or os.environ.get("GOOGLE_CLOUD_LOCATION") or "global"
     path = f"/{settings.api_version or 'v1'}/projects/{settings.project}/locations/{location}"
     return f"{path}/endpoints/openapi", _token(settings.credentials)

@@ -32,7 +32,7 @@ GAVE_UP: Final = (
 
 
 def bindings_of(expected: Json, actual: Json) -> dict[str, Json] | None:
-    """The names that ``$same`` binds, if a value is as expected; None if it is not."""
+    """Return the names that ``$same`` binds, if a value is as expected; None if it is not."""
     bindings = Bindings()
     try:
         return bindings.bound if bindings.meets(expected, actual) else None
@@ -41,7 +41,7 @@ def bindings_of(expected: Json, actual: Json) -> dict[str, Json] | None:
 
 
 def compare(expected: Json, actual: Json, *, limit: int = 100) -> list[Mismatch]:
-    """The differences between an expectation and a JSON value; empty if there are none.
+    """Return the differences between an expectation and a JSON value; empty if there are none.
 
     Exact: true is not 1, 1 equals 1.0, key order never matters; operators of the expectation allow
     more. ``$same`` binds its name at the first use that matches, in the order of the expectation;

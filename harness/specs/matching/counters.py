@@ -48,7 +48,7 @@ class Sighting(Struct, frozen=True):
     got: Json
 
     def follows(self, course: Course) -> bool:
-        """Whether the number is off by the amount of the course."""
+        """Return whether the number is off by the amount of the course."""
         return self.by == next((by for start, by in reversed(course) if start <= self.number), 0)
 
 
@@ -67,7 +67,7 @@ class Shift(Struct, frozen=True):
 def sightings(
     expected: Json, actual: Json, loose: Bindings, path: ItemSteps = (), step: int = 0
 ) -> tuple[list[Sighting], bool]:
-    """The counted numbers of two items, and whether the items are equal apart from them."""
+    """Return the counted numbers of two items, and whether the items are equal apart from them."""
     seen: list[Sighting] = []
 
     def look(expected: Json, actual: Json, path: ItemSteps) -> bool:
@@ -95,7 +95,7 @@ def sightings(
 
 
 def find_shifts(seen: list[Sighting], runs: Runs) -> list[Shift]:
-    """The shifts to report, in the order in which they begin."""
+    """Return the shifts to report, in the order in which they begin."""
     counters: dict[str, list[Sighting]] = {}
     for sighting in seen:
         counters.setdefault(sighting.counter, []).append(sighting)
@@ -131,8 +131,8 @@ def _shifts_of(items: list[Sighting], runs: Runs) -> Iterator[Shift]:
 
 
 def _cause(runs: Runs, since: int, until: int, name: str, *, sure: bool = False) -> int | None:
-    """The last run between two steps that has numbers of this name; without such a run, the last
-    run of all, unless ``sure``.
+    """Return the last run between two steps that has numbers of this name; without such a run, the
+    last run of all, unless ``sure``.
     """
     steps = [step for step in runs if since <= step < until]
     last = steps[-1] if steps and not sure else None

@@ -26,12 +26,12 @@ def equal_if_plain(expected: Json, actual: Json) -> bool | None:
 
 
 def is_plain(expected: Json) -> bool:
-    """Whether the value holds no operator: no mapping in it begins with a ``$`` key."""
+    """Return whether the value holds no operator: no mapping in it begins with a ``$`` key."""
     return not may_hold(expected, _OPERATOR)
 
 
 def hashable(value: Json) -> Hashable:
-    """A key that is equal for equal values only."""
+    """Return a key that is equal for equal values only."""
     if isinstance(value, dict):
         return frozenset((name, hashable(item)) for name, item in value.items())
     if isinstance(value, list):
@@ -40,8 +40,8 @@ def hashable(value: Json) -> Hashable:
 
 
 def may_hold(value: Json, mark: bytes) -> bool:
-    """Whether the JSON of a mapping in ``value`` begins with ``mark``, such as ``{"$``; also True
-    if that is not known.
+    """Return whether the JSON of a mapping in ``value`` begins with ``mark``, such as ``{"$``; also
+    True if that is not known.
 
     The canonical encoding is searched, not the value. It escapes quotes inside strings, so a match
     is never part of a string.
@@ -53,8 +53,8 @@ def may_hold(value: Json, mark: bytes) -> bool:
 
 
 def _encode(value: Json) -> bytes | None:
-    """The canonical JSON; None for a value with a lone surrogate, which is legal JSON, but not
-    Unicode.
+    """Return the canonical JSON; None for a value with a lone surrogate, which is legal JSON, but
+    not Unicode.
     """
     try:
         return _ENCODER.encode(value)

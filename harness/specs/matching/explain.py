@@ -43,7 +43,7 @@ class Explainer:
         self.silenced: set[ItemSteps] = set()
 
     def explain(self, path: ItemSteps, expected: Json, actual: Json) -> Iterator[Mismatch]:
-        """The differences; none if ``actual`` is as expected."""
+        """Yield the differences; none if ``actual`` is as expected."""
         if path in self.silenced or self.bindings.meets(expected, actual):
             return
         if operator_of(expected) is not None:
@@ -183,8 +183,8 @@ class Explainer:
     def _nearest(
         self, item: Json, actual: list[Json], places: Sequence[int]
     ) -> tuple[int | None, str]:
-        """The next item with the same type or kind; for an item without a type, the most similar
-        object. None if no item is like it.
+        """Return the next item with the same type or kind; for an item without a type, the most
+        similar object. None if no item is like it.
         """
         wanted = _described(item)
         if label := _label(wanted):
@@ -196,7 +196,7 @@ class Explainer:
         return near if near is not None and shares[near] else None, "nearest"
 
     def _inner_difference(self, expected: Json, actual: Json) -> str:
-        """The first difference between an item and the nearest one, for a note."""
+        """Return the first difference between an item and the nearest one, for a note."""
         inner = Explainer()
         inner.bindings = self.loose
         first = next(inner.explain((), expected, actual), None)
@@ -233,7 +233,7 @@ class Explainer:
             yield _finding((*path, place), "extra", None, actual[place])
 
     def _first_match(self, item: Json, actual: list[Json], places: Iterable[int]) -> int | None:
-        """The first of these places with the expected value; each place costs one try."""
+        """Return the first of these places with the expected value; each place costs one try."""
         for place in places:
             self.bindings.tries -= 1
             if self.bindings.gave_up:
@@ -251,19 +251,19 @@ def _finding(path: ItemSteps, kind: Kind, expected: Json, got: Json, note: str =
 
 
 def _described(item: Json) -> Json:
-    """An item without a ``$contains`` around it."""
+    """Return an item without a ``$contains`` around it."""
     if isinstance(item, dict) and operator_of(item) == "$contains":
         (item,) = item.values()
     return item
 
 
 def _label(item: Json) -> Json:
-    """The type or kind of an item."""
+    """Return the type or kind of an item."""
     return item.get("type") or item.get("kind") if isinstance(item, dict) else None
 
 
 def _refusal(operator: str, argument: Json, actual: Json) -> str:
-    """The reason why an operator without an inner expectation does not accept a value."""
+    """Return the reason why an operator without an inner expectation does not accept a value."""
     pattern = read_pattern(argument) if operator == "$re" else None
     if isinstance(pattern, Pattern) and isinstance(actual, str) and pattern.refuses(actual):
         return pattern.refuses(actual)

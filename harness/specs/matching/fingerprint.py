@@ -37,7 +37,7 @@ _MAPPING, _LIST, _TEXT = (object() for _ in range(3))
 
 
 def counted(key: str | int | None, value: Json) -> Number | None:
-    """The name and number of a counted value: ``("index", 4)`` for 4 at a key of `COUNTERS`,
+    """Return the name and number of a counted value: ``("index", 4)`` for 4 at a key of `COUNTERS`,
     ``("call_ ids", 3)`` for ``call_3``.
     """
     if isinstance(value, str):
@@ -71,13 +71,13 @@ class Unit(Struct, frozen=True, gc=False):
 
 
 def names(items: list[Json]) -> set[str]:
-    """The names of the counted numbers in these items."""
+    """Return the names of the counted numbers in these items."""
     return {name for item in items for name, _ in _read(item)[1]}
 
 
 def units(expected: list[Json], actual: list[Json], start: int) -> list[list[Unit]]:
-    """The units of both sides, from the index ``start`` on. A text is one unit if both sides have
-    the whole of it; else each piece is a unit.
+    """Return the units of both sides, from the index ``start`` on. A text is one unit if both sides
+    have the whole of it; else each piece is a unit.
 
     Every string of an item may be the text of a piece; the one whose frame has the most different
     texts is taken.
@@ -119,7 +119,9 @@ _Read = tuple[Any, tuple[Number, ...], dict[Frame, str]]
 
 
 def _read(item: Json) -> _Read:
-    """The key of an item, None if it has operators; its counted numbers; its strings by frame."""
+    """Return the key of an item, None if it has operators; its counted numbers; its strings by
+    frame.
+    """
     key: list[Any] = []
     numbers: list[Number] = []
     strings: list[tuple[int, str]] = []
@@ -143,7 +145,7 @@ def _read(item: Json) -> _Read:
 def _leaves(
     value: Json, path: tuple[str | int, ...]
 ) -> Iterator[tuple[tuple[str | int, ...], Any]]:
-    """The leaves of a value with their paths, and a mark for each mapping and list."""
+    """Yield the leaves of a value with their paths, and a mark for each mapping and list."""
     if isinstance(value, dict):
         yield path, _MAPPING
         for key in sorted(value):
@@ -166,8 +168,8 @@ def _whole(pieces: list[Unit]) -> Unit:
 
 
 def _continues(text: list[Unit], piece: Unit) -> bool:
-    """Whether a piece continues a text: its numbers grow as they did before. An id may count the
-    pieces; an index must stay the same.
+    """Return whether a piece continues a text: its numbers grow as they did before. An id may count
+    the pieces; an index must stay the same.
     """
     if piece.frame is None or piece.frame != text[-1].frame:
         return False

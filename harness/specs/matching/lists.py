@@ -54,14 +54,14 @@ class Step(Struct, frozen=True):
         return self.texts is None and len(self.expected) == len(self.actual)
 
     def pairs(self, path: ItemSteps) -> Iterator[tuple[ItemSteps, Json, Json]]:
-        """Each pair, with the path of its expected item in the list at ``path``."""
+        """Yield each pair, with the path of its expected item in the list at ``path``."""
         for place, (want, got) in enumerate(zip(self.expected, self.actual, strict=True)):
             yield (*path, self.start + place), want, got
 
     def finding(
         self, path: ItemSteps, shifts: Iterable[str]
     ) -> tuple[ItemSteps, Kind, Json, Json, str]:
-        """The finding of a run or a text: its path, kind, both sides and note."""
+        """Return the finding of a run or a text: its path, kind, both sides and note."""
         items = self.expected or self.actual
         several = len(items) > 1
         place = (*path, range(self.start, self.start + len(items)) if several else self.start)
@@ -81,8 +81,8 @@ class Step(Struct, frozen=True):
 
 
 def likeness(expected: Json, actual: Json, loose: Bindings) -> float:
-    """The similarity of two items, from 1 to 4; 0 if they should count as a missing and an extra
-    item.
+    """Return the similarity of two items, from 1 to 4; 0 if they should count as a missing and an
+    extra item.
     """
     if isinstance(expected, dict) and isinstance(actual, dict):
         keys = {*expected, *actual}
@@ -95,7 +95,7 @@ def likeness(expected: Json, actual: Json, loose: Bindings) -> float:
 
 
 def align_lists(expected: list[Json], actual: list[Json], loose: Bindings) -> list[Step]:
-    """The steps through both lists, in order; together they cover both."""
+    """Return the steps through both lists, in order; together they cover both."""
 
     def same_item(i: int, j: int) -> bool:
         return same_json(expected[i], actual[j]) or loose.meets(expected[i], actual[j])
@@ -160,7 +160,7 @@ def _alike(gap: list[Unit], beside: list[Unit], loose: Bindings) -> Iterator[Ste
 
 
 def _is_one_text(left: list[Unit], right: list[Unit]) -> bool:
-    """Whether each side is the pieces of one text, of the same frame."""
+    """Return whether each side is the pieces of one text, of the same frame."""
     texts = [text for side in (left, right) for text in join(side)]
     return len(texts) == 2 and texts[0].frame == texts[1].frame is not None and bool(left and right)
 
@@ -210,7 +210,9 @@ def _slide_runs(units: list[Unit], others: list[Unit], pairs: Pairs, same: Same)
 
 
 def _common_ends(left: int, right: int, same: Callable[[int, int], bool]) -> tuple[int, int]:
-    """The number of equal places at the start, and of equal places at the end of the rest."""
+    """Return the number of equal places at the start, and of equal places at the end of the
+    rest.
+    """
     shortest = min(left, right)
     head = next((place for place in range(shortest) if not same(place, place)), shortest)
     rest = range(1, shortest - head + 1)
@@ -220,7 +222,9 @@ def _common_ends(left: int, right: int, same: Callable[[int, int], bool]) -> tup
 def _between(
     left: list[Unit], right: list[Unit], pairs: Pairs
 ) -> Iterator[tuple[list[Unit], list[Unit], tuple[Unit, Unit] | None]]:
-    """The units before each pair, and the pair; at the end the units after the last, and None."""
+    """Yield the units before each pair, and the pair; at the end the units after the last, and
+    None.
+    """
     a = b = 0
     for u, v in pairs:
         yield left[a:u], right[b:v], (left[u], right[v])
@@ -229,5 +233,5 @@ def _between(
 
 
 def _spread(units: list[Unit]) -> int:
-    """The number of different counted numbers in a run."""
+    """Return the number of different counted numbers in a run."""
     return len({number for unit in units for number in unit.numbers})

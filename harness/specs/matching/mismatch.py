@@ -48,9 +48,9 @@ class Mismatch(Struct, frozen=True):
 
 
 def sides(mismatch: Mismatch) -> tuple[str | None, str | None]:
-    """The expected and the actual value as JSON text, None if there is no value. Two long strings
-    are shown from shortly before their first difference, which `HERE` marks; other long values are
-    shortened in the middle.
+    """Return the expected and the actual value as JSON text, None if there is no value. Two long
+    strings are shown from shortly before their first difference, which `HERE` marks; other long
+    values are shortened in the middle.
     """
     expected, got = mismatch.expected, mismatch.got
     if mismatch.kind == "changed" and expected is None and got is None:
@@ -66,7 +66,7 @@ def sides(mismatch: Mismatch) -> tuple[str | None, str | None]:
 
 
 def _from_difference(text: str, same: int) -> str:
-    """A string whose first ``same`` characters are equal to those of another one."""
+    """Return a string whose first ``same`` characters are equal to those of another one."""
     before = json.dumps(text[same - EQUAL_SHOWN : same], ensure_ascii=False)[1:-1]
     after = json.dumps(text[same:], ensure_ascii=False)[1:-1]
     left_out = f"({same - EQUAL_SHOWN:,} equal characters) …"

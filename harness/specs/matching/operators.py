@@ -71,7 +71,7 @@ class Bindings:
         return self.tries <= 0 or self.steps <= 0
 
     def meets(self, expected: Json, actual: Json) -> bool:
-        """Whether ``actual`` is as expected; binds names only if it is."""
+        """Return whether ``actual`` is as expected; binds names only if it is."""
         before = len(self.bound)
         if matches(expected, actual, self):
             return True
@@ -85,7 +85,7 @@ class Bindings:
 
 
 def operator_of(expected: Json) -> str | None:
-    """The operator that a value is, or None for data."""
+    """Return the operator that a value is, or None for data."""
     if isinstance(expected, dict) and len(expected) == 1:
         (key,) = expected
         return key if key in OPERATORS else None
@@ -93,7 +93,7 @@ def operator_of(expected: Json) -> str | None:
 
 
 def matches(expected: Json, actual: Json, bindings: Bindings) -> bool:
-    """Whether ``actual`` is as expected. After False, bindings of the failed try remain;
+    """Return whether ``actual`` is as expected. After False, bindings of the failed try remain;
     `Bindings.meets` removes them.
     """
     operator = operator_of(expected)
@@ -110,8 +110,8 @@ def matches(expected: Json, actual: Json, bindings: Bindings) -> bool:
 
 
 def fields(expected: Json, actual: Json) -> Iterator[tuple[str | int, Json, Json]] | None:
-    """Each key or index of either side with both values, `NOTHING` for a missing one; None if they
-    are not two mappings or two lists. A key that is absent as expected is left out.
+    """Return each key or index of either side with both values, `NOTHING` for a missing one; None
+    if they are not two mappings or two lists. A key that is absent as expected is left out.
     """
     if isinstance(expected, dict) and isinstance(actual, dict):
         return _keys(expected, actual)
@@ -132,7 +132,7 @@ def _keys(expected: dict[str, Json], actual: dict[str, Json]) -> Iterator[tuple[
 
 
 def parse_json(text: Json, bindings: Bindings) -> Json:
-    """The value of a string that is JSON; `NOTHING` for anything else."""
+    """Return the value of a string that is JSON; `NOTHING` for anything else."""
     if not isinstance(text, str):
         return NOTHING
     if text not in bindings.parsed:
@@ -149,7 +149,7 @@ def _refuse_constant(name: str) -> NoReturn:
 
 @lru_cache(maxsize=256)
 def read_pattern(source: str) -> Pattern | PatternError:
-    """The pattern of a ``$re``, or the error in it."""
+    """Return the pattern of a ``$re``, or the error in it."""
     try:
         return Pattern(source)
     except PatternError as error:
@@ -180,7 +180,7 @@ def pair_equal(
 
 
 def _place_anywhere(wanted: list[Json], actual: list[Json], bindings: Bindings) -> bool:
-    """Whether each wanted item has a partner of its own."""
+    """Return whether each wanted item has a partner of its own."""
     pairs, lost, places = pair_equal(wanted, actual)
     if lost:
         return False
@@ -220,7 +220,7 @@ def _try_places(
 
 
 def _pair_up(wanted: list[Json], actual: list[Json], bindings: Bindings) -> bool:
-    """Whether each wanted item has a partner of its own, for items that bind no names.
+    """Return whether each wanted item has a partner of its own, for items that bind no names.
 
     An item that finds only taken partners asks their owners to move (Kuhn's algorithm).
     """
@@ -358,7 +358,7 @@ OPERATORS: Final = {
 
 
 def fault_of(operator: str, argument: Json) -> str:
-    """The fault in the argument of an operator, or ``""``."""
+    """Return the fault in the argument of an operator, or ``""``."""
     row = OPERATORS[operator]
     if not row.is_argument(argument):
         return f"{operator} takes {row.takes}, not {_kind(argument)}"
@@ -367,7 +367,7 @@ def fault_of(operator: str, argument: Json) -> str:
 
 
 def _kind(value: Json) -> str:
-    """The JSON type of a value; an operator, a string or false as it is."""
+    """Return the JSON type of a value; an operator, a string or false as it is."""
     if operator := operator_of(value):
         return f"the operator {operator}"
     if value is False or isinstance(value, str):

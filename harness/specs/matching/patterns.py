@@ -66,11 +66,11 @@ class Pattern:
             )
 
     def steps(self, subject: str) -> int:
-        """The most steps that a match with this text can take."""
+        """Return the most steps that a match with this text can take."""
         return int(self._regex.programsize) * len(subject)
 
     def refuses(self, subject: str) -> str:
-        """The reason why this text is not tried, or ``""``."""
+        """Return the reason why this text is not tried, or ``""``."""
         if len(subject) <= MAX_SUBJECT:
             return ""
         return (
@@ -78,7 +78,7 @@ class Pattern:
         )
 
     def fits(self, subject: str) -> bool:
-        """Whether the whole text matches; ask `refuses` first."""
+        """Return whether the whole text matches; ask `refuses` first."""
         return self._regex.fullmatch(_encoded(subject)) is not None
 
 

@@ -37,8 +37,8 @@ OF_JSON_SCHEMA: Final = frozenset(
 
 
 def check_expectation(expected: Json) -> list[tuple[Steps, str]]:
-    """The faults in the operators of an expectation, in reading order: the path to the operator's
-    key, and a message.
+    """Return the faults in the operators of an expectation, in reading order: the path to the
+    operator's key, and a message.
 
     It is a fault if a key looks like an operator but is unknown, or if an operator is beside other
     keys; the keywords of JSON Schema are data. The walk has its own stack, so the depth of the data
@@ -66,8 +66,8 @@ def check_expectation(expected: Json) -> list[tuple[Steps, str]]:
 
 
 def accepts_everything(expected: Json) -> bool:
-    """Whether an expectation accepts every answer, or every answer with enough items. An answer is
-    a list of mappings, or one mapping, which is a request.
+    """Return whether an expectation accepts every answer, or every answer with enough items. An
+    answer is a list of mappings, or one mapping, which is a request.
     """
     match expected:
         case {"$any": True | "array" | "object", **rest} | {"$same": _, **rest}:
@@ -81,7 +81,7 @@ def accepts_everything(expected: Json) -> bool:
 
 
 def _is_any(item: Json) -> bool:
-    """Whether an expectation accepts every item of an answer, which is a mapping. A name of
+    """Return whether an expectation accepts every item of an answer, which is a mapping. A name of
     ``$same`` is assumed to occur once.
     """
     match item:
@@ -93,8 +93,8 @@ def _is_any(item: Json) -> bool:
 
 
 def _inside(path: Steps, value: Json, operator: str | None) -> Iterator[tuple[Steps, Json, bool]]:
-    """The expectations inside a value that can hold operators, and whether ``$absent`` is allowed
-    there: only as the value of a key.
+    """Yield the expectations inside a value that can hold operators, and whether ``$absent`` is
+    allowed there: only as the value of a key.
     """
     if operator == "$json":
         yield path, value, False
@@ -109,7 +109,7 @@ def _inside(path: Steps, value: Json, operator: str | None) -> Iterator[tuple[St
 
 
 def _check_key(key: str) -> str:
-    """The fault of a key with a ``$`` in a mapping that is not an operator."""
+    """Return the fault of a key with a ``$`` in a mapping that is not an operator."""
     if key in OPERATORS:
         return f"{key} is beside other keys; an operator must be the only key of its mapping{DATA}"
     if key in OF_JSON_SCHEMA or not _LIKE_AN_OPERATOR.fullmatch(key):

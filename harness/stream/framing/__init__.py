@@ -31,20 +31,20 @@ __all__ = [
 
 
 def frame_by_content(max_frame: int = MAX_FRAME, strict: Strict | None = None) -> Framer:
-    """A framer that chooses the framing by the first byte that is not blank. ``strict``: the
+    """Return a framer that chooses the framing by the first byte that is not blank. ``strict``: the
     provider's decoder of the usual document.
     """
     return _ByContent(max_frame, strict)
 
 
 def frames_of_body(body: bytes) -> list[Frame]:
-    """The frames of a whole body, by its content. Raises `FramingError`."""
+    """Return the frames of a whole body, by its content. Raises `FramingError`."""
     framer = frame_by_content()
     return framer.feed(body) + framer.close()
 
 
 def json_messages(body: bytes) -> list[Any] | None:
-    """The JSON messages of a whole body; None if a part of it is not JSON."""
+    """Return the JSON messages of a whole body; None if a part of it is not JSON."""
     frames = frames_of_body(body)
     return [frame.json for frame in frames] if all(frame.raw is None for frame in frames) else None
 

@@ -63,16 +63,16 @@ class Framer(Protocol):
     """Turns bytes into frames; one instance for each body."""
 
     def feed(self, data: bytes, at_ms: float | None = None) -> list[Frame]:
-        """The frames that these bytes complete."""
+        """Return the frames that these bytes complete."""
 
     def close(self) -> list[Frame]:
-        """The frames that are left when the body has ended."""
+        """Return the frames that are left when the body has ended."""
 
 
 def make_frame(
     data: bytes | memoryview, offset: int, at_ms: float | None, partial: bool = False
 ) -> Frame:
-    """A frame of these bytes: decoded, or as text if they are not JSON."""
+    """Return a frame of these bytes: decoded, or as text if they are not JSON."""
     try:
         value = decode_json(data)
     except ValueError:
@@ -81,7 +81,7 @@ def make_frame(
 
 
 def too_long(start: int, limit: int) -> FramingError:
-    """The error for a message that begins at ``start`` and exceeds the limit."""
+    """Return the error for a message that begins at ``start`` and exceeds the limit."""
     return FramingError(
         f"the message at byte {start} is longer than {limit} bytes; raise the limit to read it"
     )

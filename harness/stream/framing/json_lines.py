@@ -28,7 +28,7 @@ _GOES_ON: Final = re.compile(rb'[ \t]+"|[ \t]*\}')
 
 
 def has_type_and_time(value: dict[str, Any]) -> bool:
-    """Whether an object is an event of the Gemini CLI: it has a type and a timestamp
+    """Return whether an object is an event of the Gemini CLI: it has a type and a timestamp
     (https://geminicli.com/docs/cli/headless).
     """
     return type(value.get("type")) is str and "timestamp" in value
@@ -205,7 +205,7 @@ class JsonLinesFramer:
         self.document.clear()
 
     def _glued(self, line: bytes) -> list[tuple[int, int, Any]]:
-        """The messages inside a line that is not JSON: (start, end, message)."""
+        """Return the messages inside a line that is not JSON: (start, end, message)."""
         messages: list[tuple[int, int, Any]] = []
         position = tried = 0
         while tried < MAX_GLUED and (candidate := _OBJECT.search(line, position)):
@@ -219,7 +219,7 @@ class JsonLinesFramer:
         return messages
 
     def _message(self, data: bytes) -> dict[str, Any] | None:
-        """The message that the data is; None for any other data."""
+        """Return the message that the data is; None for any other data."""
         if not data.startswith(b"{"):
             return None
         try:

@@ -40,10 +40,10 @@ class SseFramer:
         return frames
 
     def _take_whole(self, data: bytes, at_ms: float | None) -> list[Frame]:
-        """The frames of whole events, each with one line of data and at most a name before it, all
-        with the same line end; or the frame of a document over whole lines. Empty for any other
-        read. Nearly every read is one of these: this is the hot path. The reader of the frames
-        decodes the messages.
+        """Return the frames of whole events, each with one line of data and at most a name before
+        it, all with the same line end; or the frame of a document over whole lines. Empty for any
+        other read. Nearly every read is one of these: this is the hot path. The reader of the
+        frames decodes the messages.
         """
         frames: list[Frame] = []
         end = b"\r\n\r\n" if data[-4:] == b"\r\n\r\n" else b"\n\n"
@@ -185,12 +185,14 @@ def _is_field(line: bytes) -> bool:
 
 
 def _length(line: bytes) -> int:
-    """The length without the line end, which may be split over two reads."""
+    """Return the length without the line end, which may be split over two reads."""
     return len(line) - line.endswith((b"\n", b"\r")) - line.endswith(b"\r\n")
 
 
 def _data_after_name(event: bytes, end: bytes) -> int:
-    """The start of the data of an event with one line before it, its name; 0 for any other."""
+    """Return the start of the data of an event with one line before it, its name; 0 for any
+    other.
+    """
     name, _, _ = event.partition(end)
     start = len(name) + len(end)
     is_named = event.startswith(b"event:") and event.startswith(b"data: ", start)
@@ -202,7 +204,7 @@ _LONG: Final = 1 << 20
 
 
 def _field_value(line: bytes) -> bytes:
-    """The text after ``data:``, without its line end and without the one space that the standard
-    allows.
+    """Return the text after ``data:``, without its line end and without the one space that the
+    standard allows.
     """
     return line[6 if line[5:6] == b" " else 5 :].removesuffix(b"\n").removesuffix(b"\r")
