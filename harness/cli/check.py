@@ -7,7 +7,6 @@ import os
 import re
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import suppress
 from datetime import date
 from pathlib import Path
 from typing import Final
@@ -19,6 +18,7 @@ from harness.cassettes.validation import unknown
 from harness.judging.judge import resolve_fixture
 from harness.pipeline.replay import ReplayError
 from harness.project.configuration import add_folders, folders_of, project_of
+from harness.project.folders import LEFT_OUT
 from harness.project.project import (
     SUFFIXES,
     Project,
@@ -27,12 +27,12 @@ from harness.project.project import (
     unheaded,
     yaml_files,
 )
+from harness.project.unused import Unused, unused_of
 from harness.proving.mutation import kill_names
 from harness.specs import Case, SpecError, read_features
 from harness.stream.printable import plural, printable
 
 from .output import paint, with_progress
-from .scan import LEFT_OUT
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -77,11 +77,9 @@ def _check(parsed: argparse.Namespace) -> int:
             f"nothing to check: neither {', '.join(map(str, roots))} nor {cassettes} has a YAML"
             " file; name files or folders"
         )
-    unused = [] if parsed.paths else _unused(project)
-    for name in unused:
-        print(
-            paint(printable(f"unused: no spec, marker or test names the cassette {name}"), "yellow")
-        )
+    unused = [] if parsed.paths else unused_of(project, Path.cwd())
+    for item in unused:
+        print(paint(printable(item.sentence), "yellow"))
     for file in [] if parsed.paths else _uncollected(project):
         line = f"not collected: {file} is a spec outside of the folders of specs"
         print(paint(printable(line), "yellow"))
@@ -96,32 +94,6 @@ def _check(parsed: argparse.Namespace) -> int:
     )
     print(f"{counted or 'nothing'} valid, {plural(len(problems), 'problem')}")
     return 1 if problems else 0
-
-
-def _unused(project: Project) -> list[str]:
-    """The cassettes that no case names, and whose name is in no Python file of the project."""
-    names = set(project.cassette_names)
-    for root in project.specs:
-        for file in yaml_files(root):
-            if kind_of(file) != "spec":
-                continue
-            with suppress(SpecError):  # reported above
-                names -= {case.cassette for case in project.cases(file)}
-    for folder, folders, files in os.walk(Path.cwd()):
-        folders[:] = [name for name in folders if name not in LEFT_OUT and name[:1] != "."]
-        for name in files if names else ():
-            if name.endswith(".py"):
-                text = Path(folder, name).read_text(encoding="utf-8", errors="replace")
-                names = {cassette for cassette in names if not _is_named(cassette, text)}
-    return sorted(names)
-
-
-def _is_named(cassette: str, text: str) -> bool:
-    """Whether a Python file names a cassette, or has the test after which it is named, as with
-    pytest-recording.
-    """
-    test = cassette.rpartition("/")[2].partition("[")[0]
-    return cassette in text or f"def {test}(" in text
 
 
 def _uncollected(project: Project) -> list[Path]:
@@ -146,14 +118,14 @@ def _uncollected(project: Project) -> list[Path]:
 
 
 def _pruned(
-    project: Project, unused: Sequence[str], paths: Sequence[Path], problems: Sequence[str]
+    project: Project, unused: Sequence[Unused], paths: Sequence[Path], problems: Sequence[str]
 ) -> list[str]:
     """Delete the unused cassettes; returns the reasons why nothing was deleted."""
     if paths:
         return ["--prune looks at the whole project: omit the paths"]
     if problems:
         return ["nothing was deleted, because there are problems: mend them first"]
-    for name in unused:
+    for name in [one.cassette for one in unused if not one.exchanges]:
         path = next(
             path for suffix in SUFFIXES if (path := project.cassettes / f"{name}{suffix}").is_file()
         )

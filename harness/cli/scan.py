@@ -20,6 +20,7 @@ from harness.cassettes.journal import is_journal
 from harness.cassettes.load import read_recording
 from harness.cassettes.redaction.scanner import Finding, Scanner
 from harness.cassettes.redaction.secrets import guard
+from harness.project.folders import LEFT_OUT
 from harness.project.recordings import STDIN, find_path, read_stdin
 from harness.stream.printable import plural, printable
 
@@ -29,9 +30,6 @@ CLEAN: Final = 0
 FOUND: Final = 1
 UNREAD: Final = 2
 """The exit statuses: no secret, a secret, a file that can't be read or no file at all."""
-
-LEFT_OUT: Final = frozenset({".git", ".hg", ".venv", "node_modules", "__pycache__"})
-"""The folders that are not scanned."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -102,7 +102,7 @@ class _Collector:
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Note the cells that the run did not reach. Fail a whole run if no cell shows a declared
-        loss or a known failure.
+        loss or a known failure, and a strict one if a cassette is not used.
         """
         if self.fills:
             self._write_fills()
@@ -118,11 +118,14 @@ class _Collector:
         if not all_reached and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
         declared = ("harness_losses", "harness_known_failing")
-        if self.encoded and any(self.config.getini(name) for name in declared):
-            from .summary import is_whole, unshown
+        strict = self.config.getoption("--harness-strict")
+        if self.encoded and (strict or any(self.config.getini(name) for name in declared)):
+            from .summary import is_whole, unshown, unused
 
             whole = all_reached and is_whole(session)
             self.unshown = unshown(self.encoded.values()) if whole else []
+            if whole and strict:
+                self.unshown += unused(self.config)
             if self.unshown and session.exitstatus == pytest.ExitCode.OK:
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
 

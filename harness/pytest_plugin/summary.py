@@ -15,6 +15,7 @@ from harness.judging.facts_cells import fixed_failures, unshown_losses
 from harness.judging.results import VERDICTS, Result, decode, encode
 from harness.project.identity import commit_of, project_name
 from harness.project.project import kind_of, yaml_files
+from harness.project.unused import unused_of
 from harness.report import Run, Unread, summary
 from harness.report.files import read_run, write_report
 from harness.report.header import choose_day, make_header
@@ -31,6 +32,11 @@ def unshown(encoded: Iterable[str]) -> list[str]:
     """A sentence for each declared loss and known failure that no cell of the results shows."""
     results = _decode(encoded)
     return [*unshown_losses(results), *fixed_failures(results)]
+
+
+def unused(config: pytest.Config) -> list[str]:
+    """A sentence for each cassette and exchange that nothing uses."""
+    return [unused.sentence for unused in unused_of(project_of(config), config.rootpath)]
 
 
 def is_whole(session: pytest.Session) -> bool:

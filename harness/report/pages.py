@@ -240,8 +240,8 @@ def _judged_sentence(header: Header, groups: Sequence[FactsCells]) -> str:
 def provider_page(
     name: str, cells: Sequence[PlacedResult], names: Names, run_title: str
 ) -> dict[str, Any]:
-    """Return the values of one provider's page; ``cells`` are this provider's. ``run_title`` is the title
-    of the report.
+    """Return the values of one provider's page; ``cells`` are this provider's.
+    ``run_title`` is the title of the report.
     """
     results = [cell.result for cell in cells]
     sections = sections_of(cells, names.features)

@@ -147,7 +147,7 @@ def _judge(stream: Stream, settings: Settings, adapter: Adapter, against: Adapte
             verdict = _compared(verdict, judged, _findings(stream.id, exchange, against))
         return _with_laws(verdict, stream, adapter, settings.laws) if settings.laws else verdict
     except Exception as error:  # noqa: BLE001  # one stream must not end a sweep of millions
-        kind = type(error).__name__
+        kind = f"the row crashed: {type(error).__name__}"
         return with_fields(blank, sentence=f"{kind}: {error}", group=kind)
 
 

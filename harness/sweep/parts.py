@@ -188,16 +188,19 @@ def _of_lines(part: InputPart) -> Iterator[Stream]:
     with open_file(path) as lines:
         lines.seek(part.start)
         for number, line in enumerate(islice(lines, part.rows), part.row):
-            yield _of_line(line, f"{path}:{number}")
+            yield stream_of_line(line, f"{path}:{number}")
 
 
-def _of_line(line: bytes, source: str) -> Stream:
+def stream_of_line(line: bytes, source: str) -> Stream:
+    """The stream of a line of JSON; for a faulty line, a stream without an exchange."""
     try:
         row = _decode(line.removeprefix(b"\xef\xbb\xbf"))
     except (ValueError, RecursionError) as error:
-        return Stream(source, source, None, f"the line is not JSON: {error}")
+        fault = "the line is not JSON"
+        return Stream(source, source, None, f"{fault}: {error}", group=fault)
     if not isinstance(row, dict):
-        return Stream(source, source, None, "the line is not a JSON object")
+        fault = "the line is not a JSON object"
+        return Stream(source, source, None, fault, group=fault)
     return stream_of_row(row, source)
 
 

@@ -74,10 +74,12 @@ COLUMNS: Final = {
 def stream_of_row(row: Mapping[str, Any], source: str) -> Stream:
     """Return the stream of a row; for a faulty row, a stream without an exchange."""
     name = row.get("id")
-    known = source if name is None else str(name)
+    known = str(name) if isinstance(name, str | int) else source
     try:
         if name is None:
             raise RowError("the row has no id")
+        if not isinstance(name, str | int):
+            raise RowError.of("id", name, "a string")
         return Stream(known, source, _exchange(row))
     except RowError as error:
         return Stream(known, source, None, str(error), group=error.group)
@@ -192,4 +194,7 @@ def _object(name: str, value: Any) -> Any:
 
 
 def _shown(value: object) -> str:
-    return shorten(repr(value), 80)
+    try:
+        return shorten(repr(value), 80)
+    except RecursionError:
+        return "a deeply nested value"

@@ -193,3 +193,24 @@ def test_a_spec_outside_of_the_folders_of_specs_is_named(
     assert [line for line in capsys.readouterr().out.splitlines() if "not collected" in line] == [
         "not collected: more/b.yaml is a spec outside of the folders of specs"
     ]
+
+
+def test_an_exchange_that_nothing_names_is_reported(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def unused() -> list[str]:
+        main(["check"])
+        lines = capsys.readouterr().out.splitlines()
+        return [line for line in lines if line.startswith("unused")]
+
+    target = Path("cassettes", "gemini-api", "two.yaml")
+    target.parent.mkdir(parents=True)
+    target.write_text(Path("two.yaml").read_text(encoding="utf-8"), encoding="utf-8")
+    Path("specs").mkdir(exist_ok=True)
+    case = "harness: 1\ncases:\n- {case: a, requirement: It holds., features: [text.streaming], source: 'https://a.example/', cassette: gemini-api/two, expect: {art: [{type: END}]}}\n"
+    Path("specs", "two.yaml").write_text(case, encoding="utf-8")
+    assert unused() == [
+        "unused: no spec, marker or test names exchange 2 of the cassette gemini-api/two"
+    ]
+    Path("test_it.py").write_text("NAME = 'gemini-api/two'\n", encoding="utf-8")
+    assert unused() == []

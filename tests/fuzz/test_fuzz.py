@@ -18,7 +18,8 @@ import pytest
 from harness.cassettes import Cassette, CassetteError
 from harness.stream.framing import Frame, SseFramer
 from harness.stream.tool_code import Splitter
-from tests.fuzz import limits, targets
+from harness.sweep import stream as sweep_stream
+from tests.fuzz import limits, rows, targets
 from tests.fuzz.changes import CHANGES, LONGEST, changed
 from tests.fuzz.guided import Fuzzer
 from tests.fuzz.limits import TooSlow, in_time, peak
@@ -119,6 +120,23 @@ def test_a_target_checks_the_values_that_its_reader_returns(
     monkeypatch.setattr(targets, part, fault)
     with pytest.raises((AssertionError, CassetteError), match=message):
         TARGETS[name].run(data)
+
+
+def test_each_fuzzed_row_of_a_sweep_is_a_row(capsys: pytest.CaptureFixture[str]) -> None:
+    assert rows.main(["--rows", "300"]) == 0
+    verdicts = re.fullmatch(r"300 rows: (.+)\n", capsys.readouterr().out)
+    assert verdicts
+    counts = {word: int(count) for count, word in re.findall(r"(\d+) ([a-z-]+)", verdicts[1])}
+    assert sum(counts.values()) == 300
+    assert min(counts["passed"], counts["error"]) > 30
+
+
+def test_a_crash_for_one_row_is_red(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sweep_stream, "with_provider", lambda exchange: exchange.nothing)
+    assert rows.main(["--rows", "50"]) == 1
+    assert "the row can't be read: AttributeError" in capsys.readouterr().out
 
 
 @pytest.mark.slow

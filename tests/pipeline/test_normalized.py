@@ -42,7 +42,7 @@ def test_dialects_can_share_frames_and_events() -> None:
 
 
 def test_another_provider_or_option_normalizes_an_exchange_again() -> None:
-    first, second = (load(CASSETTES / "gemini-api" / "art-sdk.yaml").exchanges[0] for _ in "ab")
+    first, second = (load(CASSETTES / "gemini-api/art-sdk.yaml").exchanges[0] for _ in "ab")
     normalize = NormalizedOnce()
     kept = normalize(first, None, None)
     assert normalize(first, None, None) is kept

@@ -47,6 +47,11 @@ def test_squares_count_red_and_compared_streams_of_each_provider() -> None:
     assert values["sentences"] == ["2 of 3 streams passed, 1 failed."]
 
 
+def test_a_page_without_a_judged_stream_has_no_table_of_aspects() -> None:
+    bad = row(1, verdict="error", provider="", aspects={}, sentence="headers is 5")
+    assert "headers is 5" in sweep_page(Summary.of([bad]), SETTINGS, ["day.parquet"])
+
+
 def test_a_reason_has_examples_that_can_be_shown_again() -> None:
     page = sweep_page(Summary.of([lost(1), lost(2)]), SETTINGS, ["day.parquet"])
     assert '<i class="failed">failed</i> in 2 streams: text lost: it is &lt;b&gt;gone' in page

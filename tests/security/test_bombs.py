@@ -153,10 +153,66 @@ def test_the_importer_that_must_unpack_stops_at_the_ratio() -> None:
     assert peak(run) < 60
 
 
+DEPTHS = [100, 1_200, 1_000_000]
+COMMANDS: dict[str, list[str]] = {
+    "replay": ["replay", "FILE"],
+    "events": ["replay", "FILE", "--layer", "events"],
+    "show": ["show", "FILE"],
+    "scan": ["scan", "FILE"],
+    "import": ["import", "FILE"],
+    "export": ["export", "FILE", "-o", "out.yaml"],
+    "judge": ["judge", "art", "--cassettes", "FILE"],
+    "judge of results": ["judge", "FILE", "--report", "page"],
+    "mutate": ["mutate", "FILE", "-o", "variants"],
+    "check": ["check", "FILE"],
+    "request": ["request", "FILE", "--dialect", "unified-llm"],
+    "report": ["report", "FILE", "-o", "page"],
+    "compare": ["compare", "FILE", "FILE"],
+    "sweep": ["sweep", "FILE", "-o", "rows", "--adapter", "art"],
+}
+"""Each command that reads a file, and its arguments."""
+
+
+def deep_files(depth: int) -> dict[str, str]:
+    """Files with lists inside lists, in the places that a command reads."""
+    nested = "[" * depth + "]" * depth
+    part = f'{{"functionCall": {{"name": "f", "args": {{"a": {nested}}}}}}}'
+    answer = f'{{"candidates": [{{"content": {{"parts": [{part}]}}, "finishReason": "STOP"}}]}}'
+    asked = json.dumps(f'{{"contents": {nested}}}')
+    ours = (
+        "version: 1\nmetadata: {harness: 1, origin: written}\ninteractions:\n- request:\n"
+        f"    method: POST\n    uri: {URL}\n    body: {{string: {asked}}}\n  response:\n"
+        "    status: {code: 200, message: OK}\n    headers: {Content-Type: text/event-stream}\n"
+        f"    body:\n      string: |2+\n        data: {answer}\n\n    end: complete\n"
+    )
+    return {
+        "stream.txt": f"data: {answer}\n\n",
+        "answer.json": answer,
+        "list.json": nested,
+        "cassette.yaml": ours,
+        "spec.yaml": f"harness: 1\ncases:\n- case: {nested}\n",
+        "rows.jsonl": f'{{"id": "r", "body": {json.dumps(answer)}, "headers": {nested}}}\n',
+        "run.har": f'{{"log": {{"version": "1.2", "entries": [{nested}]}}}}',
+    }
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("depth", [100, 1_200, 1_000_000])
-@pytest.mark.parametrize("command", ["replay", "show", "scan", "import"])
-def test_deep_json_in_a_stream_is_no_traceback(tmp_path: Path, command: str, depth: int) -> None:
-    path = tmp_path / "deep.txt"
-    path.write_text(f'data: {{"candidates": {"[" * depth}{"]" * depth}}}\n\n', encoding="utf-8")
-    assert main([command, str(path)]) in (0, 1, 2)
+@pytest.mark.parametrize("depth", DEPTHS)
+@pytest.mark.parametrize("command", COMMANDS)
+def test_deep_json_in_a_file_is_no_traceback(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    command: str,
+    depth: int,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, text in deep_files(depth).items():
+        path = tmp_path / name
+        path.write_text(text, encoding="utf-8")
+        arguments = [name if word == "FILE" else word for word in COMMANDS[command]]
+        assert main(arguments) in (0, 1, 2), (name, arguments)
+        captured = capsys.readouterr()
+        assert "Traceback" not in captured.err + captured.out
+        assert "Recursion" not in captured.err + captured.out
+        path.unlink()

@@ -117,6 +117,9 @@ def test_other_columns_are_ignored() -> None:
 
 
 DEEP = "[" * 1200 + "]" * 1200
+NESTED: Any = []
+for _ in range(1200):
+    NESTED = [NESTED]
 
 
 @pytest.mark.parametrize(
@@ -126,6 +129,7 @@ DEEP = "[" * 1200 + "]" * 1200
         ({"provider": []}, "provider is []; expected "),
         ({"provider": {"a": 1}}, "provider is {'a': 1}; expected "),
         ({"request": {"url": "http://h/", "headers": 7}}, "headers is 7; expected an object or"),
+        ({"status": NESTED}, "status is a deeply nested value; expected a whole number"),
     ],
 )
 def test_a_row_that_can_not_be_read_is_a_row_with_an_error(
@@ -134,6 +138,13 @@ def test_a_row_that_can_not_be_read_is_a_row_with_an_error(
     stream = stream_of_row(row("s", **columns), "day:1")
     assert stream.exchange is None
     assert stream.fault.startswith(fault)
+
+
+@pytest.mark.parametrize("name", [5.5, {"a": 1}, [], NESTED])
+def test_an_id_is_a_text(name: Any) -> None:
+    stream = stream_of_row(row("s", id=name), "day:1")
+    assert (stream.id, stream.exchange) == ("day:1", None)
+    assert stream.group == "id; expected a string"
 
 
 @pytest.mark.parametrize("column", ["body", "headers", "request"])

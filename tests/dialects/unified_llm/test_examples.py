@@ -13,7 +13,7 @@ import pytest
 from harness.server import serve
 
 ROOT = Path(__file__).parents[3]
-CASSETTE = ROOT / "cassettes" / "gemini-api" / "unified-llm-attractor.yaml"
+CASSETTE = ROOT / "cassettes/gemini-api/unified-llm-attractor.yaml"
 KEYS = ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GEMINI_BASE_URL")
 pytestmark = pytest.mark.slow
 """Each test starts a process."""
