@@ -115,6 +115,15 @@ def test_a_refused_decision_is_no_blocked_answer(path: str) -> None:
     assert detect_provider("POST", f"{HOST}/proxy/ask", b"{}", blocked).generates
 
 
+@pytest.mark.parametrize(
+    "path", ["/v1beta/decisions", "/v1/environments", "/v1/interactions/v1_a/auth_tokens"]
+)
+def test_a_path_that_does_not_generate_decides_over_the_body(path: str) -> None:
+    assert detect_provider("POST", HOST + path, b"{}", b'{"candidates": []}') == Identity(
+        None, False
+    )
+
+
 def test_content_of_another_step_waits_for_the_end_of_the_open_call() -> None:
     late = delta(0, "arguments_delta", arguments=" ")
     events = read(CALL, ARGUMENTS, delta(1, "text", text="Hi"), late, stop(0))
