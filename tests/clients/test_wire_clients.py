@@ -132,7 +132,7 @@ MESSAGES: Final = HERE.parents[1] / "cassettes" / "anthropic"
     [
         ("calls", 2, COMPLETE),
         ("thinking", 4, COMPLETE),
-        ("errors", 7, {"end": "error", "status": None}),
+        ("errors", 11, {"end": "error", "status": None}),
         ("errors", 4, {"end": "error", "status": 429}),
     ],
 )

@@ -15,6 +15,7 @@ import pytest
 from harness.facts import ASPECTS, Entry, Finish, Text, Transcript
 from tests.providers import test_wire_coverage as gemini
 from tests.providers.openai_compat.test_coverage import VOCABULARY as CHAT
+from tests.providers.test_anthropic_coverage import VOCABULARY as MESSAGES
 from tests.providers.test_interactions_coverage import VOCABULARY as INTERACTIONS
 from tests.support.wire_answers import answer, frame, verdicts
 
@@ -27,14 +28,15 @@ UNDER: Final = {
         boolValue nullValue tool_calls function function_call""",
     "ids": "id call_id",
     "signatures": "thoughtSignature thought_signature signature",
-    "finish": "finishReason finish_reason status",
-    "finish_message": "finishMessage",
+    "finish": "finishReason finish_reason status stop_reason",
+    "finish_message": "finishMessage stop_details",
     "blocked": "promptFeedback",
     "error": "error errors",
     "usage": """usageMetadata usage total_usage promptTokenCount cachedContentTokenCount
         candidatesTokenCount thoughtsTokenCount toolUsePromptTokenCount totalTokenCount
         total_input_tokens total_output_tokens total_thought_tokens total_cached_tokens
-        total_tool_use_tokens total_tokens""",
+        total_tool_use_tokens total_tokens input_tokens output_tokens cache_read_input_tokens
+        cache_creation_input_tokens output_tokens_details""",
     "billing": "serviceTier trafficType service_tier",
     "media": """inlineData fileData image audio video document data uri output_image output_audio
         output_video""",
@@ -62,7 +64,11 @@ def vocabulary() -> dict[str, set[str]]:
                 if "field" in kind or kind == "content"
                 for word in words
             }
-            for wire, table in (("interactions", INTERACTIONS), ("openai-compat", CHAT))
+            for wire, table in (
+                ("interactions", INTERACTIONS),
+                ("openai-compat", CHAT),
+                ("anthropic", MESSAGES),
+            )
         },
     }
 

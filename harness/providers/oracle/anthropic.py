@@ -344,13 +344,12 @@ class _Reader(MessageReader):
             self.facts.signatures.append(("thought", signature))
 
     def _cite(self, name: str, citations: list[Json]) -> None:
-        """Note the page of each citation; a citation without a page has the cited text instead."""
+        """Note the address of each citation; one without an address has the cited text instead."""
         for citation in citations:
             if isinstance(citation, dict):
                 self.facts.others.add(name)
-                self.facts.add_opaque(
-                    "citations", citation.get("url") or citation.get("cited_text")
-                )
+                address = citation.get("url") or citation.get("source")
+                self.facts.add_opaque("citations", address or citation.get("cited_text"))
 
     def _read_server_tool(self, block: dict[str, Json]) -> None:
         facts, kind, name = self.facts, str(block.get("type")), block.get("name")
