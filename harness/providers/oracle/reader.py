@@ -46,8 +46,10 @@ class MessageReader(ABC):
     def _note_end(self) -> None:
         """Note whether the answer ended well, and the status of a failed one without an error."""
         facts = self.facts
-        if self._status >= 300 and not facts.errors:
-            note_error(facts, None, self._status)
+        if self._status >= 300:
+            if not facts.errors:
+                note_error(facts, None, self._status)
+            facts.at_error = Facts()  # the status came before the body
         facts.ended_well = not (facts.finish in (None, *CONTINUATION) or facts.is_malformed)
 
 

@@ -162,6 +162,12 @@ def test_an_error_in_mid_stream_keeps_what_was_known_before_it() -> None:
     assert facts.at_error.text == "Hé"
 
 
+def test_the_status_of_a_failure_is_before_its_body() -> None:
+    facts = gather_body(f"data: {FIRST}\r\n\r\n".encode(), 503)
+    assert facts.errors == [(503, "")]
+    assert facts.until_the_end().text == ""
+
+
 @pytest.mark.parametrize("name", ["promptFeedback", "prompt_feedback"])
 def test_a_refusal_keeps_the_text_before_it(name: str) -> None:
     blocked = f'{{"{name}":{{"blockReason":"SAFETY"}}}}'
