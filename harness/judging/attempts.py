@@ -25,7 +25,7 @@ def attempts_after(exchange: Exchange, following: Sequence[Exchange]) -> tuple[E
             break
         attempts.append(other)
         last = other
-    return () if _is_failed(last) else tuple(attempts)
+    return () if not attempts or _is_failed(last) else tuple(attempts)
 
 
 def _is_failed(exchange: Exchange) -> bool:

@@ -79,13 +79,13 @@ def _unused(project: Project, name: str, cases: list[Case]) -> list[int]:
     for case in cases:
         last = case.exchange + max(len(case.turns), 1) - 1
         used |= {*range(case.exchange, last + 1)}
-        if last <= len(exchanges):
+        if last <= len(exchanges) and is_answer(exchanges[last - 1], case.provider):
             attempts = attempts_after(exchanges[last - 1], exchanges[last:])
             used |= {*range(last + 1, last + len(attempts) + 1)}
     return [
         number
         for number, exchange in enumerate(exchanges, 1)
-        if number not in used and exchange.provider and is_answer(exchange, exchange.provider)
+        if number not in used and is_answer(exchange, exchange.provider)
     ]
 
 
