@@ -80,14 +80,14 @@ def _check(parsed: argparse.Namespace) -> int:
     unused = [] if parsed.paths else unused_of(project, Path.cwd())
     for item in unused:
         print(paint(printable(item.sentence), "yellow"))
-    for file in [] if parsed.paths else _uncollected(project):
-        line = f"not collected: {file} is a spec outside of the folders of specs"
-        print(paint(printable(line), "yellow"))
     if parsed.prune:
         problems += _pruned(project, unused, parsed.paths, problems)
     problems = _without_repetitions(problems)
     for problem in problems:
         print(paint(printable(problem), "red"))
+    for file in [] if parsed.paths or parsed.specs else _uncollected(project):
+        line = f"not collected: {file} is a spec outside of the folders of specs"
+        print(paint(printable(line), "yellow"))
     counted = ", ".join(
         plural(count, kind)
         for kind, count in sorted(counts.items(), key=lambda item: _KINDS.index(item[0]))

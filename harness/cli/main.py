@@ -181,13 +181,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if isinstance(sys.stdout, TextIOWrapper):  # tests replace stdout
         sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
     given = sys.argv[1:] if arguments is None else arguments
-    if set(given) & set(COMMANDS):
-        from harness.cassettes.redaction.masked_output import masked_output  # start-up time
+    if list(given) in (["-h"], ["--help"]):  # it has no text of a user, and must be fast
+        return _run(given)
+    from harness.cassettes.redaction.masked_output import masked_output  # start-up time
 
-        collect_seldom()
-        with masked_output():
-            return _run(given)
-    return _run(given)
+    collect_seldom()
+    with masked_output():
+        return _run(given)
 
 
 def _run(arguments: Sequence[str]) -> int:

@@ -94,7 +94,8 @@ def use_marked_cassette(
     recorded_by = _recorded_by(request.node, path)
     if recorded_by and mode == "rewrite":
         mode = "none"
-    if message := left_behind(path):
+    is_replay = mode == "none" and path.exists()  # a journal matters only to a recording
+    if not is_replay and (message := left_behind(path)):
         request.node.warn(RecordingWarning(message))
     options = {**allowed, "options": vcr_config, "recorded_by": recorded_by}
     try:

@@ -160,6 +160,8 @@ class _Run:
     before: Sequence[Exchange] | None
     sleep: Callable[[float], None]
     progress: Progress | None
+    asked: int = 0
+    """The number of the request that is sent now; attempts are not counted."""
     requests: int = 0
     output_tokens: int = 0
 
@@ -176,6 +178,7 @@ class _Run:
         """Return the answer to keep; retries while the provider's answer and the limits allow
         it.
         """
+        self.asked += 1
         for attempt in range(1, self.limits.attempts + 1):
             self.spent.check(self.limits)
             first = len(self.tape.in_flight)
@@ -194,7 +197,7 @@ class _Run:
             answered = [in_flight for in_flight in sent if in_flight.status is not None]
             if not answered:
                 raise RecordingRefused(
-                    f"request {self.requests} got no answer at all{_failure_of(sent)}; correct the"
+                    f"request {self.asked} got no answer at all{_failure_of(sent)}; correct the"
                     " cause, then record again"
                 )
             exchanges = [with_provider(in_flight.exchange()) for in_flight in answered]
@@ -233,7 +236,7 @@ class _Run:
                 f": {in_flight.failure}" if exchange.end == "aborted" and in_flight.failure else ""
             )
             raise RecordingRefused(
-                f"the answer to request {self.requests} {breakage}{why}; a recording needs complete"
+                f"the answer to request {self.asked} {breakage}{why}; a recording needs complete"
                 " answers, so the cassette is not written; record again, or, if the case is about"
                 f" it, allow this end: --allow-end {exchange.end}"
             )
@@ -252,7 +255,7 @@ class _Run:
         if fault and fault not in [fault_of(old, self.provider) for old in replaced]:
             shown = beginning(exchange, self.tape.mask)
             raise RecordingRefused(
-                f"the answer to request {self.requests} {fault}: {shown}; the cassette is not"
+                f"the answer to request {self.asked} {fault}: {shown}; the cassette is not"
                 " written; correct the cause and record again, or, if the case is about it, allow"
                 " it: --allow-incomplete",
                 shown,
@@ -264,7 +267,7 @@ class _Run:
         if refusal.code not in RETRIED or final or last:
             why = f" after {attempt} attempts" if last and attempt > 1 else ""
             raise RecordingRefused(
-                f"request {self.requests} got {refusal.kind}{why} ({refusal.details});"
+                f"request {self.asked} got {refusal.kind}{why} ({refusal.details});"
                 " the cassette is not written; if the case is about it, allow the status"
                 f" {refusal.code}: --allow-status {refusal.code}",
                 refusal.quoted,

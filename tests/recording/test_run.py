@@ -59,7 +59,7 @@ def test_the_run_waits_as_long_as_the_provider_requests(tmp_path: Path) -> None:
         (
             limited("1s"),
             {"limits": Limits(attempts=2)},
-            r"request 2 got a quota answer after 2 attempts \(429: slow down\)",
+            r"request 1 got a quota answer after 2 attempts \(429: slow down\)",
         ),
         (
             limited("1s", quota="GenerateRequestsPerDayPerProject"),
