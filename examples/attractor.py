@@ -31,9 +31,11 @@ TYPES: Final = ("start", "codergen", "exit")
 ATTRIBUTES: Final = {
     "start": ("type",),
     "exit": ("type",),
-    "codergen": ("type", "model", "prompt", "max_turns", "history", "max_tokens"),
+    "codergen": ("type", "model", "prompt", "max_turns", "history"),
 }
 HISTORIES: Final = ("own", "shared")
+STATELESS: Final = {"openai": {"store": False, "include": ["reasoning.encrypted_content"]}}
+"""OpenAI keeps no answers; its encrypted reasoning goes back with the history."""
 MAX_TURNS: Final = 50
 MAX_LINES: Final = 100
 
@@ -196,12 +198,11 @@ def _check(pipeline: Pipeline, node: Node) -> None:
             f"{node.attributes['model']!r} is not a model; write provider:model, such as"
             " gemini:gemini-2.0-flash",
         )
-    for key, most in (("max_turns", 3), ("max_tokens", 6)):
-        if not re.fullmatch(rf"[1-9][0-9]{{0,{most - 1}}}", node.attributes.get(key, "1")):
-            raise pipeline.fail(
-                node.line,
-                f"{key} is {node.attributes[key]!r}; it must be a number from 1 to {10**most - 1}",
-            )
+    if not re.fullmatch(r"[1-9][0-9]{0,2}", node.attributes.get("max_turns", "1")):
+        raise pipeline.fail(
+            node.line,
+            f"max_turns is {node.attributes['max_turns']!r}; it must be a number from 1 to 999",
+        )
     if (history := node.attributes.get("history", "own")) not in HISTORIES:
         raise pipeline.fail(
             node.line, f"history is {history!r}; it must be one of {', '.join(HISTORIES)}"
@@ -252,9 +253,8 @@ def run(pipeline: Pipeline, seed: str, project: Path) -> Iterator[tuple[str, str
             request: dict[str, Any] = {
                 "model": node.attributes["model"],
                 "messages": [*shared, question] if is_shared else [question],
+                "provider_options": STATELESS,
             }
-            if "max_tokens" in node.attributes:
-                request["max_tokens"] = int(node.attributes["max_tokens"])
             if turns > 1:
                 request["tools"] = [tool]
             response = client.generate(request, max_tool_rounds=turns - 1)

@@ -60,9 +60,14 @@ def converse(
     prompt: Any = None
     payloads: list[Any] = []
     for turn, exchange in zip(case.turns, exchanges, strict=True):
-        prompt = (
-            turn.prompt[dialect] if turn.prompt else next_prompt(translator, prompt, payloads, turn)
-        )
+        if turn.prompt:
+            prompt = turn.prompt[dialect]
+        else:
+            try:
+                prompt = next_prompt(translator, prompt, payloads, turn)
+            except TranslationError as error:
+                requests.append({"error": str(error)})
+                break
         provider = choose_provider(exchange, case.provider)
         session.context = _context(exchange)
         requests.append(sent(prompt, translator, provider, case.options.get(dialect, {}), session))
@@ -80,18 +85,16 @@ def expected_requests(case: Case, expected: Any, exchanges: Sequence[Exchange]) 
         return _as_read(expected, PROVIDERS[case.provider or DEFAULT_PROVIDER])
     chosen = [PROVIDERS[choose_provider(exchange, case.provider)] for exchange in exchanges]
     if expected == RECORDED:
-        return [
-            {"request": provider.canonical(_recorded(case, number, exchange))}
-            for number, (provider, exchange) in enumerate(zip(chosen, exchanges, strict=True))
-        ]
-    return (
-        [
-            _as_read(item, chosen[min(number, len(chosen) - 1)])
-            for number, item in enumerate(expected)
-        ]
-        if isinstance(expected, list)
-        else _as_read(expected, chosen[0])
-    )
+        expected = [{"request": RECORDED}] * len(exchanges)
+    if not isinstance(expected, list):
+        return _as_read(expected, chosen[0])
+    requests = []
+    for number, item in enumerate(expected):
+        last = min(number, len(exchanges) - 1)
+        if isinstance(item, dict) and item.get("request") == RECORDED:
+            item = {**item, "request": _recorded(case, last, exchanges[last])}
+        requests.append(_as_read(item, chosen[last]))
+    return requests
 
 
 def _as_read(expected: Any, provider: Provider) -> Any:

@@ -237,8 +237,8 @@ class Case(_Closed):
             "The expectation for each of `frames`, `events` and the dialects. An empty expectation"
             " is not run; --harness-accept fills it. A case of a recording that is there for"
             " adapters that report facts needs none. For a request: {request: …}, {request: …,"
-            " warnings: […]} or {error: …}; for a conversation one such item for each turn, or"
-            " `recorded`."
+            " warnings: […]} or {error: …}; for a conversation one such item for each turn, where a"
+            " request may be `recorded`, or `recorded` for all."
         ),
     )
     not_carried: dict[str, Names] = Field(

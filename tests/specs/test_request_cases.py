@@ -299,6 +299,24 @@ def test_a_conversation_must_send_the_recorded_requests() -> None:
     )
 
 
+def test_the_request_of_one_turn_can_be_the_recorded_one() -> None:
+    keys: dict[str, Any] = {"cassette": "x/y", "turns": TURNS}
+    recorded = {"request": "recorded"}
+    assert judged(**keys, expect={"mind": [recorded, {"request": {"contents": SENT_SECOND}}]}) == (
+        "passed",
+        [""],
+    )
+    verdict, _ = judged(**keys, expect={"mind": [recorded, {**recorded, "warnings": ["x"]}]})
+    assert verdict == "failed"
+
+
+def test_a_turn_can_name_another_model() -> None:
+    turns = [TURNS[0], {"say": "And?", "model": "other"}]
+    error = {"error": "turns: a turn names a model, but the prompt has none"}
+    expect = {"mind": [{"request": "recorded"}, error]}
+    assert judged(cassette="x/y", turns=turns, expect=expect) == ("passed", [""])
+
+
 def test_a_lost_signature_is_found_in_the_next_turn() -> None:
     def forgetful(prompt: Any, options: Mapping[str, Any], session: Session) -> Prompt:
         return translate(prompt, options, Session())

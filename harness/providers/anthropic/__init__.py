@@ -22,6 +22,10 @@ def _read_facts(body: bytes, answer: Answer, end: End) -> Facts:
     return gather_messages(body, answer.status, interrupted=end in INTERRUPTED)
 
 
+def _authorize(key: str) -> dict[str, str]:
+    return {"x-api-key": key, "anthropic-version": "2023-06-01"}
+
+
 PROVIDER: Final = Provider(
     name=NAME,
     title="Anthropic Messages",
@@ -36,6 +40,9 @@ PROVIDER: Final = Provider(
         "ANTHROPIC_BASE_URL",
         "/v1/messages",
         PATHS,
+        keys=("ANTHROPIC_API_KEY",),
+        authorize=_authorize,
+        limits="anthropic-ratelimit-{unit}-{value}",
         error=error_body,
         made=made_body,
     ),

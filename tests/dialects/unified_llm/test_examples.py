@@ -13,8 +13,13 @@ import pytest
 from harness.server import serve
 
 ROOT = Path(__file__).parents[3]
-CASSETTE = ROOT / "cassettes/gemini-api/unified-llm-attractor.yaml"
-KEYS = ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GEMINI_BASE_URL")
+CASSETTE = ROOT / "cassettes" / "gemini-api" / "unified-llm-attractor.yaml"
+THREE = ROOT / "cassettes" / "pipelines" / "three-providers.yaml"
+VENDORS = ("GEMINI", "ANTHROPIC", "OPENAI")
+KEYS = (
+    "GOOGLE_API_KEY",
+    *(f"{vendor}_{name}" for vendor in VENDORS for name in ("API_KEY", "BASE_URL")),
+)
 pytestmark = pytest.mark.slow
 """Each test starts a process."""
 
@@ -54,11 +59,11 @@ def test_attractor_run_completes_a_codergen_turn() -> None:
     )
 
 
-@pytest.mark.parametrize("name", ["gemini", "search"])
-def test_attractor_lint_passes_without_a_key(name: str) -> None:
+@pytest.mark.parametrize(("name", "nodes"), [("gemini", 3), ("search", 4), ("three", 5)])
+def test_attractor_lint_passes_without_a_key(name: str, nodes: int) -> None:
     done = attractor("lint", f"examples/{name}.dot")
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == f"examples/{name}.dot: {3 if name == 'gemini' else 4} nodes, no faults\n"
+    assert done.stdout == f"examples/{name}.dot: {nodes} nodes, no faults\n"
 
 
 def test_the_agent_searches_and_its_answer_goes_to_the_next_node() -> None:
@@ -78,6 +83,26 @@ def test_the_agent_searches_and_its_answer_goes_to_the_next_node() -> None:
     assert (
         done.stdout
         == "find: main in cmd/main.go calls Run, for the night.\nreview: Main calls Run at night.\n"
+    )
+
+
+def test_three_providers_share_one_conversation() -> None:
+    """Use case 2. Gemini is overloaded at first; the server answers only the recorded requests."""
+    with serve(THREE, pace="instant") as server:
+        done = attractor(
+            "run",
+            "examples/three.dot",
+            *("--project", "examples/project", "--seed", "Who calls Run?"),
+            **{f"{vendor}_API_KEY": "any" for vendor in VENDORS},
+            **{f"{vendor}_BASE_URL": server.base_url for vendor in VENDORS},
+        )
+        assert server.misses == []
+        assert server.unused == []
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == (
+        "find: main in cmd/main.go calls Run.\n"
+        "write: // Run waits until the given time of day.\n"
+        "review: It fits: main calls Run for the night.\n"
     )
 
 
