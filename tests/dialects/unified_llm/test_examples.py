@@ -13,8 +13,8 @@ import pytest
 from harness.server import serve
 
 ROOT = Path(__file__).parents[3]
-CASSETTE = ROOT / "cassettes" / "gemini-api" / "unified-llm-attractor.yaml"
-THREE = ROOT / "cassettes" / "pipelines" / "three-providers.yaml"
+CASSETTE = ROOT / "cassettes/gemini-api/unified-llm-attractor.yaml"
+THREE = ROOT / "cassettes/pipelines/three-providers.yaml"
 VENDORS = ("GEMINI", "ANTHROPIC", "OPENAI")
 KEYS = (
     "GOOGLE_API_KEY",
