@@ -114,7 +114,9 @@ NOTHING: Final[Mapping[str, Any]] = {
     "columns": {},
     "laws": {},
     **dict.fromkeys(("rows", "checklists", "tables", "groups", "questions", "remarks"), ()),
-    **dict.fromkeys(("streams", "adapters", "inputs", "worse", "losses", "files"), ()),
+    **dict.fromkeys(
+        ("streams", "adapters", "inputs", "worse", "losses", "loss_meanings", "files"), ()
+    ),
 }
 """The values of an index without any section. A section is shown if it has values."""
 
@@ -159,6 +161,7 @@ def _of_cases(
     cases: Sequence[PlacedResult], cells: Sequence[PlacedResult], header: Header, names: Names
 ) -> dict[str, Any]:
     """Return the values that only a run with cases has."""
+    shown_losses = [entry for entry in names.losses if any(cell.name == entry[0] for cell in cells)]
     results = [cell.result for cell in cases]
     return {
         "of_cases": True,
@@ -172,11 +175,8 @@ def _of_cases(
         ],
         "questions": questions(cases, names.providers),
         "streams": streams(results),
-        "losses": [
-            (title, slug(name), losses)
-            for name, title, losses in names.losses
-            if any(cell.name == name for cell in cells)
-        ],
+        "losses": [(title, slug(name), losses) for name, title, losses in shown_losses],
+        "loss_meanings": sorted({pair for _, _, losses in shown_losses for pair in losses.items()}),
         "files": [RESULTS, "junit.xml", "summary.md"],
     }
 

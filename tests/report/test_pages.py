@@ -317,12 +317,19 @@ def test_a_loss_that_does_not_concern_a_feature_leaves_it_carried() -> None:
     assert data["kept"] == [[1, 0, 0]]
 
 
-def test_declared_losses_are_listed_also_if_there_are_none() -> None:
-    text = Page(pages(result(), result(adapter="unified-llm"))["index.html"]).text
-    assert (
-        "unified-llm No loss is declared. anthropic grounding Search results and their supports."
-        in text
+def test_declared_losses_are_listed_and_each_meaning_stands_once() -> None:
+    losses = tuple(
+        Named("grounding", "Search results and their supports.", 0, of=name)
+        for name in ("anthropic", "art")
     )
+    adapters = tuple(
+        Named(name, name, order) for order, name in enumerate(("unified-llm", "anthropic", "art"))
+    )
+    header = replace(HEADER, losses=losses, adapters=adapters)
+    results = [result(adapter=adapter.name) for adapter in adapters]
+    text = Page(pages(*results, header=header)["index.html"]).text
+    assert "unified-llm No loss is declared. anthropic grounding art grounding Meaning" in text
+    assert text.count("Search results and their supports.") == 1
 
 
 def test_an_adapter_without_a_cell_has_no_column_and_no_losses() -> None:

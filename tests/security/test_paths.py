@@ -113,7 +113,7 @@ def test_names_in_results_stay_in_the_report_folder() -> None:
     )
     files = render(Run(header, [result(adapter="../../evil"), result(adapter="/etc/a\0b")]))
     in_place = re.compile(
-        r"(badges/)?[a-z0-9][A-Za-z0-9_-]*(\.[A-Za-z0-9._-]+)?\.(html|json|xml|md|svg)"
+        r"(badges/)?[a-z0-9][A-Za-z0-9_-]*(\.[A-Za-z0-9._-]+)?\.(html|json|xml|md|svg|txt)"
     )
     assert len(files) > 4
     assert [name for name in files if not in_place.fullmatch(name)] == []
