@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
+from harness.dialects.ag_ui.protocol import OWN
 from harness.facts import Call, Entry, Error, Fact, Finish, Text, Thought, Transcript, Usage
 
 Payload = dict[str, Any]
@@ -132,7 +133,32 @@ def _mind_result(payloads: Iterable[Payload]) -> Iterator[tuple[Payload, list[Fa
         yield payload, [Text(payload["result"]), *facts] if payload["type"] == "result" else facts
 
 
+def _ag_ui(payloads: Iterable[Payload]) -> Iterator[tuple[Payload, list[Fact]]]:
+    call: Payload = {}
+    for payload in payloads:
+        facts: list[Fact] = []
+        match payload["type"]:
+            case "TEXT_MESSAGE_CONTENT":
+                facts = [Text(payload["delta"])]
+            case "REASONING_MESSAGE_CONTENT":
+                facts = [Thought(payload["delta"])]
+            case "TOOL_CALL_START":
+                call = {**payload, "json": ""}
+            case "TOOL_CALL_ARGS":
+                call["json"] += payload["delta"]
+            case "TOOL_CALL_END":
+                facts = [Call(call["toolCallId"], call["toolCallName"], call["json"])]
+            case "RUN_FINISHED":
+                (counts,) = payload.get("usage") or [{}]
+                usage = Usage(input=counts.get("inputTokens"), output=counts.get("outputTokens"))
+                facts = [Finish(payload["metadata"][OWN].get("finishReason")), usage]
+            case "RUN_ERROR":
+                facts = [Error(payload.get("code"), payload["message"])]
+        yield payload, facts
+
+
 SHIMS: Final[dict[str, Shim]] = {
+    "ag-ui": _ag_ui,
     "agent-events": _agent_events,
     "anthropic": _anthropic,
     "art": _art,
