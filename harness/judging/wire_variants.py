@@ -84,7 +84,7 @@ def variants_in(exchange: Exchange, body: bytes, provider: Provider) -> list[str
     text = body.decode("utf-8", "replace")
     plain = text.lstrip("\ufeff")
     messages = [message for message in _messages(plain) if isinstance(message, dict)]
-    variants = {name for message in messages for name in _of_message(message)}
+    variants = {name for message in messages for name in _of_message(message)} - provider.framing
     variants |= {*provider.variants(body)}
     if (
         provider.wire == GENERATE_CONTENT

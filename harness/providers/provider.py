@@ -118,7 +118,8 @@ class Endpoint:
     the headers with rate limits, with the fields ``{unit}`` (requests, tokens) and ``{value}``
     (limit, remaining, reset); "" if the API sends none. ``error(status, message)`` is the body of
     an error that `harness serve` makes, and ``made(path, tokens)`` that of an answer to a request
-    that does not generate, for an estimate of its tokens; None: Google's.
+    that does not generate, for an estimate of its tokens; None: Google's. ``final(model,
+    streamed)`` is the body of a short answer that ends a conversation.
     """
 
     base_url: str
@@ -132,6 +133,7 @@ class Endpoint:
     limits: str = ""
     error: Callable[[int, str], Any] | None = None
     made: Callable[[str, int], Any] | None = None
+    final: Callable[[str, bool], bytes] | None = None
 
     def path(self, body: Mapping[str, Any]) -> str:
         """The path of a generate request with this body, with its fields."""
@@ -179,8 +181,8 @@ class Provider:
     API, None for a program. ``tags``: tags that its normalizer searches for in text; it holds back
     a text that may begin a tag. ``variants(body)`` names the ways in which a body differs from the
     documented wire; those of Gemini's messages and of every framing are known to `harness.judging`.
-    ``framing``: the variants of framing that this wire documents, or names itself. ``mirror``: the
-    event model that is this wire's own, or None.
+    ``framing``: the variants of framing and of errors that this wire documents, or names itself.
+    ``mirror``: the event model that is this wire's own, or None.
 
     ``vendor`` and ``wire`` are by default the name. A `TypeError` names the provider and a missing
     field.

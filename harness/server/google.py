@@ -127,6 +127,10 @@ def fault_answer(request: HttpRequest, code: int) -> Answer:
 def final_answer(request: HttpRequest, identity: Identity) -> Answer:
     """A short answer that ends a conversation. The request selects its wire, mode and framing."""
     model = identity.model or ""
+    own = PROVIDERS[identity.provider or "gemini-api"].endpoint
+    if own and own.final:
+        body = own.final(model, identity.streamed)
+        return _stream(body) if identity.streamed else made_answer(200, json.loads(body))
     match identity.provider:
         case "interactions":
             return _final_interaction(model, streamed=identity.streamed)
@@ -191,7 +195,10 @@ def _wants_array(request: HttpRequest) -> bool:
 
 
 FINAL_WIRES: Final = frozenset(
-    {"gemini-api", "vertex-ai", "code-assist", "interactions", "openai-compat"}
+    {
+        *("gemini-api", "vertex-ai", "code-assist", "interactions", "openai-compat"),
+        *(name for name, known in PROVIDERS.items() if known.endpoint and known.endpoint.final),
+    }
 )
 """The providers for which `final_answer` has an answer."""
 

@@ -1,4 +1,6 @@
-"""Shims of google-genai's ``client.interactions`` and of `openai` are judged on served answers."""
+"""Shims of google-genai's ``client.interactions``, of `openai` and of `anthropic` are judged on
+served answers.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +24,10 @@ ANSWERS = {
         *(f"openai-compat/calls:{number}" for number in (1, 2, 3)),
         *("openai-compat/signatures:1", "openai-compat/text:1", "openai-compat/unary:1"),
     ],
+    "messages": [
+        *(f"anthropic/calls:{number}" for number in (1, 2, 3)),
+        *("anthropic/thinking:4", "anthropic/text:1", "anthropic/server-tools:1"),
+    ],
 }
 
 
@@ -34,7 +40,8 @@ def judged(
     """The counts of passed cells by answer and by second turn, and the whole output, for the shim
     with ``line`` replaced by ``fault``.
     """
-    need("clients", find_spec("openai"), "openai is not installed")
+    package = "anthropic" if name == "messages" else "openai"
+    need("clients", find_spec(package), f"{package} is not installed")
     text = (SHIMS / f"{name}.py").read_text(encoding="utf-8")
     assert line in text
     module = f"{name}_shim_{next(NUMBERS)}"  # a process imports a module only once
@@ -75,6 +82,12 @@ def test_a_shim_of_each_wire_keeps_answers_and_sends_them_back(
             'answer["tool_calls"] += [{**call, "extra_content": None}'
             ' for call in reply.get("tool_calls", ())]',
             "signatures lost",
+        ),
+        (
+            "messages",
+            "[block.to_dict() for block in content]",
+            '[block.to_dict() for block in content if block.type != "thinking"]',
+            "other signatures lost",
         ),
     ],
 )

@@ -164,3 +164,34 @@ def test_a_client_is_recorded_once_and_then_replayed(tmp_path: Path) -> None:
     (kept,) = load(path).exchanges
     assert (kept.body, kept.provider) == (CALLS.body, "anthropic")
     assert KEY not in path.read_text()
+
+
+def test_the_relay_records_the_client(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`--harness-record` records a client that asks the relay, and its key is in no file."""
+    asked = body_of(TEXT)
+    pytester.makepyfile(
+        f"""
+        import anthropic
+        import pytest
+
+        @pytest.mark.harness_cassette("claude")
+        def test_claude(harness_base_url):
+            client = anthropic.Anthropic(api_key={KEY!r}, base_url=harness_base_url, max_retries=0)
+            with client, client.messages.create(**{asked!r}) as events:
+                kinds = [event.type for event in events]
+            assert kinds[0] == "message_start" and kinds[-1] == "message_stop"
+        """
+    )
+    served = replace(TEXT, reads=tuple((None, piece) for piece in in_pieces(TEXT)))
+    with serve(tape(served), pace="step") as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.base_url)
+        pytester.runpytest("--harness-record", "once").assert_outcomes(passed=1)
+    monkeypatch.delenv("ANTHROPIC_BASE_URL")
+    pytester.runpytest().assert_outcomes(passed=1)
+    (path,) = pytester.path.rglob("claude.yaml")
+    (kept,) = load(path).exchanges
+    assert [data for _, data in kept.reads] == in_pieces(TEXT)
+    assert (kept.provider, kept.streamed, kept.end) == ("anthropic", True, "complete")
+    assert KEY not in path.read_text(encoding="utf-8")

@@ -15,7 +15,7 @@ from .normalizer import MessagesNormalizer
 from .order import variants_in
 from .places import PLACES
 from .request import write_message
-from .serving import error_body, made_body
+from .serving import error_body, final_body, made_body
 
 
 def _read_facts(body: bytes, answer: Answer, end: End) -> Facts:
@@ -45,8 +45,9 @@ PROVIDER: Final = Provider(
         limits="anthropic-ratelimit-{unit}-{value}",
         error=error_body,
         made=made_body,
+        final=final_body,
     ),
-    framing=frozenset({"event:, id: or retry: lines", "JSON lines"}),
+    framing=frozenset({"event:, id: or retry: lines", "JSON lines", "an error without a code"}),
     variants=variants_in,
     mirror=Mirror("anthropic", normal_form),
 )

@@ -38,7 +38,7 @@ def variants_in(body: bytes) -> list[str]:
     variants = set()
     if not is_in_order(messages):
         variants.add("events out of order")
-    is_stream = len(messages) > 1
+    is_stream = sum(type(message) is dict for message in messages) > 1
     if is_stream and not re.search(rb"^data:", body, re.MULTILINE):
         variants.add("JSON lines")
     elif is_stream and not re.search(rb"^event:", body, re.MULTILINE):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, Final
 
 _TYPES: Final = {
@@ -29,3 +30,40 @@ def error_body(status: int, message: str) -> dict[str, Any]:
 def made_body(path: str, tokens: int) -> dict[str, Any] | None:
     """The body for a request that counts tokens; None for another one."""
     return {"input_tokens": tokens} if path.endswith("/v1/messages/count_tokens") else None
+
+
+def final_body(model: str, streamed: bool) -> bytes:
+    """The body of a short answer that ends a conversation."""
+    usage = {"input_tokens": 1, "output_tokens": 1}
+    message: dict[str, Any] = {
+        "id": "msg_final",
+        "type": "message",
+        "role": "assistant",
+        "model": model,
+        "content": [{"type": "text", "text": "Done."}],
+        "stop_reason": "end_turn",
+        "stop_sequence": None,
+        "usage": usage,
+    }
+    if not streamed:
+        return json.dumps(message).encode()
+    begun = {**message, "content": [], "stop_reason": None}
+    delta = {"stop_reason": "end_turn", "stop_sequence": None}
+    events: list[dict[str, Any]] = [
+        {"type": "message_start", "message": begun},
+        {
+            "type": "content_block_start",
+            "index": 0,
+            "content_block": {"type": "text", "text": ""},
+        },
+        {
+            "type": "content_block_delta",
+            "index": 0,
+            "delta": {"type": "text_delta", "text": "Done."},
+        },
+        {"type": "content_block_stop", "index": 0},
+        {"type": "message_delta", "delta": delta, "usage": usage},
+        {"type": "message_stop"},
+    ]
+    written = (f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events)
+    return "".join(written).encode()
