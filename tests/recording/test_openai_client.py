@@ -91,6 +91,20 @@ def test_a_recorded_error_and_a_cut_stream_are_the_clients_errors() -> None:
             list(client.responses.create(**body_of(CUT)))
 
 
+def test_errors_that_are_made_have_the_form_of_the_wire(server: Server) -> None:
+    errors = openai()
+    with client_of(server.base_url) as client, pytest.raises(errors.NotFoundError) as caught:
+        client.responses.create(model="m", input="what nobody recorded")
+    assert (caught.value.code, caught.value.type) == ("not_found", "invalid_request_error")
+    with (
+        serve(tape(TEXT), fault="status:429") as limited,
+        client_of(limited.base_url) as client,
+        pytest.raises(errors.RateLimitError) as refused,
+    ):
+        client.chat.completions.create(model="m", messages=[])
+    assert refused.value.code == "rate_limit_exceeded"
+
+
 @pytest.mark.parametrize(
     ("exchange", "path"),
     [(TEXT, "/v1/responses"), (WHOLE, "/v1/responses"), (CHAT, "/v1/chat/completions")],

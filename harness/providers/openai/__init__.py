@@ -19,6 +19,7 @@ from .normalizer import OpenAiNormalizer
 from .order import variants_in
 from .places import PLACES
 from .request import write
+from .serving import error_body
 
 
 def _read_facts(body: bytes, answer: Answer, end: End) -> Facts:
@@ -42,6 +43,7 @@ PROVIDER: Final = Provider(
         "/v1/responses",
         PATHS,
         others={"messages": "/v1/chat/completions"},
+        error=error_body,
         keys=("OPENAI_API_KEY",),
         authorize=bearer,
         limits="x-ratelimit-{value}-{unit}",

@@ -22,7 +22,8 @@ GENERATE: Final = re.compile(
 """The paths of POST requests that are answered by a model, on any host and after any prefix."""
 STORED: Final = re.compile(r"(?:^|/)(?:chat/completions|responses)/[^/]+/?$")
 """The paths of GET requests that fetch an answer, or the rest of its stream."""
-PATHS: Final = re.compile(r"/(?:chat/completions|responses)(?:/|$)")
+PATHS: Final = re.compile(rf"{_NOT_GOOGLE}/(?:chat/completions|responses)(?:/|$)")
+"""Every path of the two APIs that only this provider serves."""
 OBJECTS: Final = ("chat.completion", "chat.completion.chunk")
 _EVENT: Final = re.compile(r"response\.[a-z_.]+")
 

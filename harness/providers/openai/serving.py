@@ -1,0 +1,21 @@
+"""The errors of OpenAI's two APIs that `harness serve` makes without a recording."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+_ERRORS: Final = {
+    401: ("invalid_request_error", "invalid_api_key"),
+    404: ("invalid_request_error", "not_found"),
+    429: ("requests", "rate_limit_exceeded"),
+}
+"""HTTP status → type and code of the error
+(https://platform.openai.com/docs/guides/error-codes); a status from 500 on is ``server_error``.
+"""
+
+
+def error_body(status: int, message: str) -> dict[str, Any]:
+    """The body of an error."""
+    default = ("server_error" if status >= 500 else "invalid_request_error", None)
+    kind, code = _ERRORS.get(status, default)
+    return {"error": {"message": message, "type": kind, "param": None, "code": code}}
