@@ -24,7 +24,7 @@ from harness.pipeline.request import DEFAULT_PROVIDER, request
 from harness.pipeline.show import list_exchanges, show_frames
 from harness.project.configuration import add_specs, project_of
 from harness.project.recordings import STDIN, load_recording, number_in, read_stdin
-from harness.providers import PROVIDERS
+from harness.providers import PROVIDERS, STATED
 from harness.specs import LAYERS, json_schema
 from harness.stream.generation import TranslationError
 from harness.stream.json_codec import decode_json
@@ -112,6 +112,11 @@ def add_import(parser: argparse.ArgumentParser) -> None:
             "replace each FILE, and each cassette of vcrpy in a folder, by a cassette; change no"
             " file if one can't be converted (default: no)"
         ),
+    )
+    parser.add_argument(
+        "--provider",
+        choices=PROVIDERS,
+        help="the provider of the answers (default: the detected one); the cassette keeps it",
     )
     for name, meaning in (
         ("source", "the place that the recording is from"),
@@ -271,7 +276,15 @@ def _import(parsed: argparse.Namespace) -> int:
     }
 
     def complete(cassette: Cassette) -> Cassette:
-        return replace(cassette, origin=msgspec.structs.replace(cassette.origin, **given))
+        exchanges = cassette.exchanges
+        if parsed.provider:
+            stated = {STATED: [parsed.provider]}
+            exchanges = tuple(
+                replace(item, headers={**item.headers, **stated}) if item.generates else item
+                for item in exchanges
+            )
+        origin = msgspec.structs.replace(cassette.origin, **given)
+        return replace(cassette, exchanges=exchanges, origin=origin)
 
     if parsed.in_place:
         from .in_place import convert  # start-up time
@@ -289,7 +302,8 @@ def _import(parsed: argparse.Namespace) -> int:
         )
     (file,) = parsed.files
     _refuse_existing(parsed.output)
-    _write(guard().pieces(complete(load_recording(file)), file), parsed.output)
+    recording = load_recording(file, provider=parsed.provider)
+    _write(guard().pieces(complete(recording), file), parsed.output)
     return 0
 
 

@@ -16,6 +16,8 @@ def attempts_after(exchange: Exchange, following: Sequence[Exchange]) -> tuple[E
     the same request, up to the first that did not fail. None if all failed: these are examples of
     failures, not attempts. ``following``: the exchanges after this one in its cassette.
     """
+    if not exchange.generates:
+        return ()
     attempts: list[Exchange] = []
     last = exchange
     for other in following:

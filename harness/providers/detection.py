@@ -19,7 +19,7 @@ from harness.stream.framing import Frame, FramingError, frame_by_content
 from harness.stream.json_codec import decode_object
 
 from .gemini.messages import is_answer, is_error, is_plain
-from .provider import EXIT_CODE, PROGRAM, FirstMessages, Identity
+from .provider import EXIT_CODE, PROGRAM, STATED, FirstMessages, Identity
 from .table import PROVIDERS
 
 _OTHER: Final = Identity(None, generates=False)
@@ -51,6 +51,9 @@ def with_provider(exchange: Exchange) -> Exchange:
         named = exchange.header(PROGRAM)
         program = next((known for known in programs if known.name == named), programs[0])
         identity = Identity(program.name, generates=True)
+    if (stated := exchange.header(STATED)) in PROVIDERS:
+        generates = identity.generates or request is None
+        identity = replace(identity, provider=stated, generates=generates)
     return replace(
         exchange,
         provider=identity.provider,

@@ -31,6 +31,8 @@ PROGRAM: Final = "x-program"
 """The header that names the provider whose program ran. Without it, output that no
 provider knows is that of the first program in the table.
 """
+STATED: Final = "x-provider"
+"""The header of an imported answer that holds the provider that the user named for it."""
 STDERR: Final = "x-stderr"
 """The header that holds the stderr of a program, one line in each value."""
 TIER: Final = "x-gemini-service-tier"

@@ -41,6 +41,15 @@ def test_a_file_above_the_target_is_found_before_the_recording(
     )
 
 
+@pytest.mark.parametrize("name", ["body.txt", "two.yaml"])
+def test_an_imported_cassette_keeps_the_provider_that_the_user_named(name: str) -> None:
+    Path("body.txt").write_bytes(BODY)
+    assert main(["import", name, "--provider", "vertex-ai", "-o", "named.yaml"]) == 0
+    answers = [exchange for exchange in load("named.yaml").exchanges if exchange.generates]
+    assert answers
+    assert {exchange.provider for exchange in answers} == {"vertex-ai"}
+
+
 def test_import_redacts_secrets_and_states_the_source(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -78,12 +78,12 @@ def _one_column(chance: random.Random, row: dict[str, Any]) -> None:
 
 
 def _less(chance: random.Random, row: dict[str, Any]) -> None:
-    row.pop(chance.choice([*row]), None)
+    row.pop(chance.choice([*row, "other"]), None)
 
 
 def _inside(chance: random.Random, row: dict[str, Any]) -> None:
     """Change a value inside a column."""
-    inner: Any = row[chance.choice(["headers", "reads", "request"])] if len(row) > 8 else row
+    inner: Any = chance.choice([*row.values()]) if row else None
     if isinstance(inner, dict) and inner:
         inner[chance.choice([*inner])] = values(chance)
     elif isinstance(inner, list):
@@ -92,8 +92,9 @@ def _inside(chance: random.Random, row: dict[str, Any]) -> None:
 
 def _text(chance: random.Random, row: dict[str, Any]) -> None:
     """Put a column into text, as an exporter may."""
-    name = chance.choice([*row])
-    row[name] = json.dumps(row[name])
+    if row:
+        name = chance.choice([*row])
+        row[name] = json.dumps(row[name])
 
 
 def _body(chance: random.Random, row: dict[str, Any]) -> None:

@@ -31,6 +31,7 @@ from tests.support.raw_server import HEAD, raw_server, streaming
 
 pytestmark = pytest.mark.slow
 
+KILLS = 30
 TEXTS = [f"{number}: Grüße, 世界, \\ud83d\\ude00 " * 3 for number in range(12)]
 PARTS = [
     '{"text": "Let me see.", "thought": true}',
@@ -122,7 +123,7 @@ def test_a_killed_recording_leaves_the_old_or_the_new_cassette(
         assert program.stdin is not None
         assert program.stdout is not None
         assert program.stdout.readline() == "\n"
-        for moment in range(30):
+        for moment in range(KILLS):
             path = tmp_path / f"{moment}.yaml"
             path.write_text(old := dumps(Cassette((), Origin("written"))), encoding="utf-8")
             came = min(moment + 1, len(EVENTS))

@@ -38,6 +38,7 @@ KEPT_HEADERS: Final = frozenset(
         "x-goog-upload-status",
         "x-goog-upload-url",
         "x-program",
+        "x-provider",
         "x-server-timeout",
         "x-stderr",
     ]
