@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import httpx2
@@ -18,6 +17,7 @@ from harness.dialects.unified_llm.client import (
     RetryPolicy,
     ServerError,
 )
+from harness.dialects.unified_llm.client.call import Preparer
 
 KEYS = {"GEMINI_API_KEY": "g-key", "OPENAI_API_KEY": "o-key", "ANTHROPIC_API_KEY": "a-key"}
 SAID: dict[str, dict[str, Any]] = {
@@ -71,7 +71,6 @@ LIMITS = {
     "openai": "x-ratelimit-{value}-{unit}",
     "anthropic": "anthropic-ratelimit-{unit}-{value}",
 }
-Answer = Callable[[httpx2.Request], httpx2.Response]
 
 
 @pytest.fixture(autouse=True)
@@ -229,3 +228,28 @@ def test_an_error_names_the_vendor(
         opened.complete(ask(vendor))
     assert raised.value.provider == vendor
     assert raised.value.status_code == status
+
+
+def test_answers_that_are_read_at_once_keep_their_makers() -> None:
+    preparer = Preparer("key", None, None, None)
+    streams = {
+        "gemini": [
+            {"candidates": [{"content": {"parts": [{"text": "Hm", "thoughtSignature": "Rw=="}]}}]},
+            {"candidates": [{"content": {"parts": [{"text": ".", "thoughtSignature": "Rg=="}]}}]},
+        ],
+        "anthropic": [
+            {"type": "message_start", "message": SAID["anthropic"] | {"content": []}},
+            {
+                "type": "content_block_start",
+                "index": 0,
+                "content_block": {"type": "redacted_thinking", "data": "QQ=="},
+            },
+        ],
+    }
+    readings = [preparer.prepare(ask(vendor), stream=True).reading(200, {}) for vendor in streams]
+    for messages in zip(*streams.values(), strict=True):
+        for reading, message in zip(readings, messages, strict=True):
+            list(reading.feed(f"data: {json.dumps(message)}\n\n".encode()))
+    origins = {value: preparer.session.origin(value) for value in ("Rw==", "Rg==", "QQ==")}
+    vendors = {value: origin and origin.vendor for value, origin in origins.items()}
+    assert vendors == {"Rw==": "gemini", "Rg==": "gemini", "QQ==": "anthropic"}
