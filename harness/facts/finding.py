@@ -339,7 +339,9 @@ _FORMS: Final[Mapping[str, Callable[[Any], str]]] = {
     "list": lambda words: " ".join(words[:MAX_ITEMS]),
     "call": _call,
     "calls": lambda calls: ", ".join(map(_call, calls[:MAX_ITEMS])) or "none",
-    "counts": lambda counts: ", ".join(f"{name} {count}" for name, count in counts.items()),
+    "counts": lambda counts: ", ".join(
+        f"{name} {count or 'none'}" for name, count in counts.items()
+    ),
 }
 _SENTENCES: Final = _Sentences()
 

@@ -416,16 +416,16 @@ EXAMPLES: dict[str, tuple[Callable[[], Iterable[Finding]], str]] = {
             *(Text("a"), STOP),
             native={"usage": {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}},
         ),
-        "the wire has input 10, output 5, thoughts 0, total 15; the adapter reports input 0,"
-        " output 0, thoughts 0, total 0; the native events have them: does the shim report them?",
+        "the wire has input 10, output 5, thoughts none, total 15; the adapter reports input none,"
+        " output none, thoughts none, total none; the native events have them: does the shim report them?",
     ),
     "counts": (
         lambda: judged(
             counted(promptTokenCount=10, candidatesTokenCount=5, totalTokenCount=15),
             *(Text("a"), STOP, Usage(input=10, output=6, total=16)),
         ),
-        "the wire has input 10, output 5, thoughts 0, total 15; the adapter reports input 10,"
-        " output 6, thoughts 0, total 16",
+        "the wire has input 10, output 5, thoughts none, total 15; the adapter reports input 10,"
+        " output 6, thoughts none, total 16",
     ),
     "cached-count": (
         lambda: judged(
