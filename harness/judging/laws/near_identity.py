@@ -55,6 +55,8 @@ def no_mirror(exchange: Exchange, adapter: Adapter) -> str:
     facts = wire_facts(exchange, adapter)
     if facts.invalid_calls or not (facts.ended_well or facts.finish or facts.errors):
         return "the answer has no good end and no error of the wire"
+    if facts.unreadable:
+        return "a part of the answer is not a message of the wire"
     if variants := variants_of_wire(exchange):
         return f"the answer is not the documented wire: {', '.join(variants)}"
     ids = [call_id for call_id, _ in facts.marks]

@@ -121,6 +121,7 @@ def test_a_fault_that_keeps_every_fact_is_found(
         (recorded("gemini-api/text", 1), "anthropic", "the event model is not that of the wire"),
         (recorded("anthropic/ends", 8), "anthropic", "the answer has no good end"),
         (recorded("anthropic/calls", 4), "anthropic", "the answer has no good end"),
+        (recorded("anthropic/errors", 14), "anthropic", "a part of the answer is not a message"),
         (recorded("anthropic/calls", 8), "anthropic", "the answer is not the documented wire"),
     ],
 )
