@@ -29,7 +29,13 @@ from harness.providers import (
 from harness.stream.decompression import Unpacker
 from harness.stream.events import INTERRUPTED, Event, Unknown
 from harness.stream.exchange import Exchange
-from harness.stream.framing import MAX_FRAME, DocumentFramer, Frame, FramingError
+from harness.stream.framing import (
+    MAX_FRAME,
+    DocumentFramer,
+    Frame,
+    FramingError,
+    frame_by_content,
+)
 from harness.stream.prompt import Origin
 from harness.stream.session import Session, Tool
 
@@ -168,10 +174,14 @@ def frames_of(
     max_frame: int = MAX_FRAME,
     provider: str | None = None,
 ) -> list[Frame]:
-    """The frames of any exchange. A body that cannot be framed to its end gives a last raw frame
-    with the reason.
+    """The frames of any exchange; the content of an unknown wire shows its framing. A body that
+    cannot be framed to its end gives a last raw frame with the reason.
     """
-    chosen = PROVIDERS[choose_provider(exchange, provider)]
+    known = provider or exchange.provider
+    if known is None:
+        chosen = replace_fields(PROVIDERS["gemini-api"], framer=frame_by_content)
+    else:
+        chosen = PROVIDERS[choose_provider(exchange, known)]
     return _Run(exchange, chosen, cuts, max_frame=max_frame).frames()
 
 
@@ -179,7 +189,7 @@ def choose_provider(exchange: Exchange, provider: str | None) -> str:
     """The name of the provider to replay as: the given one, or the detected one. Raises
     `ReplayError` for an unknown name, and if neither is there.
     """
-    chosen = provider or exchange.provider
+    chosen = provider or exchange.provider or with_provider(exchange).provider
     if chosen is None:
         raise ReplayError(
             "neither URL nor body shows the wire of this answer; name it with --provider"

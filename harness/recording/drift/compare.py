@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -53,8 +52,7 @@ def compare_cassettes(recorded: Cassette, now: Cassette) -> list[Drift]:
 
 
 def _shape(exchange: Exchange) -> Shape:
-    with warnings.catch_warnings(action="ignore"):  # unknown providers are ignored here
-        frames = frames_of(exchange, provider=exchange.provider)
+    frames = frames_of(exchange, provider=exchange.provider)
     return shape_of(exchange, frames, events_of(exchange))
 
 
