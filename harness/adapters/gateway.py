@@ -1,7 +1,8 @@
 """A gateway as an adapter. The harness is both its upstream and its client, and reads its answer.
 
 The gateway must use the fixed address in `GATEWAY_ADDRESS` as its upstream. The answer of the
-gateway is read by the strict reader of its wire.
+gateway is read by the strict reader of its wire. In the second turn, the harness sends the answer
+and the results of its calls back to the gateway.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from harness.facts import Entry, Error, Raised
 from harness.providers import PROVIDERS
+from harness.stream.generation import TranslationError
 from harness.stream.json_codec import Json
 from harness.stream.printable import printable, shorten
 from harness.stream.prompt import Function, Message, Prompt, Schema, Text
@@ -27,6 +29,7 @@ from .adapter import UNKNOWN, AdapterError
 from .at import At, Question, at_of
 from .crash import is_crash
 from .environment import NO_KEY
+from .next_request import next_request
 from .reply import Reply
 from .wires import read_reply, text_of_bytes
 
@@ -59,7 +62,7 @@ class Wire:
     """
 
     word: str
-    request: Callable[[At, str], tuple[str, Json]]
+    request: Callable[[At, str], tuple[str, dict[str, Json]]]
     streams_only: bool = False
 
 
@@ -69,7 +72,7 @@ class Gateway:
     """
 
     version = UNKNOWN
-    converses = False
+    converses = True
     asks_thoughts = True
 
     def __init__(self, wire: str, url: str) -> None:
@@ -82,34 +85,52 @@ class Gateway:
         self._model = parse_qs(split.query).get("model", [""])[0]
 
     def ask(self, question: Question, timeout: float) -> Reply:
-        """The reply to a question. Raises `AdapterError` for a gateway that can't be reached."""
-        at, reply = at_of(question), Reply()
+        """The reply to a question. In the second turn, it is the reply to the second request,
+        unless the first failed. Raises `AdapterError` for a gateway that can't be reached.
+        """
+        at = at_of(question)
         if self._wire.streams_only and not at.stream:
-            reply.skipped = "only streams are requested on this wire"
-            return reply
-        status, body, fault = self._post(at, timeout)
-        shown = body[:2000].decode("utf-8", "backslashreplace")
-        reply.instead = (
-            f"{self._url} answered HTTP {status} {_first_line(shown)}; configure it"
-            f" with the base URL http://{':'.join(map(str, upstream_address()))}, and set"
-            f" {GATEWAY_KEY} if it requires a key"
+            return Reply(skipped="only streams are requested on this wire")
+        try:
+            path, content = self._wire.request(at, self._model or at.model)
+        except TranslationError as error:
+            return Reply(skipped=f"the wire of the gateway has no such request: {error}")
+        address = ":".join(map(str, upstream_address()))
+        way_out = (
+            f"; configure it with the base URL http://{address}, and set {GATEWAY_KEY} if it"
+            " requires a key"
         )
+        reply = self._reply(at, path, content, timeout, way_out)
+        if question.turn == 1 or reply.raised or _errors(reply):
+            return reply
+        answer = [entry.native for entry in reply.entries]
+        content = next_request(self._wire.word, content, answer, at)
+        return self._reply(at, path, content, timeout, ", to the request with the results")
+
+    def _reply(
+        self, at: At, path: str, content: dict[str, Json], timeout: float, way_out: str
+    ) -> Reply:
+        reply = Reply()
+        status, body, fault = self._post(path, content, timeout)
+        shown = body[:2000].decode("utf-8", "backslashreplace")
+        reply.instead = f"{self._url} answered HTTP {status} {_first_line(shown)}{way_out}"
         reply.add(Entry(text_of_bytes(body)))
         reply.raised = fault
         failed = status >= 300
         read_reply(reply, self._wire.word, streamed=None if failed else at.stream)
         if failed:
             reply.raised = fault
-            if not any(isinstance(fact, Error) for entry in reply.entries for fact in entry.facts):
+            if not _errors(reply):
                 reply.entries[-1:] = [Entry(shown, (Error(status, shown),))]
         return reply
 
     def close(self) -> None:
         """Does nothing, because the harness did not start the gateway."""
 
-    def _post(self, at: At, timeout: float) -> tuple[int, bytes, Raised | None]:
+    def _post(
+        self, path: str, content: dict[str, Json], timeout: float
+    ) -> tuple[int, bytes, Raised | None]:
         """The status and body of the answer, and the fault that ended it early, if there is one."""
-        path, content = self._wire.request(at, self._model or at.model)
         key = os.environ.get(GATEWAY_KEY) or NO_KEY
         headers = {
             "content-type": "application/json",
@@ -146,13 +167,17 @@ class Gateway:
             connection.close()
 
 
+def _errors(reply: Reply) -> bool:
+    return any(isinstance(fact, Error) for entry in reply.entries for fact in entry.facts)
+
+
 def _first_line(text: str) -> str:
     """The first line with more than one character, because a JSON body may begin with "{" alone."""
     line = next((line for line in text.splitlines() if len(line) > 1), "without a body")
     return shorten(printable(line), 200)
 
 
-def _ask(provider: str, path: str, at: At, model: str) -> tuple[str, Json]:
+def _ask(provider: str, path: str, at: At, model: str) -> tuple[str, dict[str, Json]]:
     """The path and body of a request for a provider's wire."""
     method = "streamGenerateContent?alt=sse" if at.stream else "generateContent"
     prompt = Prompt(
@@ -168,7 +193,13 @@ def _ask(provider: str, path: str, at: At, model: str) -> tuple[str, Json]:
     return path.format(model=model, method=method), request.body
 
 
-def _ask_anthropic(at: At, model: str) -> tuple[str, Json]:
+def _ask_responses(at: At, model: str) -> tuple[str, dict[str, Json]]:
+    """A request of a client that keeps the history itself, also the encrypted reasoning."""
+    path, body = _ask("openai", "/v1/responses", at, model)
+    return path, {**body, "store": False, "include": ["reasoning.encrypted_content"]}
+
+
+def _ask_anthropic(at: At, model: str) -> tuple[str, dict[str, Json]]:
     tools = [
         {
             "name": tool.name,
@@ -191,6 +222,7 @@ GATEWAY_WIRES: Final[Mapping[str, Wire]] = {
     "anthropic": Wire("anthropic-messages", _ask_anthropic, streams_only=True),
     "anthropic-messages": Wire("anthropic-messages", _ask_anthropic, streams_only=True),
     "openai-chat": Wire("openai-chat", partial(_ask, "openai-compat", "/v1/chat/completions")),
+    "openai-responses": Wire("openai-responses", _ask_responses),
     "interactions": Wire("interactions", partial(_ask, "interactions", "/v1beta/interactions")),
 }
 """The wires that a gateway may answer with. ``anthropic`` is another word for

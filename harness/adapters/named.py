@@ -259,7 +259,10 @@ class _Run:
 
     def second_request(self, exchange: Exchange, options: RunOptions) -> bytes | str:
         """The body of the second request, or the reason why there is no request."""
+        wire = exchange.provider, exchange.model or MODEL
         try:
+            if wire in self.other_wires:
+                return self.other_wires[wire]
             with self._offer(exchange, final=True) as offer:
                 assert offer is not None  # only adapters at a served address have a second turn
                 question = Question(exchange, options, offer.base_url, turn=2)

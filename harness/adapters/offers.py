@@ -126,6 +126,7 @@ def second_body(reply: Reply, offer: Offer) -> bytes | str:
         'if it has no second turn, a function calls at.skip(reason), and a program has "turns": 1'
         " in its hello line"
     )
+    way_out = reply.instead or way_out
     raised = f"it raised {reply.raised.sentence}" if reply.raised else way_out
     raise AdapterError(f"the adapter sent no second request; {raised}") from reply.exception
 

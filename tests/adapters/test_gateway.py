@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-import socket
-import threading
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -20,54 +17,10 @@ from harness.adapters.named import make_adapter, read_line
 from harness.facts import Call, Error, Finish, Raw, Text, Thought, Transcript, Usage
 from harness.providers import with_provider
 from harness.stream.exchange import Exchange, Request
+from tests.adapters.gateways import HI, Answer, ask, gateway
 from tests.adapters.shims import EXCHANGE, transcript
 
 UNARY = "https://generativelanguage.googleapis.com/v1beta/models/gemini-x:generateContent"
-HI = b'{"contents": [{"role": "user", "parts": [{"text": "Hi?"}]}]}'
-Answer = Callable[[BaseHTTPRequestHandler, dict[str, Any]], bytes]
-
-
-@pytest.fixture(name="upstream")
-def _upstream(monkeypatch: pytest.MonkeyPatch) -> str:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    monkeypatch.setenv("HARNESS_GATEWAY_ADDRESS", f"127.0.0.1:{port}")
-    return f"http://127.0.0.1:{port}"
-
-
-@contextmanager
-def gateway(answer: Answer) -> Iterator[tuple[str, list[Any]]]:
-    """A gateway that answers with these bytes; gives the path, headers and body of each of its
-    requests.
-    """
-    asked: list[Any] = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-            asked.append((self.path, dict(self.headers), body))
-            self.wfile.write(answer(self, body))
-
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(
-        target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True
-    )
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}", asked
-    finally:
-        server.shutdown()
-        server.server_close()
-
-
-def ask(upstream: str, body: bytes = HI) -> list[Any]:
-    """The messages of the upstream, asked as Gemini's API."""
-    url = f"{upstream}/v1beta/models/gemini-x:streamGenerateContent?alt=sse"
-    with urllib.request.urlopen(url, body) as answer:
-        return [json.loads(line[6:]) for line in answer if line.startswith(b"data: ")]
 
 
 def run(wire: str, url: str, folder: Path) -> Transcript:
@@ -300,11 +253,6 @@ def test_a_gateway_is_asked_once_per_model_of_an_unsupported_wire(
         "path /v1beta/models/gemini-x:streamGenerateContent belongs to gemini-api,"
     )
     assert "the offered exchange is from code-assist" in reason
-
-
-def test_a_gateway_has_no_second_turn(tmp_path: Path) -> None:
-    line = read_line("proxy: facts = gateway gemini: http://127.0.0.1:9")
-    assert make_adapter(line, tmp_path).second_request is None
 
 
 def test_the_address_for_gateways_is_checked(

@@ -1,0 +1,341 @@
+"""Writes the second request to a gateway, as an application that keeps the history itself: the
+first request, the whole answer of the gateway, and the results of its calls.
+
+A gateway may keep an opaque value of its upstream in any field of its answer, such as a signature
+in ``extra_content``, ``reasoning_details`` or the id of a call. So the answer is sent back with all
+its fields. The answer was read by the strict reader of its wire, which checked the types of the
+fields that are used here.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from harness.facts import Call, arguments_of
+from harness.stream.json_codec import Json
+
+from .at import At
+
+_Object = dict[str, Any]
+
+_JOINED: Final = ("content", "refusal", "reasoning", "reasoning_content")
+"""The fields of a delta of Chat Completions whose pieces are joined."""
+_JOINED_IN_CALL: Final = ("id", "name", "arguments")
+_JOINED_IN_DETAIL: Final = ("text", "summary")
+
+
+@dataclass(frozen=True, slots=True)
+class _Result:
+    """The result of one call: a text, and the data of a PNG image in base64, or ""."""
+
+    call: Call
+    text: str
+    image: str = ""
+
+    @property
+    def data_url(self) -> str:
+        return f"data:image/png;base64,{self.image}"
+
+
+def next_request(wire: str, body: _Object, answer: Sequence[Json], at: At) -> _Object:
+    """The body of the request after ``answer``, which has the messages of a wire of `WIRES`.
+
+    ``body`` is that of the first request. Every second result has an image too, if the wire has a
+    place for it. After an answer without calls, the user's message `At.say` follows. Raises
+    `Skipped` for an answer whose calls can't be answered on this wire.
+    """
+    return _WRITERS[wire](body, [message for message in answer if isinstance(message, dict)], at)
+
+
+def _results(calls: Sequence[Call], at: At, *, media: bool = True, by_id: bool = True) -> list[Any]:
+    """The results of calls, in order. ``by_id``: the wire names the call of a result only by its
+    id.
+    """
+    results = []
+    for number, call in enumerate(calls, 1):
+        if by_id and not call.id:
+            at.skip(f"the gateway gave the call of {call.name} no id, so it can't have a result")
+        if media and number % 2 == 0:
+            medium = at.result_media(call)
+            image = base64.b64encode(medium.data).decode()
+            results.append(_Result(call, medium.text, image))
+        else:
+            results.append(_Result(call, at.result(call)))
+    return results
+
+
+# -------------------------------------------------------------------- Gemini
+
+
+def _gemini(body: _Object, messages: list[_Object], at: At) -> _Object:
+    parts: list[_Object] = []
+    for message in messages:
+        for candidate in (message.get("candidates") or [])[:1]:
+            parts += (candidate.get("content") or {}).get("parts") or []
+    called = [part["functionCall"] for part in parts if part.get("functionCall")]
+    calls = [
+        Call(call.get("id") or None, call.get("name") or "", call.get("args") or {})
+        for call in called
+    ]
+    answers: list[_Object] = [
+        {
+            "functionResponse": {
+                **({"id": result.call.id} if result.call.id else {}),
+                "name": result.call.name,
+                "response": {"result": result.text},
+                **(_inline(result.image) if result.image else {}),
+            }
+        }
+        for result in _results(calls, at, by_id=False)
+    ]
+    history = [
+        {"role": "model", "parts": parts},
+        {"role": "user", "parts": answers or [{"text": at.say}]},
+    ]
+    return {**body, "contents": [*body["contents"], *history]}
+
+
+def _inline(image: str) -> _Object:
+    return {"parts": [{"inlineData": {"mimeType": "image/png", "data": image}}]}
+
+
+# -------------------------------------------------------------------- Anthropic Messages
+
+
+def _anthropic(body: _Object, messages: list[_Object], at: At) -> _Object:
+    blocks = _blocks(messages)
+    calls = [
+        Call(block.get("id") or None, block.get("name") or "", block.get("input"))
+        for block in blocks
+        if block.get("type") == "tool_use"
+    ]
+    content: list[_Object] = []
+    for result in _results(calls, at):
+        text: Any = result.text
+        if result.image:
+            source = {"type": "base64", "media_type": "image/png", "data": result.image}
+            text = [{"type": "text", "text": text}, {"type": "image", "source": source}]
+        content.append({"type": "tool_result", "tool_use_id": result.call.id, "content": text})
+    history = [
+        {"role": "assistant", "content": blocks},
+        {"role": "user", "content": content or at.say},
+    ]
+    return {**body, "messages": [*body["messages"], *history]}
+
+
+def _blocks(messages: list[_Object]) -> list[_Object]:
+    """The content blocks of an answer, as the official client joins them."""
+    blocks: list[_Object] = []
+    inputs: dict[int, str] = {}
+    for message in messages:
+        match message:
+            case {"type": "message", "content": list(content)}:
+                blocks += content
+            case {"type": "content_block_start", "content_block": dict(block)}:
+                blocks.append(dict(block))
+            case {"type": "content_block_delta", "index": int(index), "delta": dict(delta)}:
+                block = blocks[index]
+                match delta.get("type"):
+                    case "text_delta":
+                        block["text"] += delta["text"]
+                    case "thinking_delta":
+                        block["thinking"] += delta["thinking"]
+                    case "signature_delta":
+                        block["signature"] = delta.get("signature")
+                    case "citations_delta":
+                        citations = block.get("citations") or []
+                        block["citations"] = [*citations, delta.get("citation")]
+                    case "input_json_delta":
+                        inputs[index] = inputs.get(index, "") + delta["partial_json"]
+    for index, text in inputs.items():
+        if text:
+            blocks[index]["input"] = arguments_of(text)
+    return blocks
+
+
+# -------------------------------------------------------------------- Chat Completions
+
+
+def _chat(body: _Object, messages: list[_Object], at: At) -> _Object:
+    message = _chat_message(messages)
+    if message.get("function_call"):
+        at.skip("the gateway answered with function_call, whose result has no id")
+    calls = []
+    for wire in message.get("tool_calls") or []:
+        function = wire["function"]
+        arguments = function.get("arguments") or ""
+        calls.append(Call(wire.get("id") or None, function.get("name") or "", arguments))
+    history: list[_Object] = [
+        {"role": "tool", "tool_call_id": result.call.id, "content": result.text}
+        for result in _results(calls, at, media=False)
+    ]
+    history = history or [{"role": "user", "content": at.say}]
+    return {**body, "messages": [*body["messages"], message, *history]}
+
+
+def _chat_message(messages: list[_Object]) -> _Object:
+    """The message of the first choice: whole, or joined from the deltas."""
+    joined: _Object = {"role": "assistant", "content": None}
+    for message in messages:
+        for number, choice in enumerate(message.get("choices") or []):
+            if choice.get("index", number) != 0:
+                continue
+            if isinstance(choice.get("message"), dict):
+                return dict(choice["message"])
+            _join(joined, choice["delta"], _JOINED)
+    for call in joined.get("tool_calls") or []:
+        call.pop("index", None)  # only a delta has it
+    return joined
+
+
+def _join(joined: _Object, delta: _Object, names: Sequence[str]) -> None:
+    """Add a delta. The texts of ``names`` are joined; any other field has its last value."""
+    for name, value in delta.items():
+        known = joined.get(name)
+        if value is None:
+            joined.setdefault(name, None)
+        elif name in names and isinstance(known, str) and isinstance(value, str):
+            joined[name] = known + value
+        elif name == "tool_calls":
+            calls = joined[name] = known or []
+            for piece in value:
+                if piece["index"] == len(calls):
+                    calls.append({})
+                _join(calls[piece["index"]], piece, _JOINED_IN_CALL)
+        elif isinstance(value, dict):
+            held = joined[name] = known if isinstance(known, dict) else {}
+            _join(held, value, names if name in ("function", "function_call") else ())
+        elif isinstance(value, list):
+            items = joined[name] = known if isinstance(known, list) else []
+            for item in value:
+                _add_item(items, item)
+        else:
+            joined[name] = value
+
+
+def _add_item(items: list[Any], item: Json) -> None:
+    """Add an item of a list, such as ``reasoning_details``. A piece of text belongs to the last
+    item if both have the same type and index.
+    """
+    last = items[-1] if items else None
+    if (
+        isinstance(last, dict)
+        and isinstance(item, dict)
+        and any(isinstance(item.get(name), str) for name in _JOINED_IN_DETAIL)
+        and (last.get("type"), last.get("index")) == (item.get("type"), item.get("index"))
+    ):
+        _join(last, item, _JOINED_IN_DETAIL)
+    else:
+        items.append(dict(item) if isinstance(item, dict) else item)
+
+
+# -------------------------------------------------------------------- Responses API
+
+
+def _responses(body: _Object, messages: list[_Object], at: At) -> _Object:
+    items = _items(messages)
+    if any(item.get("type") == "custom_tool_call" for item in items):
+        at.skip("the gateway answered with custom_tool_call, and the tools are functions")
+    calls = [
+        Call(item.get("call_id") or None, item.get("name") or "", item.get("arguments") or "")
+        for item in items
+        if item.get("type") == "function_call"
+    ]
+    history: list[_Object] = []
+    for result in _results(calls, at):
+        output: Any = result.text
+        if result.image:
+            image = {"type": "input_image", "image_url": result.data_url, "detail": "auto"}
+            output = [{"type": "input_text", "text": output}, image]
+        history.append(
+            {"type": "function_call_output", "call_id": result.call.id, "output": output}
+        )
+    history = history or [{"role": "user", "content": at.say}]
+    return {**body, "input": [*body["input"], *items, *history]}
+
+
+def _items(messages: list[_Object]) -> list[_Object]:
+    """The items of the last response, or those of the stream if it has none."""
+    done: dict[int, _Object] = {}
+    for message in messages:
+        if message.get("type") == "response.output_item.done":
+            done[message["output_index"]] = message["item"]
+    last = messages[-1] if messages else {}
+    response = last.get("response", last)
+    return list(response.get("output") or [done[index] for index in sorted(done)])
+
+
+# -------------------------------------------------------------------- Interactions API
+
+
+def _interactions(body: _Object, messages: list[_Object], at: At) -> _Object:
+    steps = _steps(messages)
+    calls = [
+        Call(step.get("id") or None, step.get("name") or "", step.get("arguments") or {})
+        for step in steps
+        if step.get("type") == "function_call"
+    ]
+    history: list[_Object] = []
+    for result in _results(calls, at):
+        value: Any = result.text
+        if result.image:
+            image = {"type": "image", "data": result.image, "mime_type": "image/png"}
+            value = [{"type": "text", "text": value}, image]
+        named = {"call_id": result.call.id, "name": result.call.name}
+        history.append({"type": "function_result", **named, "result": value})
+    say = {"type": "user_input", "content": [{"type": "text", "text": at.say}]}
+    return {**body, "input": [*body["input"], *steps, *(history or [say])]}
+
+
+def _steps(messages: list[_Object]) -> list[_Object]:
+    """The steps of an answer: of its events, or of the whole interaction."""
+    steps: list[_Object] = []
+    whole: list[_Object] = []
+    pieces = ""
+    for message in messages:
+        match message:
+            case {"event_type": "step.start", "step": dict(step)}:
+                steps.append(dict(step))
+                pieces = ""
+            case {"event_type": "step.delta", "delta": dict(delta)}:
+                if delta.get("type") == "arguments_delta":
+                    pieces += delta.get("arguments") or ""
+                    steps[-1]["arguments"] = arguments_of(pieces)
+                else:
+                    _add_delta(steps[-1], delta)
+            case {"steps": [*given]} | {"interaction": {"steps": [*given]}}:
+                whole = given or whole
+    return steps or whole
+
+
+def _add_delta(step: _Object, delta: _Object) -> None:
+    match delta:
+        case {"type": "thought_signature", "signature": signature}:
+            step["signature"] = signature or step.get("signature")
+        case {"type": "thought_summary", "content": content}:
+            step["summary"] = [*(step.get("summary") or []), content]
+        case {"type": "text", "text": str(text)}:
+            content = list(step.get("content") or [])
+            if content and content[-1].get("type") == "text":
+                content[-1] = {**content[-1], "text": content[-1].get("text", "") + text}
+            else:
+                content.append(delta)
+            step["content"] = content
+        case {"type": "image" | "audio" | "video" | "document"}:
+            step["content"] = [*(step.get("content") or []), delta]
+        case {"type": str(kind)} if kind == step.get(
+            "type"
+        ):  # a server tool's whole call or result
+            step.update(delta)
+
+
+_WRITERS: Final[Mapping[str, Callable[[_Object, list[_Object], At], _Object]]] = {
+    "gemini": _gemini,
+    "anthropic-messages": _anthropic,
+    "openai-chat": _chat,
+    "openai-responses": _responses,
+    "interactions": _interactions,
+}
