@@ -50,6 +50,7 @@ from harness.judging.judge_results import (
 from harness.judging.results import Result, encode_item
 from harness.pipeline.replay import is_answer
 from harness.project.configuration import adapters_of, losses_of
+from harness.project.corpus import choose, corpus_folder, fetched, read_lock
 from harness.project.project import yaml_files
 from harness.project.recordings import check_number, find_recording, load_recording
 from harness.project.suite import CASSETTES
@@ -112,6 +113,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=(
             "recordings, folders, or names of cassettes such as gemini-api/text; PATH:N is only"
             " exchange N (default: the suite of the package)"
+        ),
+    )
+    parser.add_argument(
+        "--corpus",
+        nargs="*",
+        metavar="NAME",
+        help=(
+            "recordings that `harness corpus fetch` has downloaded: OWNER/NAME, or OWNER/NAME/ and"
+            " the beginning of a path (default: none; without a NAME all)"
         ),
     )
     parser.add_argument(
@@ -201,7 +211,7 @@ def _judge(parsed: argparse.Namespace) -> int:
         return _merge(documents, parsed)
     baseline = read_document(parsed.baseline) if parsed.baseline else None
     declared = declared_of(parsed.losses)
-    items, skipped = read_items(parsed.cassettes)
+    items, skipped = read_items(recordings_of(parsed.cassettes, parsed.corpus))
     for left_out in skipped:
         note(f"skipped: {left_out.path}: {left_out.reason}")
     if not items:
@@ -447,6 +457,21 @@ def declared_of(given: Sequence[str]) -> Losses:
         raise ReportError(f"--losses: {error}") from None
 
 
+def recordings_of(
+    cassettes: Sequence[str] | None, names: Sequence[str] | None
+) -> Sequence[str] | None:
+    """The recordings of ``--cassettes`` and ``--corpus``; None if there are no such options. Raises
+    `CassetteError` if nothing of ``--corpus`` was fetched.
+    """
+    if names is None:
+        return cassettes
+    files = [str(path) for path in fetched(corpus_folder(), choose(read_lock(), names))]
+    if not files:
+        fetch = " ".join(["harness corpus fetch", *names])
+        raise CassetteError(f"--corpus: no recording was fetched; fetch some first: {fetch}")
+    return [*(cassettes or ()), *files]
+
+
 def read_items(paths: Sequence[str] | None) -> tuple[list[Item], list[Unjudged]]:
     """The exchanges to judge, and the paths that are skipped."""
     items: list[Item] = []
@@ -485,9 +510,11 @@ def _items_of(file: Path, number: int | None) -> list[Item]:
 
 
 def _shown(file: Path) -> str:
-    """The name of a cassette of the suite, or the path of another file."""
+    """The name of a cassette of the suite or of the corpus, or the path of another file."""
     if file.is_relative_to(CASSETTES):
         return file.relative_to(CASSETTES).with_suffix("").as_posix()
+    if file.is_relative_to(corpus_folder()):
+        return file.relative_to(corpus_folder()).as_posix()
     return file.as_posix()
 
 

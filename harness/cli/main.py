@@ -124,6 +124,11 @@ COMMANDS: Final = {
             2: "bad usage, nothing to judge, or nothing was compared",
         },
     ),
+    "corpus": Command(
+        "corpus:add_arguments",
+        "list and fetch public recordings of other projects",
+        {1: "a recording was not fetched"},
+    ),
     "sweep": Command(
         "sweep:add_sweep",
         "judge an adapter on millions of captured streams",

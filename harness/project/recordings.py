@@ -14,6 +14,7 @@ from harness.cassettes.load import load, read_recording
 from harness.cassettes.yaml import MAX_BYTES
 
 from .configuration import cassettes_of
+from .corpus import corpus_folder
 from .project import SUFFIXES, names_below, nearest_name
 from .suite import CASSETTES
 
@@ -26,16 +27,16 @@ def find_recording(text: str, cassettes: Path | None = None) -> tuple[Path, int 
     """The file or folder that an argument names, and the number of its exchange.
 
     ``PATH:N`` is only exchange N. A path that does not exist is the name of a cassette of the
-    project, or else of the suite. ``-`` is standard input. ``cassettes`` is the project's folder of
-    cassettes. None means the folder in the configuration of the working folder. Raises
-    `FileNotFoundError` with the most similar name.
+    project, of the suite, or of a recording that `harness corpus` fetched. ``-`` is standard input.
+    ``cassettes`` is the project's folder of cassettes. None means the folder in the configuration
+    of the working folder. Raises `FileNotFoundError` with the most similar name.
     """
     number = number_in(text)
     name = text if number is None else text.rpartition(":")[0]
     if name == STDIN or Path(name).exists():
         return Path(name), number
     folders = (cassettes or cassettes_of(), CASSETTES)
-    for folder in folders:
+    for folder in (*folders, corpus_folder()):
         for suffix in ("", *SUFFIXES):
             if (path := folder / f"{name}{suffix}").exists():
                 return path, number
