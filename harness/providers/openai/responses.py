@@ -225,13 +225,11 @@ class ResponsesReader(AnswerReader):
         if not self._around(event, "part", dict, out):
             return
         part: dict[str, Json] = event["part"]
-        texts = [part.get("text"), part.get("refusal")]
-        if any(texts) or not (set(part) <= _PART_FIELDS):
-            item = self._items.find(event.get("output_index"), event.get("item_id"))
-            if item is None:
-                out.append(Unknown(f"event {event['type']}", event))
-            else:
-                self._items.part(item, _number(event), part, "part", out)
+        item = self._items.find(event.get("output_index"), event.get("item_id"))
+        if item is not None and item.kind in ("message", "reasoning"):
+            self._items.part(item, _number(event), part, "part", out)
+        elif part.get("text") or part.get("refusal"):
+            out.append(Unknown(f"event {event['type']}", event))
 
     def _annotation(self, event: dict[str, Json], out: list[Event]) -> None:
         if not self._around(event, "annotation", dict, out, "annotation_index"):
@@ -398,7 +396,6 @@ _WHOLE: Final = {
     "custom_tool_call": "input",
 }
 """A part, and the field of its end that repeats it."""
-_PART_FIELDS: Final = frozenset({"type", "text", "refusal", "annotations", "logprobs"})
 _BEGINNINGS: Final = frozenset({"response.created", "response.queued"})
 
 _EVENTS: Final[dict[str, Callable[[ResponsesReader, dict[str, Any], list[Event]], None]]] = {

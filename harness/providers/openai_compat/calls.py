@@ -102,7 +102,8 @@ class _Piece:
             else Fields(custom, _CUSTOM)
         )
         self.name: str = inner.take("name", str) or ""
-        self.arguments: Json = inner.take("arguments", str, dict)
+        types = (str,) if self.custom else (str, dict)
+        self.arguments: Json = inner.take("arguments", *types)
         self.left = [*fields.left(), *inner.left()]
 
 

@@ -275,12 +275,18 @@ class _Reader(MessageReader):
         for item in items:
             given = item if isinstance(item, dict) else {}
             text, thinking = given.get("text"), given.get("thinking")
-            if given.keys() == {"type", "text"} and isinstance(text, str):
+            kind = given.get("type")
+            if kind == "text" and len(given) == 2 and isinstance(text, str):
                 self._close_calls(ends_text=False)
                 self._read_text(text, {})
-            elif given.keys() == {"type", "thinking"} and isinstance(thinking, list):
+            elif (
+                kind == "thinking"
+                and len(given) == 2
+                and isinstance(thinking, list)
+                and all(map(_is_plain_text, thinking))
+            ):
                 self._close_calls()
-                self._note_thought("".join(str(piece.get("text", "")) for piece in thinking))
+                self._note_thought("".join(piece["text"] for piece in thinking))
             else:
                 self.facts.others |= names_in(item)
 
@@ -295,7 +301,10 @@ class _Reader(MessageReader):
         self.facts.others |= present(function, _READ_FUNCTION)
         if isinstance(custom, dict):
             self.facts.others |= present(custom, _READ_CUSTOM)
-            function = {"name": custom.get("name"), "arguments": custom.get("input")}
+            text = custom.get("input")
+            self.facts.others |= {"input"} if text and not isinstance(text, str) else set()
+            function = {"name": custom.get("name")}
+            function |= {"arguments": text} if isinstance(text, str) else {}
         name, index, identity = function.get("name"), piece.get("index"), piece.get("id")
         given = name if isinstance(name, str) else ""
         call_id = identity if isinstance(identity, str) and identity else None
@@ -316,10 +325,10 @@ class _Reader(MessageReader):
                 self._calls.append(call)
                 self.facts.order.append(Run("call"))
             elif arguments:
-                self.facts.others.add("arguments")
+                self.facts.others.add("input" if is_custom else "arguments")
         elif over:
             if arguments not in (None, "") and str(arguments).strip():
-                self.facts.others.add("arguments")
+                self.facts.others.add("input" if is_custom else "arguments")
             self._sign("text", signature)
         else:
             if call.signature is None:
@@ -447,6 +456,12 @@ def read_object(text: str) -> dict[str, Json] | None:
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) and _depth(value) <= DEEPEST else None
+
+
+def _is_plain_text(item: Json) -> bool:
+    """Whether an item of a content is only a text."""
+    is_text = isinstance(item, dict) and item.get("type") == "text" and len(item) == 2
+    return is_text and isinstance(item.get("text"), str)
 
 
 def _is_object(value: Json) -> bool:

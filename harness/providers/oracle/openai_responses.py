@@ -230,8 +230,8 @@ class _Reader(MessageReader):
         elif kind in ("response.audio.done", "response.audio.transcript.done"):
             return
         else:
-            known = {"sequenceNumber"} if step in _STATUS_WORDS else set()
-            self.facts.others |= names_in(event) - known
+            skipped = "sequence_number" if step in _STATUS_WORDS else ""
+            self.facts.others |= names_in({key: event[key] for key in event if key != skipped})
 
     def _read_medium(self, event: dict[str, Json], name: str) -> None:
         if isinstance(event.get(name), str):
@@ -266,7 +266,9 @@ class _Reader(MessageReader):
 
     def _read_part(self, event: dict[str, Json]) -> None:
         part, item = event.get("part"), self._find(event)
-        if not isinstance(part, dict) or (item is None and (part.get("text") or len(part) > 4)):
+        item = item if item is not None and item.kind in _LISTS else None
+        has_text = isinstance(part, dict) and (part.get("text") or part.get("refusal"))
+        if not isinstance(part, dict) or (item is None and has_text):
             self.facts.others |= names_in(event)
             return
         self.facts.others |= present(event, _EVENT)
