@@ -124,7 +124,7 @@ def asks_again(transcript: Transcript) -> Transcript:
 
 
 def test_an_adapter_may_request_the_rest_of_a_continued_answer() -> None:
-    (paused, _) = exchanges("continuation")
+    paused, *_ = exchanges("continuation")
     adapter = facts_adapter(asks_again).with_options(RunOptions(provider="gemini-api"))
     breaches = SUCCESS.findings(paused, adapter)
     assert [breach.sentence for breach in breaches if breach.exchange == paused] == []
