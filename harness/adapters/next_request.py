@@ -73,8 +73,9 @@ def _results(calls: Sequence[Call], at: At, *, media: bool = True, by_id: bool =
 def _gemini(body: _Object, messages: list[_Object], at: At) -> _Object:
     parts: list[_Object] = []
     for message in messages:
-        for candidate in (message.get("candidates") or [])[:1]:
-            parts += (candidate.get("content") or {}).get("parts") or []
+        for candidate in message.get("candidates") or []:
+            if not candidate.get("index"):
+                parts += (candidate.get("content") or {}).get("parts") or []
     called = [part["functionCall"] for part in parts if part.get("functionCall")]
     calls = [
         Call(call.get("id") or None, call.get("name") or "", call.get("args") or {})
@@ -179,16 +180,21 @@ def _chat(body: _Object, messages: list[_Object], at: At) -> _Object:
 def _chat_message(messages: list[_Object]) -> _Object:
     """The message of the first choice: whole, or joined from the deltas."""
     joined: _Object = {"role": "assistant", "content": None}
+    calls: list[_Object] = []
     for message in messages:
-        for number, choice in enumerate(message.get("choices") or []):
-            if choice.get("index", number) != 0:
-                continue
-            if isinstance(choice.get("message"), dict):
-                return dict(choice["message"])
-            _join(joined, choice["delta"], _JOINED)
-    for call in joined.get("tool_calls") or []:
-        call.pop("index", None)  # only a delta has it
-    return joined
+        choices = message.get("choices") or []
+        if choices and isinstance(choices[0].get("message"), dict):
+            return dict(choices[0]["message"])
+        for delta in (choice["delta"] for choice in choices if choice["index"] == 0):
+            others = {name: value for name, value in delta.items() if name != "tool_calls"}
+            _join(joined, others, _JOINED)
+            for piece in delta.get("tool_calls") or []:
+                if piece["index"] == len(calls):
+                    calls.append({})
+                _join(calls[piece["index"]], piece, _JOINED_IN_CALL)
+    for call in calls:
+        del call["index"]  # only a delta has it
+    return {**joined, "tool_calls": calls} if calls else joined
 
 
 def _join(joined: _Object, delta: _Object, names: Sequence[str]) -> None:
@@ -199,15 +205,8 @@ def _join(joined: _Object, delta: _Object, names: Sequence[str]) -> None:
             joined.setdefault(name, None)
         elif name in names and isinstance(known, str) and isinstance(value, str):
             joined[name] = known + value
-        elif name == "tool_calls":
-            calls = joined[name] = known or []
-            for piece in value:
-                if piece["index"] == len(calls):
-                    calls.append({})
-                _join(calls[piece["index"]], piece, _JOINED_IN_CALL)
-        elif isinstance(value, dict):
-            held = joined[name] = known if isinstance(known, dict) else {}
-            _join(held, value, names if name in ("function", "function_call") else ())
+        elif isinstance(value, dict) and isinstance(known, dict):
+            _join(known, value, names if name in ("function", "function_call") else ())
         elif isinstance(value, list):
             items = joined[name] = known if isinstance(known, list) else []
             for item in value:
@@ -229,7 +228,7 @@ def _add_item(items: list[Any], item: Json) -> None:
     ):
         _join(last, item, _JOINED_IN_DETAIL)
     else:
-        items.append(dict(item) if isinstance(item, dict) else item)
+        items.append(item)
 
 
 # -------------------------------------------------------------------- Responses API
@@ -264,8 +263,9 @@ def _items(messages: list[_Object]) -> list[_Object]:
         if message.get("type") == "response.output_item.done":
             done[message["output_index"]] = message["item"]
     last = messages[-1] if messages else {}
-    response = last.get("response", last)
-    return list(response.get("output") or [done[index] for index in sorted(done)])
+    whole = last if last.get("object") == "response" else last.get("response")
+    output = whole.get("output") if isinstance(whole, dict) else None
+    return output or [done[index] for index in sorted(done)]
 
 
 # -------------------------------------------------------------------- Interactions API

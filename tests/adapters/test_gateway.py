@@ -18,7 +18,7 @@ from harness.facts import Call, Error, Finish, Raw, Text, Thought, Transcript, U
 from harness.providers import with_provider
 from harness.stream.exchange import Exchange, Request
 from tests.adapters.gateways import HI, Answer, ask, gateway
-from tests.adapters.shims import EXCHANGE, transcript
+from tests.adapters.shims import EXCHANGE, second_request, transcript
 
 UNARY = "https://generativelanguage.googleapis.com/v1beta/models/gemini-x:generateContent"
 
@@ -247,8 +247,10 @@ def test_a_gateway_is_asked_once_per_model_of_an_unsupported_wire(
         line = read_line(f"proxy: facts = gateway gemini: {url}")
         adapter = make_adapter(line, tmp_path, timeout=20.0)
         reasons = [transcript(adapter, recorded(model)).skipped for model in "aabb"]
+        again = second_request(adapter, recorded("a"))
     assert len(asked) == 2
     (reason,) = {*reasons}
+    assert again == reason
     assert reason.startswith(
         "path /v1beta/models/gemini-x:streamGenerateContent belongs to gemini-api,"
     )

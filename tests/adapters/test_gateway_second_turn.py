@@ -579,9 +579,9 @@ def test_after_an_answer_without_calls_the_user_goes_on(upstream: str, tmp_path:
     ]
 
 
-def test_a_tool_that_the_wire_can_not_have_is_not_asked(tmp_path: Path) -> None:
+def test_a_tool_that_the_wire_can_not_have_is_not_asked(upstream: str, tmp_path: Path) -> None:
     request = replace(REQUESTED, body=REQUEST.replace(b'"add"', b'"add.v2"'))
-    adapter = adapter_of("openai-responses", "http://127.0.0.1:9", tmp_path)
+    adapter = adapter_of("openai-responses", upstream, tmp_path)
     skipped = transcript(adapter, replace(RECORDED, request=request)).skipped
     assert skipped == (
         "the wire of the gateway has no such request: .name: 'add.v2' is refused by OpenAI:"
