@@ -20,13 +20,16 @@ WORKERS := -n 2 --dist loadfile --no-loadscope-reorder
 # The faulty adapters are then not measured: they take more than half of the time and reach no other code.
 PYTEST := $(BIN)/python -m $(if $(COVERAGE),coverage run -m )pytest
 
-.PHONY: help report threads test test-all test-browser test-install coverage coverage-total lint types imports unit slow laws specs check scan test-clients peers test-peers wires corpus fuzz bench dist docs lock clean
+.PHONY: help report suite threads test test-all test-browser test-install coverage coverage-total lint types imports unit slow laws specs check scan test-clients peers matrix test-peers wires corpus fuzz bench dist docs lock clean
 
 help: ## print the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
 
 report: $(REPORT) ## replay the shipped cassettes against the golden specs and write reports/index.html
 	$(BIN)/python -m pytest specs -q --harness-report reports
+
+suite: $(READY) ## renew the lock of the suite after a change of cassettes or specs; FREEZE=1 freezes its version, for a release
+	$(BIN)/python -m tests.suite_lock $(if $(FREEZE),--freeze)
 
 threads: $(READY) ## write docs/threads.md from docs/threads.yaml and the specs
 	$(BIN)/python -m tests.docs.threads
@@ -79,6 +82,10 @@ test-clients: $(READY) tests/clients/node_modules/.ready ## real clients against
 
 peers: $(READY) ## judge the public adapters of examples/adapters, and write reports/peers/index.html and docs/findings.md (needs Node 20 and npm)
 	$(BIN)/python examples/adapters/run.py
+
+matrix: $(READY) ## judge the public adapters that have no results for this suite yet, and write the site build/matrix; ONLY="NAME NAME" judges only these
+	$(BIN)/python examples/adapters/run.py --resume $(ONLY)
+	$(BIN)/python examples/adapters/matrix.py
 
 test-peers: $(READY) ## judge three public adapters on 60 exchanges
 	$(BIN)/python examples/adapters/run.py google-genai langchain-google-genai ai-sdk --cassettes $(PEER_SAMPLE) --asked 60

@@ -1,11 +1,12 @@
 """Judges the public adapters of this folder, without changes, each in a separate environment.
 
-usage: run.py [NAME…] [--cassettes PATH…] [--cuts CUTS…] [--asked N] [--report DIR]
+usage: run.py [NAME…] [--cassettes PATH…] [--cuts CUTS…] [--asked N] [--report DIR] [--resume]
 
 Environments, results and logs are kept in ``build/peers``, so only one run at a time is possible.
-The report has one page for all adapters. A complete run also writes ``docs/findings.md``. A loss
-does not change the exit status: it is 1 only if an adapter could not be judged, or if a finding is
-missing or not seen (`findings.py`).
+With ``--resume``, an adapter is not judged again if it has results for this suite, its lock, its
+shim and these options. The report has one page for all adapters. A complete run also writes
+``docs/findings.md``. A loss does not change the exit status: it is 1 only if an adapter could not
+be judged, or if a finding is missing or not seen (`findings.py`).
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from findings import main as write_findings
 from harness.adapters.environment import CERTIFICATE
 from harness.judging.aspect_run import Cuts
 from harness.judging.judge_results import decode_results
+from harness.project.suite import suite_name
 
 HERE: Final = Path(__file__).resolve().parent
 ROOT: Final = HERE.parent.parent
@@ -42,6 +44,8 @@ HARNESS: Final = (str(Path(sys.prefix) / "bin" / "harness"), "judge")
 
 class Peer(NamedTuple):
     """A public adapter: the folder of its shim, the lock of its environment, the target.
+
+    ``previous_of``: the name of the newer version.
 
     ``service``: the command of a gateway, which runs while the gateway is judged; ``package``: the
     distribution that has the version of the gateway. ``wire``: the public wire that it writes.
@@ -53,6 +57,7 @@ class Peer(NamedTuple):
     service: tuple[str, ...] = ()
     package: str = ""
     wire: str = ""
+    previous_of: str = ""
 
 
 NODE: Final = "serve: node shim.mjs"
@@ -69,7 +74,9 @@ ATTEMPTS: Final = 2
 """A gateway that ends by itself is judged again: litellm's proxy has crashed in native code."""
 PEERS: Final = {
     "google-genai": Peer("google-genai", "google-genai/requirements.txt"),
-    "google-genai-2": Peer("google-genai", "google-genai/requirements-2.34.txt"),
+    "google-genai-2": Peer(
+        "google-genai", "google-genai/requirements-2.34.txt", previous_of="google-genai"
+    ),
     "litellm": Peer("litellm", "litellm/requirements.txt"),
     "litellm-anthropic": Peer("litellm-anthropic", "litellm/requirements.txt"),
     "langchain-google-genai": Peer(
@@ -125,6 +132,7 @@ def main() -> int:
     parser.add_argument("--cuts", nargs="+", default=get_args(Cuts), metavar="CUTS", help=cuts)
     parser.add_argument("--asked", type=int, default=1, metavar="N", help="minimum of exchanges")
     parser.add_argument("--report", type=Path, default=ROOT / "reports" / "peers", metavar="DIR")
+    parser.add_argument("--resume", action="store_true", help="keep results that are still valid")
     options = parser.parse_args()
     if unknown := [name for name in options.names if name not in PEERS]:
         parser.error(f"no adapter is called {', '.join(unknown)}; expected {', '.join(PEERS)}")
@@ -140,12 +148,21 @@ def main() -> int:
 
 def judge_all(names: list[str], options: argparse.Namespace) -> int:
     """Install and judge the adapters, and write the report. Returns the exit status."""
-    install({PEERS[name].lock for name in names})
     arguments = [
         *(["--cassettes", *options.cassettes] if options.cassettes else []),
         *("--cuts", *options.cuts),
     ]
-    failed = [name for name in names if not judge(name, arguments, options.asked)]
+    keys = {name: key_of(PEERS[name], arguments) for name in names}
+    waiting = [name for name in names if not (options.resume and is_judged(name, keys[name]))]
+    install({PEERS[name].lock for name in waiting})
+    failed = []
+    for name in waiting:
+        key = BUILD / f"{name}.key"
+        key.unlink(missing_ok=True)
+        if judge(name, arguments, options.asked):
+            key.write_text(keys[name])
+        else:
+            failed.append(name)
     judged = [str(BUILD / f"{name}.json") for name in names if name not in failed]
     if judged:
         subprocess.run([*HARNESS, *judged, "--report", str(options.report)], check=False)  # noqa: S603
@@ -153,6 +170,24 @@ def judge_all(names: list[str], options: argparse.Namespace) -> int:
         print(f"could not be judged: {', '.join(failed)}")
         return 1
     return 0 if options.names or options.cassettes else write_findings(judged)
+
+
+def key_of(peer: Peer, arguments: list[str]) -> str:
+    """A digest of all that results depend on: suite, options, lock and shim."""
+    whole = hashlib.sha256(json.dumps([suite_name(), arguments, peer]).encode())
+    folder = HERE / peer.folder
+    own = (path for path in folder.iterdir() if path.is_file() and path.name != "README.md")
+    for path in (HERE / peer.lock, HERE / "program.mjs", *sorted(own)):
+        whole.update(hashlib.sha256(path.read_bytes()).digest())
+    return whole.hexdigest()
+
+
+def is_judged(name: str, key: str) -> bool:
+    """Whether the results of an adapter have this key, and are whole."""
+    file, results = BUILD / f"{name}.key", BUILD / f"{name}.json"
+    if not (file.is_file() and results.is_file()) or file.read_text() != key:
+        return False
+    return not decode_results(results.read_bytes(), results.name).partial
 
 
 def judge(name: str, options: list[str], asked: int) -> bool:

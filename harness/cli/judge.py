@@ -53,7 +53,7 @@ from harness.project.configuration import adapters_of, losses_of
 from harness.project.corpus import choose, corpus_folder, fetched, read_lock
 from harness.project.project import yaml_files
 from harness.project.recordings import check_number, find_recording, load_recording
-from harness.project.suite import CASSETTES
+from harness.project.suite import CASSETTES, is_of_suite, suite_name
 from harness.report import Header, ReportError, Run, compare_runs, render_index
 from harness.report.annotations import NAME as ANNOTATIONS
 from harness.report.annotations import annotation_lines
@@ -282,6 +282,8 @@ def _judge_one(
     unmasked = AdapterResults(
         planned.name, planned.target, first.version(), planned.argument, day, folder=_folder()
     )
+    if any(is_of_suite(item.cassette) for item in items):
+        unmasked = with_fields(unmasked, suite=suite_name())
     blank = secrets.value(unmasked)
     file.begin(blank)
     bar = partial(tqdm, unit=" exchanges", file=sys.stderr, leave=False, disable=LOGS.shown or None)

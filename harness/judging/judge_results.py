@@ -27,7 +27,8 @@ class AdapterResults(Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
     """All cells of one adapter. ``argument`` is its name on the command line, if that is not
     ``target``. ``day``: the date on which it was judged, YYYY-MM-DD. ``unused_losses``: the
     declared losses that concern some cells, but that no cell shows. ``folder``: the folder in which
-    it was judged, relative to the root of its repository; "" for the root.
+    it was judged, relative to the root of its repository; "" for the root. ``suite``: version and
+    digest of the suite, if recordings of it were judged.
     """
 
     name: str
@@ -39,6 +40,7 @@ class AdapterResults(Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
     cells: tuple[Result, ...] = ()
     second_turn: tuple[Result, ...] = ()
     folder: str = ""
+    suite: str = ""
 
     @property
     def sections(self) -> dict[str, list[Result]]:

@@ -15,6 +15,7 @@ from harness.judging.facts_cells import fixed_failures, unshown_losses
 from harness.judging.results import VERDICTS, Result, decode, encode
 from harness.project.identity import commit_of, project_name
 from harness.project.project import kind_of, yaml_files
+from harness.project.suite import is_suite, suite_name
 from harness.project.unused import unused_of
 from harness.report import Run, Unread, summary
 from harness.report.files import read_run, write_report
@@ -116,6 +117,7 @@ def _write_report(
         project=project_name(config.rootpath),
         commit=commit_of(config.rootpath),
         ran=day or datetime.now(UTC).date().isoformat(),
+        suite=suite_name() if is_suite(project_of(config).cassettes) else "",
     )
     baseline = config.getoption("--harness-baseline")
     base = read_run(config.invocation_params.dir / baseline) if baseline else None

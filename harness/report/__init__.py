@@ -16,13 +16,14 @@ from .compare import Change, compare_runs, count_kinds
 from .details import detail
 from .document import RESULTS, Header, Named, Run, Unread, pack, schema, unpack
 from .junit import junit
-from .layout import LAYERS, UNKNOWN_PROVIDER, PlacedResult, ReportError, check, page_name, place
+from .layout import PlacedResult, ReportError, page_name
 from .markdown import NAME as SUMMARY
 from .markdown import markdown
 from .merge import merge
 from .pages import Names, change_list, index_page, provider_page, title_of
+from .placed import placed
 from .render import fill
-from .tally import column, summary
+from .tally import summary
 
 __all__ = [
     "Change",
@@ -52,7 +53,7 @@ def render(run: Run, baseline: Run | None = None) -> dict[str, str]:
     """
     document = pack(run)
     run = unpack(document)  # a report of results.json must have the same bytes
-    names, cells = _placed(run)
+    names, cells = placed(run)
     changes = None if baseline is None else compare_runs(baseline, run)
     return {
         **_pages(run, names, cells, changes),
@@ -68,34 +69,11 @@ def render_index(run: Run, baseline: Run | None = None) -> str:
     """Return the index alone, for a run without cases. With a ``baseline`` it also lists the
     changes since that run.
     """
-    names, cells = _placed(run)
+    names, cells = placed(run)
     index = index_page(cells, run.header, names)
     if baseline is not None:
         index["changes"] = change_list(compare_runs(baseline, run), cells, names)
     return fill("index", index, run.header.day)
-
-
-def _placed(run: Run) -> tuple[Names, list[PlacedResult]]:
-    header, results = run.header, run.results
-    layers = {
-        name: title
-        for name, title in LAYERS.items()
-        if any(column(result) == name for result in results)
-    }
-    columns = {adapter.name: adapter.title for adapter in header.adapters} | layers
-    providers = {provider.name: provider.title for provider in header.providers}
-    if any(not result.provider for result in results):
-        providers |= UNKNOWN_PROVIDER
-    check(results, {feature.name for feature in header.features}, providers, columns)
-    losses = [
-        (
-            adapter.name,
-            adapter.title,
-            {loss.name: loss.title for loss in header.losses if loss.of == adapter.name},
-        )
-        for adapter in header.adapters
-    ]
-    return Names(providers, columns, header.features, losses), place(results, providers, columns)
 
 
 def _pages(

@@ -127,8 +127,14 @@ def by_aspect(cells: Iterable[WithAspects]) -> dict[str, Counter[str]]:
     for cell in cells:
         for aspect, verdict in cell.aspects.items():
             counts.setdefault(aspect, Counter())[verdict] += 1
-    order = dict.fromkeys((*ASPECTS, *get_args(SecondTurnAspect), *counts))
-    return {aspect: counts[aspect] for aspect in order if aspect in counts}
+    return {aspect: counts[aspect] for aspect in in_order(counts)}
+
+
+def in_order(aspects: Iterable[str]) -> list[str]:
+    """Return each aspect once, in the order of the aspects; others come last."""
+    given = dict.fromkeys(aspects)
+    known = dict.fromkeys((*ASPECTS, *get_args(SecondTurnAspect), *given))
+    return [aspect for aspect in known if aspect in given]
 
 
 def losses_of(cells: Iterable[Result]) -> list[Loss]:

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import Final
 
+from harness.judging.judge_results import AdapterResults
 from harness.judging.results import VERDICTS
 from harness.stream.printable import excerpt, plural, printable_lines
 
@@ -59,6 +60,23 @@ def badges(
     return images
 
 
+def judge_badge(label: str, adapter: AdapterResults) -> str:
+    """Return the badge of an adapter that ``harness judge`` judged. It is red if the adapter is;
+    otherwise it has the number of its cells on the documented wire, in both turns.
+    """
+    counted = tally([cell for cell in adapter.all_cells if cell.block == "documented"])
+    red = sum(VERDICTS[verdict].red * number for verdict, number in counted.counts.items())
+    if not counted.compared:
+        kind, words = "nothing", "○ nothing compared"
+    elif adapter.red:
+        number = f"{red:,} of {plural(counted.cells, 'cell')} red" if red else "unused losses"
+        kind, words = "red", f"✕ {number}"
+    else:
+        passed = counted.counts.get("passed", 0)
+        kind, words = "green", f"✓ {plural(passed, 'cell')} passed"
+    return _image(label, kind, words)
+
+
 def _file_names(wishes: Mapping[str, str], *reserved: str) -> dict[str, str]:
     """Return a unique file name for each name: the preferred one, with a number if another name
     prefers the same or differs only in letter case. The order of ``wishes`` does not matter.
@@ -79,7 +97,10 @@ def _file_names(wishes: Mapping[str, str], *reserved: str) -> dict[str, str]:
 
 
 def _badge(label: str, counted: Tally, partial: str) -> str:
-    kind, words = _verdict(counted, partial)
+    return _image(label, *_verdict(counted, partial))
+
+
+def _image(label: str, kind: str, words: str) -> str:
     label = printable_lines(excerpt(label, 60))
     left, right = round(len(label) * _WIDTH) + 14, round(len(words) * _WIDTH) + 14
     name = html.escape(f"{label}: {words}")

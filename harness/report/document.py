@@ -70,7 +70,8 @@ class Unread(Struct, frozen=True, forbid_unknown_fields=True, order=True):
 
 class Judged(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """An adapter that ``harness judge`` judged. ``name`` is that of its column, ``argument`` its
-    name on the command line, ``folder`` the folder in which the commands run. No cell shows its
+    name on the command line, ``folder`` the folder in which the commands run, ``suite`` the suite
+    whose recordings were judged. No cell shows its
     ``unused_losses``, which are declared.
     """
 
@@ -81,13 +82,15 @@ class Judged(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
     day: str = ""
     folder: str = ""
     unused_losses: tuple[str, ...] = ()
+    suite: str = ""
 
 
 class Header(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """The names in a run. ``day`` is YYYY-MM-DD, or "" if none was given; ``unread`` are the errors
     of specs that could not be read; ``skipped`` are paths that `harness judge` left out.
     ``project`` is the name of the user's project, ``commit`` that of its repository, and ``ran``
-    the day of the run as YYYY-MM-DD; each is "" if it is not known.
+    the day of the run as YYYY-MM-DD; each is "" if it is not known. ``suite`` is the version and
+    the digest of the suite of the package, or "" for a project of the user.
     """
 
     format: Literal[1] = 1
@@ -103,6 +106,7 @@ class Header(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
     project: str = ""
     commit: str = ""
     ran: str = ""
+    suite: str = ""
 
 
 class Plan(Struct, frozen=True, forbid_unknown_fields=True):

@@ -36,6 +36,7 @@ def make_header(
     project: str = "",
     commit: str = "",
     ran: str = "",
+    suite: str = "",
 ) -> Header:
     """Return the header of a run. It lists all providers and dialects, selected or not, so that
     shards of a run agree; a user's adapter has its name as its title.
@@ -68,6 +69,7 @@ def make_header(
         project=project,
         commit=commit,
         ran=ran,
+        suite=suite,
     )
 
 

@@ -23,7 +23,7 @@ JSON: Final = "judge.json"
 def merge_results(documents: Sequence[JudgeResults]) -> JudgeResults:
     """Return all adapters of several documents, in the order of their names. Adapters with the same
     name, target and version become one, which has the cells of both. Of two results of one cell the
-    later one is used, unless its run did not reach the cell.
+    later one is used, unless its run did not reach the cell. Cells of two suites have no suite.
     """
     adapters: dict[tuple[str, str, str], AdapterResults] = {}
     skipped: dict[Unjudged, None] = {}
@@ -40,6 +40,7 @@ def merge_results(documents: Sequence[JudgeResults]) -> JudgeResults:
 def _merged(before: AdapterResults, after: AdapterResults) -> AdapterResults:
     merged = replace(
         after,
+        suite=after.suite if after.suite == before.suite else "",
         cells=_merged_cells(before.cells, after.cells),
         second_turn=_merged_cells(before.second_turn, after.second_turn),
     )
@@ -125,6 +126,7 @@ def _judged(key: str, adapter: AdapterResults) -> Judged:
         adapter.day,
         adapter.folder,
         adapter.unused_losses,
+        adapter.suite,
     )
 
 

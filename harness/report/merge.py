@@ -75,6 +75,7 @@ def _merge_headers(headers: Sequence[Header]) -> Header:
         project=_common({header.project for header in headers}),
         commit=_common({header.commit for header in headers}),
         ran=max((header.ran for header in headers), default=""),
+        suite=_common({header.suite for header in headers}),
     )
 
 

@@ -121,6 +121,12 @@ NOTHING: Final[Mapping[str, Any]] = {
 """The values of an index without any section. A section is shown if it has values."""
 
 
+def suite_of(header: Header) -> str:
+    """``2026.11 (0123456789ab)``; "" if there is no suite, or if adapters have several."""
+    suites = {header.suite, *(adapter.suite for adapter in header.judged)} - {""}
+    return suites.pop() if len(suites) == 1 else ""
+
+
 def index_page(cells: Sequence[PlacedResult], header: Header, names: Names) -> dict[str, Any]:
     """Return the values of ``index.html``: of a run with cases, of a run of ``harness judge``, or
     of both.
@@ -129,11 +135,12 @@ def index_page(cells: Sequence[PlacedResult], header: Header, names: Names) -> d
     by_facts = cells_by_facts(cells, names.columns, header.judged)
     own = _of_cases(cases, cells, header, names) if cases or not header.judged else {}
     title = title_of(header)
+    suite = f"suite {suite_of(header)}" if suite_of(header) else ""
     return {
         **NOTHING,
         "title": title,
         "heading": title,
-        "heading_note": ", ".join(filter(None, (header.ran, header.commit[:12]))),
+        "heading_note": ", ".join(filter(None, (header.ran, header.commit[:12], suite))),
         "sentences": _judged_sentences(cells, header, by_facts),
         "noun": "cell",
         "tables": tables(by_facts),

@@ -14,9 +14,11 @@ from typing import Any
 
 import pytest
 
+from harness import __version__
 from harness.cassettes import Cassette, Exchange, Origin, Request, dumps
 from harness.cli.main import main
 from harness.judging.judge_results import decode_results
+from harness.project.suite import suite_name
 from tests.cli.project import write
 
 URL = (
@@ -394,3 +396,15 @@ def test_a_program_that_does_not_exist_is_no_result(
         f"harness: adapter {kind}: nosuchprogram --flag: the program nosuchprogram does not exist,"
         " or can't be run"
     ]
+
+
+def test_results_name_the_suite_if_recordings_of_it_are_judged(
+    answers: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = shim('"MAX_TOKENS"')
+    assert main(["judge", target, "--cassettes", "answers.yaml", "--json", "own.json"]) == 0
+    assert "suite" not in judged("own.json")[0]
+    main(["judge", "art", "--cassettes", "gemini-api/text:1", "--json", "j.json", "--report", "r"])
+    assert judged("j.json")[0]["suite"] == judged("r/judge.json")[0]["suite"] == suite_name()
+    assert f"art, version {__version__}, suite {suite_name()}\n" in capsys.readouterr().out
+    assert f"suite {suite_name()}</small></h1>" in Path("r/index.html").read_text()

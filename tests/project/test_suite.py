@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from harness.project import suite
+from harness.project.suite import SuiteLock, read_suite_lock, suite_digest
+from tests.suite_lock import frozen, renewed
 
 ROOT = Path(__file__).parents[2]
 LARGEST_WHEEL = 2_000_000
@@ -19,6 +21,54 @@ LARGEST_WHEEL = 2_000_000
 def test_the_suite_of_a_checkout_is_the_folders_of_the_repository() -> None:
     assert suite.CASSETTES == ROOT / "cassettes"
     assert suite.SPECS == ROOT / "specs"
+
+
+def test_the_lock_has_the_digest_of_the_suite() -> None:
+    lock = read_suite_lock()
+    assert suite_digest() == lock.digest, "cassettes or specs have changed: run `make suite`"
+    assert lock.frozen.get(lock.version, lock.digest) == lock.digest
+    assert suite.suite_name() == f"{lock.version} ({lock.digest[:12]})"
+
+
+def test_the_digest_changes_with_each_path_and_byte(tmp_path: Path) -> None:
+    for folder in ("cassettes", "specs"):
+        (tmp_path / folder).mkdir()
+    digests = {suite_digest(tmp_path)}
+    for name, content in {"cassettes/a.yaml": "1", "specs/a.yaml": "1", "specs/b.yaml": ""}.items():
+        (tmp_path / name).write_text(content)
+        digests.add(suite_digest(tmp_path))
+    (tmp_path / "specs/a.yaml").write_text("2")
+    digests.add(suite_digest(tmp_path))
+    (tmp_path / "specs/a.yaml").rename(tmp_path / "specs/c.yaml")
+    digests.add(suite_digest(tmp_path))
+    assert len(digests) == 6
+    (tmp_path / "specs/.b.yaml.swp").write_text("hidden")
+    (tmp_path / "README.md").write_text("elsewhere")
+    assert suite_digest(tmp_path) in digests
+
+
+def test_a_frozen_version_never_changes() -> None:
+    open_lock = SuiteLock("2026.11", "aa", 1)
+    assert renewed(open_lock, "bb", 2, "2026.12") == SuiteLock("2026.11", "bb", 2)
+    closed = frozen(open_lock)
+    assert renewed(closed, "aa", 1, "2026.12") == closed
+    after = renewed(closed, "bb", 2, "2026.11")
+    assert after == SuiteLock("2026.11.1", "bb", 2, {"2026.11": "aa"})
+    assert renewed(closed, "bb", 2, "2026.12").version == "2026.12"
+    assert renewed(frozen(after), "cc", 2, "2026.11").version == "2026.11.2"
+
+
+def test_only_the_project_of_the_suite_has_its_version(tmp_path: Path) -> None:
+    assert suite.is_suite(suite.CASSETTES)
+    assert not suite.is_suite(tmp_path)
+    assert suite.is_of_suite("gemini-api/text")
+    assert not suite.is_of_suite("gemini-api/text.yaml")
+
+
+def test_a_changed_suite_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(suite, "read_suite_lock", lambda: SuiteLock("2026.11", "aa", 1))
+    changed = suite.suite_name.__wrapped__()
+    assert changed == f"2026.11+changed ({suite_digest()[:12]})"
 
 
 @pytest.fixture(scope="module")
@@ -70,3 +120,10 @@ def test_an_installed_package_finds_the_suite_inside_itself(
         str(inside / "cassettes"),
         str(inside / "specs" / "features.yaml"),
     ]
+
+
+@pytest.mark.slow
+def test_an_installed_package_has_its_locks(installed: Path) -> None:
+    for name in ("suite.lock.json", "corpus.lock.jsonl"):
+        packed = installed / "harness" / "project" / name
+        assert packed.read_bytes() == (ROOT / "harness" / "project" / name).read_bytes()
