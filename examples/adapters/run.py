@@ -118,7 +118,7 @@ PEERS: Final = {
             PROXY,
             "litellm",
         )
-        for wire in ("gemini", "anthropic")
+        for wire in ("gemini", "anthropic", "openai-chat", "openai-responses")
     },
 }
 
