@@ -15,7 +15,7 @@ from harness.project.suite import SuiteLock, read_suite_lock, suite_digest
 from tests.suite_lock import frozen, renewed
 
 ROOT = Path(__file__).parents[2]
-LARGEST_WHEEL = 2_000_000
+LARGEST_WHEEL = 3_000_000
 
 
 def test_the_suite_of_a_checkout_is_the_folders_of_the_repository() -> None:
