@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from io import TextIOWrapper
 from pkgutil import resolve_name
 from types import MappingProxyType
-from typing import Final, NamedTuple, NoReturn
+from typing import IO, Final, NamedTuple, NoReturn
 
 from harness.stream.garbage_collector import collect_seldom
 from harness.stream.printable import printable
@@ -231,6 +231,11 @@ class Parser(argparse.ArgumentParser):
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
         sys.stdout.flush()  # the help, because `_run` handles a closed stdout
         super().exit(status, message)
+
+    def _print_message(self, message: str, file: IO[str] | None = None) -> None:
+        """Print the help or an error. argparse would drop a `BrokenPipeError`."""
+        if message:
+            (file or sys.stderr).write(message)
 
     def guess(self, option: str) -> str:
         """A hint to the option that is most like an unknown one, or ""."""

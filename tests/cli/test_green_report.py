@@ -118,7 +118,7 @@ def test_the_plan_is_the_first_member_and_is_checked() -> None:
 
 
 def test_the_help_of_report_has_the_exit_status() -> None:
-    assert "Exit status 0 if the report is green; 1 if" in " ".join(
+    assert "0: the report is green; 1: a verdict is red" in " ".join(
         run("report", "--help")[1].split()
     )
 

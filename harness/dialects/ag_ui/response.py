@@ -19,6 +19,7 @@ from typing import Any, Final
 from msgspec import to_builtins
 
 from harness.stream import events as ev
+from harness.stream.json_codec import decode_object
 from harness.stream.json_path import Assembly
 from harness.stream.session import Session, Tool
 from harness.stream.tool_code import infer_name
@@ -258,8 +259,13 @@ class Translator:
         self._close_call()
 
     def _call_invalid(self, event: ev.CallInvalid) -> None:
-        """The protocol carries arguments as text and does not check them."""
+        """The protocol carries arguments as text and does not check them. If the text would be a
+        JSON object, the call stays open, because a client would take it for a valid one.
+        """
         call, text = self._call, event.text
+        if decode_object(text) is not None:
+            self._call = None
+            return
         if call is not None and text.startswith(call.streamed) and text != call.streamed:
             self._arguments(call, text.removeprefix(call.streamed))
         self._close_call()

@@ -212,6 +212,7 @@ RECORDED = [
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:Pydantic serializer warnings:UserWarning")  # of unknown values
 @pytest.mark.parametrize("exchange", RECORDED)
 def test_the_official_client_reads_every_recorded_answer(exchange: Exchange) -> None:
     """Its message equals the message that `follow_up` appends; an error raises."""

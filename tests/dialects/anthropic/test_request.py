@@ -21,6 +21,7 @@ from harness.cassettes import Exchange
 from harness.dialects.anthropic import DIALECT as ANTHROPIC
 from harness.dialects.anthropic.contents import ROLES
 from harness.dialects.anthropic.tools import MAX_NAME, wire_names
+from harness.providers import PROVIDERS
 from harness.stream.generation import ToolOutcome, TranslationError
 from harness.stream.session import Session
 
@@ -78,6 +79,7 @@ LOST_PARTS = ("media", "code", "code_result", "server_call", "server_result")
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*only its maker can read it")
 @pytest.mark.parametrize("provider", ["gemini-api", "code-assist"])
 @pytest.mark.parametrize(("exchange", "events"), list(answers_with_calls()))
 def test_every_recorded_call_goes_back_complete(
@@ -91,6 +93,8 @@ def test_every_recorded_call_goes_back_complete(
         if payload.get("delta", {}).get("type") == "text_delta"
     )
     calls, signatures = said_by(events, texts)
+    if PROVIDERS[exchange.provider or ""].vendor != "gemini":
+        signatures = []  # only their maker can read them
     prompt = follow_up(
         PROMPT, payloads, [ToolOutcome(f"r{number}") for number in range(len(calls))]
     )

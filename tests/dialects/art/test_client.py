@@ -91,9 +91,13 @@ class Listening(GeminiAdapter):
         self.kept = set()
         async for answer in super()._answers(*asked):
             if not isinstance(answer, Exception):
-                self.kept |= names_in(
-                    answer.model_dump(mode="json", by_alias=True, exclude_none=True)
+                fields = answer.model_dump(
+                    mode="json",
+                    by_alias=True,
+                    exclude_none=True,
+                    exclude={"sdk_http_response"},  # the headers, which the adapter does not read
                 )
+                self.kept |= names_in(fields)
             yield answer
 
 
