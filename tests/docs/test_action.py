@@ -5,6 +5,7 @@ Not run here: the steps that other actions perform (the setup of Python, the upl
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -128,12 +129,19 @@ def test_an_adapter_is_judged_against_the_base_branch(job: Job) -> None:
     (line,) = job.run("Show the result").stdout.splitlines()
     assert line.startswith("::error title=failed%3A cassettes/two.yaml%3A1 [shop]::")
     assert "calls" in (job.folder / "summary.md").read_text(encoding="utf-8")
-    (job.folder / "conformance-report").rename(job.folder / "temporary" / "conformance-base")
+    base = job.folder / "temporary" / "conformance-base"
+    (job.folder / "conformance-report").rename(base)
     ran = job.run("Run", **judge)
     assert ran.returncode == 0, ran.stdout
     assert "0 broken" in ran.stdout
-    job.shim("0")
-    assert job.run("Run", **judge).returncode == 1
+    job.shim("None")
+    assert job.run("Run", **judge).returncode == 0
+    shutil.rmtree(base)
+    (job.folder / "conformance-report").rename(base)
+    job.shim("1")
+    ran = job.run("Run", **judge)
+    assert ran.returncode == 1
+    assert "1 broken" in ran.stdout
 
 
 @pytest.mark.slow

@@ -308,7 +308,6 @@ NO_NEED = (
     "orjson",
     "playwright",
     "xdist",
-    "tqdm",
 )
 
 

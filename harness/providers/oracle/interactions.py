@@ -196,7 +196,8 @@ class _Reader(MessageReader):
         elif kind == "interaction.created":
             pass
         elif kind == "interaction.completed":
-            self._read_completed(event)
+            if "interaction" not in event:
+                self._read_completed(event)
         elif kind == "interaction.connected":
             self.facts.others.add("eventType")
         elif kind in _STOPS:

@@ -91,7 +91,12 @@ class Loopback:
     def __init__(
         self, *exchanges: Exchange, retry: RetryPolicy | None = None, **options: Any
     ) -> None:
-        self.server = serve(Cassette(exchanges, Origin("written")), pace="instant", match="path")
+        self.server = serve(
+            Cassette(exchanges, Origin("written")),
+            pace="instant",
+            match="path",
+            strictness="lenient",  # the tests ask for any recorded answer with one prompt
+        )
         self.retry = retry or RetryPolicy(chance=lambda: 0.5)
         self.options = options
         self.waits: list[float] = []
