@@ -306,9 +306,16 @@ CAN_NOT_BE_EQUAL: list[tuple[str, str, Callable[[Exchange, Any, Any], bool]]] = 
 """Part, reason, and a check whether a difference of that part is of this kind."""
 
 
+OVER_HTTP = [
+    name
+    for name in NAMES
+    if name.partition("/")[0] not in PROGRAMS and name != "interactions/web-socket"
+]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("awaits", [False, True], ids=["sync", "async"])
-@pytest.mark.parametrize("name", [name for name in NAMES if name.partition("/")[0] not in PROGRAMS])
+@pytest.mark.parametrize("name", OVER_HTTP)
 def test_a_served_exchange_is_recorded_unchanged(name: str, awaits: bool) -> None:
     for number, exchange in enumerate(load(CASSETTES / f"{name}.yaml").exchanges, 1):
         again, why = recorded_again(exchange, awaits)
