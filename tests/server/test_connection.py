@@ -165,9 +165,9 @@ def test_every_shipped_exchange_is_served_as_recorded(
                 if request is None:
                     assert PROVIDERS[exchange.provider or ""].program
                     continue
-                seen = Seen(
-                    server, request.body, request.url.partition("googleapis.com")[2], request.method
-                )
+                _, _, place = request.url.partition("://")
+                target = "/" + place.partition("/")[2]
+                seen = Seen(server, request.body, target, request.method)
                 headers = [
                     f"{name}: {value}"
                     for name, values in exchange.headers.items()
