@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from io import TextIOWrapper
 from pkgutil import resolve_name
 from types import MappingProxyType
-from typing import IO, Final, NamedTuple, NoReturn
+from typing import Any, Final, NamedTuple, NoReturn
 
 from harness.stream.garbage_collector import collect_seldom
 from harness.stream.printable import printable
@@ -232,7 +232,7 @@ class Parser(argparse.ArgumentParser):
         sys.stdout.flush()  # the help, because `_run` handles a closed stdout
         super().exit(status, message)
 
-    def _print_message(self, message: str, file: IO[str] | None = None) -> None:
+    def _print_message(self, message: str, file: Any = None) -> None:
         """Print the help or an error. argparse would drop a `BrokenPipeError`."""
         if message:
             (file or sys.stderr).write(message)
