@@ -64,7 +64,8 @@ class KeyInTheUrl(httpx2.BaseTransport):
         self.inner = inner
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-        header = "x-goog-api-key" if "x-goog-api-key" in request.headers else "authorization"
+        carriers = ("x-goog-api-key", "x-api-key", "authorization")
+        header = next(name for name in carriers if name in request.headers)
         url = request.url.copy_merge_params({"key": request.headers.pop(header)})
         return self.inner.handle_request(
             httpx2.Request(request.method, url, headers=request.headers, stream=request.stream)

@@ -73,7 +73,6 @@ NOT_STOP: Final = (
     "for a reason of class other, or for none, any class but stop is kept (aspect finish)"
 )
 STOP: Final = "a whole call may end as stop (aspect finish)"
-SUM: Final = "a total that the wire lacks may be the sum (aspect usage)"
 SILENCE: Final = (
     "after a clean end without a reason, silence and class other are kept (aspect unfinished)"
 )
@@ -137,11 +136,9 @@ SHOWN: Final = {
     "unified-llm: recitation_is_no_filter": Shown(WORDS, 3),
     "unified-llm: two_reasons_are_filters": Shown(WORDS, 3),
     "anthropic: TokenLimitHidesTheCall": Shown(OF_ITS_CLASS, None),
-    "anthropic: other_is_refusal": Shown(NOT_STOP, None),
     "unified-llm: CallsCountWithStopAlone": Shown(NOT_STOP, 3),
     "mind: ResultBesideACall": Shown(STOP, None),
     "unified-llm: CallsDontChangeTheReason": Shown(STOP, 3),
-    "unified-llm: missing_total_is_a_sum": Shown(SUM, None),
     "art: nothing_is_an_answer": Shown(SILENCE, None),
     "unified-llm: nothing_understood_is_finished": Shown(SILENCE, 3),
     "agent-events: the_rest_is_dropped": Shown(UNREADABLE, None),

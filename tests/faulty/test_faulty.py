@@ -32,7 +32,7 @@ from tests.faulty.table import FAULTS, KINDS
 from tests.faulty.tool_code_reader import ToolCodeReader
 from tests.support.adapters import events_of, payloads_of
 
-UNHARMED = 0.75
+UNHARMED = 0.7
 """The share of its dialect's cells that a fault must not change. About a fifth of all cells are
 about errors, so a fault of errors may turn this many red.
 """
