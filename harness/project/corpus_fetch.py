@@ -194,8 +194,8 @@ def _from_store(store: Path, item: _Wanted, timeout: float) -> str:
 def _git(arguments: Sequence[str], timeout: float, data: bytes = b"") -> bytes:
     """The output of a git command. Raises `OSError` or `SubprocessError`."""
     environment = {**os.environ, "LC_ALL": "C", **_GIT}
-    return subprocess.run(  # noqa: S603
-        ["git", "-c", "fetch.negotiationAlgorithm=noop", *arguments],  # noqa: S607
+    return subprocess.run(  # noqa: S603  # arguments of our own, no shell
+        ["git", "-c", "fetch.negotiationAlgorithm=noop", *arguments],  # noqa: S607  # the git of the user
         input=data,
         capture_output=True,
         check=True,

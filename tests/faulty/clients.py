@@ -29,7 +29,7 @@ from harness.dialects.unified_llm.client import (
 from harness.dialects.unified_llm.client.adapter import adapt as adapt_client
 from harness.dialects.unified_llm.client.call import Payload
 
-from .library import CASSETTE, Fault, file_fault
+from .faults import CASSETTE, Fault, file_fault
 
 MakeClient = Callable[..., Client]
 

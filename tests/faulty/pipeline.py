@@ -29,7 +29,7 @@ from harness.stream.prompt import Origin
 from harness.stream.session import Session, Tool
 from tests.support.adapters import payloads_of
 
-from .library import Fault, file_fault
+from .faults import Fault, file_fault
 from .tool_code_reader import ToolCodeReader
 
 Items = list[dict[str, Any]]

@@ -32,7 +32,7 @@ from harness.dialects.mind.tools import DECLARATIONS
 from harness.stream.generation import GenerateRequest, ToolOutcome
 from harness.stream.session import Session
 
-from .library import CASSETTE, Fault, file_fault
+from .faults import CASSETTE, Fault, file_fault
 
 Pieces = dict[str, Any]
 RATE_LIMIT_WORDS = ("429", "ResourceExhausted", "Rate limit", "quota", "Quota")

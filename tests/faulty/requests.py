@@ -22,7 +22,7 @@ from harness.stream.generation import GenerateRequest
 from harness.stream.prompt import Prompt
 from harness.stream.session import Session
 
-from .library import Fault, file_fault
+from .faults import Fault, file_fault
 
 Json = Any
 Body = dict[str, Any]

@@ -26,7 +26,7 @@ from . import (
     wire_requests,
 )
 from .clients import CLIENT_FAULTS
-from .library import Fault
+from .faults import Fault
 from .pipeline import ANSWER_FAULTS
 from .programs import PROGRAM_FAULTS
 from .requests import REQUEST_FAULTS

@@ -24,7 +24,7 @@ from harness.pipeline.replay import replay
 from harness.project.project import kind_of, yaml_files
 from harness.stream.session import Session
 from tests.faulty.clients import ClientFault
-from tests.faulty.library import CASSETTE, PROJECT, ROOT, Fault
+from tests.faulty.faults import CASSETTE, PROJECT, ROOT, Fault
 from tests.faulty.pipeline import AnswerFault
 from tests.faulty.programs import ProgramFault
 from tests.faulty.requests import RequestFault
