@@ -4,7 +4,7 @@ client.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -55,8 +55,7 @@ class RunOptions(Struct, frozen=True):
     """The fields of a case that an adapter may need in addition to the exchange.
 
     ``provider`` and ``tool_code`` have the meaning that they have in `harness.replay`. If one is
-    None, it is detected. ``context`` is the mapping in the case. ``attempts``: the answers for an
-    adapter that asks a served address again.
+    None, it is detected.
     """
 
     case: str = ""
@@ -64,7 +63,11 @@ class RunOptions(Struct, frozen=True):
     provider: str | None = None
     tool_code: bool | None = None
     context: Mapping[str, Any] = {}
-    attempts: tuple[Exchange, ...] = ()
+    """The mapping in the case."""
+    attempts: Callable[[], Sequence[Exchange]] = tuple
+    """Finds the answers for an adapter that asks a served address again. It is slow, and most
+    adapters are not served.
+    """
 
     @classmethod
     def of(cls, case: Case) -> RunOptions:

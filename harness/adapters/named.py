@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -274,11 +274,15 @@ class _Run:
             raise AdapterError(message, error.group) from error.__cause__
 
     def _offer(
-        self, exchange: Exchange, *, final: bool = False, attempts: Sequence[Exchange] = ()
+        self,
+        exchange: Exchange,
+        *,
+        final: bool = False,
+        attempts: Callable[[], Sequence[Exchange]] = tuple,
     ) -> AbstractContextManager[Offer | None]:
         if self.offers is None:
             return nullcontext()
-        return self.offers.offer(exchange, final=final, attempts=attempts)
+        return self.offers.offer(exchange, final=final, attempts=attempts())
 
 
 def _asker(

@@ -37,7 +37,6 @@ from harness.judging.aspect_run import (
     judge_second_turns,
     unused_losses,
 )
-from harness.judging.attempts import attempts_after
 from harness.judging.judge_results import (
     AdapterResults,
     JudgePlan,
@@ -504,8 +503,9 @@ def _items_of(file: Path, number: int | None) -> list[Item]:
     exchanges = load_recording(str(file)).exchanges
     if number is not None:
         check_number(file, number, len(exchanges))
+    name = _shown(file)
     return [
-        Item(_shown(file), place, exchange, attempts_after(exchange, exchanges[place:]))
+        Item(name, place, exchange, exchanges[place:])
         for place, exchange in enumerate(exchanges, 1)
         if number in (None, place) and is_answer(exchange, exchange.provider)
     ]

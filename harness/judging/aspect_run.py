@@ -40,6 +40,7 @@ from .aspects import (
     variants_of_wire,
     wire_answer,
 )
+from .attempts import attempts_after
 from .decide import decide
 from .excerpts import Excerpts, excerpts_of_answer, excerpts_of_request
 from .results import Evidence, Result
@@ -48,14 +49,15 @@ from .wire_properties import properties_of
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One exchange to judge: the name of its cassette, and its number in that cassette.
-    ``attempts``: the answers for an adapter that asks again (`attempts_after`).
-    """
+    """One exchange to judge: the name of its cassette, and its number in that cassette."""
 
     cassette: str
     number: int
     exchange: Exchange
-    attempts: tuple[Exchange, ...] = ()
+    following: Sequence[Exchange] = ()
+    """The exchanges after it in its cassette. Some may be the answers for an adapter that asks
+    again (`attempts_after`).
+    """
 
     @property
     def place(self) -> str:
@@ -66,7 +68,9 @@ class Item:
     def options(self) -> RunOptions:
         """The options for the run of the adapter."""
         return RunOptions(
-            cassette=self.cassette, provider=self.exchange.provider, attempts=self.attempts
+            cassette=self.cassette,
+            provider=self.exchange.provider,
+            attempts=partial(attempts_after, self.exchange, self.following),
         )
 
 

@@ -97,7 +97,7 @@ def answered_last(exchange: Exchange, adapter: Adapter, transcript: Transcript) 
     """
     if transcript.attempts == 1:
         return exchange
-    return adapter.options.attempts[transcript.attempts - 2]
+    return adapter.options.attempts()[transcript.attempts - 2]
 
 
 def compare_exchange(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Final, Literal
 
 import msgspec
@@ -256,7 +256,7 @@ def _judge_facts(
     """Judge a cell of an adapter that states its facts. The spec has no expectation for it."""
     exchange = fixture.exchanges[0]
     options = msgspec.structs.replace(
-        RunOptions.of(cell.case), attempts=attempts_after(exchange, fixture.following)
+        RunOptions.of(cell.case), attempts=partial(attempts_after, exchange, fixture.following)
     )
     chosen = (adapter or _own(cell.column)).with_options(options)
     judged = judge_exchange(

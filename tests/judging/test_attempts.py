@@ -43,7 +43,7 @@ ERROR = Exchange(
 def verdicts(folder: Path, shim: str, first: Exchange, *following: Exchange) -> dict[str, str]:
     """The verdict of each aspect of the first exchange, for a client that asks again."""
     adapter = function_adapter(ASKS + shim, folder, "serve: ")
-    item = Item("c", 1, first, attempts_after(first, following))
+    item = Item("c", 1, first, following)
     [cell] = judge_items([item], [adapter], {})
     return dict(cell.aspects)
 

@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cache, lru_cache
+from operator import is_
 from typing import Any, Final, Literal, TypeVar, get_origin
 
 from msgspec import Struct
@@ -54,6 +55,8 @@ NAMES_OF: Final[Mapping[type[Struct], frozenset[str]]] = {
     Place: frozenset(),
 }
 """The same for types in which ``adapter`` is not a name, but text of the adapter."""
+APART: Final = frozenset({"properties"})
+"""The fields that are masked apart from other texts: many results have an equal value."""
 
 
 class Mask:
@@ -67,6 +70,7 @@ class Mask:
         self.text: Final = _remember(self._text, 1024)
         self._redacted: Final = _remember(self._redact, 4096)  # most texts of results are repeated
         self._joined: Final = lru_cache(256)(self._masked)  # all texts of one case
+        self._apart: Final = lru_cache(1024)(self.value)
 
     def is_clean(self, texts: Iterable[str]) -> bool:
         """Return whether the joined texts contain no secret; faster than `texts` for many short
@@ -96,12 +100,12 @@ class Mask:
             texts.append(text)
             return text
 
-        unchanged: Value = _replace(value, collect)
+        _replace(value, collect, self._apart)
         masked = self.texts(texts)
         if masked == texts:
-            return unchanged
+            return value
         following = iter(masked)
-        changed: Value = _replace(value, lambda _: next(following))
+        changed: Value = _replace(value, lambda _: next(following), self._apart)
         return changed
 
     def _text(self, text: str) -> str:
@@ -147,34 +151,39 @@ def _without(spans: Sequence[Span], text: str) -> Iterator[str]:
     yield text[done:]
 
 
-def _replace(value: Any, change: Callable[[str], str]) -> Any:
-    """Return the value with each text changed, in order."""
+def _replace(value: Any, change: Callable[[str], str], apart: Callable[[Any], Any]) -> Any:
+    """Return the value with each text changed, in order; the value itself if no text changes.
+    ``apart`` gives the values of the fields in `APART`.
+    """
     match value:
         case str():
             return change(value)
         case tuple() | list():
-            return type(value)(_replace(item, change) for item in value)
+            items = type(value)(_replace(item, change, apart) for item in value)
+            return value if all(map(is_, items, value)) else items
         case dict():
-            return {key: _replace(item, change) for key, item in value.items()}
+            return {key: _replace(item, change, apart) for key, item in value.items()}
         case Finding():
             texts = {
                 name: _replace_json(item, change)
                 if isinstance(item, dict | list)
-                else _replace(item, change)
+                else _replace(item, change, apart)
                 for name in _free_fields(Finding)
                 if (item := getattr(value, name))
             }
             return replace(value, **texts)
         case Struct():
             changed = {
-                name: _replace(item, change)
+                name: new
                 for name in _free_fields(type(value))
                 if (item := getattr(value, name))  # most fields of a result are empty
+                if (new := apart(item) if name in APART else _replace(item, change, apart))
+                is not item
             }
             return replace(value, **changed) if changed else value
         case object(toterminal=_):  # pytest's form of an exception, a traceback or a line of it
             shown = copy(value)
-            vars(shown).update(_replace({**vars(value)}, change))
+            vars(shown).update(_replace({**vars(value)}, change, apart))
             return shown
         case _:
             return value
