@@ -35,7 +35,9 @@ def properties_of(exchange: Exchange) -> tuple[WireProperty, ...]:
         between = body[frames[0].offset : frames[-1].offset]
         ends = [name for end, name in _LINE_ENDS if end in between]
         properties += [WireProperty("line ends", " and ".join(ends))] if ends else []
-    names = dict.fromkeys(name for frame in frames for name in field_names(frame.json, _CHOSEN))
+    names: dict[str, None] = {}
+    for frame in frames:
+        names |= dict.fromkeys(field_names(frame.json, _CHOSEN))
     properties += [WireProperty("field", name) for name in islice(names, MAX_FIELDS)]
     return tuple(properties)
 

@@ -89,7 +89,7 @@ def variants_in(exchange: Exchange, body: bytes, provider: Provider) -> list[str
     if (
         provider.wire == GENERATE_CONTENT
         and ("_" in text or "\\u" in text)
-        and any(_SNAKE & set(field_names(item, _VALUES)) for item in messages)
+        and any(not _SNAKE.isdisjoint(field_names(item, _VALUES)) for item in messages)
     ):
         variants.add("snake_case")
     if not _is_documented_framing(text):
@@ -233,16 +233,20 @@ def _of_framing(exchange: Exchange, text: str, messages: list[dict[str, Any]]) -
     return variants
 
 
-def field_names(value: Json, free: Collection[str]) -> Iterator[str]:
-    """The names of all fields, without those below a field in ``free``, which others choose."""
+def field_names(value: Json, free: Collection[str]) -> list[str]:
+    """Return the names of all fields, without those below a field in ``free``, which others choose;
+    a name may be there more than once.
+    """
+    names: list[str] = []
     pending = [value]
     while pending:
         item = pending.pop()
         if isinstance(item, dict):
-            yield from item
+            names += item
             pending += [inner for key, inner in item.items() if key not in free]
         elif isinstance(item, list):
             pending += item
+    return names
 
 
 def _is_number(value: Json) -> bool:

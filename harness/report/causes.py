@@ -83,6 +83,8 @@ def find_causes(cells: Iterable[Result]) -> list[Cause]:
     """
     judged = [cell for cell in cells if cell.compared]
     silent = [cell for cell in judged if _is_silent(cell)]
+    if not silent:
+        return []
     read = {cell.provider for cell in judged if "kept" in map(cell.aspects.get, ("text", "calls"))}
     causes: list[Cause] = []
     if found := _cause([cell for cell in judged if cell.provider in read]):
