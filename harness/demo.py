@@ -58,7 +58,7 @@ def no_empty_text(exchange: Exchange) -> Iterator[Step]:
 
 
 def _replies(exchange: Exchange) -> Iterator[dict[str, Any]]:
-    """The messages of a stream, or the only message of a unary answer."""
+    """Yield the messages of a stream, or the only message of a unary answer."""
     if not exchange.streamed:
         yield json.loads(exchange.body)
         return
@@ -74,7 +74,7 @@ def _parts(reply: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _event(part: dict[str, Any]) -> Step:
-    """The event of a part. It keeps the part's signature, which the next request needs."""
+    """Return the event of a part. It keeps the part's signature, which the next request needs."""
     event = {"type": "text", "text": part.get("text", "")}
     facts: list[Fact] = []
     if call := part.get("functionCall"):
@@ -91,7 +91,7 @@ def _event(part: dict[str, Any]) -> Step:
 
 
 def _end(reply: dict[str, Any]) -> Iterator[Step]:
-    """The events for the end of an answer: its reason, its token counts, its error."""
+    """Yield the events for the end of an answer: its reason, its token counts, its error."""
     usage = reply.get("usageMetadata", {})
     reason = (reply.get("candidates") or [{}])[0].get("finishReason")
     reason = reason or reply.get("promptFeedback", {}).get("blockReason")

@@ -237,11 +237,12 @@ def _results() -> str:
     for name, shape in schema["$defs"].items():
         lines += [f"## {name}", "", _sentence(shape.get("description", "").replace("\n", " ")), ""]
         if "properties" in shape:
-            lines += ["| field | type | |", "|---|---|---|"]
+            lines += ["| field | type | | meaning |", "|---|---|---|---|"]
             needed = set(shape.get("required", ()))
             for field, value in shape["properties"].items():
                 always = "" if field in needed else "may be missing"
-                lines.append(f"| `{field}` | {_cell(_type(value))} | {always} |")
+                text = _cell(value.get("description", ""))
+                lines.append(f"| `{field}` | {_cell(_type(value))} | {always} | {text} |")
             lines.append("")
     return "\n".join(lines)
 

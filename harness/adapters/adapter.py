@@ -52,16 +52,14 @@ class OutOfTime(AdapterError):
 
 
 class RunOptions(Struct, frozen=True):
-    """The fields of a case that an adapter may need in addition to the exchange.
-
-    ``provider`` and ``tool_code`` have the meaning that they have in `harness.replay`. If one is
-    None, it is detected.
-    """
+    """The fields of a case that an adapter may need in addition to the exchange."""
 
     case: str = ""
     cassette: str = ""
     provider: str | None = None
+    """As in `harness.replay`; None: it is detected."""
     tool_code: bool | None = None
+    """As in `harness.replay`; None: it is detected."""
     context: Mapping[str, Any] = {}
     """The mapping in the case."""
     attempts: Callable[[], Sequence[Exchange]] = tuple
@@ -71,58 +69,55 @@ class RunOptions(Struct, frozen=True):
 
     @classmethod
     def of(cls, case: Case) -> RunOptions:
-        """The options of a case."""
+        """Return the options of a case."""
         return cls(case.case, case.cassette, case.provider, case.tool_code, case.context)
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """The result of one run.
-
-    ``items``: the native events, as JSON data. ``session``: the data that the adapter keeps for the
-    next request. ``trace``: frames and events, if the adapter is our own pipeline. ``transcript``:
-    the native events with their facts, if the adapter states its facts itself. ``items`` are then
-    the merged facts, as JSON data. ``exception``: the exception in the transcript, if it was raised
-    in this process.
-    """
+    """The result of one run."""
 
     items: list[Any]
+    """The native events, as JSON data; the merged facts, if there is a ``transcript``."""
     session: Session = field(default_factory=Session)
+    """The data that the adapter keeps for the next request."""
     trace: Trace | None = None
+    """Frames and events, if the adapter is our own pipeline."""
     transcript: Transcript | None = None
+    """The native events with their facts, if the adapter states its facts itself."""
     exception: BaseException | None = None
+    """The exception in the transcript, if it was raised in this process."""
 
     @classmethod
     def of_transcript(cls, transcript: Transcript) -> Output:
-        """The output of an adapter that states its facts."""
+        """Return the output of an adapter that states its facts."""
         return cls([json_of_fact(fact) for fact in merged_facts(transcript)], transcript=transcript)
 
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """The legal order of native events: a table state → label → next state, from ``fresh``.
-
-    ``label`` gives the name of an event in the table. A stream may end in the states of ``final``.
-    """
+    """The legal order of native events."""
 
     order: Mapping[str, Mapping[str, str]]
+    """A table state → label → next state, from ``fresh``."""
     label: Callable[[Any], str]
+    """Gives the name of an event in the table."""
     final: frozenset[str]
+    """The states in which a stream may end."""
 
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """The number of replays of one exchange that a law may ask of an adapter.
-
-    ``tries``: the number of cuts and prefixes. ``damages``: the number of damaged forms.
-    ``shrink``: the number of attempts to make a failing exchange smaller. ``bytewise``: whether the
-    adapter is also fed byte by byte.
-    """
+    """The number of replays of one exchange that a law may ask of an adapter."""
 
     tries: int
+    """The number of cuts and prefixes."""
     damages: int
+    """The number of damaged forms."""
     shrink: int
+    """The number of attempts to make a failing exchange smaller."""
     bytewise: bool = True
+    """Whether the adapter is also fed byte by byte."""
 
 
 THOROUGH: Final = Effort(512, 40, 4000)
@@ -138,52 +133,56 @@ UNKNOWN: Final = "unknown"
 
 @dataclass(frozen=True, slots=True)
 class KnownFailure:
-    """A failure of an adapter that is known.
-
-    ``pattern`` matches an aspect (``finish``), a law (``law-3``), a cassette, or a cassette
-    followed by a space and an aspect or law. ``*`` and ``?`` are wildcards. ``link`` may be "".
-    """
+    """A failure of an adapter that is known."""
 
     pattern: str
+    """Matches an aspect (``finish``), a law (``law-3``), a cassette, or a cassette followed by a
+    space and an aspect or law. ``*`` and ``?`` are wildcards.
+    """
     reason: str
     link: str = ""
+    """May be ""."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Adapter:
-    """One adapter under test.
-
-    ``name`` is the column of its cells. The expectations of the event model ``model`` apply to it.
-    ``run(exchange, options)`` may raise any exception. ``facts(output)`` reads the facts of an
-    answer; None if the meaning of the native events is unknown. ``losses``: the aspects that the
-    project declares as lost. ``model_losses``: those that the event model has no place for.
-    ``known_failing``: the known failures. ``grammar`` and ``request`` are None if the adapter has
-    none. ``reference``, for a user's adapter: our own adapter of the same event model.
-    ``of_normalized(normalized, options)``, for our own adapters: ``run`` for an exchange that is
-    already normalized, so that several adapters can share it. ``version()`` gives the version of
-    the library or program under test. It may start the program. ``second_request(exchange,
-    options)`` gives the body of the request that the adapter sends after the answer, with the
-    results of its calls, or the reason why there is no request. It raises `AdapterError`.
-    ``close()`` ends the threads and processes of the adapter. A later run starts new ones.
-    """
+    """One adapter under test."""
 
     name: str
+    """The column of its cells."""
     model: str
+    """The event model whose expectations apply to the adapter."""
     run: Callable[[Exchange, RunOptions], Output]
+    """Runs the adapter; may raise any exception."""
     layer: Layer = "payloads"
     facts: Callable[[Output], Facts] | None = None
+    """Reads the facts of an answer; None if the meaning of the native events is unknown."""
     grammar: Grammar | None = None
+    """None if the adapter has none."""
     request: RequestTranslator | None = None
+    """None if the adapter has none."""
     reference: Adapter | None = None
+    """For a user's adapter: our own adapter of the same event model."""
     losses: tuple[DeclaredLoss, ...] = ()
+    """The aspects that the project declares as lost."""
     model_losses: tuple[DeclaredLoss, ...] = ()
+    """The aspects that the event model has no place for."""
     known_failing: tuple[KnownFailure, ...] = ()
+    """The known failures."""
     effort: Effort = BRIEF
     options: RunOptions = field(default_factory=RunOptions)
     version: Callable[[], str] = lambda: UNKNOWN
+    """Gives the version of the library or program under test. It may start the program."""
     second_request: Callable[[Exchange, RunOptions], bytes | str] | None = None
+    """Gives the body of the request that the adapter sends after the answer, with the results of
+    its calls, or the reason why there is no request. It raises `AdapterError`.
+    """
     close: Callable[[], None] = lambda: None
+    """Ends the threads and processes of the adapter. A later run starts new ones."""
     of_normalized: Callable[[Normalized, RunOptions], Output] | None = None
+    """For our own adapters: ``run`` for an exchange that is already normalized, so that several
+    adapters can share it.
+    """
 
     @property
     def noun(self) -> str:
@@ -196,7 +195,7 @@ class Adapter:
         return self.model == FACTS
 
     def with_options(self, options: RunOptions) -> Adapter:
-        """The same adapter, run with the options of a case."""
+        """Return the same adapter, run with the options of a case."""
         reference = self.reference and replace(self.reference, options=options)
         return replace(self, options=options, reference=reference)
 
@@ -223,11 +222,11 @@ class Adapter:
             ) from error
 
     def items(self, exchange: Exchange) -> list[Any]:
-        """The native events of a run; raises as `output` does."""
+        """Return the native events of a run; raises as `output` does."""
         return self.output(exchange).items
 
     def attempt(self, exchange: Exchange) -> Output | AdapterError:
-        """The output of a run, or the error that it raised. Raises only `OutOfTime`."""
+        """Return the output of a run, or the error that it raised. Raises only `OutOfTime`."""
         try:
             return self.output(exchange)
         except OutOfTime:
@@ -236,8 +235,8 @@ class Adapter:
             return error
 
     def outcome(self, exchange: Exchange) -> list[Any]:
-        """The native events, or one item with the error. That item is equal to no event. Raises
-        only `OutOfTime`.
+        """Return the native events, or one item with the error. That item is equal to no event.
+        Raises only `OutOfTime`.
         """
         output = self.attempt(exchange)
         return output.items if isinstance(output, Output) else [{"fault": str(output)}]

@@ -39,20 +39,20 @@ OPEN_OBJECT: Final[Mapping[str, Json]] = {"type": "object", "additionalPropertie
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """The question to an adapter for one exchange.
-
-    ``base_url``: the address at which the exchange is served; "" for an adapter that reads the
-    exchange itself. ``turn``: 2 if the adapter must also send a second request.
-    """
+    """The question to an adapter for one exchange."""
 
     exchange: Exchange
     options: RunOptions = NO_OPTIONS
     base_url: str = ""
+    """The address at which the exchange is served; "" for an adapter that reads the exchange
+    itself.
+    """
     turn: int = 1
+    """2 if the adapter must also send a second request."""
 
 
 def unread_wire(question: Question, providers: Collection[str]) -> str:
-    """The reason to skip a question of a wire that an adapter does not read, or ""."""
+    """Return the reason to skip a question of a wire that an adapter does not read, or ""."""
     chosen = choose_provider(question.exchange, question.options.provider)
     # a case may name the provider gemini for a cassette of code-assist
     for wire in (chosen, question.exchange.provider or chosen):
@@ -63,24 +63,29 @@ def unread_wire(question: Question, providers: Collection[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class At:
-    """The argument of a function that sends its request to ``base_url``.
-
-    ``model``, ``prompt`` and ``tools`` are those of the recorded request. A tool has ``name``,
-    ``description`` and ``parameters``, which are a JSON Schema. For a recording without a request,
-    the tools have the names of the recorded calls. ``stream``: whether the answer was recorded as a
-    stream. ``thoughts``: whether the recorded request asks for thoughts; for a recording without a
-    request, whether the answer has thoughts. ``exchange``: the recorded exchange. ``say``: the
-    user's next message, for a second turn without calls.
-    """
+    """The argument of a function that sends its request to an address."""
 
     base_url: str
+    """The address to send the request to."""
     model: str
+    """That of the recorded request."""
     stream: bool
+    """Whether the answer was recorded as a stream."""
     prompt: str
+    """That of the recorded request."""
     tools: tuple[Tool, ...]
+    """Those of the recorded request; for a recording without a request, tools with the names of the
+    recorded calls. A tool has ``name``, ``description`` and ``parameters``, which are a JSON
+    Schema.
+    """
     exchange: Exchange
+    """The recorded exchange."""
     thoughts: bool = False
+    """Whether the recorded request asks for thoughts; for a recording without a request, whether
+    the answer has thoughts.
+    """
     say: str = SAY
+    """The user's next message, for a second turn without calls."""
     _results: Results = field(default_factory=lambda: Results(Facts), repr=False)
 
     def skip(self, reason: str) -> NoReturn:
@@ -90,20 +95,20 @@ class At:
         skip(reason)
 
     def result(self, call: Call) -> str:
-        """The result of a call of the first answer, for the second request. The text differs for
-        each call, also for calls with the same id.
+        """Return the result of a call of the first answer, for the second request. The text differs
+        for each call, also for calls with the same id.
         """
         return self._results.text(call)
 
     def result_media(self, call: Call) -> MediaResult:
-        """The result of a call as a text and an image, for an adapter that can send both. The image
-        is then looked for in the second request.
+        """Return the result of a call as a text and an image, for an adapter that can send both.
+        The image is then looked for in the second request.
         """
         return self._results.media(call)
 
 
 def at_of(question: Question) -> At:
-    """The argument ``at`` for a question."""
+    """Return the argument ``at`` for a question."""
     exchange = question.exchange
     known = with_streamed(exchange)
     body = exchange.request.body if exchange.request else b""
@@ -120,8 +125,8 @@ def at_of(question: Question) -> At:
 
 
 def with_streamed(exchange: Exchange) -> Exchange:
-    """The exchange with its provider. ``streamed`` is true if an adapter that reads only streams
-    can read it. An error without a request may answer a streamed or a unary request.
+    """Return the exchange with its provider. ``streamed`` is true if an adapter that reads only
+    streams can read it. An error without a request may answer a streamed or a unary request.
     """
     known = exchange if exchange.streamed is not None else with_provider(exchange)
     answers_both = known.request is None and known.status >= 300
@@ -146,7 +151,7 @@ def _has_thoughts(exchange: Exchange, options: RunOptions) -> bool:
 
 
 def _called(exchange: Exchange, options: RunOptions) -> list[str]:
-    """The names of the tools that a recorded answer calls."""
+    """Return the names of the tools that a recorded answer calls."""
     return [name for name, _ in _facts(exchange, options).calls if name]
 
 
@@ -155,8 +160,8 @@ def _facts(exchange: Exchange, options: RunOptions) -> Facts:
 
 
 def line_of(question: Question, number: int) -> dict[str, Any]:
-    """The line that a program gets for a question. If there is a ``base_url``, the line has the
-    fields of `At`, otherwise the recorded exchange, with bytes in base64.
+    """Return the line that a program gets for a question. If there is a ``base_url``, the line has
+    the fields of `At`, otherwise the recorded exchange, with bytes in base64.
     """
     options = question.options
     line = {

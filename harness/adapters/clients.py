@@ -36,8 +36,8 @@ Adapt = Callable[[Mapping[str, Any], ServedCassette], list[Any]]
 def make_client_adapter(
     client: ClientAdapter, load: Callable[[str], Cassette], adapt: Adapt | None = None
 ) -> Adapter:
-    """The adapter of a client. ``load`` gives the cassette with a name. ``adapt`` is called instead
-    of the function that ``client.target`` names.
+    """Return the adapter of a client. ``load`` gives the cassette with a name. ``adapt`` is called
+    instead of the function that ``client.target`` names.
 
     A run raises `AdapterError` if the client can't use the context, and `AdapterMissing` if a
     module is not installed.
@@ -115,7 +115,7 @@ def _run_here(
 
 @contextmanager
 def _surroundings(environment: Mapping[str, str]) -> Iterator[None]:
-    """Gives this process another environment, and an empty stdin."""
+    """Give this process another environment, and an empty stdin."""
     before, stdin = dict(os.environ), sys.stdin
     os.environ.clear()
     os.environ.update(environment)

@@ -49,9 +49,9 @@ _ANY: Final = frozenset[str]().union(*CRASHES.values())
 
 
 def is_crash(error: BaseException) -> bool:
-    """Whether an exception is a crash. It is none if a ``raise`` statement outside of the standard
-    library raised it. An exception that native code raised is decided by its type: those of Python
-    are crashes. A group is a crash if one of its exceptions is.
+    """Return whether an exception is a crash. It is none if a ``raise`` statement outside of the
+    standard library raised it. An exception that native code raised is decided by its type: those
+    of Python are crashes. A group is a crash if one of its exceptions is.
     """
     if isinstance(error, BaseExceptionGroup):
         raised = [inner for inner in error.exceptions if inner.__traceback__]
@@ -69,20 +69,20 @@ def is_crash(error: BaseException) -> bool:
 
 
 def is_crash_by_name(kind: str, language: str = "") -> bool:
-    """Whether a type that a program names is a crash. Without a known ``language``, the tables of
-    all languages apply. The name may have its module before it.
+    """Return whether a type that a program names is a crash. Without a known ``language``, the
+    tables of all languages apply. The name may have its module before it.
     """
     return kind.rpartition(".")[2] in CRASHES.get(language, _ANY)
 
 
 def _origin(trace: TracebackType | None) -> TracebackType | None:
-    """The innermost stack frame, in which the exception was raised."""
+    """Return the innermost stack frame, in which the exception was raised."""
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     return trace
 
 
 def _raises(trace: TracebackType) -> bool:
-    """Whether the instruction that ended a stack frame is a ``raise`` statement."""
+    """Return whether the instruction that ended a stack frame is a ``raise`` statement."""
     code, at = trace.tb_frame.f_code.co_code, trace.tb_lasti
     return 0 <= at < len(code) and code[at] == _RAISE

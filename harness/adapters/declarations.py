@@ -23,7 +23,9 @@ _LINK: Final = re.compile(r"[,;(]?\s*(https?://[^\s)]+)\)?\s*$")
 
 
 def declared_losses(lines: Iterable[str]) -> dict[str, tuple[DeclaredLoss, ...]]:
-    """The losses of each adapter; ``;`` separates adapters on one line. Raises `AdapterError`."""
+    """Return the losses of each adapter; ``;`` separates adapters on one line. Raises
+    `AdapterError`.
+    """
     declared: dict[str, tuple[DeclaredLoss, ...]] = {}
     for item in filter(None, (part.strip() for line in lines for part in line.split(";"))):
         match = _LOSSES.fullmatch(item)
@@ -40,7 +42,7 @@ def declared_losses(lines: Iterable[str]) -> dict[str, tuple[DeclaredLoss, ...]]
 
 
 def known_failures(lines: Iterable[str]) -> dict[str, tuple[KnownFailure, ...]]:
-    """The known failures of each adapter. Raises `AdapterError`."""
+    """Return the known failures of each adapter. Raises `AdapterError`."""
     known: dict[str, tuple[KnownFailure, ...]] = {}
     for line in filter(None, map(str.strip, lines)):
         match = _KNOWN.fullmatch(line)
@@ -62,7 +64,7 @@ def with_declarations(
     losses: dict[str, tuple[DeclaredLoss, ...]],
     known: dict[str, tuple[KnownFailure, ...]],
 ) -> dict[str, Adapter]:
-    """The adapters with their declarations. Raises `AdapterError` for an unknown name."""
+    """Return the adapters with their declarations. Raises `AdapterError` for an unknown name."""
     unknown = (losses.keys() | known.keys()) - adapters.keys()
     if unknown:
         raise AdapterError(

@@ -32,7 +32,7 @@ class Logs:
 
     @contextmanager
     def setting(self, *, shown: bool) -> Iterator[None]:
-        """Shows the logs of all adapters, or of none."""
+        """Show the logs of all adapters, or of none."""
         before, self.shown = self.shown, shown
         try:
             yield
@@ -51,7 +51,8 @@ LOGS: Final = Logs()
 
 
 def adapter_environment(environment: Mapping[str, str], *, served: bool) -> dict[str, str]:
-    """The environment for an adapter. Every key, including `GEMINI_API_KEY`, is a placeholder.
+    """Return the environment for an adapter. Every key, including `GEMINI_API_KEY`, is a
+    placeholder.
 
     ``served``: the adapter sends its requests to an address without TLS. It then trusts only
     `CERTIFICATE`, unless the environment names other certificates.
@@ -70,7 +71,7 @@ def adapter_environment(environment: Mapping[str, str], *, served: bool) -> dict
 
 @contextmanager
 def without_keys(*, served: bool) -> Iterator[None]:
-    """Gives this process the environment of `adapter_environment` while a user's function runs. A
+    """Give this process the environment of `adapter_environment` while a user's function runs. A
     variable that the function itself sets keeps its value.
     """
     before = dict(os.environ)

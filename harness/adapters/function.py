@@ -153,7 +153,7 @@ class InProcess:
         self._end = weakref.finalize(self, _outside_loops, self._loop.close)
 
     def ask(self, question: Question, timeout: float) -> Reply:
-        """The reply to a question. ``timeout`` is not used. Raises `AdapterError`."""
+        """Return the reply to a question. ``timeout`` is not used. Raises `AdapterError`."""
         if not self._end.alive:
             self._open()
         reply = Reply()
@@ -185,8 +185,8 @@ def _loop_runs() -> bool:
 
 
 def _find(target: str, folder: Path, *, served: bool) -> tuple[Any, Any]:
-    """The module and the function of a target. ``folder`` is added to ``sys.path``, as `python -m
-    pytest` adds the folder of the tests.
+    """Return the module and the function of a target. ``folder`` is added to ``sys.path``, as
+    `python -m pytest` adds the folder of the tests.
     """
     name, _, path = target.partition(":")
     folder = folder.absolute()  # a relative path would change with the working folder
@@ -246,7 +246,7 @@ async def _take_each(given: AsyncIterable[Any], take: Callable[[Any], None]) -> 
 
 @contextmanager
 def _closed(given: Iterable[Any]) -> Iterator[None]:
-    """Closes a generator now, and not during a later exchange. Closing may raise an exception."""
+    """Close a generator now, and not during a later exchange. Closing may raise an exception."""
     try:
         yield
     finally:
@@ -260,7 +260,7 @@ def _called(value: Any) -> str:
 
 
 def _line_of(given: Any) -> str:
-    """The line of a generator's last ``yield``, such as ``shop.py:12``; "" for a list."""
+    """Return the line of a generator's last ``yield``, such as ``shop.py:12``; "" for a list."""
     while getattr(given, "gi_yieldfrom", None) is not None and inspect.isgenerator(
         given.gi_yieldfrom
     ):

@@ -43,7 +43,7 @@ MAX_BODY: Final = 64 * 1024 * 1024
 
 
 def upstream_address() -> tuple[str, int]:
-    """The host and port at which exchanges are served to gateways. Raises `AdapterError`."""
+    """Return the host and port at which exchanges are served to gateways. Raises `AdapterError`."""
     text = os.environ.get(GATEWAY_ADDRESS) or DEFAULT_ADDRESS
     host, _, port = text.rpartition(":")
     if not host or not port.isdecimal():
@@ -55,15 +55,14 @@ def upstream_address() -> tuple[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Wire:
-    """One wire that a gateway answers with.
-
-    ``word``: its strict reader in `WIRES`. ``request(at, model)`` gives the path and body of a
-    request. ``streams_only``: only streamed answers are requested.
-    """
+    """One wire that a gateway answers with."""
 
     word: str
+    """The name of its strict reader in `WIRES`."""
     request: Callable[[At, str], tuple[str, dict[str, Json]]]
+    """Gives the path and body of a request, from the question and the model."""
     streams_only: bool = False
+    """Whether only streamed answers are requested."""
 
 
 class Gateway:
@@ -85,8 +84,8 @@ class Gateway:
         self._model = parse_qs(split.query).get("model", [""])[0]
 
     def ask(self, question: Question, timeout: float) -> Reply:
-        """The reply to a question. In the second turn, it is the reply to the second request,
-        unless the first failed. Raises `AdapterError` for a gateway that can't be reached.
+        """Return the reply to a question. In the second turn, it is the reply to the second
+        request, unless the first failed. Raises `AdapterError` for a gateway that can't be reached.
         """
         at = at_of(question)
         if self._wire.streams_only and not at.stream:
@@ -125,12 +124,14 @@ class Gateway:
         return reply
 
     def close(self) -> None:
-        """Does nothing, because the harness did not start the gateway."""
+        """Do nothing, because the harness did not start the gateway."""
 
     def _post(
         self, path: str, content: dict[str, Json], timeout: float
     ) -> tuple[int, bytes, Raised | None]:
-        """The status and body of the answer, and the fault that ended it early, if there is one."""
+        """Return the status and body of the answer, and the fault that ended it early, if there is
+        one.
+        """
         key = os.environ.get(GATEWAY_KEY) or NO_KEY
         headers = {
             "content-type": "application/json",
@@ -172,13 +173,15 @@ def _errors(reply: Reply) -> bool:
 
 
 def _first_line(text: str) -> str:
-    """The first line with more than one character, because a JSON body may begin with "{" alone."""
+    """Return the first line with more than one character, because a JSON body may begin with "{"
+    alone.
+    """
     line = next((line for line in text.splitlines() if len(line) > 1), "without a body")
     return shorten(printable(line), 200)
 
 
 def _ask(provider: str, path: str, at: At, model: str) -> tuple[str, dict[str, Json]]:
-    """The path and body of a request for a provider's wire."""
+    """Return the path and body of a request for a provider's wire."""
     method = "streamGenerateContent?alt=sse" if at.stream else "generateContent"
     prompt = Prompt(
         messages=(Message("user", (Text(at.prompt),)),),
@@ -194,7 +197,7 @@ def _ask(provider: str, path: str, at: At, model: str) -> tuple[str, dict[str, J
 
 
 def _ask_responses(at: At, model: str) -> tuple[str, dict[str, Json]]:
-    """A request of a client that keeps the history itself, also the encrypted reasoning."""
+    """Return a request of a client that keeps the history itself, also the encrypted reasoning."""
     path, body = _ask("openai", "/v1/responses", at, model)
     return path, {**body, "store": False, "include": ["reasoning.encrypted_content"]}
 

@@ -23,7 +23,7 @@ _LISTS: Final = (list, tuple, Set, range)
 
 
 def json_of_native(native: Any) -> Json:
-    """The JSON data of a native event.
+    """Return the JSON data of a native event.
 
     Bytes become base64. Models of pydantic, dataclasses, structs of msgspec and all other objects
     become their fields. A value is replaced by a text if it contains itself, is nested deeper than
@@ -102,7 +102,7 @@ class _Converter:
 
 
 def _fields(value: Any) -> list[tuple[Any, Any]] | None:
-    """The fields of an object; None if it has no visible fields."""
+    """Return the fields of an object; None if it has no visible fields."""
     if dataclasses.is_dataclass(value):
         names = [field.name for field in dataclasses.fields(value)]
     else:

@@ -130,9 +130,9 @@ def read_line(line: str) -> NamedAdapter:
 
 
 def read_argument(text: str, configured: Mapping[str, NamedAdapter]) -> NamedAdapter:
-    """The adapter that an argument of a command names. The argument is the name of a configured
-    adapter, a line as in the configuration, ``WIRE = TARGET``, ``NAME = TARGET``, or a target
-    alone. In the last two cases, the adapter is judged by the facts that it states. Raises
+    """Return the adapter that an argument of a command names. The argument is the name of a
+    configured adapter, a line as in the configuration, ``WIRE = TARGET``, ``NAME = TARGET``, or a
+    target alone. In the last two cases, the adapter is judged by the facts that it states. Raises
     `AdapterError`.
     """
     if text in configured:
@@ -164,8 +164,8 @@ def adapter_of_target(
     timeout: float = TIMEOUT_S,
     guest: bool = False,
 ) -> Adapter:
-    """The adapter that an argument of a command names: one of our dialects, or an adapter as for
-    `read_argument`. Raises `AdapterError`.
+    """Return the adapter that an argument of a command names: one of our dialects, or an adapter as
+    for `read_argument`. Raises `AdapterError`.
     """
     if target in ADAPTERS:
         return ADAPTERS[target]
@@ -176,8 +176,8 @@ def adapter_of_target(
 def make_adapter(
     named: NamedAdapter, folder: Path, *, timeout: float = TIMEOUT_S, guest: bool = False
 ) -> Adapter:
-    """The adapter of one line. Programs run in ``folder``, and modules are imported from there.
-    ``timeout`` is the time limit of a separate process for one exchange, in seconds.
+    """Return the adapter of one line. Programs run in ``folder``, and modules are imported from
+    there. ``timeout`` is the time limit of a separate process for one exchange, in seconds.
 
     A function runs in this process, like a test; as a ``guest`` it runs in a separate process,
     which can always be stopped. It is imported now. A program is started by its first run. Raises
@@ -209,22 +209,23 @@ def make_adapter(
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """One adapter, which is run on one exchange after the other. ``offers`` is None if it reads the
-    exchange itself. ``wire``: the wire that it writes, or "". ``other_wires`` has the exchanges, as
-    provider and model, for which a gateway sends its request to another wire. The value is the
-    reason.
-    """
+    """One adapter, which is run on one exchange after the other."""
 
     name: str
     level: Level
     asker: Asker
     offers: Offers | None
+    """None if the adapter reads the exchange itself."""
     timeout: float
     wire: str = ""
+    """The wire that it writes, or ""."""
     other_wires: dict[tuple[str | None, str], str] = field(default_factory=dict)
+    """The exchanges, as provider and model, for which a gateway sends its request to another wire.
+    The value is the reason.
+    """
 
     def output(self, exchange: Exchange, options: RunOptions) -> Output:
-        """The output of one run. Raises `AdapterError`."""
+        """Return the output of one run. Raises `AdapterError`."""
         reply = Reply()
         wire = exchange.provider, exchange.model or MODEL
         try:
@@ -258,7 +259,7 @@ class _Run:
         return Output([entry.native for entry in transcript.entries])
 
     def second_request(self, exchange: Exchange, options: RunOptions) -> bytes | str:
-        """The body of the second request, or the reason why there is no request."""
+        """Return the body of the second request, or the reason why there is no request."""
         wire = exchange.provider, exchange.model or MODEL
         try:
             if wire in self.other_wires:
@@ -302,8 +303,8 @@ def _asker(
 
 
 def _read_target(target: str) -> tuple[Kind, Any] | None:
-    """The kind of a target and the rest of it: ``run: node "my shim.js"`` → ``("run", ["node", "my
-    shim.js"])``. None for a text that is not a target. Raises `AdapterError`.
+    """Return the kind of a target and the rest of it: ``run: node "my shim.js"`` → ``("run",
+    ["node", "my shim.js"])``. None for a text that is not a target. Raises `AdapterError`.
     """
     if _FUNCTION.fullmatch(target):
         return "function", target
@@ -327,13 +328,15 @@ def _read_target(target: str) -> tuple[Kind, Any] | None:
 
 
 def program_of(target: str) -> list[str]:
-    """The words of the command that a target runs; empty for a function and a gateway."""
+    """Return the words of the command that a target runs; empty for a function and a gateway."""
     kind, rest = _read_target(target) or ("function", target)
     return list(rest) if kind in ("run", "serve") else []
 
 
 def _name_of(target: str) -> str:
-    """The name for a target without a name: the last word of its function, file or address."""
+    """Return the name for a target without a name: the last word of its function, file or
+    address.
+    """
     kind, rest = _read_target(target) or ("function", target)
     match kind:
         case "gateway":

@@ -41,7 +41,7 @@ class _Result:
 
 
 def next_request(wire: str, body: _Object, answer: Sequence[Json], at: At) -> _Object:
-    """The body of the request after ``answer``, which has the messages of a wire of `WIRES`.
+    """Return the body of the request after ``answer``, which has the messages of a wire of `WIRES`.
 
     ``body`` is that of the first request. Every second result has an image too, if the wire has a
     place for it. After an answer without calls, the user's message `At.say` follows. Raises
@@ -51,8 +51,8 @@ def next_request(wire: str, body: _Object, answer: Sequence[Json], at: At) -> _O
 
 
 def _results(calls: Sequence[Call], at: At, *, media: bool = True, by_id: bool = True) -> list[Any]:
-    """The results of calls, in order. ``by_id``: the wire names the call of a result only by its
-    id.
+    """Return the results of calls, in order. ``by_id``: the wire names the call of a result only by
+    its id.
     """
     results = []
     for number, call in enumerate(calls, 1):
@@ -128,7 +128,7 @@ def _anthropic(body: _Object, messages: list[_Object], at: At) -> _Object:
 
 
 def _blocks(messages: list[_Object]) -> list[_Object]:
-    """The content blocks of an answer, as the official client joins them."""
+    """Return the content blocks of an answer, as the official client joins them."""
     blocks: list[_Object] = []
     inputs: dict[int, str] = {}
     for message in messages:
@@ -178,7 +178,7 @@ def _chat(body: _Object, messages: list[_Object], at: At) -> _Object:
 
 
 def _chat_message(messages: list[_Object]) -> _Object:
-    """The message of the first choice: whole, or joined from the deltas."""
+    """Return the message of the first choice: whole, or joined from the deltas."""
     joined: _Object = {"role": "assistant", "content": None}
     calls: list[_Object] = []
     for message in messages:
@@ -257,7 +257,7 @@ def _responses(body: _Object, messages: list[_Object], at: At) -> _Object:
 
 
 def _items(messages: list[_Object]) -> list[_Object]:
-    """The items of the last response, or those of the stream if it has none."""
+    """Return the items of the last response, or those of the stream if it has none."""
     done: dict[int, _Object] = {}
     for message in messages:
         if message.get("type") == "response.output_item.done":
@@ -291,7 +291,7 @@ def _interactions(body: _Object, messages: list[_Object], at: At) -> _Object:
 
 
 def _steps(messages: list[_Object]) -> list[_Object]:
-    """The steps of an answer: of its events, or of the whole interaction."""
+    """Return the steps of an answer: of its events, or of the whole interaction."""
     steps: list[_Object] = []
     whole: list[_Object] = []
     pieces = ""

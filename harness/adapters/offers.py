@@ -79,13 +79,13 @@ SHARED: Final = Offers()
 
 @cache
 def offers_at(host: str, port: int) -> Offers:
-    """The server for the gateways that are configured with this address."""
+    """Return the server for the gateways that are configured with this address."""
     return Offers(host, port)
 
 
 def transcript_of(reply: Reply, offer: Offer | None) -> Transcript:
-    """The transcript of a reply. Raises `AdapterError` for an adapter that sent no request, or sent
-    it in the other mode (streamed or unary).
+    """Return the transcript of a reply. Raises `AdapterError` for an adapter that sent no request,
+    or sent it in the other mode (streamed or unary).
     """
     entries = tuple(reply.entries)
     if offer is None or reply.skipped:
@@ -112,8 +112,8 @@ def transcript_of(reply: Reply, offer: Offer | None) -> Transcript:
 
 
 def second_body(reply: Reply, offer: Offer) -> bytes | str:
-    """The body of the request after the answer, or the reason why the adapter skips it. Raises
-    `AdapterError` if the adapter sent no such request, and as `transcript_of` does.
+    """Return the body of the request after the answer, or the reason why the adapter skips it.
+    Raises `AdapterError` if the adapter sent no such request, and as `transcript_of` does.
     """
     transcript = transcript_of(reply, offer)
     if transcript.skipped:
@@ -132,8 +132,8 @@ def second_body(reply: Reply, offer: Offer) -> bytes | str:
 
 
 def _other_wire(asked: list[ServedRequest], offer: Offer, reply: Reply) -> str:
-    """The reason why an adapter got no answer to its request. Raises `AdapterError` if the adapter
-    caused it.
+    """Return the reason why an adapter got no answer to its request. Raises `AdapterError` if the
+    adapter caused it.
     """
     notes = [note for request in asked for note in request.notes]
     wires = [note for note in notes if not note.startswith("mode ")]
@@ -152,8 +152,8 @@ def _other_wire(asked: list[ServedRequest], offer: Offer, reply: Reply) -> str:
 
 
 def _without_errors(entries: tuple[Entry, ...], number: int) -> tuple[Entry, ...]:
-    """The entries without the errors in the first ones, which report an answer that failed or a
-    refusal of ours.
+    """Return the entries without the errors in the first ones, which report an answer that failed
+    or a refusal of ours.
     """
     return tuple(
         Entry(entry.native, tuple(fact for fact in entry.facts if not isinstance(fact, Error)))
@@ -164,7 +164,7 @@ def _without_errors(entries: tuple[Entry, ...], number: int) -> tuple[Entry, ...
 
 
 def _entries_before(request: ServedRequest, reply: Reply) -> int | None:
-    """The number of events before a request; None if their times are not known."""
+    """Return the number of events before a request; None if their times are not known."""
     if any(at_s is None for at_s in reply.times):
         return None
     return sum(at_s is not None and at_s < request.at_s for at_s in reply.times)

@@ -24,7 +24,7 @@ BOUNDLESS: Final = 1 << 62
 
 
 def dialect_adapter(dialect: Dialect) -> Adapter:
-    """A dialect as an adapter: the pipeline from an exchange to its payloads."""
+    """Return a dialect as an adapter: the pipeline from an exchange to its payloads."""
 
     def translated(normalized: Normalized, options: RunOptions) -> Output:
         session = Session(context=options.context, limit=BOUNDLESS)
@@ -47,7 +47,7 @@ def dialect_adapter(dialect: Dialect) -> Adapter:
 def _run(
     of_normalized: Callable[[Normalized, RunOptions], Output],
 ) -> Callable[[Exchange, RunOptions], Output]:
-    """The ``run`` of one of our adapters. It normalizes the exchange itself."""
+    """Return the ``run`` of one of our adapters. It normalizes the exchange itself."""
 
     def run(exchange: Exchange, options: RunOptions) -> Output:
         return of_normalized(Normalized(exchange, options.provider, options.tool_code), options)
@@ -58,8 +58,8 @@ def _run(
 def user_adapter(
     name: str, model: str, run: Callable[[Exchange, RunOptions], Output], effort: Effort = FUNCTION
 ) -> Adapter:
-    """A user's adapter. If ``model`` is a dialect, the facts, losses and grammar of that dialect
-    apply to the adapter.
+    """Return a user's adapter. If ``model`` is a dialect, the facts, losses and grammar of that
+    dialect apply to the adapter.
     """
     own = ADAPTERS.get(model)
     adapter = Adapter(name=name, model=model, run=run, effort=effort, reference=own)

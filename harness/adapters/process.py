@@ -168,7 +168,7 @@ class LineProcess:
             selector.unregister(self._in)
 
     def _stderr_end(self) -> str:
-        """The last bytes of stderr, as the end of a message."""
+        """Return the last bytes of stderr, as the end of a message."""
         words = self._errors.decode("utf-8", "backslashreplace").strip()
         return f":\n{words}" if "\n" in words else f": {words}" if words else ""
 

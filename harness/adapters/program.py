@@ -93,7 +93,7 @@ class Program:
             self._started()
 
     def ask(self, question: Question, timeout: float) -> Reply:
-        """The reply to a question. Raises `AdapterError`."""
+        """Return the reply to a question. Raises `AdapterError`."""
         with self._lock:
             process = self._started()
             if question.turn == 2 and not self.converses:

@@ -22,7 +22,7 @@ MAX_TRACEBACK: Final = 8000
 
 
 def trim(error: BaseException) -> bool:
-    """Removes the stack frames before the adapter's own first one from the traceback of an
+    """Remove the stack frames before the adapter's own first one from the traceback of an
     exception. Returns False if the adapter has no stack frame in it, because the adapter was not
     called.
     """
@@ -36,7 +36,7 @@ def trim(error: BaseException) -> bool:
 
 
 def raised_by(error: BaseException) -> Raised:
-    """The description of a trimmed exception."""
+    """Return the description of a trimmed exception."""
     lines = "".join(traceback.format_exception(error))
     shown = lines[-MAX_TRACEBACK:].strip("\n")
     return Raised(
@@ -50,7 +50,7 @@ def raised_by(error: BaseException) -> Raised:
 
 
 def message_of(error: BaseException) -> str:
-    """The text of an exception."""
+    """Return the text of an exception."""
     try:
         return str(error)
     except Exception as other:  # noqa: BLE001  # a foreign __str__ may raise any exception
@@ -58,8 +58,8 @@ def message_of(error: BaseException) -> str:
 
 
 def code_of(error: BaseException) -> int | str | None:
-    """The status of an exception: the first number in ``status_code``, ``code`` or ``status``, else
-    the first word in them.
+    """Return the status of an exception: the first number in ``status_code``, ``code`` or
+    ``status``, else the first word in them.
     """
     values = [getattr(error, name, None) for name in ("status_code", "code", "status")]
     for kind in (int, str):
@@ -70,8 +70,8 @@ def code_of(error: BaseException) -> int | str | None:
 
 
 def place_of(error: BaseException) -> str:
-    """The place of an exception that was raised, such as ``shim.py:12``: the innermost stack frame
-    outside of libraries and the harness, else the innermost one.
+    """Return the place of an exception that was raised, such as ``shim.py:12``: the innermost stack
+    frame outside of libraries and the harness, else the innermost one.
     """
     frames = [
         (frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)

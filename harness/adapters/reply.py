@@ -24,23 +24,21 @@ MAX_EVENTS: Final = 100_000
 
 @dataclass(slots=True)
 class Reply:
-    """The events so far. ``times``: the time of each event, on the clock of `time.monotonic`; None
-    if it is not known.
-
-    ``exception``: the exception that ``raised`` describes, if it was raised in this process.
-    ``doubles``: all numbers of the adapter's language are doubles. ``log``: the end of the text
-    that the adapter wrote to stderr. ``instead``: a sentence about the adapter's behaviour, for the
-    message that it sent no request.
-    """
+    """The events so far."""
 
     entries: list[Entry] = field(default_factory=list)
     times: list[float | None] = field(default_factory=list)
+    """The time of each event, on the clock of `time.monotonic`; None if it is not known."""
     raised: Raised | None = None
     exception: BaseException | None = None
+    """The exception that ``raised`` describes, if it was raised in this process."""
     skipped: str = ""
     instead: str = ""
+    """A sentence about the adapter's behaviour, for the message that it sent no request."""
     doubles: bool = False
+    """Whether all numbers of the adapter's language are doubles."""
     log: str = ""
+    """The end of the text that the adapter wrote to stderr."""
 
     def add(self, entry: Entry, at_s: float | None = None) -> None:
         """Add an event. Raises `AdapterError` for more than `MAX_EVENTS`."""
@@ -54,7 +52,7 @@ class Reply:
 
 
 def checked_facts(facts: Any, place: str) -> tuple[Fact, ...]:
-    """The facts of one event as a function gives them. Raises `AdapterError`."""
+    """Return the facts of one event as a function gives them. Raises `AdapterError`."""
     if facts is None:
         return ()
     if not isinstance(facts, list | tuple):
@@ -66,7 +64,7 @@ def checked_facts(facts: Any, place: str) -> tuple[Fact, ...]:
 
 
 def _read(read: Callable[[Any], Fact], facts: Sequence[Any], place: str) -> tuple[Fact, ...]:
-    """The facts of one event. Raises `AdapterError`."""
+    """Return the facts of one event. Raises `AdapterError`."""
     given: list[Fact] = []
     for fact in facts:
         try:
@@ -77,7 +75,7 @@ def _read(read: Callable[[Any], Fact], facts: Sequence[Any], place: str) -> tupl
 
 
 def entries_of_json(native: Json, facts: Json, place: str) -> list[Entry]:
-    """The events of a program's line. Raises `AdapterError`.
+    """Return the events of a program's line. Raises `AdapterError`.
 
     ``facts`` has a list for each event, or is one list of facts. The last event gets the facts of
     one list.

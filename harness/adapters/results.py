@@ -22,7 +22,7 @@ class MediaResult:
 
 
 def media_result(number: int) -> MediaResult:
-    """The result with an image of the call with this number."""
+    """Return the result with an image of the call with this number."""
     text, image = result_with_image(number)
     return MediaResult(text, "image/png", image)
 
@@ -46,11 +46,13 @@ class Results:
         return list(zip_longest(ids, facts.calls))
 
     def text(self, call: Call) -> str:
-        """The text of the result of a call. Equal calls get the texts of their numbers in turn."""
+        """Return the text of the result of a call. Equal calls get the texts of their numbers in
+        turn.
+        """
         return result_text(self._number(call))
 
     def media(self, call: Call) -> MediaResult:
-        """The same result as a text and an image."""
+        """Return the same result as a text and an image."""
         return media_result(self._number(call))
 
     def _number(self, call: Call) -> int:
@@ -66,8 +68,8 @@ class Results:
         return number
 
     def _numbers_of(self, call: Call) -> list[int]:
-        """The numbers of the calls of the answer that are this one by id and arguments, by id, by
-        arguments, or only by name.
+        """Return the numbers of the calls of the answer that are this one by id and arguments, by
+        id, by arguments, or only by name.
         """
         numbered = list(enumerate(self._calls, 1))
         arguments = _object_of(call.arguments)

@@ -29,8 +29,8 @@ from .reply import Level, Reply
 
 
 def worker_program(target: str, level: Level, folder: Path, *, served: bool) -> Program:
-    """The program that runs the function ``target``. Raises `AdapterError` if there is no such
-    function.
+    """Return the program that runs the function ``target``. Raises `AdapterError` if there is no
+    such function.
     """
     words = ["served" if served else "direct", level, str(folder), target]
     command = [sys.executable, "-m", __name__, *words]

@@ -66,8 +66,8 @@ WINDOW: Final = 1 << 20
 
 
 def layout(body: bytes) -> Layout:
-    """Chooses the layout of a body's text; raises UnicodeDecodeError for a body that is
-    not UTF-8.
+    """Choose the layout of a body's text; raises UnicodeDecodeError for a body that is not
+    UTF-8.
     """
     numbers: list[int] = []
     spans: list[Span] = []
@@ -142,7 +142,7 @@ def unescape(text: bytes) -> bytes:
 
 
 def escape_unprintable(text: str) -> str:
-    """Escapes only the characters that YAML can't contain, for quoted scalars and comments."""
+    """Escape only the characters that YAML can't contain, for quoted scalars and comments."""
     return _UNHOLDABLE.sub(_escape, text)
 
 
@@ -204,8 +204,8 @@ def _unescaped(string: bytes, escaped: list[int]) -> bytes:
 
 
 def _name_ends(body: bytes) -> str:
-    """``crlf; lf 9-15 17``: the most frequent line end, then the lines with another end. The last
-    line has no end.
+    """Return ``crlf; lf 9-15 17``: the most frequent line end, then the lines with another end. The
+    last line has no end.
     """
     pairs = body.count(b"\r\n")
     counts = {"lf": body.count(b"\n") - pairs, "crlf": pairs, "cr": body.count(b"\r") - pairs}
@@ -225,7 +225,7 @@ def _lines_with(body: bytes, end: re.Pattern[bytes]) -> Iterator[int]:
 
 
 def _ranges(numbers: Iterable[int]) -> Iterator[str]:
-    """9, 10, 11, 17 → ``9-11``, ``17``."""
+    """Return numbers as ranges: 9, 10, 11, 17 → ``9-11``, ``17``."""
     low = high = -1
     for number in chain(numbers, (0,)):
         if number == high + 1:

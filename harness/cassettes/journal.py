@@ -31,14 +31,14 @@ class Started(NamedTuple):
 
 
 class Read(NamedTuple):
-    """Bytes of the body arrived, ``at_ms`` milliseconds after the exchange began. ``continues``:
-    they are the rest of the read before them.
-    """
+    """Bytes of the body arrived."""
 
     number: int
     at_ms: float | None
+    """Milliseconds since the exchange began."""
     data: bytes
     continues: bool = False
+    """Whether the bytes are the rest of the read before them."""
 
 
 class _Line(
@@ -196,7 +196,7 @@ def _apply(line: _Started | Answered | _Read | Ended, drafts: dict[int, _Draft])
 
 
 def _as_text(data: bytes) -> tuple[str, str]:
-    """Bytes as text, or as base64 if they are not UTF-8."""
+    """Return bytes as text, or as base64 if they are not UTF-8."""
     try:
         return data.decode(), ""
     except UnicodeDecodeError:

@@ -18,7 +18,7 @@ _EVENTS: Final = (b'data: {"candidates"', b'data: {"response"')
 
 
 def load(path: str | Path, provider: str | None = None) -> Cassette:
-    """Loads the recording at ``path``; its format is detected from its content. With ``provider``,
+    """Load the recording at ``path``; its format is detected from its content. With ``provider``,
     content of no known format is a bare body of that provider.
 
     Returns a `Cassette` with the exchanges in start order, each with its provider. Raises
@@ -41,7 +41,7 @@ def load(path: str | Path, provider: str | None = None) -> Cassette:
 
 
 def read_recording(data: bytes, name: str, provider: str | None = None) -> Cassette:
-    """Reads the recording in ``data``: a cassette, a crash journal, or another format. ``name`` is
+    """Read the recording in ``data``: a cassette, a crash journal, or another format. ``name`` is
     the file's name in errors; ``provider``: see `load`.
 
     Raises `CassetteError` for content that is damaged or of no known format.

@@ -106,7 +106,7 @@ def is_cassette(data: bytes) -> bool:
 
 
 def loads(text: str | bytes, name: str = "cassette") -> Cassette:
-    """Reads a cassette. Raises `CassetteError` for any fault; the message has ``name`` and the
+    """Read a cassette. Raises `CassetteError` for any fault; the message has ``name`` and the
     line.
     """
     if cassette := _read_usual(text):
@@ -127,7 +127,7 @@ def loads(text: str | bytes, name: str = "cassette") -> Cassette:
 
 
 def _read_usual(text: str | bytes) -> Cassette | None:
-    """Reads a cassette in the form of our writer, without decoding its long texts; None for another
+    """Read a cassette in the form of our writer, without decoding its long texts; None for another
     form and for a faulty cassette.
     """
     usual = parse_usual(text)
@@ -224,7 +224,7 @@ def _read_body(body: _Body | None, path: Steps, blocks: _Blocks) -> bytes:
 
 
 def _read_reads(text: str, body: bytes, path: Steps) -> tuple[tuple[float | None, bytes], ...]:
-    """Reads lines of ``at_ms length``, one per read; ``-`` is an unknown time. If there are no
+    """Read lines of ``at_ms length``, one per read; ``-`` is an unknown time. If there are no
     lines, the body is one read.
     """
     if not text.strip():

@@ -119,8 +119,8 @@ def pydantic_fault(
 
 
 def unknown(kind: str, word: str, names: Collection[str], plural: str = "") -> str:
-    """``unknown key 'casette' (did you mean cassette?); known keys are …``; for a long list, only
-    the nearest names. ``plural`` replaces ``known keys``.
+    """Return ``unknown key 'casette' (did you mean cassette?); known keys are …``; for a long list,
+    only the nearest names. ``plural`` replaces ``known keys``.
     """
     short = word[:_MAX_SHOWN]  # the time of a comparison grows with the square of the length
     begun = [name for name in names if word and name.startswith(word)]
@@ -155,7 +155,7 @@ def show(value: Any) -> str:
 
 
 def place(path: Steps) -> str:
-    """``expect.anthropic[0]`` for ``("expect", "anthropic", 0)``."""
+    """Return ``expect.anthropic[0]`` for ``("expect", "anthropic", 0)``."""
     return readable_path(path) if path else ""
 
 
@@ -165,7 +165,7 @@ def bare(key: str) -> str:
 
 
 def listed(names: Collection[str]) -> str:
-    """``a, b, c``"""
+    """Return ``a, b, c``."""
     return ", ".join(map(bare, names))
 
 

@@ -28,8 +28,8 @@ def interaction_of(exchange: Exchange) -> dict[str, Any]:
 
 
 def export(cassette: Cassette) -> str:
-    """Plain YAML for stock vcrpy; the reads are joined, and the origin is in a comment. Raises
-    `CassetteError` for an exchange without a request.
+    """Return plain YAML for stock vcrpy; the reads are joined, and the origin is in a comment.
+    Raises `CassetteError` for an exchange without a request.
     """
     for number, exchange in enumerate(cassette.exchanges, 1):
         if exchange.request is None:

@@ -91,8 +91,8 @@ def _shortened(exchange: Exchange) -> Exchange:
 
 
 def _checked_end(body: bytes) -> bytes | None:
-    """For a long body that was read back in windows, the last window with a line end of the body;
-    None for any other body.
+    """Return, for a long body that was read back in windows, the last window with a line end of the
+    body; None for any other body.
     """
     layout = _layout(body) if len(body) > 2 * body_block.WINDOW else None
     if layout is None:
@@ -102,7 +102,7 @@ def _checked_end(body: bytes) -> bytes | None:
 
 
 def _check(text: bytes, cassette: Cassette) -> None:
-    """Raises `CassetteError` if reading the text does not give this cassette."""
+    """Raise `CassetteError` if reading the text does not give this cassette."""
     try:
         back = loads(text)
     except CassetteError as error:
@@ -159,7 +159,7 @@ def _head_lines(cassette: Cassette) -> Iterator[str]:
 
 
 def _exchange_lines(exchange: Exchange) -> Iterator[str | bytes]:
-    """Lines without their ends; the lines of bodies are bytes."""
+    """Yield the lines without their ends; the lines of bodies are bytes."""
     request = exchange.request
     if request is None:
         yield "- request: null"
@@ -244,7 +244,7 @@ def _indent(text: bytes) -> bytes:
 
 
 def _check_block(body: bytes, layout: Layout) -> None:
-    """Raises `CassetteError` unless reading the windows of a body gives this body."""
+    """Raise `CassetteError` unless reading the windows of a body gives this body."""
     count = body_block.count_ends(body, 0, len(body))
     place = 0
     try:

@@ -97,7 +97,9 @@ def _check(parsed: argparse.Namespace) -> int:
 
 
 def _uncollected(project: Project) -> list[Path]:
-    """The specs in the working folder that are in no folder of specs, so that no run has them."""
+    """Return the specs in the working folder that are in no folder of specs, so that no run has
+    them.
+    """
     here = Path.cwd()
     collected = (*(root.resolve() for root in project.specs), project.cassettes.resolve())
     found: list[Path] = []
@@ -135,7 +137,7 @@ def _pruned(
 
 
 def _without_repetitions(problems: Sequence[str]) -> list[str]:
-    """Drops problems that only repeat another problem with a different place before it. Each spec
+    """Drop problems that only repeat another problem with a different place before it. Each spec
     that names a damaged cassette reports the damage again.
     """
     known = set(problems)
@@ -153,7 +155,7 @@ _KINDS: Final = ("spec", "features file", "cassette", "recording", "other file")
 
 
 def _check_file(project: Project, file: Path) -> str:
-    """The kind of a valid file. Raises `SpecError` or `CassetteError` for an invalid one."""
+    """Return the kind of a valid file. Raises `SpecError` or `CassetteError` for an invalid one."""
     kind = kind_of(file)
     if kind == "spec":
         for case in project.cases(file, today=date.today()):

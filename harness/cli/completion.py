@@ -61,7 +61,7 @@ def _names(options: Iterable[_Option]) -> str:
 
 
 def _choices(commands: _Commands) -> Iterator[tuple[str, str, str]]:
-    """A command, an option, and the words that may follow; "" for a positional argument."""
+    """Yield a command, an option, and the words that may follow; "" for a positional argument."""
     for command, (_, options) in commands.items():
         for option in options:
             if option.choices:

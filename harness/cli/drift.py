@@ -123,7 +123,7 @@ def _compare(plan: Plan, project: Project, parsed: argparse.Namespace, spent: Sp
 
 
 def _errors(cassette: Cassette) -> Iterator[int]:
-    """The statuses and codes of the recorded errors, which may occur again."""
+    """Yield the statuses and codes of the recorded errors, which may occur again."""
     for exchange in cassette.exchanges:
         yield status_of(exchange)
         yield from (error["code"] for error in errors_of(exchange) if error.get("code"))
@@ -142,7 +142,7 @@ def _print(name: str, drifts: list[Drift]) -> None:
 
 
 def _plans(parsed: argparse.Namespace, project: Project) -> Iterator[Plan]:
-    """The cassettes to record again. Raises `CassetteError` for unknown names."""
+    """Yield the cassettes to record again. Raises `CassetteError` for unknown names."""
     sources = read_sources(project)
     wanted = (
         sources.find(parsed.names, parsed.provider)
@@ -157,7 +157,7 @@ def _plans(parsed: argparse.Namespace, project: Project) -> Iterator[Plan]:
 
 
 def _recorded(project: Project) -> Iterator[str]:
-    """The recorded cassettes in which all exchanges have requests."""
+    """Yield the recorded cassettes in which all exchanges have requests."""
     for name in project.cassette_names:
         cassette = project.cassette(name)
         if cassette.origin.kind in ANSWERED and all(

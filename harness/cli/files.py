@@ -193,7 +193,7 @@ def _replay(parsed: argparse.Namespace) -> int:
 
 
 def _is_foreign(number: int, exchange: Exchange, provider: str | None) -> bool:
-    """Whether an exchange shows another wire than that of ``--provider``; says so."""
+    """Return whether an exchange shows another wire than that of ``--provider``; says so."""
     if provider is None or exchange.provider is None or not exchange.generates:
         return False
     shown, given = PROVIDERS[exchange.provider], PROVIDERS[provider]
@@ -255,8 +255,8 @@ def _show(parsed: argparse.Namespace) -> int:
 
 
 def _recording(place: str, provider: str | None) -> Cassette:
-    """The recording that an argument names, or the exchange at a place that `harness sweep` prints.
-    Raises `CassetteError`, `SweepError` or `OSError`.
+    """Return the recording that an argument names, or the exchange at a place that `harness sweep`
+    prints. Raises `CassetteError`, `SweepError` or `OSError`.
     """
     if not Path(place).exists():
         from harness.sweep.parts import stream_at  # start-up time
@@ -329,8 +329,8 @@ def _schema(parsed: argparse.Namespace) -> int:
 
 
 def _refuse_existing(target: Path | None) -> None:
-    """Raises `CassetteError` if the file exists, or if one of its folders is a file. This is
-    checked first, because reading a recording may take a long time.
+    """Raise `CassetteError` if the file exists, or if one of its folders is a file. This is checked
+    first, because reading a recording may take a long time.
     """
     if target is None:
         return
@@ -354,7 +354,7 @@ def _write(pieces: Iterable[bytes], target: Path | None) -> None:
 
 
 def _numbered(cassette: Cassette, parsed: argparse.Namespace) -> list[tuple[int, Exchange]]:
-    """The exchanges to print, each with its number from 1."""
+    """Return the exchanges to print, each with its number from 1."""
     first = number_in(parsed.file) or 1
     numbered, wanted = list(enumerate(cassette.exchanges, first)), parsed.exchange
     chosen = [pair for pair in numbered if wanted in (None, pair[0])]

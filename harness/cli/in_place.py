@@ -68,7 +68,7 @@ def _convert(paths: Iterable[Path], complete: Callable[[Cassette], Cassette]) ->
 
 @contextmanager
 def _alone(paths: Sequence[Path]) -> Iterator[bool]:
-    """Locks the folders; False if another conversion has locked one of them."""
+    """Lock the folders; False if another conversion has locked one of them."""
     handles: list[int] = []
     try:
         for folder in {_folder(path) for path in paths}:
@@ -85,7 +85,7 @@ def _folder(path: Path) -> Path:
 
 
 def _left(paths: Sequence[Path]) -> list[Path]:
-    """The temporary files of earlier conversions of the same files or folders."""
+    """Return the temporary files of earlier conversions of the same files or folders."""
     return sorted(
         file
         for path in paths
@@ -99,8 +99,8 @@ def _left(paths: Sequence[Path]) -> list[Path]:
 
 
 def _recordings(path: Path, problems: list[str]) -> Iterator[Path]:
-    """The file itself, or the cassettes of vcrpy in a folder and its subfolders. Links out of the
-    folder are not followed.
+    """Yield the file itself, or the cassettes of vcrpy in a folder and its subfolders. Links out of
+    the folder are not followed.
     """
     if path.is_dir():
         folder = path.resolve()

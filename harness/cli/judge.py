@@ -312,7 +312,7 @@ def _judge_one(
 
 
 def _without_cause(cells: Sequence[Result]) -> list[Result]:
-    """The cells without those that have another common cause than their wire."""
+    """Return the cells without those that have another common cause than their wire."""
     caused = {
         cell.place
         for cause in causes_of(cells)
@@ -323,8 +323,8 @@ def _without_cause(cells: Sequence[Result]) -> list[Result]:
 
 
 def _unread_wires(items: Sequence[Item], cells: Sequence[Result]) -> Mapping[str, int]:
-    """The wires without any kept text, each with the number of its answers with text. There are
-    none if no text of another wire is kept.
+    """Return the wires without any kept text, each with the number of its answers with text. There
+    are none if no text of another wire is kept.
     """
     verdicts: dict[str, list[str]] = {}
     of_item = {(item.cassette, item.number): item.exchange for item in items}
@@ -338,7 +338,7 @@ def _unread_wires(items: Sequence[Item], cells: Sequence[Result]) -> Mapping[str
 
 
 def _folder() -> str:
-    """The working folder relative to the root of its repository; its name if there is no
+    """Return the working folder relative to the root of its repository; its name if there is no
     repository.
     """
     here = Path.cwd()
@@ -369,7 +369,7 @@ def _conclude(
 
 
 def _status(results: JudgeResults, *, is_red: bool) -> int:
-    """The exit status. A run that compared nothing is like a run without input."""
+    """Return the exit status. A run that compared nothing is like a run without input."""
     if is_red:
         return RED
     if not results.compared:
@@ -409,13 +409,13 @@ def _write_report(results: JudgeResults, target: Path, baseline: Run | None = No
 
 
 def read_document(path: Path) -> JudgeResults:
-    """The results in a JSON file, or in that of a report folder. Raises `ResultsError`."""
+    """Return the results in a JSON file, or in that of a report folder. Raises `ResultsError`."""
     path = path / JSON if path.is_dir() else path
     return decode_results(path.read_bytes(), path.name)
 
 
 def _adapters(text: str, parsed: argparse.Namespace, losses: Losses) -> list[Adapter]:
-    """The adapter of an argument, made once for each job. Raises `AdapterError`."""
+    """Return the adapter of an argument, made once for each job. Raises `AdapterError`."""
     _check_program(text)
     if parsed.pdb:
         return [_debugged(open_adapter(text, losses, guest=False))]
@@ -423,7 +423,7 @@ def _adapters(text: str, parsed: argparse.Namespace, losses: Losses) -> list[Ada
 
 
 def _debugged(adapter: Adapter) -> Adapter:
-    """The adapter, with the debugger at each exception that it raises."""
+    """Return the adapter, with the debugger at each exception that it raises."""
 
     def run(exchange: Exchange, options: RunOptions) -> Output:
         output = adapter.run(exchange, options)
@@ -435,7 +435,7 @@ def _debugged(adapter: Adapter) -> Adapter:
 
 
 def _check_program(argument: str) -> None:
-    """Raises `AdapterError` if the program of an argument does not exist, because every cell would
+    """Raise `AdapterError` if the program of an argument does not exist, because every cell would
     have this error.
     """
     if argument in ADAPTERS:
@@ -448,7 +448,7 @@ def _check_program(argument: str) -> None:
 
 
 def declared_of(given: Sequence[str]) -> Losses:
-    """The declared losses by adapter. The key "" has the losses of all adapters."""
+    """Return the declared losses by adapter. The key "" has the losses of all adapters."""
     if not given:
         return losses_of()
     try:
@@ -461,8 +461,8 @@ def declared_of(given: Sequence[str]) -> Losses:
 def recordings_of(
     cassettes: Sequence[str] | None, names: Sequence[str] | None
 ) -> Sequence[str] | None:
-    """The recordings of ``--cassettes`` and ``--corpus``; None if there are no such options. Raises
-    `CassetteError` if nothing of ``--corpus`` was fetched.
+    """Return the recordings of ``--cassettes`` and ``--corpus``; None if there are no such options.
+    Raises `CassetteError` if nothing of ``--corpus`` was fetched.
     """
     if names is None:
         return cassettes
@@ -474,7 +474,7 @@ def recordings_of(
 
 
 def read_items(paths: Sequence[str] | None) -> tuple[list[Item], list[Unjudged]]:
-    """The exchanges to judge, and the paths that are skipped."""
+    """Return the exchanges to judge, and the paths that are skipped."""
     items: list[Item] = []
     skipped: list[Unjudged] = []
     for text in paths or [str(CASSETTES)]:
@@ -499,7 +499,9 @@ def read_items(paths: Sequence[str] | None) -> tuple[list[Item], list[Unjudged]]
 
 
 def _items_of(file: Path, number: int | None) -> list[Item]:
-    """The exchanges of one recording that have an answer. Raises `CassetteError` or `OSError`."""
+    """Return the exchanges of one recording that have an answer. Raises `CassetteError` or
+    `OSError`.
+    """
     exchanges = load_recording(str(file)).exchanges
     if number is not None:
         check_number(file, number, len(exchanges))
@@ -512,7 +514,7 @@ def _items_of(file: Path, number: int | None) -> list[Item]:
 
 
 def _shown(file: Path) -> str:
-    """The name of a cassette of the suite or of the corpus, or the path of another file."""
+    """Return the name of a cassette of the suite or of the corpus, or the path of another file."""
     if file.is_relative_to(CASSETTES):
         return file.relative_to(CASSETTES).with_suffix("").as_posix()
     if file.is_relative_to(corpus_folder()):

@@ -159,12 +159,12 @@ if __name__ == "__main__":
 
 
 class _Kind(NamedTuple):
-    """``text``: the file, in which ``@NAME@`` is its name and ``@STEM@`` its name without the
-    ending. ``next``: the lines that come next, with ``{stem}``, ``{file}`` and ``{python}``.
-    """
+    """A kind of adapter file that can be written."""
 
     text: str
+    """The file, in which ``@NAME@`` is its name and ``@STEM@`` its name without the ending."""
     next: tuple[str, ...]
+    """The lines that come next, with ``{stem}``, ``{file}`` and ``{python}``."""
 
 
 KINDS: Final = {

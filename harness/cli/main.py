@@ -238,13 +238,13 @@ class Parser(argparse.ArgumentParser):
             (file or sys.stderr).write(message)
 
     def guess(self, option: str) -> str:
-        """A hint to the option that is most like an unknown one, or ""."""
+        """Return a hint to the option that is most like an unknown one, or ""."""
         known = [name for name in self._option_string_actions if name.startswith("--")]
         return near(option.partition("=")[0], known) if option.startswith("--") else ""
 
 
 def near(word: str, known: Iterable[str]) -> str:
-    """`` (did you mean judge?)`` for a word like a known one, else ""."""
+    """Return `` (did you mean judge?)`` for a word like a known one, else ""."""
     from difflib import get_close_matches  # slow to import
 
     guesses = get_close_matches(word[:80], list(known), 1)
@@ -252,8 +252,8 @@ def near(word: str, known: Iterable[str]) -> str:
 
 
 def parser_of(arguments: Sequence[str]) -> Parser:
-    """The parser of a command line. It has the arguments of the commands that ``arguments`` name,
-    and imports only their modules, so that each command starts fast.
+    """Return the parser of a command line. It has the arguments of the commands that ``arguments``
+    name, and imports only their modules, so that each command starts fast.
     """
     parser = Parser(
         prog="harness",

@@ -22,7 +22,7 @@ Losses = Mapping[str, tuple[DeclaredLoss, ...]]
 def open_adapter(
     text: str, losses: Losses | None = None, *, timeout: float = TIMEOUT_S, guest: bool = True
 ) -> Adapter:
-    """The adapter of an argument, with its declared losses: those in ``losses``, or else the
+    """Return the adapter of an argument, with its declared losses: those in ``losses``, or else the
     configured losses. A function runs in a separate process, if it is a ``guest``. Raises
     `AdapterError`.
     """
@@ -32,18 +32,20 @@ def open_adapter(
 
 
 def losses_for(name: str, losses: Losses) -> tuple[DeclaredLoss, ...]:
-    """The declared losses of an adapter, and those of all adapters, which have the key ""."""
+    """Return the declared losses of an adapter, and those of all adapters, which have the key
+    "".
+    """
     return (*losses.get(name, ()), *losses.get("", ()))
 
 
 def adapter_named(target: str, parsed: argparse.Namespace) -> Adapter:
-    """The adapter of the option ``--adapter``. Raises `AdapterError`."""
+    """Return the adapter of the option ``--adapter``. Raises `AdapterError`."""
     options = RunOptions(provider=getattr(parsed, "provider", None))
     return open_adapter(target).with_options(options)
 
 
 def output_items(adapter: Adapter, exchange: Exchange) -> Iterator[Any]:
-    """The native events of a run, with their facts if the adapter states them. Raises
+    """Yield the native events of a run, with their facts if the adapter states them. Raises
     `AdapterError`.
     """
     output = adapter.output(exchange)
@@ -60,7 +62,7 @@ def output_items(adapter: Adapter, exchange: Exchange) -> Iterator[Any]:
 
 
 def aspect_lines(adapter: Adapter, exchange: Exchange) -> Iterator[str]:
-    """One line for each aspect: its verdict and the reason. Raises `AdapterError`."""
+    """Yield one line for each aspect: its verdict and the reason. Raises `AdapterError`."""
     judgement = judge_output(exchange, adapter, adapter.output(exchange))
     if judgement.error:
         raise AdapterError(judgement.error)

@@ -22,7 +22,7 @@ _Item = TypeVar("_Item")
 
 
 def with_progress(items: Iterable[_Item], name: str, unit: str) -> Iterator[_Item]:
-    """The items, with a bar on a terminal's stderr once the work has taken two seconds."""
+    """Yield the items, with a bar on a terminal's stderr once the work has taken two seconds."""
     from tqdm import tqdm  # slow to import
 
     total = len(items) if isinstance(items, Sized) else None
@@ -39,8 +39,8 @@ def with_progress(items: Iterable[_Item], name: str, unit: str) -> Iterator[_Ite
 
 
 def is_coloured(stream: TextIO) -> bool:
-    """Whether a stream gets colours: a terminal that has them. ``NO_COLOR`` and ``FORCE_COLOR``
-    decide first.
+    """Return whether a stream gets colours: a terminal that has them. ``NO_COLOR`` and
+    ``FORCE_COLOR`` decide first.
     """
     if os.environ.get("NO_COLOR"):
         return False
@@ -53,10 +53,10 @@ _CODES: Final = {"green": "32", "red": "31", "yellow": "33", "bold": "1"}
 
 
 def coloured(line: str, tone: str) -> str:
-    """A line in a colour: green, red, yellow or bold; else as it is."""
+    """Return a line in a colour: green, red, yellow or bold; else as it is."""
     return f"\x1b[{_CODES[tone]}m{line}\x1b[0m" if tone in _CODES else line
 
 
 def paint(line: str, tone: str) -> str:
-    """A line in a colour, if stdout gets colours."""
+    """Return a line in a colour, if stdout gets colours."""
     return coloured(line, tone) if is_coloured(sys.stdout) else line

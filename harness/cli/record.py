@@ -209,7 +209,7 @@ def _base_url(text: str) -> str:
 
 
 def settings_of(parsed: argparse.Namespace) -> Settings:
-    """The settings from the options of `add_asking`."""
+    """Return the settings from the options of `add_asking`."""
     return Settings(
         model=parsed.model,
         api_version=parsed.api_version,
@@ -224,7 +224,7 @@ def settings_of(parsed: argparse.Namespace) -> Settings:
 
 
 def limits_of(parsed: argparse.Namespace) -> Limits:
-    """The limits from the options of `add_asking`."""
+    """Return the limits from the options of `add_asking`."""
     return Limits(parsed.attempts, parsed.requests, parsed.output_tokens)
 
 
@@ -300,7 +300,7 @@ def _record_one(plan: Plan, project: Project, parsed: argparse.Namespace, spent:
 
 
 def _check_place(name: str, path: Path, project: Project) -> None:
-    """Raises `CassetteError` if the cassette exists and was not recorded, because it can't be
+    """Raise `CassetteError` if the cassette exists and was not recorded, because it can't be
     recorded again.
     """
     if not path.exists():
@@ -320,7 +320,7 @@ def _check_place(name: str, path: Path, project: Project) -> None:
 
 
 def _old_exchanges(plan: Plan, project: Project) -> tuple[Exchange, ...]:
-    """The exchanges that the recording replaces; () if they can't be read."""
+    """Return the exchanges that the recording replaces; () if they can't be read."""
     if plan.new or not project.cassette_path(plan.name).exists():
         return ()
     try:
@@ -372,8 +372,8 @@ class Bar:
 
 
 def _plans(parsed: argparse.Namespace, project: Project) -> Iterator[Plan]:
-    """The cassettes to record, in the order of the names. Raises `CassetteError` for an unknown
-    name.
+    """Yield the cassettes to record, in the order of the names. Raises `CassetteError` for an
+    unknown name.
     """
     if parsed.prompt:
         if len(parsed.names) != 1 or parsed.missing or parsed.all:
@@ -405,7 +405,7 @@ def _plans(parsed: argparse.Namespace, project: Project) -> Iterator[Plan]:
 
 
 def _wanted(sources: RecordingSources, *, everything: bool) -> dict[str, Case | None]:
-    """The missing cassettes; with ``everything`` also the recorded cassettes."""
+    """Return the missing cassettes; with ``everything`` also the recorded cassettes."""
     project = sources.project
     names = {name for name in sources.cassettes if not project.cassette_path(name).exists()}
     if everything:
@@ -418,8 +418,8 @@ def _wanted(sources: RecordingSources, *, everything: bool) -> dict[str, Case | 
 
 
 def _new_provider(name: str) -> str:
-    """The provider of a new cassette, from its folder. Raises `CassetteError` if the folder is not
-    the name of a provider.
+    """Return the provider of a new cassette, from its folder. Raises `CassetteError` if the folder
+    is not the name of a provider.
     """
     folder, slash, _ = name.partition("/")
     if slash and folder not in (*PROVIDERS, ".."):

@@ -16,45 +16,44 @@ from harness.specs import Case
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """One cassette to record. ``asks`` makes its requests. ``new``: the requests differ from those
-    of an existing cassette.
-    """
+    """One cassette to record."""
 
     name: str
     provider: str
     asks: Callable[[], Asks]
+    """Makes the requests."""
     new: bool = False
+    """Whether the requests differ from those of an existing cassette."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordingSources:
-    """The cases of all specs of a project.
-
-    ``conversations``: cassette → its conversation cases. ``requests``: the name of a request case,
-    or its place ``FILE.yaml::CASE`` → places and cases. ``cassettes``: all cassettes that a case
-    names.
-    """
+    """The cases of all specs of a project."""
 
     project: Project
     conversations: dict[str, list[Case]]
+    """Cassette → its conversation cases."""
     requests: dict[str, list[tuple[str, Case]]]
+    """The name of a request case, or its place ``FILE.yaml::CASE`` → places and cases."""
     cassettes: set[str]
+    """All cassettes that a case names."""
 
     def provider(self, name: str, request: Case | None = None) -> str:
-        """The provider to record from: the case's, else the folder's."""
+        """Return the provider to record from: the case's, else the folder's."""
         cases = [*self.conversations.get(name, ()), *([request] if request else ())]
         return next((case.provider for case in cases if case.provider), None) or name_provider(name)
 
     def request(self, name: str) -> Case | None:
-        """The request case of a cassette with the name PROVIDER/CASE; None if there is not exactly
-        one.
+        """Return the request case of a cassette with the name PROVIDER/CASE; None if there is not
+        exactly one.
         """
         folder, _, case_name = name.partition("/")
         cases = self.requests.get(case_name, ()) if folder in PROVIDERS else ()
         return cases[0][1] if len(cases) == 1 else None
 
     def find(self, names: Sequence[str], provider: str | None = None) -> dict[str, Case | None]:
-        """Names of cases or cassettes → cassettes, each with its request case if it has one.
+        """Return the cassettes that names of cases or cassettes name, each with its request case if
+        it has one.
 
         A request case does not name a cassette. Its recording has the name PROVIDER/CASE, with
         ``provider`` or the case's provider. Raises `CassetteError` for an unknown name, and for a
@@ -93,9 +92,9 @@ class RecordingSources:
         streamed: bool,
         named: bool = True,
     ) -> Plan:
-        """The plan of a cassette. Its requests are made from its cases, or else from the cassette.
-        They are sent to ``provider``, by default the cassette's provider. ``named``: the user has
-        named the cassette.
+        """Return the plan of a cassette. Its requests are made from its cases, or else from the
+        cassette. They are sent to ``provider``, by default the cassette's provider. ``named``: the
+        user has named the cassette.
         """
         asked = provider or self.provider(name, request)
 
@@ -122,7 +121,7 @@ class RecordingSources:
 
 
 def read_sources(project: Project) -> RecordingSources:
-    """The cases of all specs of a project. Raises `SpecError`."""
+    """Return the cases of all specs of a project. Raises `SpecError`."""
     sources = RecordingSources(project, {}, {}, set())
     for root in project.specs:
         for file in yaml_files(root) if root.exists() else ():
@@ -139,6 +138,6 @@ def read_sources(project: Project) -> RecordingSources:
 
 
 def name_provider(name: str) -> str:
-    """The provider of a cassette, from its folder."""
+    """Return the provider of a cassette, from its folder."""
     folder = name.partition("/")[0]
     return folder if folder in PROVIDERS else DEFAULT_PROVIDER

@@ -75,7 +75,7 @@ def _ask_all(review: Review) -> None:
 
 
 def _ask(review: Review, change: Change) -> str:
-    """One of a, r, s, q, and A and R for a group."""
+    """Return one of a, r, s, q, and A and R for a group."""
     many = f", [A]ccept or [R]eject all {change.same}" if change.same > 1 else ""
     words = f"[a]ccept, [r]eject, [s]kip{many}, [w]ire, [q]uit? "
     while True:
@@ -96,7 +96,7 @@ def _ask(review: Review, change: Change) -> str:
 
 
 def _shown(change: Change) -> Iterator[str]:
-    """The lines that show a change in the terminal."""
+    """Yield the lines that show a change in the terminal."""
     hunk = change.hunk
     place = f"{os.path.relpath(change.path)}:{hunk.new_at + 1}  {hunk.place}"
     same = (

@@ -71,7 +71,7 @@ def serve_review(review: Review, *, open_browser: bool) -> None:
 
 
 def make_server(review: Review, token: str) -> ThreadingHTTPServer:
-    """The server on a free port of 127.0.0.1."""
+    """Return the server on a free port of 127.0.0.1."""
     lock = Lock()
 
     class Page(_Page):
@@ -120,7 +120,7 @@ class _Page(BaseHTTPRequestHandler):
             self.review.decide(changes, accept=word.startswith("accept"))
 
     def _is_allowed(self, rest: str) -> bool:
-        """Whether the path has the token, and the request comes from our own page."""
+        """Return whether the path has the token, and the request comes from our own page."""
         path = f"/{self.token}/{rest}"
         own = f"127.0.0.1:{self.server.server_address[1]}"  # type: ignore[index]
         is_own = (

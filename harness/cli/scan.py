@@ -71,8 +71,8 @@ def _scan(parsed: argparse.Namespace) -> int:
 
 
 def scan_file(path: Path, scanner: Scanner) -> list[Finding]:
-    """The secrets in a file. Raises `OSError`. Raises `CassetteError` for a damaged cassette in our
-    own format, or a file that is too large.
+    """Return the secrets in a file. Raises `OSError`. Raises `CassetteError` for a damaged cassette
+    in our own format, or a file that is too large.
     """
     if str(path) == STDIN:
         data = read_stdin()
@@ -92,8 +92,8 @@ def scan_file(path: Path, scanner: Scanner) -> list[Finding]:
 
 
 def _path_of(argument: str) -> Path:
-    """The path of an argument: a file or folder, or a cassette or folder of cassettes with this
-    name. If there is none, the argument itself.
+    """Return the path of an argument: a file or folder, or a cassette or folder of cassettes with
+    this name. If there is none, the argument itself.
     """
     path = Path(argument)
     if argument == STDIN or path.exists():
@@ -104,8 +104,8 @@ def _path_of(argument: str) -> Path:
 
 
 def _files(paths: Iterable[Path]) -> Iterator[Path]:
-    """The named files, and the files in the named folders and their subfolders, in order. A path
-    that does not exist is kept, because reading it raises an error.
+    """Yield the named files, and the files in the named folders and their subfolders, in order. A
+    path that does not exist is kept, because reading it raises an error.
     """
     for path in paths:
         if not path.is_dir():

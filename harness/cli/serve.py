@@ -162,7 +162,7 @@ def _serve(parsed: argparse.Namespace) -> int:
 
 
 def _files(text: str) -> Sequence[str]:
-    """The recordings that an argument names: those in a folder, or a single one."""
+    """Return the recordings that an argument names: those in a folder, or a single one."""
     path, number = find_recording(text)
     if not path.is_dir():
         return [text]

@@ -141,7 +141,7 @@ def _sweep(parsed: argparse.Namespace) -> int:
 
 
 def _masked(engine: Engine, run_part: RunPart, parts: Sequence[InputPart], report: Report) -> None:
-    """The engine, with the output of adapters masked in its processes as in this process."""
+    """Yield the engine, with the output of adapters masked in its processes as in this process."""
     engine(partial(_run_masked, run_part), parts, report)
 
 
@@ -151,15 +151,15 @@ def _run_masked(run_part: RunPart, part: InputPart) -> Summary:
 
 
 def _path_of(argument: str) -> str:
-    """The path, glob or URL of an argument. The argument may be the name of a cassette. Raises
-    `FileNotFoundError`.
+    """Return the path, glob or URL of an argument. The argument may be the name of a cassette.
+    Raises `FileNotFoundError`.
     """
     is_place = is_url(argument) or has_magic(argument) or Path(argument).exists()
     return argument if is_place else str(find_path(argument))
 
 
 def _progress(sweep: Sweep) -> Any:
-    """A progress bar with the streams per second and the remaining time."""
+    """Return a progress bar with the streams per second and the remaining time."""
     return tqdm(
         total=sum(part.rows for part in sweep.parts),
         unit=" streams",
@@ -182,7 +182,7 @@ def _count(bar: Any, part: InputPart, now: bool) -> None:
 
 
 def _target(text: str, declared: Losses, timeout: float) -> Target:
-    """The target of an argument, from which every process can make the adapter. Raises
+    """Return the target of an argument, from which every process can make the adapter. Raises
     `AdapterError`.
     """
     adapter = open_adapter(text, {}, timeout=timeout)
@@ -195,7 +195,7 @@ def _target(text: str, declared: Losses, timeout: float) -> Target:
 
 
 def _lines(summary: Summary, settings: Settings) -> list[str]:
-    """The lines that show the result of a sweep."""
+    """Return the lines that show the result of a sweep."""
     counts = ", ".join(
         words.counted(summary.verdicts[verdict])
         for verdict, words in sorted(VERDICTS.items(), key=lambda item: item[0] != "passed")

@@ -23,37 +23,43 @@ class Translator(Protocol):
     """Translates canonical events into payloads; one instance for each stream."""
 
     def feed(self, event: Event) -> list[Payload]:
-        """The payloads that this event completes, perhaps none."""
+        """Return the payloads that this event completes, perhaps none."""
 
     def close(self) -> list[Payload]:
-        """The last payloads, when the stream has ended. Called once, also after an `Incomplete`."""
+        """Return the last payloads, when the stream has ended. Called once, also after an
+        `Incomplete`.
+        """
 
 
 def type_of(payload: Payload) -> str:
-    """The ``type`` of a payload, which is its label in most grammars."""
+    """Return the ``type`` of a payload, which is its label in most grammars."""
     return str(payload["type"])
 
 
 @dataclass(frozen=True, slots=True)
 class RequestTranslator:
-    """The request half of an event model.
-
-    ``translate(prompt, options, session)`` makes the neutral prompt of the event model's own. For a
-    faulty one it raises `TranslationError` and no other exception. ``session`` is the session of
-    the replays of earlier answers. ``follow_up(prompt, payloads, then)`` is what an application
-    does next: the prompt with the answer that ``payloads`` are appended to it, and after that the
-    outcomes of its calls, in call order, or the user's next text. It changes neither argument.
-    ``opening_prompt`` is a minimal prompt, with which the laws begin a conversation. ``sent_back``
-    names the kinds of parts of an answer that keep their signature in the follow-up: ``call``,
-    ``text``, ``thought``, ``other``; without ``call`` the dialect has no place for calls. ``wire``:
-    the only wire (`harness.providers.Provider.wire`) over which the event model is sent; None: any.
-    """
+    """The request half of an event model."""
 
     translate: Callable[[Any, Mapping[str, Any], Session], Prompt]
+    """Called with the event model's own prompt, the options of the call and the session of the
+    replays of earlier answers; makes the neutral prompt. For a faulty prompt it raises
+    `TranslationError` and no other exception.
+    """
     follow_up: Callable[[Any, Sequence[Payload], Sequence[ToolOutcome] | str], Any]
+    """Called with a prompt, the payloads of its answer, and the outcomes of its calls, in call
+    order, or the user's next text. Makes the next prompt of an application: the same prompt with
+    both appended. It changes no argument.
+    """
     opening_prompt: Any
+    """A minimal prompt, with which the laws begin a conversation."""
     sent_back: frozenset[str]
+    """The kinds of parts of an answer that keep their signature in the follow-up: ``call``,
+    ``text``, ``thought``, ``other``. Without ``call`` the dialect has no place for calls.
+    """
     wire: str | None = None
+    """The only wire (`harness.providers.Provider.wire`) over which the event model is sent; None:
+    any.
+    """
 
 
 Change = Callable[[Any], bool]
@@ -64,20 +70,20 @@ change.
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The place of a value in payloads whose ``key`` has the value ``type``: ``path`` has the keys
-    and indexes of the value.
-    """
+    """The place of a value in payloads of one type."""
 
     type: str
+    """The value of ``key`` in these payloads."""
     path: tuple[str | int, ...]
+    """The keys and indexes of the value."""
     key: str = "type"
 
     def fits(self, payload: Payload) -> bool:
-        """Whether a payload is of the type."""
+        """Return whether a payload is of the type."""
         return bool(payload.get(self.key) == self.type)
 
     def find(self, payloads: Iterable[Payload]) -> Iterator[tuple[Any, Any]]:
-        """(holder, key) of every value at this place, in order."""
+        """Yield (holder, key) of every value at this place, in order."""
         for payload in payloads:
             holder: Any = payload if self.fits(payload) else None
             for key in self.path[:-1]:
@@ -108,25 +114,28 @@ class CallPlace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mutations:
-    """The places in payloads that the operators of `harness.proving.mutation` change.
-
-    ``texts``: the pieces of answer text. ``calls(payloads)`` gives the calls. ``stop_reason``: its
-    place, and two reasons. The first replaces the present reason; if that is the same, the second
-    does. ``count``: a token count. ``error``: the message of an error. None: the event model has no
-    such thing.
-
-    ``own`` maps the name of an operator to this dialect's function for it, if a place is not
-    enough, or to None if the dialect cannot have the fault. ``unsent`` names the operators on
-    requests that find nothing in any request of this dialect.
+    """The places in payloads that the operators of `harness.proving.mutation` change. None in a
+    field: the event model has no such thing.
     """
 
     texts: Place
+    """The pieces of answer text."""
     calls: Callable[[list[Payload]], Iterator[CallPlace]] | None
+    """Gives the calls in payloads."""
     stop_reason: tuple[Place, str, str] | None
+    """The place, and two reasons. The first replaces the present reason; if that is the same, the
+    second does.
+    """
     count: Place | None
+    """A token count."""
     error: Place | None
+    """The message of an error."""
     own: Mapping[str, Change | None] = field(default_factory=dict)
+    """The name of an operator → this dialect's function for it, if a place is not enough, or None
+    if the dialect cannot have the fault.
+    """
     unsent: frozenset[str] = frozenset()
+    """The operators on requests that find nothing in any request of this dialect."""
 
 
 def lose_argument(holder: Any, key: Any) -> bool:
@@ -157,7 +166,7 @@ class ServedCassette(Protocol):
         """The address of the server; the client may send requests only to it."""
 
     def summary(self) -> Payload:
-        """``{"asked": n}``, the number of recorded requests that were sent so far, and
+        """Return ``{"asked": n}``, the number of recorded requests that were sent so far, and
         ``"refused"``, the other requests to generate, if any.
         """
 
@@ -171,70 +180,72 @@ class ServedCassette(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ClientAdapter:
-    """A client or program of a dialect, which is judged as a separate adapter.
-
-    ``name`` is its key under ``expect``. It needs ``module``, which the ``extra`` of the package
-    installs. ``target``, ``module:function``, is imported when a case needs it: a function of the
-    case's ``context`` and a `ServedCassette` that returns payloads and raises `ContextError`.
-    """
+    """A client or program of a dialect, which is judged as a separate adapter."""
 
     name: str
+    """The key under ``expect``."""
     module: str
+    """The module that it needs."""
     extra: str
+    """The extra of the package that installs ``module``."""
     target: str
+    """``module:function``, imported when a case needs it: a function of the case's ``context`` and
+    a `ServedCassette` that returns payloads and raises `ContextError`.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpApi:
-    """The HTTP API of an event model, which `harness serve` offers in front of recorded answers.
-
-    ``path`` is the end of the path of a POST request that generates, ``count_path`` of a POST
-    request that counts tokens. ``is_streamed(prompt)``: the client asks for a stream.
-    ``event(payload)`` is a payload as bytes of a stream; ``whole(payloads)`` is the answer that is
-    not streamed. ``failure(payloads)`` is the HTTP status and the message of the error in them, or
-    None; ``error(status, message)`` the body of an error. ``turns(prompt)`` gives each message of a
-    conversation: whether the model wrote it, and its content as JSON that is equal for equal
-    messages.
-    """
+    """The HTTP API of an event model, which `harness serve` offers in front of recorded answers."""
 
     path: str
+    """The end of the path of a POST request that generates."""
     count_path: str
+    """The end of the path of a POST request that counts tokens."""
     is_streamed: Callable[[Any], bool]
+    """Whether the client asks for a stream in this prompt."""
     event: Callable[[Payload], bytes]
+    """Gives a payload as bytes of a stream."""
     whole: Callable[[Sequence[Payload]], Payload]
+    """Gives the answer that is not streamed."""
     failure: Callable[[Sequence[Payload]], tuple[int, str] | None]
+    """Gives the HTTP status and the message of the error in payloads; None without an error."""
     error: Callable[[int, str], Payload]
+    """Gives the body of an error with this HTTP status and message."""
     turns: Callable[[Any], Sequence[tuple[bool, Any]]]
+    """Gives each message of the conversation in a prompt: whether the model wrote it, and its
+    content as JSON that is equal for equal messages.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
-    """One event model.
-
-    ``translator(tools, session)`` makes the translator of one stream. ``losses`` are the declared
-    losses, each with its meaning. ``order`` is the grammar of the stream, a table
-    state → label → next state, from ``fresh``; ``label`` names a payload for it; ``final`` are the
-    states in which a whole stream may end. ``request`` is None if the event model has no requests.
-    ``facts(payloads, session)`` reads the neutral account of an answer. ``mutations`` has the
-    places that the mutation operators change. ``client`` is the client or program of the dialect
-    that is judged while it runs, or None. ``api`` is the HTTP API that a proxy offers to its
-    clients, or None.
-
-    Every field must be given; otherwise a `TypeError` names the dialect and the missing fields.
+    """One event model. Every field must be given; otherwise a `TypeError` names the dialect and the
+    missing fields.
     """
 
     name: str
     title: str
     translator: Callable[[Sequence[Tool], Session], Translator]
+    """Makes the translator of one stream."""
     request: RequestTranslator | None
+    """None if the event model has no requests."""
     facts: Callable[[Sequence[Payload], Session], Facts]
+    """Reads the neutral account of an answer."""
     losses: tuple[DeclaredLoss, ...]
+    """The declared losses, each with its meaning."""
     order: Mapping[str, Mapping[str, str]]
+    """The grammar of the stream, a table state → label → next state, from ``fresh``."""
     label: Callable[[Payload], str]
+    """Names a payload for the grammar."""
     final: frozenset[str]
+    """The states in which a whole stream may end."""
     mutations: Mutations
+    """The places that the mutation operators change."""
     client: ClientAdapter | None
+    """The client or program of the dialect that is judged while it runs, or None."""
     api: HttpApi | None
+    """The HTTP API that a proxy offers to its clients, or None."""
 
     def __new__(cls, **given: Any) -> Dialect:
         """Refuse a dialect that lacks a field, by its name."""

@@ -101,8 +101,8 @@ class Ending:
             self.understood, self.watched = True, _ALWAYS
 
     def kind(self, *, called: bool = False) -> EndKind:
-        """How the answer ended. ``called``: a call waits for its result, so the finish reason does
-        not matter.
+        """Return how the answer ended. ``called``: a call waits for its result, so the finish
+        reason does not matter.
         """
         if self.invalid:
             return "invalid_call"
@@ -127,7 +127,7 @@ class Ending:
         return finish.raw if finish is not None and finish.reason == "other" else None
 
     def message(self) -> str:
-        """The message of an error that ends such an answer."""
+        """Return the message of an error that ends such an answer."""
         if self.invalid:
             return self.invalid
         if not self.understood:
@@ -135,7 +135,7 @@ class Ending:
         return describe_failure(self.finish) if self.finish else "the answer gave no finish reason"
 
     def _nothing(self) -> str:
-        """Quotes the beginning of an answer in which nothing was understood."""
+        """Quote the beginning of an answer in which nothing was understood."""
         if self._quoted:
             quoted = shorten(self._quoted.strip(), QUOTED)
             return f"nothing in the answer was understood; it begins with {quoted}"
@@ -150,7 +150,7 @@ _ENDS: Final[Mapping[ev.End, str]] = {
 
 
 def describe_break(event: ev.Incomplete) -> str:
-    """The message of the error that ends an answer whose stream stopped before its end."""
+    """Return the message of the error that ends an answer whose stream stopped before its end."""
     message = _ENDS.get(event.end, "the stream stopped before its end")
     if event.rest:
         message += f", inside a message of which {len(event.rest)} characters had arrived"
@@ -158,8 +158,8 @@ def describe_break(event: ev.Incomplete) -> str:
 
 
 def describe_failure(finish: ev.Finish) -> str:
-    """The message of the error that ends an answer whose finish reason reports a failure: the
-    reason, and the text beside it.
+    """Return the message of the error that ends an answer whose finish reason reports a failure:
+    the reason, and the text beside it.
     """
     if finish.reason == "failed":
         return f"the run ended with the status {finish.raw!r}"
@@ -172,8 +172,9 @@ Reaction = TypeVar("Reaction")
 def every_kind(
     dialect: str, reactions: Mapping[type[ev.Event], Reaction]
 ) -> Mapping[type[ev.Event], Reaction]:
-    """The same table, if it has a reaction to every kind of event. Raises `TypeError` for a missing
-    kind: an event model that has no place for a kind declares that with a reaction of its own.
+    """Return the same table, if it has a reaction to every kind of event. Raises `TypeError` for a
+    missing kind: an event model that has no place for a kind declares that with a reaction of its
+    own.
     """
     if missing := [kind for kind, event in ev.KINDS.items() if event not in reactions]:
         raise TypeError(

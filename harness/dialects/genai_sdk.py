@@ -37,7 +37,9 @@ ENDS: Final[dict[str, End]] = {
 
 
 def load_sdk() -> ModuleType:
-    """The module ``google.genai``; raises ImportError with the install command if it is missing."""
+    """Return the module ``google.genai``; raises ImportError with the install command if it is
+    missing.
+    """
     try:
         return import_module("google.genai")
     except ImportError as error:
@@ -47,8 +49,8 @@ def load_sdk() -> ModuleType:
 
 
 def failures() -> tuple[type[Exception], ...]:
-    """The exceptions that a call of the SDK may raise: its own errors, those of its HTTP libraries,
-    and those of its code for an unexpected answer.
+    """Return the exceptions that a call of the SDK may raise: its own errors, those of its HTTP
+    libraries, and those of its code for an unexpected answer.
     """
     http = []
     libraries = (("httpx2", "HTTPError"), ("httpx", "HTTPError"), ("aiohttp", "ClientError"))
@@ -60,8 +62,8 @@ def failures() -> tuple[type[Exception], ...]:
 
 
 def arguments(request: GenerateRequest) -> dict[str, Any]:
-    """The arguments of ``generate_content`` and ``generate_content_stream`` that make the SDK send
-    exactly ``request.body``.
+    """Return the arguments of ``generate_content`` and ``generate_content_stream`` that make the
+    SDK send exactly ``request.body``.
 
     Objects are made from JSON text, because only there signatures are base64. The SDK never calls
     functions itself.
@@ -102,18 +104,18 @@ class SdkReader:
         self._translator = translator
 
     def feed(self, response: Any) -> list[Payload]:
-        """The payloads that one ``GenerateContentResponse`` completes."""
+        """Return the payloads that one ``GenerateContentResponse`` completes."""
         dump = response.model_dump(
             mode="json", by_alias=True, exclude_none=True, exclude=NOT_OF_THE_ANSWER
         )
         return self._translate(self._normalizer.feed(Frame(0, dump)))
 
     def close(self, end: End = "complete") -> list[Payload]:
-        """The last payloads, when the answer has ended."""
+        """Return the last payloads, when the answer has ended."""
         return [*self._translate(self._normalizer.close(end)), *self._translator.close()]
 
     def fail(self, error: Exception) -> list[Payload]:
-        """The last payloads, when the SDK raised."""
+        """Return the last payloads, when the SDK raised."""
         if isinstance(error, load_sdk().errors.APIError):
             return self._fail_by_api(error)
         end = ENDS.get(type(error).__name__)

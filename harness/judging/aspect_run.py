@@ -108,7 +108,7 @@ def judge_items(
 
 
 def unused_losses(use: LossUse) -> tuple[str, ...]:
-    """The declared losses that concern some cells, but that no cell shows."""
+    """Return the declared losses that concern some cells, but that no cell shows."""
     return tuple(sorted(str(loss) for loss, shown in use.items() if not shown))
 
 
@@ -121,7 +121,7 @@ def _judge(item: Item, adapter: Adapter, use: LossUse, exchange: Exchange) -> Re
 
 
 def _result(judgement: ExchangeJudgement, exchange: Exchange) -> Result:
-    """The result of a judgement, with evidence for each red aspect."""
+    """Return the result of a judgement, with evidence for each red aspect."""
     transcript = judgement.transcript or Transcript()
     findings = judgement.findings
     blank = Result(
@@ -143,8 +143,8 @@ def _result(judgement: ExchangeJudgement, exchange: Exchange) -> Result:
 
 
 def _with_findings(blank: Result, findings: Sequence[Finding], excerpts: Excerpts) -> Result:
-    """The result with its verdict and findings. A variant of the wire keeps the verdict of its
-    findings; its block says that it is not red.
+    """Return the result with its verdict and findings. A variant of the wire keeps the verdict of
+    its findings; its block says that it is not red.
     """
     verdict, reason, _ = decide(findings)
     return replace(
@@ -169,12 +169,12 @@ def _recut(exchange: Exchange, cut: Cuts) -> Exchange:
 
 
 def _places(exchange: Exchange) -> tuple[int, ...]:
-    """The sizes of the reads, which determine the places of the cuts."""
+    """Return the sizes of the reads, which determine the places of the cuts."""
     return tuple(len(data) for _, data in exchange.reads if data)
 
 
 def _worse(cell: Result, other: Result, cut: Cuts) -> Result:
-    """The result, and the aspects that are red only with another cut."""
+    """Return the result, and the aspects that are red only with another cut."""
     if cell.verdict == "error":
         return cell
     if other.verdict == "error":
@@ -209,7 +209,7 @@ def _worse(cell: Result, other: Result, cut: Cuts) -> Result:
 
 
 def items_with_second_turn(items: Sequence[Item], adapter: Adapter) -> list[Item]:
-    """The whole answers, if the adapter has a second turn."""
+    """Return the whole answers, if the adapter has a second turn."""
     if adapter.second_request is None:
         return []
     return [item for item in items if _goes_on(item, adapter)]
@@ -221,7 +221,7 @@ def judge_second_turns(items: Sequence[Item], adapters: Sequence[Adapter]) -> It
 
 
 def _goes_on(item: Item, adapter: Adapter) -> bool:
-    """Whether the conversation continues after this answer."""
+    """Return whether the conversation continues after this answer."""
     answer = _answer(item, adapter)
     facts = answer.facts
     whole = not (answer.faulty or answer.blocked or facts.errors or facts.open_call)
@@ -297,7 +297,7 @@ def _not_asked(blank: Result, aspect: str, reason: str) -> Result:
 
 
 def _not_for_a_second_turn(item: Item, adapter: Adapter, facts: Facts) -> str:
-    """The reason why the calls of an answer can't be sent back, or ""."""
+    """Return the reason why the calls of an answer can't be sent back, or ""."""
     if facts.pieces:  # Vertex AI only
         transcript = _first_turn(item, adapter)
         if transcript is None:
@@ -310,8 +310,8 @@ def _not_for_a_second_turn(item: Item, adapter: Adapter, facts: Facts) -> str:
 
 
 def _given(facts: Facts, exchange: Exchange) -> list[bool]:
-    """Whether the result of each call must be the given result. If a tool is not declared, the
-    adapter may itself answer its call.
+    """Return whether the result of each call must be the given result. If a tool is not declared,
+    the adapter may itself answer its call.
     """
     if exchange.request is None:
         return [True for _ in facts.calls]
@@ -320,7 +320,9 @@ def _given(facts: Facts, exchange: Exchange) -> list[bool]:
 
 
 def _first_turn(item: Item, adapter: Adapter) -> Transcript | None:
-    """The transcript of the answer; None if the adapter gave no transcript that can be judged."""
+    """Return the transcript of the answer; None if the adapter gave no transcript that can be
+    judged.
+    """
     try:
         output = adapter.output(item.exchange)
     except AdapterError:
@@ -329,7 +331,7 @@ def _first_turn(item: Item, adapter: Adapter) -> Transcript | None:
 
 
 def _is_error(transcript: Transcript | None) -> bool:
-    """Whether a turn ended in an error, so that the conversation does not continue."""
+    """Return whether a turn ended in an error, so that the conversation does not continue."""
     return (
         transcript is None
         or transcript.raised is not None

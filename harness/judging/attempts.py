@@ -12,9 +12,9 @@ from harness.stream.exchange import Exchange
 
 
 def attempts_after(exchange: Exchange, following: Sequence[Exchange]) -> tuple[Exchange, ...]:
-    """The answers that an adapter gets if it asks again after a failed one: the next exchanges of
-    the same request, up to the first that did not fail. None if all failed: these are examples of
-    failures, not attempts. ``following``: the exchanges after this one in its cassette.
+    """Return the answers that an adapter gets if it asks again after a failed one: the next
+    exchanges of the same request, up to the first that did not fail. None if all failed: these are
+    examples of failures, not attempts. ``following``: the exchanges after this one in its cassette.
     """
     if not exchange.generates:
         return ()
@@ -31,7 +31,7 @@ def attempts_after(exchange: Exchange, following: Sequence[Exchange]) -> tuple[E
 
 
 def _is_failed(exchange: Exchange) -> bool:
-    """Whether an answer is broken off, is an error, or gives no reason to end."""
+    """Return whether an answer is broken off, is an error, or gives no reason to end."""
     if exchange.end in INTERRUPTED or exchange.status >= 400:
         return True
     facts = PROVIDERS[choose_provider(exchange, exchange.provider)].facts(exchange)

@@ -49,8 +49,8 @@ class Decision(NamedTuple):
 
 
 def decide(findings: Sequence[Finding], terms: Terms = Terms()) -> Decision:  # immutable
-    """The verdict of a cell with these findings. A cell without a finding that compared anything is
-    *not run*.
+    """Return the verdict of a cell with these findings. A cell without a finding that compared
+    anything is *not run*.
     """
     for finding in findings:
         if finding.reason == "unjudged":

@@ -62,8 +62,8 @@ DIFFERS: Final = frozenset({"failed", "warning", "known-failing"})
 
 
 def with_evidence(judgement: Judgement) -> Result:
-    """The result of a judgement with its evidence. There is no evidence if the cassette can't be
-    read.
+    """Return the result of a judgement with its evidence. There is no evidence if the cassette
+    can't be read.
     """
     result, fixture, output = judgement.result, judgement.fixture, judgement.output
     if fixture is None:
@@ -95,13 +95,13 @@ def with_evidence(judgement: Judgement) -> Result:
 
 
 def _beginning(exchanges: Sequence[Exchange]) -> str:
-    """The beginning of the last body."""
+    """Return the beginning of the last body."""
     body = exchanges[-1].body if exchanges else b""
     return excerpt(body.decode("utf-8", "backslashreplace"), MAX_WIRE)
 
 
 def _aspects(judgement: Judgement) -> dict[str, AspectVerdict]:
-    """The verdicts by facts for payloads of our event models; {} for other cells."""
+    """Return the verdicts by facts for payloads of our event models; {} for other cells."""
     cell, fixture, output = judgement.cell, judgement.fixture, judgement.output
     own = ADAPTERS.get(cell.key)
     if cell.layer != "payloads" or fixture is None or output is None or own is None:
@@ -113,8 +113,8 @@ def _aspects(judgement: Judgement) -> dict[str, AspectVerdict]:
 
 
 def examine_law(cell: LawCell, judgement: LawJudgement) -> Result:
-    """The result of a judged law cell. The result of a broken law has evidence: the reads of the
-    stream, each layer of the answer that shows the breach, and a small case.
+    """Return the result of a judged law cell. The result of a broken law has evidence: the reads of
+    the stream, each layer of the answer that shows the breach, and a small case.
     """
     if not judgement.breaches:
         return judgement.result
@@ -128,8 +128,8 @@ def examine_law(cell: LawCell, judgement: LawJudgement) -> Result:
 
 
 def _views_of_breach(breach: Breach, provider: str) -> tuple[LayerView, ...]:
-    """The frames and events of the answer that shows a breach, and the adapter's output if it is
-    known.
+    """Return the frames and events of the answer that shows a breach, and the adapter's output if
+    it is known.
     """
     views = _views_of_trace(_trace(breach.exchange, provider))
     if breach.got is not None:
@@ -139,7 +139,7 @@ def _views_of_breach(breach: Breach, provider: str) -> tuple[LayerView, ...]:
 
 
 def _views_of_trace(trace: Trace) -> list[LayerView]:
-    """The first frames and the first events."""
+    """Return the first frames and the first events."""
     frames = [_frame_line(frame) for frame in trace.frames]
     events = [_event_line(event) for event in trace.events]
     return [
@@ -156,7 +156,7 @@ def _trace(exchange: Exchange, provider: str) -> Trace:
 
 
 def describe(exchange: Exchange, provider: str, trace: Trace | None = None) -> Stream:
-    """The transport of an answer: its reads with their times and sizes, the reads that cut a
+    """Return the transport of an answer: its reads with their times and sizes, the reads that cut a
     message or a character, and the request. ``trace`` is its replay, if there was one.
     """
     request = exchange.request
@@ -187,8 +187,8 @@ def _digest(data: bytes) -> str:
 
 
 def _reads(exchange: Exchange, inside: Sequence[Inside]) -> tuple[Read, ...]:
-    """At most `MOST_READS` rows. If there are more reads, all but the first and the last are merged
-    in runs of equal length.
+    """Return at most `MOST_READS` rows. If there are more reads, all but the first and the last are
+    merged in runs of equal length.
     """
     reads = [
         Read(at, len(data), 1, end) for (at, data), end in zip(exchange.reads, inside, strict=True)
@@ -208,7 +208,9 @@ def _merged(reads: Sequence[Read]) -> Read:
 
 
 def _inside(exchange: Exchange, trace: Trace) -> list[Inside]:
-    """For each read, whether it ends inside a message, inside a character, or inside neither."""
+    """Return, for each read, whether it ends inside a message, inside a character, or inside
+    neither.
+    """
     cut: set[int] = set()
     ends = [0]
     for _, data in exchange.reads:
@@ -243,7 +245,9 @@ def _views(judgement: Judgement, items: Any) -> tuple[LayerView, ...]:
 
 
 def _own_view(cell: Cell, items: Any) -> tuple[LayerView, ...]:
-    """The beginning of the output of a cell that passes. The stream has its frames and events."""
+    """Return the beginning of the output of a cell that passes. The stream has its frames and
+    events.
+    """
     if cell.layer not in ("payloads", "facts"):
         return ()
     lines = tuple(_line(item, MAX_GREEN_LINE) for item in items[:MAX_GREEN_LINES])
@@ -251,13 +255,13 @@ def _own_view(cell: Cell, items: Any) -> tuple[LayerView, ...]:
 
 
 def _transcript(judgement: Judgement) -> Transcript | None:
-    """The transcript of a cell that is judged by facts."""
+    """Return the transcript of a cell that is judged by facts."""
     output = judgement.output
     return output.transcript if output and judgement.cell.layer == "facts" else None
 
 
 def _excerpts(judgement: Judgement) -> Excerpts:
-    """The lines beside each red finding by facts."""
+    """Return the lines beside each red finding by facts."""
     fixture, transcript = judgement.fixture, _transcript(judgement)
     if fixture is None or transcript is None:
         return {}
@@ -265,7 +269,7 @@ def _excerpts(judgement: Judgement) -> Excerpts:
 
 
 def _request_views(cell: Cell, requests: Any, most: int) -> tuple[LayerView, ...]:
-    """The prompt, and the request that was made from it."""
+    """Return the prompt, and the request that was made from it."""
     prompt = (
         cell.case.prompt.get(cell.key)
         if cell.case.prompt
@@ -280,8 +284,8 @@ def _json_view(layer: Literal["prompt", "requests"], value: Any, most: int) -> L
 
 
 def _layer_views(judgement: Judgement, items: list[Any]) -> tuple[LayerView, ...]:
-    """The frames, events and payloads around the first difference. If a layer has no difference,
-    the item in question is the one from which the item of the layer above was made.
+    """Return the frames, events and payloads around the first difference. If a layer has no
+    difference, the item in question is the one from which the item of the layer above was made.
     """
     cell, trace = judgement.cell, judgement.trace
     events = [(at, event) for at, (_, step) in enumerate(trace.steps) for event in step]
@@ -306,22 +310,26 @@ def _layer_views(judgement: Judgement, items: list[Any]) -> tuple[LayerView, ...
 
 
 def _first(judgement: Judgement, layer: Layer, items: Sequence[Any]) -> int | None:
-    """The index of the first difference in a layer; None if it has none or was not compared."""
+    """Return the index of the first difference in a layer; None if it has none or was not
+    compared.
+    """
     key = judgement.cell.key if layer == judgement.cell.layer else layer
     expected = judgement.cell.case.expect.get(key)
     return _first_index(expected, judgement.mismatches.get(layer, []), items)
 
 
 def _first_index(expected: Any, mismatches: Sequence[Mismatch], items: Sequence[Any]) -> int | None:
-    """The index of the first item that differs. None if a spec expects an operator, because the
-    indexes of that expectation are not those of the items.
+    """Return the index of the first item that differs. None if a spec expects an operator, because
+    the indexes of that expectation are not those of the items.
     """
     index = mismatches[0].index if mismatches and isinstance(expected, list) else None
     return None if index is None else min(index, len(items))
 
 
 def _event_of(trace: Trace, payload: int | None) -> int | None:
-    """The index of the event from which a payload was made; None if the payloads are not ours."""
+    """Return the index of the event from which a payload was made; None if the payloads are not
+    ours.
+    """
     if payload is None or not trace.made:
         return None
     return next((at for at, made in enumerate(trace.made) if made > payload), len(trace.made) - 1)

@@ -34,7 +34,7 @@ Excerpts = dict[str, tuple[LayerView, ...]]
 def excerpts_of_answer(
     findings: Iterable[Finding], exchange: Exchange, transcript: Transcript
 ) -> Excerpts:
-    """For each red finding, the frames of the answer, the native events, and the facts."""
+    """Return, for each red finding, the frames of the answer, the native events, and the facts."""
     red = [finding for finding in findings if finding.red and finding.subject != RUN]
     if not red:
         return {}
@@ -51,8 +51,8 @@ def excerpts_of_answer(
 
 
 def excerpts_of_request(findings: Iterable[Finding], exchange: Exchange, request: Json) -> Excerpts:
-    """For each red finding of the second turn, the frames of the answer, and the values of the
-    request that follows it.
+    """Return, for each red finding of the second turn, the frames of the answer, and the values of
+    the request that follows it.
     """
     red = [finding for finding in findings if finding.red and finding.subject != RUN]
     if not red:
@@ -69,15 +69,15 @@ def excerpts_of_request(findings: Iterable[Finding], exchange: Exchange, request
 
 
 def _of_content(sent: Sequence[tuple[int | None, str]], content: int | None) -> int | None:
-    """The line of a content, step or message of a request."""
+    """Return the line of a content, step or message of a request."""
     if content is None:
         return None
     return next((at for at, (number, _) in enumerate(sent) if number == content), None)
 
 
 def _wire_lines(exchange: Exchange) -> tuple[list[str], list[str]]:
-    """The frames of an answer, one line each: their JSON, in which values are found, and their
-    bytes with the line ends, which are shown.
+    """Return the frames of an answer, one line each: their JSON, in which values are found, and
+    their bytes with the line ends, which are shown.
     """
     frames = frames_of(exchange)
     body, _ = unpack_before_fault(exchange.body, exchange.header("content-encoding"))
@@ -96,7 +96,7 @@ def _wire_lines(exchange: Exchange) -> tuple[list[str], list[str]]:
 
 
 def _request_lines(request: Json) -> list[tuple[int | None, str]]:
-    """The values of a request, one line each. An object in a list has its own line. Lists of
+    """Return the values of a request, one line each. An object in a list has its own line. Lists of
     objects are last, except the tools. A line of the conversation also has the number of its
     content.
     """
@@ -117,7 +117,7 @@ def _request_lines(request: Json) -> list[tuple[int | None, str]]:
 
 
 def native_lines(transcript: Transcript) -> list[str]:
-    """The native events, one line each, and the exception that ended the run."""
+    """Return the native events, one line each, and the exception that ended the run."""
     lines = [_line(entry.native) for entry in transcript.entries]
     if raised := transcript.raised:
         lines.append(printable(f"raised {raised.sentence}"))
@@ -125,7 +125,7 @@ def native_lines(transcript: Transcript) -> list[str]:
 
 
 def _fact_lines(entries: Sequence[Entry]) -> list[str]:
-    """The facts of a transcript, one line each; consecutive pieces of text are joined."""
+    """Return the facts of a transcript, one line each; consecutive pieces of text are joined."""
     facts: list[Text | Thought | Json] = []
     for fact in (fact for entry in entries for fact in entry.facts):
         last = facts[-1] if facts else None
@@ -137,7 +137,7 @@ def _fact_lines(entries: Sequence[Entry]) -> list[str]:
 
 
 def _line(value: Json) -> str:
-    """JSON data in one printable line."""
+    """Return JSON data in one printable line."""
     return printable(json.dumps(value, ensure_ascii=False, default=repr))
 
 
@@ -149,9 +149,9 @@ def _around(
     at: int | None = None,
     shown: Sequence[str] = (),
 ) -> LayerView:
-    """The lines around the line with the longest beginning of ``text``. Without such a line, the
-    lines around the line with most of the values of the finding, else around the line ``at``, or
-    the last lines. ``shown``: the lines to show instead.
+    """Return the lines around the line with the longest beginning of ``text``. Without such a line,
+    the lines around the line with most of the values of the finding, else around the line ``at``,
+    or the last lines. ``shown``: the lines to show instead.
     """
     values = _searched(finding)
     spelled = json.dumps(text, ensure_ascii=False)[1:-1]
@@ -171,7 +171,7 @@ def _around(
 
 
 def _with_line_end(cut: str, line: str) -> str:
-    """A line that was cut, with the line end of the whole line."""
+    """Return a line that was cut, with the line end of the whole line."""
     if cut == line:
         return cut
     end = line
@@ -181,7 +181,9 @@ def _with_line_end(cut: str, line: str) -> str:
 
 
 def _searched(finding: Finding) -> Mapping[str, int]:
-    """The values of a finding in the spelling of JSON, with their lengths; the longest first."""
+    """Return the values of a finding in the spelling of JSON, with their lengths; the longest
+    first.
+    """
     found: dict[str, int] = {}
     for value in finding.values():
         spelled = json.dumps(value, ensure_ascii=False)[1:-1]
@@ -192,12 +194,12 @@ def _searched(finding: Finding) -> Mapping[str, int]:
 
 
 def _shared(line: str, text: str) -> int:
-    """The length of the longest beginning of a text that a line contains."""
+    """Return the length of the longest beginning of a text that a line contains."""
     return next((size for size in range(len(text), 0, -1) if text[:size] in line), 0)
 
 
 def _cut(line: str, values: Iterable[str]) -> str:
-    """A line in about `WIDTH` characters, around the longest of these values."""
+    """Return a line in about `WIDTH` characters, around the longest of these values."""
     if len(line) <= WIDTH:
         return line
     place = next((line.index(value) for value in values if value in line), 0)

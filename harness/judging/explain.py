@@ -19,7 +19,7 @@ EXACT: Final = ("missing", "extra", "changed", "moved", "recut")
 
 
 def explain(result: Result, place: str) -> str:
-    """The explanation of a red cell.
+    """Return the explanation of a red cell.
 
     The first line names the difference. A short summary shows only this line. The other lines are
     the requirement, ``place`` (file and line), the first layer that differs, and each finding with
@@ -56,9 +56,9 @@ _EVIDENCE: Final[Mapping[str, str]] = {"frames": "wire", "native": "native", "re
 
 
 def evidence_lines(result: Result, finding: Finding, argument: str) -> list[str]:
-    """The lines below the sentence of a finding by facts: the line of the wire, of the native
-    events or of the request, and a command that shows the finding. ``argument``: the adapter as
-    ``harness judge`` names it.
+    """Return the lines below the sentence of a finding by facts: the line of the wire, of the
+    native events or of the request, and a command that shows the finding. ``argument``: the adapter
+    as ``harness judge`` names it.
     """
     views = result.evidence.excerpts.get(finding.subject, ()) if result.evidence else ()
     lines = [f"  requests: {printable(result.requests)}"] if result.requests else []
@@ -72,7 +72,7 @@ def evidence_lines(result: Result, finding: Finding, argument: str) -> list[str]
 
 
 def _line_of(view: LayerView) -> str:
-    """The marked line, else the last line."""
+    """Return the marked line, else the last line."""
     if not view.lines:
         return "nothing"
     at = len(view.lines) - 1 if view.first is None else view.first - view.start
@@ -80,8 +80,8 @@ def _line_of(view: LayerView) -> str:
 
 
 def judge_command(argument: str, cell: Result, finding: Finding | None = None) -> str:
-    """A shell line that judges the adapter of an argument on this exchange alone, with the cuts
-    that show the finding; without one, the first finding of the cell.
+    """Return a shell line that judges the adapter of an argument on this exchange alone, with the
+    cuts that show the finding; without one, the first finding of the cell.
     """
     shown = finding or next(iter(cell.red_findings), None)
     cuts = shown.place.cuts if shown else ""
@@ -121,7 +121,7 @@ class Shown(NamedTuple):
 
 
 def shown_finding(finding: Finding) -> Shown:
-    """The texts of a finding."""
+    """Return the texts of a finding."""
     sides = [side if side is None else str(side) for side in (finding.wire, finding.adapter)]
     if finding.reason in EXACT:
         return Shown(finding.subject, finding.reason, finding.note, *sides)

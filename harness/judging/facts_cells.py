@@ -32,8 +32,8 @@ def result_by_facts(
     features: Sequence[tuple[str, Sequence[Aspect] | None]],
     terms: Terms,
 ) -> Result:
-    """The result of a case for an adapter that states its facts. ``blank`` has the fields of the
-    case. ``features`` are its features, each with its aspects. None means all aspects.
+    """Return the result of a case for an adapter that states its facts. ``blank`` has the fields of
+    the case. ``features`` are its features, each with its aspects. None means all aspects.
     """
     named = [
         aspect
@@ -89,7 +89,7 @@ def result_by_facts(
 def _lost_features(
     red: Collection[Aspect], features: Sequence[tuple[str, Sequence[Aspect] | None]]
 ) -> tuple[str, ...] | None:
-    """The features with a red aspect; None for all."""
+    """Return the features with a red aspect; None for all."""
     if set(red) & set(ALWAYS):
         return None
     return tuple(
@@ -98,7 +98,7 @@ def _lost_features(
 
 
 def _known(adapter: Adapter, cassette: str, red: Sequence[Aspect]) -> Known | None:
-    """The first known failure of a cell, if all its red aspects are known failures."""
+    """Return the first known failure of a cell, if all its red aspects are known failures."""
     known = [known_failure(adapter, cassette, aspect) for aspect in red]
     if not known or not all(known) or known[0] is None:
         return None
@@ -106,12 +106,14 @@ def _known(adapter: Adapter, cassette: str, red: Sequence[Aspect]) -> Known | No
 
 
 def concerns(aspect: Aspect, aspects: Sequence[Aspect] | None) -> bool:
-    """Whether a feature with these aspects (None: all aspects) includes an aspect."""
+    """Return whether a feature with these aspects (None: all aspects) includes an aspect."""
     return aspects is None or aspect in aspects
 
 
 def unshown_losses(results: Iterable[Result]) -> list[str]:
-    """A sentence for each declared loss that concerned some cells, but that no cell showed."""
+    """Return a sentence for each declared loss that concerned some cells, but that no cell
+    showed.
+    """
     return [
         f"{adapter} declares the loss of {loss}, but none of the {cells} cells that it concerns"
         " shows the loss; delete it from harness_losses"
@@ -120,7 +122,9 @@ def unshown_losses(results: Iterable[Result]) -> list[str]:
 
 
 def fixed_failures(results: Iterable[Result]) -> list[str]:
-    """A sentence for each known failure that concerned some cells, if none of them failed."""
+    """Return a sentence for each known failure that concerned some cells, if none of them
+    failed.
+    """
     return [
         f"{adapter} has the known failure {pattern}, but none of the {cells} cells that it matches"
         " fails; delete it from harness_known_failing"
@@ -129,7 +133,9 @@ def fixed_failures(results: Iterable[Result]) -> list[str]:
 
 
 def _unused(uses: Iterable[tuple[str, Mapping[str, bool]]]) -> Iterator[tuple[str, str, int]]:
-    """The adapter, the text and the number of cells of each declaration that no cell shows."""
+    """Yield the adapter, the text and the number of cells of each declaration that no cell
+    shows.
+    """
     shown: dict[tuple[str, str], list[bool]] = {}
     for adapter, use in uses:
         for declaration, is_shown in use.items():
@@ -142,8 +148,8 @@ def _unused(uses: Iterable[tuple[str, Mapping[str, bool]]]) -> Iterator[tuple[st
 def known_use(
     adapter: Adapter, cassette: str, judged: Iterable[str], failed: Collection[str]
 ) -> dict[str, bool]:
-    """The patterns of known failures that match an aspect or law that was judged in a cell, and
-    whether one of those failed.
+    """Return the patterns of known failures that match an aspect or law that was judged in a cell,
+    and whether one of those failed.
     """
     return {
         known.pattern: any(subject in failed for subject in matched)
@@ -153,8 +159,8 @@ def known_use(
 
 
 def known_failure(adapter: Adapter, cassette: str, subject: str) -> KnownFailure | None:
-    """The first known failure of an adapter with a pattern that matches ``subject`` (an aspect, or
-    ``law-3``), the cassette, or both with a space between.
+    """Return the first known failure of an adapter with a pattern that matches ``subject`` (an
+    aspect, or ``law-3``), the cassette, or both with a space between.
     """
     return next(
         (known for known in adapter.known_failing if matches(known, cassette, subject)), None
@@ -162,6 +168,6 @@ def known_failure(adapter: Adapter, cassette: str, subject: str) -> KnownFailure
 
 
 def matches(known: KnownFailure, cassette: str, subject: str) -> bool:
-    """Whether a pattern matches ``subject``, the cassette, or both with a space between."""
+    """Return whether a pattern matches ``subject``, the cassette, or both with a space between."""
     forms = (subject, cassette, f"{cassette} {subject}")
     return any(fnmatchcase(form, known.pattern) for form in forms)

@@ -18,7 +18,7 @@ _NAME: Final = "invented id "
 
 
 def compare_with_ids(expected: Json, items: list[Any], invented: Collection[str]) -> list[Mismatch]:
-    """Compares as `compare`, but the ``invented`` ids of the expectation may have another spelling.
+    """Compare as `compare`, but the ``invented`` ids of the expectation may have another spelling.
     Two different ids must not have the same spelling.
     """
     referred = _by_reference(expected, invented)

@@ -77,20 +77,19 @@ MAX_FINDING_TEXT: Final = 8_000
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One case for one column. A column is the name of an adapter, ``events`` or ``frames``.
-
-    ``spec`` is the file's path relative to the root of the specs. ``dialect`` is the key of
-    ``expect`` for an adapter with another name. ``lost_features``: the features of the case that
-    its declared losses concern; None means all. ``aspects``: the aspects of each feature, for an
-    adapter that states its facts; None means all.
-    """
+    """One case for one column."""
 
     case: Case
     spec: str
+    """The file's path relative to the root of the specs."""
     column: str
+    """The name of an adapter, ``events`` or ``frames``."""
     dialect: str = ""
+    """The key of ``expect`` for an adapter with another name."""
     lost_features: tuple[str, ...] | None = None
+    """The features of the case that its declared losses concern; None means all."""
     aspects: tuple[tuple[str, tuple[Aspect, ...] | None], ...] = ()
+    """The aspects of each feature, for an adapter that states its facts; None means all."""
 
     @property
     def key(self) -> str:
@@ -128,19 +127,21 @@ class Fixture:
 
 @dataclass(frozen=True)
 class Judgement:
-    """The judgement of one cell: its result without evidence, and the data that the evidence needs.
-
-    ``output`` is None if no comparison ran. ``mismatches``: the mismatches of each layer that
-    differs. The layers below the cell's own layer are compared only if that layer differs.
-    ``exception``: the exception that the adapter raised, if it was raised in this process.
+    """The judgement of one cell: its result without evidence, and the data that the evidence
+    needs.
     """
 
     cell: Cell
     result: Result
     fixture: Fixture | None = None
     output: Output | None = None
+    """None if no comparison ran."""
     mismatches: dict[Layer, list[Mismatch]] = field(default_factory=dict)
+    """The mismatches of each layer that differs. The layers below the cell's own layer are compared
+    only if that layer differs.
+    """
     exception: BaseException | None = None
+    """The exception that the adapter raised, if it was raised in this process."""
 
     @cached_property
     def trace(self) -> Trace:
@@ -217,8 +218,8 @@ def judge(
 def _answered(
     cell: Cell, fixture: Fixture, adapter: Adapter | None, output: Output
 ) -> dict[str, AspectVerdict]:
-    """The verdict of each aspect that the wire has, for payloads of a case with a question. Token
-    counts that not every wire has are separate aspects. They have the verdict of all counts.
+    """Return the verdict of each aspect that the wire has, for payloads of a case with a question.
+    Token counts that not every wire has are separate aspects. They have the verdict of all counts.
     """
     if cell.layer != "payloads":
         return {}
@@ -268,7 +269,7 @@ def _judge_facts(
 
 
 def resolve_fixture(case: Case, load: Callable[[str], Cassette]) -> Fixture:
-    """The exchanges that the case names. Raises `CassetteError` if they do not exist, and
+    """Return the exchanges that the case names. Raises `CassetteError` if they do not exist, and
     `ReplayError` for an unknown provider.
     """
     if case.kind == "request":
@@ -335,7 +336,7 @@ def _own(column: str) -> Adapter:
 
 
 def _requests(cell: Cell, fixture: Fixture, adapter: Adapter | None) -> Any:
-    """The request of a request case, or a list with the request of every turn."""
+    """Return the request of a request case, or a list with the request of every turn."""
     case = cell.case
     try:
         own = adapter.request if adapter else None
@@ -357,7 +358,7 @@ def _trace(case: Case, fixture: Fixture, output: Output | None) -> Trace:
 def _mismatches(
     cell: Cell, own: list[Mismatch], below: list[LowerLayer], output: Output
 ) -> dict[Layer, list[Mismatch]]:
-    """The mismatches of every layer of a red cell that differs, the lowest layer first."""
+    """Return the mismatches of every layer of a red cell that differs, the lowest layer first."""
     lower_layers: dict[Layer, list[Mismatch]] = {}
     for layer in below:
         expected = cell.case.expect[layer]
@@ -373,14 +374,14 @@ _BELOW: Final[dict[Layer, tuple[LowerLayer, ...]]] = {
 
 
 def layer_items(trace: Trace, layer: LowerLayer) -> list[Any]:
-    """The frames or events as plain JSON data."""
+    """Return the frames or events as plain JSON data."""
     if layer == "frames":
         return [plain_frame(frame) for frame in trace.frames]
     return [msgspec.to_builtins(event) for event in trace.events]
 
 
 def blank_result(cell: Cell) -> Result:
-    """The result of a cell before it is judged: only its names."""
+    """Return the result of a cell before it is judged: only its names."""
     case = cell.case
     return Result(
         spec=cell.spec,
@@ -402,12 +403,12 @@ def blank_result(cell: Cell) -> Result:
 
 
 def _ended(blank: Result, verdict: Verdict, reason: str) -> Result:
-    """The result of a cell without a comparison."""
+    """Return the result of a cell without a comparison."""
     return msgspec.structs.replace(blank, verdict=verdict, reason=reason)
 
 
 def _terms(cell: Cell, today: date | None) -> Terms:
-    """The declarations of the case."""
+    """Return the declarations of the case."""
     case = cell.case
     known = None
     if mark := case.known_failing.get(cell.column):
@@ -417,8 +418,8 @@ def _terms(cell: Cell, today: date | None) -> Terms:
 
 
 def _exact(cell: Cell, mismatches: Sequence[Mismatch]) -> list[Finding]:
-    """The findings of an exact comparison. Without a mismatch, the whole value is kept, or not
-    carried as the case declares.
+    """Return the findings of an exact comparison. Without a mismatch, the whole value is kept, or
+    not carried as the case declares.
     """
     if mismatches:
         return [
@@ -432,7 +433,7 @@ def _exact(cell: Cell, mismatches: Sequence[Mismatch]) -> list[Finding]:
 
 
 def _findings(mismatches: list[Mismatch]) -> tuple[Finding, ...]:
-    """The first findings: at least one, and not more than fit into a report."""
+    """Return the first findings: at least one, and not more than fit into a report."""
     findings: list[Finding] = []
     room = MAX_FINDING_TEXT
     for mismatch in mismatches[:MAX_FINDINGS]:

@@ -24,23 +24,24 @@ EXPECTED: Final = "expected the JSON file that `harness judge --json` writes"
 
 
 class AdapterResults(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """All cells of one adapter. ``argument`` is its name on the command line, if that is not
-    ``target``. ``day``: the date on which it was judged, YYYY-MM-DD. ``unused_losses``: the
-    declared losses that concern some cells, but that no cell shows. ``folder``: the folder in which
-    it was judged, relative to the root of its repository; "" for the root. ``suite``: version and
-    digest of the suite, if recordings of it were judged.
-    """
+    """All cells of one adapter."""
 
     name: str
     target: str
     version: str
     argument: str = ""
+    """Its name on the command line, if that is not ``target``."""
     day: str = ""
+    """The date on which it was judged, YYYY-MM-DD."""
     unused_losses: tuple[str, ...] = ()
+    """The declared losses that concern some cells, but that no cell shows."""
     cells: tuple[Result, ...] = ()
     second_turn: tuple[Result, ...] = ()
     folder: str = ""
+    """The folder in which it was judged, relative to the root of its repository; "" for the root.
+    """
     suite: str = ""
+    """Version and digest of the suite, if recordings of it were judged."""
 
     @property
     def sections(self) -> dict[str, list[Result]]:
@@ -140,7 +141,7 @@ class JudgeDocument(Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
 
 
 def encode_results(results: JudgeResults) -> bytes:
-    """The document of results."""
+    """Return the document of results."""
     planned = (
         PlannedAdapter(
             adapter.name,
@@ -183,7 +184,7 @@ def decode_results(data: bytes, name: str) -> JudgeResults:
 
 
 def _missing(planned: Sequence[str], cells: Sequence[Result], name: str) -> Iterator[Result]:
-    """The planned cells without a result. Cells are judged in the order of the plan."""
+    """Yield the planned cells without a result. Cells are judged in the order of the plan."""
     for place, cell in zip_longest(planned, cells):
         if cell is None:
             cassette, _, number = place.rpartition(":")

@@ -47,19 +47,20 @@ class ResultsError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class VerdictWords:
-    """The words for a verdict. ``order``: the most important verdict has the lowest number.
-    ``red``: the run fails. ``compared``: a comparison ran.
-    """
+    """The words for a verdict."""
 
     word: str
     symbol: str
     sentence: str
     order: int
+    """The most important verdict has the lowest number."""
     red: bool = False
+    """Whether the run fails."""
     compared: bool = True
+    """Whether a comparison ran."""
 
     def counted(self, number: int) -> str:
-        """The word after a number: ``1 error``, ``2 errors``, ``2 known failing``."""
+        """Return the word after a number: ``1 error``, ``2 errors``, ``2 known failing``."""
         noun = self.word in ("error", "warning") and number != 1
         return f"{number:,} {self.word}{'s' if noun else ''}"
 
@@ -126,14 +127,15 @@ class Read(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, 
 
 
 class Sent(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """The request of an exchange: its URL without keys, and the beginning of its body. ``size`` is
-    the number of bytes in the whole body.
-    """
+    """The request of an exchange."""
 
     method: str
     url: str
+    """The URL without keys."""
     body: str = ""
+    """The beginning of the body."""
     size: Annotated[int, Meta(ge=0)] = 0
+    """The number of bytes in the whole body."""
 
 
 MOST_READS: Final = 80
@@ -143,34 +145,40 @@ merged.
 
 
 class Stream(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """The transfer of an answer: ``size`` bytes in ``reads_total`` network reads, and the first
-    half of the SHA-256 of its bytes.
-
-    ``inside_total`` reads end inside a message or a character. Merged ``reads`` show fewer of them.
-    ``events``: the first of ``events_total`` events, one line each.
-    """
+    """The transfer of an answer."""
 
     status: int
     size: Annotated[int, Meta(ge=0)]
+    """Bytes."""
     digest: str
+    """The first half of the SHA-256 of the bytes."""
     reads: Annotated[tuple[Read, ...], Meta(max_length=MOST_READS)] = ()
+    """At most `MOST_READS`: if there are more, neighbours are merged."""
     reads_total: Annotated[int, Meta(ge=0)] = 0
+    """The number of network reads."""
     sent: Sent | None = None
     inside_total: Annotated[int, Meta(ge=0)] = 0
+    """The number of reads that end inside a message or a character. Merged ``reads`` show fewer of
+    them.
+    """
     events: tuple[str, ...] = ()
+    """The first events, one line each."""
     events_total: Annotated[int, Meta(ge=0)] = 0
+    """The number of events."""
 
 
 class LayerView(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """Some items of one layer, one line each, beginning with item ``start`` of ``total``. ``first``
-    is the marked item, or None.
-    """
+    """Some items of one layer."""
 
     layer: Literal["frames", "events", "payloads", "prompt", "requests", "facts", "native"]
     lines: tuple[str, ...]
+    """The items, one line each."""
     start: Annotated[int, Meta(ge=0)]
+    """The number of the first item, from 0."""
     total: Annotated[int, Meta(ge=0)]
+    """The number of items in the layer."""
     first: int | None = None
+    """The marked item, or None."""
     differs: bool = False
 
 
@@ -186,21 +194,21 @@ class WireProperty(
 
 
 class Evidence(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """The details of a cell in a report, in addition to its findings.
-
-    ``digest`` is the digest of the output as JSON. ``small_case`` is the text of a spec and a
-    cassette that show the breach of a law. ``before`` are the streams of the earlier turns of a
-    conversation, and ``stream`` is the stream of the last turn. ``excerpts`` has the lines around
-    the place of each red finding by facts, by its subject: frames, native events and facts; in the
-    second turn frames and the request.
-    """
+    """The details of a cell in a report, in addition to its findings."""
 
     stream: Stream | None = None
+    """The stream of the answer; in a conversation, that of the last turn."""
     digest: str = ""
+    """The digest of the output as JSON."""
     layers: tuple[LayerView, ...] = ()
     small_case: str = ""
+    """The text of a spec and a cassette that show the breach of a law."""
     before: tuple[Stream, ...] = ()
+    """The streams of the earlier turns of a conversation."""
     excerpts: dict[str, tuple[LayerView, ...]] = {}
+    """The lines around the place of each red finding by facts, by its subject: frames, native
+    events and facts; in the second turn frames and the request.
+    """
 
 
 class Result(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -299,7 +307,9 @@ class Result(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
 
 
 def unjudged(blank: Result, reason: str) -> Result:
-    """The result of a planned cell that the run did not reach, from a result with its names."""
+    """Return the result of a planned cell that the run did not reach, from a result with its
+    names.
+    """
     return replace(
         blank,
         verdict="error",
@@ -311,7 +321,9 @@ def unjudged(blank: Result, reason: str) -> Result:
 
 
 def brief(result: Result) -> Result:
-    """The result with only the fields that a summary needs. The other fields have long texts."""
+    """Return the result with only the fields that a summary needs. The other fields have long
+    texts.
+    """
     origin = result.origin
     return Result(
         result.verdict,
@@ -332,7 +344,9 @@ def brief(result: Result) -> Result:
 
 
 def sort_key(result: Result) -> tuple[Any, ...]:
-    """The order of results: by place in the specs, provider and cell, then by all other fields."""
+    """Return the order of results: by place in the specs, provider and cell, then by all other
+    fields.
+    """
     place = (
         result.spec,
         result.line,
@@ -347,7 +361,9 @@ def sort_key(result: Result) -> tuple[Any, ...]:
 
 
 def encode(results: Iterable[Result]) -> bytes:
-    """Results as one JSON array in `sort_key` order. The same results give the same bytes."""
+    """Return the results as one JSON array in `sort_key` order. The same results give the same
+    bytes.
+    """
     return b"[" + b",\n".join(key[-1] for key in sorted(map(sort_key, results))) + b"]\n"
 
 
@@ -367,8 +383,8 @@ def decode_as(kind: type[Decoded], data: bytes, name: str, expected: str) -> Dec
 
 
 def encode_item(item: Struct) -> bytes:
-    """A result, or an item of a document, as JSON. A lone surrogate is written as the text of its
-    escape, because UTF-8 can't encode it. Only text of a model has lone surrogates.
+    """Return a result, or an item of a document, as JSON. A lone surrogate is written as the text
+    of its escape, because UTF-8 can't encode it. Only text of a model has lone surrogates.
     """
     try:
         return msgspec.json.encode(item)
@@ -377,7 +393,7 @@ def encode_item(item: Struct) -> bytes:
 
 
 def _spell_surrogates(value: Any) -> Any:
-    """JSON data with every lone surrogate replaced by the text of its escape."""
+    """Return JSON data with every lone surrogate replaced by the text of its escape."""
     match value:
         case str():
             return value.encode("utf-8", "backslashreplace").decode()

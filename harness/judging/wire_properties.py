@@ -22,8 +22,8 @@ _LINE_ENDS: Final = ((b"\r\n\r\n", "CRLF"), (b"\n\n", "LF"), (b"\r\r", "CR"))
 
 
 def properties_of(exchange: Exchange) -> tuple[WireProperty, ...]:
-    """The properties of an answer. The line ends are those of a stream of several messages. An
-    answer whose coding can't be decoded has none.
+    """Return the properties of an answer. The line ends are those of a stream of several messages.
+    An answer whose coding can't be decoded has none.
     """
     if exchange.coding_fault:
         return ()

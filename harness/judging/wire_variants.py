@@ -76,8 +76,8 @@ _decode = msgspec.json.Decoder().decode
 
 
 def variants_in(exchange: Exchange, body: bytes, provider: Provider) -> list[str]:
-    """The variants in an answer's decoded body, as phrases; [] for the documented wire. The framing
-    of a program's output is its own.
+    """Return the variants in an answer's decoded body, as phrases; [] for the documented wire. The
+    framing of a program's output is its own.
     """
     if provider.program:
         return provider.variants(body)
@@ -107,7 +107,7 @@ def variants_in(exchange: Exchange, body: bytes, provider: Provider) -> list[str
 
 
 def _candidates_requested(exchange: Exchange) -> int:
-    """The number of candidates that the request asks for; 1 if it does not say."""
+    """Return the number of candidates that the request asks for; 1 if it does not say."""
     try:
         body = decode_json(exchange.request.body) if exchange.request else None
     except ValueError:
@@ -124,8 +124,8 @@ def _candidates_requested(exchange: Exchange) -> int:
 
 
 def _is_documented_framing(text: str) -> bool:
-    """Whether the text has only messages that are each an object in one ``data:`` line, with a
-    blank line after it.
+    """Return whether the text has only messages that are each an object in one ``data:`` line, with
+    a blank line after it.
     """
     lines = text.replace("\r\n", "\n").split("\n")
     return (
@@ -139,7 +139,7 @@ def _is_documented_framing(text: str) -> bool:
 
 
 def _messages(text: str) -> Iterator[Json]:
-    """The JSON objects of a body in any framing. Damaged lines are skipped."""
+    """Yield the JSON objects of a body in any framing. Damaged lines are skipped."""
     try:
         whole = _json(text)
     except ValueError:

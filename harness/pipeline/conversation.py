@@ -36,7 +36,7 @@ def sent(
     options: Mapping[str, Any],
     session: Session,
 ) -> Sent:
-    """The request of a prompt, or the reason why it can't be translated."""
+    """Return the request of a prompt, or the reason why it can't be translated."""
     try:
         generate = ask(translator, prompt, provider, options, session)
         body = PROVIDERS[provider].canonical(generate.body)
@@ -52,8 +52,8 @@ def sent(
 def converse(
     case: Case, dialect: str, exchanges: Sequence[Exchange], translator: RequestTranslator
 ) -> list[Sent]:
-    """The request of every turn; ``exchanges`` are the recorded ones. Stops after a prompt that
-    can't be translated.
+    """Return the request of every turn; ``exchanges`` are the recorded ones. Stops after a prompt
+    that can't be translated.
     """
     session = Session(limit=case.remembers)
     requests: list[Sent] = []
@@ -80,7 +80,7 @@ def converse(
 
 
 def expected_requests(case: Case, expected: Any, exchanges: Sequence[Exchange]) -> Any:
-    """The expectation of a request or conversation, with its requests in canonical form."""
+    """Return the expectation of a request or conversation, with its requests in canonical form."""
     if not exchanges:
         return _as_read(expected, PROVIDERS[case.provider or DEFAULT_PROVIDER])
     chosen = [PROVIDERS[choose_provider(exchange, case.provider)] for exchange in exchanges]
@@ -98,8 +98,8 @@ def expected_requests(case: Case, expected: Any, exchanges: Sequence[Exchange]) 
 
 
 def _as_read(expected: Any, provider: Provider) -> Any:
-    """The canonical form of an expected request. A request with an operator stays as written,
-    because the values inside operators have no canonical form.
+    """Return the canonical form of an expected request. A request with an operator stays as
+    written, because the values inside operators have no canonical form.
     """
     if not isinstance(expected, dict) or "request" not in expected:
         return expected
@@ -127,8 +127,8 @@ def _has_operator(value: Any) -> bool:
 def next_prompt(
     translator: RequestTranslator, prompt: Any, payloads: Sequence[Payload], turn: Turn
 ) -> Any:
-    """The prompt of a later turn. Raises `TranslationError` if the turn names a model, and the
-    prompt has no place for it.
+    """Return the prompt of a later turn. Raises `TranslationError` if the turn names a model, and
+    the prompt has no place for it.
     """
     following = translator.follow_up(prompt, payloads, follow_up_of(turn))
     if turn.model is None:
@@ -139,7 +139,9 @@ def next_prompt(
 
 
 def follow_up_of(turn: Turn) -> str | list[ToolOutcome]:
-    """The continuation after an answer: the user's next text, or the outcomes of the calls."""
+    """Return the continuation after an answer: the user's next text, or the outcomes of the
+    calls.
+    """
     if turn.say is not None:
         return turn.say
     return [
@@ -162,7 +164,7 @@ def _recorded(case: Case, number: int, exchange: Exchange) -> Any:
 
 
 def _context(exchange: Exchange) -> Mapping[str, Any]:
-    """The values in an envelope that the client chose freely; they are only in the recorded
+    """Return the values in an envelope that the client chose freely; they are only in the recorded
     request.
     """
     body = decode_object(exchange.request.body if exchange.request else b"") or {}

@@ -88,27 +88,26 @@ def replay(
 def replay_parts(
     exchange: Exchange, provider: str | None, dialect: str, layer: Layer, cuts: Cuts
 ) -> Iterator[list[dict[str, Any]]]:
-    """Like `replay`, but yields a list for each read, on demand and without the warning. The call
-    checks the arguments.
+    """Replay as `replay` does, but yield a list for each read, on demand and without the warning.
+    The call checks the arguments.
     """
     return _Run.of(exchange, provider, cuts).parts(layer, dialect)
 
 
 @dataclass(slots=True)
 class Trace:
-    """One replay of an exchange, with the output of every stage.
-
-    ``steps``: each frame with its events, then (None, the events of the end). ``reads``:
-    for each frame, the index of the read that completed it. ``fault``: a last raw frame with the
-    reason why the body could not be framed to its end, or None. ``payloads``: empty without a
-    dialect. ``made``: for each event, the number of payloads after it.
-    """
+    """One replay of an exchange, with the output of every stage."""
 
     steps: list[Step] = field(default_factory=list)
+    """Each frame with its events, then (None, the events of the end)."""
     reads: list[int] = field(default_factory=list)
+    """For each frame, the index of the read that completed it."""
     fault: Frame | None = None
+    """A last raw frame with the reason why the body could not be framed to its end, or None."""
     payloads: list[Payload] = field(default_factory=list)
+    """Empty without a dialect."""
     made: list[int] = field(default_factory=list)
+    """For each event, the number of payloads after it."""
 
     @property
     def frames(self) -> list[Frame]:
@@ -141,8 +140,8 @@ class Normalized:
         trace.fault = frames.last_frame()
 
     def translate(self, dialect: Dialect, session: Session) -> Trace:
-        """The trace with the payloads of a dialect. Sets the session's clock to the time of each
-        frame.
+        """Return the trace with the payloads of a dialect. Sets the session's clock to the time of
+        each frame.
         """
         translator = self._run.translator(dialect, session, None)
         payloads: list[Payload] = []
@@ -162,8 +161,8 @@ class Normalized:
 
 
 def trace(exchange: Exchange, provider: str | None = None) -> Iterator[Step]:
-    """Each frame with its events, then (None, the events of the end); arguments and errors as in
-    `replay`.
+    """Return each frame with its events, then (None, the events of the end); arguments and errors
+    as in `replay`.
     """
     return _Run.of(exchange, provider).steps()
 
@@ -174,8 +173,8 @@ def frames_of(
     max_frame: int = MAX_FRAME,
     provider: str | None = None,
 ) -> list[Frame]:
-    """The frames of any exchange; the content of an unknown wire shows its framing. A body that
-    cannot be framed to its end gives a last raw frame with the reason.
+    """Return the frames of any exchange; the content of an unknown wire shows its framing. A body
+    that cannot be framed to its end gives a last raw frame with the reason.
     """
     known = provider or exchange.provider
     if known is None:
@@ -186,7 +185,7 @@ def frames_of(
 
 
 def choose_provider(exchange: Exchange, provider: str | None) -> str:
-    """The name of the provider to replay as: the given one, or the detected one. Raises
+    """Return the name of the provider to replay as: the given one, or the detected one. Raises
     `ReplayError` for an unknown name, and if neither is there.
     """
     chosen = provider or exchange.provider or with_provider(exchange).provider
@@ -245,8 +244,8 @@ class _Run(Struct, frozen=True):
         session: Session | None = None,
         tools: Sequence[Tool] | None = None,
     ) -> Iterator[list[dict[str, Any]]]:
-        """The output of a layer, as a list for each read, on demand. The call itself checks the
-        arguments.
+        """Return the output of a layer, as a list for each read, on demand. The call itself checks
+        the arguments.
         """
         check_known("layer", layer, _LAYERS)
         if layer == "frames":
@@ -257,14 +256,14 @@ class _Run(Struct, frozen=True):
         return self.payloads(DIALECTS[dialect], session, tools)
 
     def frames(self) -> list[Frame]:
-        """All frames, and a last raw one for a body that cannot be framed to its end."""
+        """Return all frames, and a last raw one for a body that cannot be framed to its end."""
         source = _Frames(self, self.answer())
         frames = [frame for completed in source for frame in completed]
         fault = source.last_frame()
         return [*frames, fault] if fault else frames
 
     def steps(self) -> Iterator[Step]:
-        """Each frame with its events, then (None, the events of the end)."""
+        """Yield each frame with its events, then (None, the events of the end)."""
         frames, normalizer = self.stages()
         for completed in frames:
             for frame in completed:
@@ -274,8 +273,8 @@ class _Run(Struct, frozen=True):
     def payloads(
         self, dialect: Dialect, given: Session | None, tools: Sequence[Tool] | None
     ) -> Iterator[list[Payload]]:
-        """The payloads of each read, then those of the end; the session's clock follows
-        the frames. Only a given session keeps the makers of opaque values.
+        """Yield the payloads of each read, then those of the end; the session's clock follows the
+        frames. Only a given session keeps the makers of opaque values.
         """
         session = Session() if given is None else given
         frames, normalizer = self.stages()
@@ -301,7 +300,7 @@ class _Run(Struct, frozen=True):
     def translator(
         self, dialect: Dialect, session: Session, tools: Sequence[Tool] | None
     ) -> Translator:
-        """A stage of the dialect, and the session made ready for this answer."""
+        """Return a stage of the dialect, and the session made ready for this answer."""
         request = self.exchange.request
         if tools is None:
             tools = DeclaredTools(request.body) if request else ()
@@ -310,16 +309,16 @@ class _Run(Struct, frozen=True):
         return dialect.translator(tools, session)
 
     def answer(self) -> Answer:
-        """The facts about this answer that are not in its frames."""
+        """Return the facts about this answer that are not in its frames."""
         return self.provider.answer(self.exchange, self.exchange.model, self.tool_code)
 
     def stages(self) -> tuple[_Frames, Normalizer]:
-        """The frames of this answer, and a stage that reads them."""
+        """Return the frames of this answer, and a stage that reads them."""
         answer = self.answer()
         return _Frames(self, answer), self.provider.normalizer(answer)
 
     def end(self, frames: _Frames, normalizer: Normalizer) -> list[Event]:
-        """The events of the end."""
+        """Return the events of the end."""
         end = self.exchange.end
         if frames.fault and end not in INTERRUPTED:
             end = "cut"
@@ -328,11 +327,7 @@ class _Run(Struct, frozen=True):
 
 
 class _Frames:
-    """The frames of an exchange, a list for each read.
-
-    ``read`` is the index of the present read. ``fault`` is the reason why the body could not be
-    framed to its end, or is empty.
-    """
+    """The frames of an exchange, a list for each read."""
 
     def __init__(self, run: _Run, answer: Answer) -> None:
         self.exchange = run.exchange
@@ -341,10 +336,12 @@ class _Frames:
         answered = 200 <= run.exchange.status < 300
         self.framer = (run.provider.framer if answered else DocumentFramer)(run.max_frame)
         self.fault = ""
+        """The reason why the body could not be framed to its end, or empty."""
         self.read = -1
+        """The index of the present read."""
 
     def last_frame(self) -> Frame | None:
-        """A raw frame with the fault, after all bytes; None without a fault."""
+        """Return a raw frame with the fault, after all bytes; None without a fault."""
         if not self.fault:
             return None
         return Frame(sum(len(data) for _, data in self.exchange.reads), None, self.fault)
@@ -401,7 +398,7 @@ def _pieces(data: bytes) -> Iterator[bytes]:
 def cut_reads(
     reads: Sequence[tuple[float | None, bytes]], cuts: Cuts
 ) -> Sequence[tuple[float | None, bytes]]:
-    """The same bytes in other reads; times are kept only as recorded."""
+    """Return the same bytes in other reads; times are kept only as recorded."""
     if cuts == "recorded":
         return reads
     body = b"".join(data for _, data in reads)
@@ -414,7 +411,7 @@ def cut_reads(
 
 
 def plain_frame(frame: Frame) -> dict[str, Any]:
-    """A frame as plain JSON data."""
+    """Return a frame as plain JSON data."""
     content = {"json": frame.json} if frame.raw is None else {"raw": frame.raw}
     return {"offset": frame.offset, "at_ms": frame.at_ms, **content}
 
@@ -428,14 +425,14 @@ def check_known(kind: str, name: object, known: Mapping[str, object] | Sequence[
 
 
 def is_answer(exchange: Exchange, provider: str | None) -> bool:
-    """Whether an exchange can be replayed: it generates, or it has no request and the caller names
-    its provider.
+    """Return whether an exchange can be replayed: it generates, or it has no request and the caller
+    names its provider.
     """
     return exchange.generates or (exchange.request is None and provider is not None)
 
 
 def _with_identity(exchange: Exchange) -> Exchange:
-    """The exchange with the detected fields; fields that the caller has set stay."""
+    """Return the exchange with the detected fields; fields that the caller has set stay."""
     if exchange.streamed is not None:
         return exchange
     detected = with_provider(exchange)

@@ -27,7 +27,7 @@ def request(
     options: Mapping[str, Any] | None = None,
     session: Session | None = None,
 ) -> dict[str, Any]:
-    """The body of the request for ``provider``: for Code Assist with its envelope, for the
+    """Return the body of the request for ``provider``: for Code Assist with its envelope, for the
     Interactions API and the OpenAI-compatible endpoint in their own form, otherwise a
     GenerateContentRequest.
 
@@ -56,7 +56,7 @@ def ask(
     options: Mapping[str, Any],
     session: Session,
 ) -> GenerateRequest:
-    """The request with the body for ``provider``; errors as in `request`."""
+    """Return the request with the body for ``provider``; errors as in `request`."""
     check_known("provider", provider, PROVIDERS)
     chosen = PROVIDERS[provider]
     chosen.writer()
@@ -75,7 +75,7 @@ def ask(
 
 
 def request_translator(dialect: str) -> RequestTranslator:
-    """The request half of a dialect; raises `TranslationError` for a dialect without one."""
+    """Return the request half of a dialect; raises `TranslationError` for a dialect without one."""
     check_known("dialect", dialect, DIALECTS)
     translator = DIALECTS[dialect].request
     if translator is None:

@@ -44,7 +44,7 @@ _ENCODE: Final = msgspec.json.Encoder(order="deterministic").encode
 
 
 def is_same_request(one: Request, other: Request) -> bool:
-    """Whether two requests of one cassette have the same canonical form. Both are as recorded, so
+    """Return whether two requests of one cassette have the same canonical form. Both are as recorded, so
     their redacted values are the same.
     """
     return _compared_parts(one) == _compared_parts(other)
@@ -80,8 +80,8 @@ class RequestIndex:
             places.reverse()
 
     def find(self, method: str, url: str, body: bytes) -> int | None:
-        """The index of the exchange that answers this request, which then counts as used; None if
-        there is none.
+        """Return the index of the exchange that answers this request, which then counts as used;
+        None if there is none.
         """
         digest = _digest(_compared_parts(self._redact(Request(method, url, {}, body))))
         places = self._free.get(digest)
@@ -92,8 +92,8 @@ class RequestIndex:
         return self._last.get(digest) if self._again else None
 
     def nearest(self, method: str, url: str, body: bytes) -> tuple[int, list[Mismatch]] | None:
-        """The most similar recorded request, and its differences from this one; None if no request
-        was recorded.
+        """Return the most similar recorded request, and its differences from this one; None if no
+        request was recorded.
 
         The findings name ``method``, ``path``, ``query`` and ``body`` in canonical form. A used
         exchange may be the nearest; if it is equal, there is no finding.
@@ -116,12 +116,12 @@ class RequestIndex:
         return best[1], compare(_literal(best[2]), live, limit=MAX_FINDINGS)
 
     def unused(self) -> list[int]:
-        """The indices of the exchanges with a request that were never found, in order."""
+        """Return the indices of the exchanges with a request that were never found, in order."""
         return sorted(index for places in self._free.values() for index in places)
 
     def _candidates(self, live: dict[str, Any]) -> Iterator[tuple[int, Request]]:
-        """Recorded requests, the likeliest first: same path, then same method on another model,
-        then others; unused before used; near the next one in order.
+        """Yield recorded requests, the likeliest first: same path, then same method on another
+        model, then others; unused before used; near the next one in order.
         """
         unused = set(self.unused())
         ranked = []
@@ -139,7 +139,6 @@ class RequestIndex:
 
 
 def _compared_parts(request: Request) -> dict[str, Any]:
-    """The parts of a request that are compared."""
     parts: dict[str, Any] = {"method": request.method.upper(), "path": _path(request.url)}
     query = _query(request.url)
     if query:
@@ -153,7 +152,7 @@ def _compared_parts(request: Request) -> dict[str, Any]:
 
 
 def _path(url: str) -> str:
-    """The path without host, gateway, API version, project and location."""
+    """Return the path without host, gateway, API version, project and location."""
     place, slashes, path = url.partition("?")[0].partition("#")[0].partition("://")
     path = unquote("/" + path.partition("/")[2] if slashes else place)
     internal = _INTERNAL.search(path)
@@ -163,7 +162,7 @@ def _path(url: str) -> str:
 
 
 def _query(url: str) -> list[list[str]]:
-    """The parameters that change the answer, without the defaults."""
+    """Return the parameters that change the answer, without the defaults."""
     query = url.partition("#")[0].partition("?")[2]
     parameters = []
     for parameter in query.split("&") if query else ():
@@ -175,8 +174,8 @@ def _query(url: str) -> list[list[str]]:
 
 
 def _body(decoded: Any, url: str) -> Any:
-    """The canonical request of the wire of this URL, without nulls; an envelope loses the numbers
-    of the call and the project.
+    """Return the canonical request of the wire of this URL, without nulls; an envelope loses the
+    numbers of the call and the project.
     """
     read = _plain_json(canonical_form(url)(decoded))
     if type(read) is dict and type(read.get("request")) is dict:
@@ -192,7 +191,7 @@ def _body(decoded: Any, url: str) -> Any:
 
 
 def _plain_json(value: Any) -> Any:
-    """The value without keys whose value is null, and with whole numbers as integers."""
+    """Return the value without keys whose value is null, and with whole numbers as integers."""
     if isinstance(value, dict):
         return {key: _plain_json(inner) for key, inner in value.items() if inner is not None}
     if isinstance(value, list):
@@ -201,7 +200,7 @@ def _plain_json(value: Any) -> Any:
 
 
 def _plain(body: bytes) -> dict[str, str]:
-    """A body that is not JSON, to be compared byte by byte."""
+    """Return a body that is not JSON, to be compared byte by byte."""
     try:
         return {"text": body.decode()}
     except UnicodeDecodeError:
@@ -225,7 +224,7 @@ def _verb(path: str) -> str:
 
 
 def _literal(value: Any) -> Any:
-    """An expectation of exactly this value: keys of the user must not become operators."""
+    """Return an expectation of exactly this value: keys of the user must not become operators."""
     if isinstance(value, dict):
         if len(value) == 1 and next(iter(value)).startswith("$"):
             return {"$literal": value}
@@ -234,8 +233,8 @@ def _literal(value: Any) -> Any:
 
 
 def _traits(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
-    """Every plain value with its key. The more of them two requests share, the more similar they
-    are.
+    """Yield every plain value with its key. The more of them two requests share, the more similar
+    they are.
     """
     if isinstance(value, dict):
         for name, inner in value.items():

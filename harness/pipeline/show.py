@@ -26,8 +26,8 @@ _COUNTED = (
 
 
 def list_exchanges(cassette: Cassette, first: int = 1) -> Iterator[str]:
-    """The origin, and one line for each exchange: number, provider, status, reads and bytes, end,
-    URL. ``first`` is the number of the first one.
+    """Yield the origin, and one line for each exchange: number, provider, status, reads and bytes,
+    end, URL. ``first`` is the number of the first one.
     """
     origin = cassette.origin
     kind = f"{origin.kind} {origin.date}" if origin.date else f"{origin.kind}, date unknown"
@@ -43,7 +43,7 @@ def list_exchanges(cassette: Cassette, first: int = 1) -> Iterator[str]:
 
 
 def show_frames(exchange: Exchange, provider: str | None = None) -> Iterator[str]:
-    """One line for each frame: byte offset, time, parts, calls, signatures, finish, usage,
+    """Yield one line for each frame: byte offset, time, parts, calls, signatures, finish, usage,
     unknowns.
     """
     for frame, events in trace(exchange, provider=provider):

@@ -11,7 +11,9 @@ from harness.recording.part_file import make_state_folder, state_folder
 
 
 def before_update(spec: Path) -> str | None:
-    """The text of a spec before its first update that is not reviewed; None if none is kept."""
+    """Return the text of a spec before its first update that is not reviewed; None if none is
+    kept.
+    """
     try:
         return _kept(spec).read_bytes().decode()
     except (FileNotFoundError, NotADirectoryError):

@@ -60,8 +60,8 @@ def add_specs(parser: argparse.ArgumentParser, meaning: str) -> None:
 
 
 def project_of(parsed: argparse.Namespace) -> Project:
-    """The project of a command with ``--specs`` and ``--cassettes``. Raises `ReplayError` if the
-    configuration can't be read.
+    """Return the project of a command with ``--specs`` and ``--cassettes``. Raises `ReplayError` if
+    the configuration can't be read.
     """
     project = Project(*folders_of(parsed))
     project.adapters |= adapters_of()
@@ -69,7 +69,7 @@ def project_of(parsed: argparse.Namespace) -> Project:
 
 
 def adapters_of(folder: Path = Path()) -> dict[str, NamedAdapter]:
-    """The configured adapters by name. Raises as `project_of` does."""
+    """Return the configured adapters by name. Raises as `project_of` does."""
     path, table = _configuration(folder)
     try:
         adapters = [read_line(line) for line in _lines(table.get(ADAPTERS))]
@@ -79,7 +79,7 @@ def adapters_of(folder: Path = Path()) -> dict[str, NamedAdapter]:
 
 
 def losses_of(folder: Path = Path()) -> dict[str, tuple[DeclaredLoss, ...]]:
-    """The declared losses by the names of their adapters. Raises as `project_of` does."""
+    """Return the declared losses by the names of their adapters. Raises as `project_of` does."""
     path, table = _configuration(folder)
     try:
         return declared_losses(_lines(table.get(LOSSES)))
@@ -88,7 +88,7 @@ def losses_of(folder: Path = Path()) -> dict[str, tuple[DeclaredLoss, ...]]:
 
 
 def folders_of(parsed: argparse.Namespace) -> tuple[list[Path], Path]:
-    """The folders of specs and the folder of cassettes, as the user wrote them. Raises as
+    """Return the folders of specs and the folder of cassettes, as the user wrote them. Raises as
     `project_of` does.
     """
     path, table = _configuration(Path())
@@ -102,13 +102,15 @@ def folders_of(parsed: argparse.Namespace) -> tuple[list[Path], Path]:
 
 
 def cassettes_of() -> Path:
-    """The configured folder of cassettes. Raises as `project_of` does."""
+    """Return the configured folder of cassettes. Raises as `project_of` does."""
     _, table = _configuration(Path())
     return Path(str(table.get(CASSETTES) or "cassettes"))
 
 
 def found_from(folder: Path) -> Path | None:
-    """The configuration that pytest reads for a file in that folder, which is the nearest one."""
+    """Return the configuration that pytest reads for a file in that folder, which is the nearest
+    one.
+    """
     folders = (folder, *folder.parents)
     for place in folders:
         try:
@@ -121,8 +123,8 @@ def found_from(folder: Path) -> Path | None:
 
 
 def _configuration(folder: Path) -> tuple[Path, Mapping[str, Any]]:
-    """The file that configures pytest, and its table; the folder and {} if there is no
-    such file.
+    """Return the file that configures pytest, and its table; the folder and {} if there is no such
+    file.
     """
     for name, keys in FILES:
         path = folder / name
@@ -140,7 +142,7 @@ def _fault(path: Path, problem: str, error: Exception) -> ReplayError:
 
 
 def _table(path: Path, keys: Sequence[str]) -> Mapping[str, Any] | None:
-    """The table of a file for pytest; None if the file does not configure pytest."""
+    """Return the table of a file for pytest; None if the file does not configure pytest."""
     if path.suffix == ".toml":
         table: Any = tomllib.loads(read_text(path))
         for key in keys:
@@ -154,7 +156,7 @@ def _table(path: Path, keys: Sequence[str]) -> Mapping[str, Any] | None:
 
 
 def _lines(value: Any) -> list[str]:
-    """The lines of a value, which is a list or a text."""
+    """Return the lines of a value, which is a list or a text."""
     lines = (
         [str(line) for line in value] if isinstance(value, list) else str(value or "").split("\n")
     )

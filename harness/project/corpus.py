@@ -30,17 +30,17 @@ _UNSAFE: Final = re.compile(r'[\x00-\x1f\x7f\\:*?"<>|]')
 
 
 class Recording(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """A file of a repository. ``size``: bytes. ``exchanges`` and ``streamed``: the number of
-    answers of a model, and of those that are streamed. The numbers are 0 for the output of a
-    program.
-    """
+    """A file of a repository. The numbers of answers are 0 for the output of a program."""
 
     path: str
     blob: str
     size: int
+    """Bytes."""
     wire: str
     exchanges: int
+    """The number of answers of a model."""
     streamed: int
+    """The number of those that are streamed."""
 
 
 class Repository(Struct, frozen=True, forbid_unknown_fields=True):
@@ -67,7 +67,7 @@ class Repository(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def read_lock(path: Path | None = None) -> list[Repository]:
-    """The repositories of a lock, by default that of the package, one JSON object a line.
+    """Return the repositories of a lock, by default that of the package, one JSON object a line.
 
     Raises `CassetteError` for a line that can't be read, or with a path that leaves its folder.
     """
@@ -84,7 +84,7 @@ def read_lock(path: Path | None = None) -> list[Repository]:
 
 
 def _check(repository: Repository) -> None:
-    """Raises `ValueError` for a name that can't be a part of a URL and of a path."""
+    """Raise `ValueError` for a name that can't be a part of a URL and of a path."""
     if not _REPOSITORY.fullmatch(repository.name):
         raise ValueError(f"{repository.name!r} is not a repository; expected OWNER/NAME")
     if not _COMMIT.fullmatch(repository.commit):
@@ -100,9 +100,9 @@ def _check(repository: Repository) -> None:
 def choose(
     repositories: Sequence[Repository], names: Sequence[str], wires: Sequence[str] = ()
 ) -> list[Repository]:
-    """The repositories with the named files. A name is ``owner/name``, or ``owner/name/`` and the
-    beginning of a path. No name and no wire mean all. Raises `CassetteError` for a name or wire
-    that no file has, with the most similar one.
+    """Return the repositories with the named files. A name is ``owner/name``, or ``owner/name/``
+    and the beginning of a path. No name and no wire mean all. Raises `CassetteError` for a name or
+    wire that no file has, with the most similar one.
     """
     known = {file.wire for repository in repositories for file in repository.files}
     for wire in wires:
@@ -132,7 +132,9 @@ def choose(
 
 
 def corpus_folder() -> Path:
-    """The folder of fetched recordings: that of ``HARNESS_CORPUS``, else in the user's cache."""
+    """Return the folder of fetched recordings: that of ``HARNESS_CORPUS``, else in the user's
+    cache.
+    """
     if given := os.environ.get(FOLDER):
         return Path(given)
     cache = os.environ.get("XDG_CACHE_HOME")
@@ -140,7 +142,7 @@ def corpus_folder() -> Path:
 
 
 def place_of(folder: Path, repository: Repository, file: Recording) -> Path:
-    """The place of a recording. Raises `CassetteError` if a link leads out of the folder."""
+    """Return the place of a recording. Raises `CassetteError` if a link leads out of the folder."""
     place = folder / repository.folder / file.path
     if not place.parent.resolve().is_relative_to(folder.resolve()):
         raise CassetteError(f"{place}: a link leads out of {folder}; remove the link")
@@ -148,12 +150,14 @@ def place_of(folder: Path, repository: Repository, file: Recording) -> Path:
 
 
 def is_fetched(place: Path, file: Recording) -> bool:
-    """Whether a place has the recording, by its size. Its content was verified when it came."""
+    """Return whether a place has the recording, by its size. Its content was verified when it
+    came.
+    """
     return place.is_file() and not place.is_symlink() and place.stat().st_size == file.size
 
 
 def fetched(folder: Path, repositories: Sequence[Repository]) -> Iterator[Path]:
-    """The recordings that were fetched, in the order of the lock."""
+    """Yield the recordings that were fetched, in the order of the lock."""
     for repository in repositories:
         for file in repository.files:
             place = place_of(folder, repository, file)
@@ -162,6 +166,6 @@ def fetched(folder: Path, repositories: Sequence[Repository]) -> Iterator[Path]:
 
 
 def blob_id(content: bytes) -> str:
-    """The id that git gives to a file with this content."""
+    """Return the id that git gives to a file with this content."""
     head = b"blob %d\0" % len(content)
     return hashlib.sha1(head + content, usedforsecurity=False).hexdigest()

@@ -90,7 +90,7 @@ def fetch_over_http(
 def _present(
     repositories: Sequence[Repository], folder: Path, add: Callable[[_Wanted], None]
 ) -> Iterator[Fetched]:
-    """The recordings that are there; the others are added."""
+    """Yield the recordings that are there; the others are added."""
     for repository in repositories:
         for file in repository.files:
             place = place_of(folder, repository, file)
@@ -192,7 +192,7 @@ def _from_store(store: Path, item: _Wanted, timeout: float) -> str:
 
 
 def _git(arguments: Sequence[str], timeout: float, data: bytes = b"") -> bytes:
-    """The output of a git command. Raises `OSError` or `SubprocessError`."""
+    """Return the output of a git command. Raises `OSError` or `SubprocessError`."""
     environment = {**os.environ, "LC_ALL": "C", **_GIT}
     return subprocess.run(  # noqa: S603  # arguments of our own, no shell
         ["git", "-c", "fetch.negotiationAlgorithm=noop", *arguments],  # noqa: S607  # the git of the user
@@ -205,7 +205,7 @@ def _git(arguments: Sequence[str], timeout: float, data: bytes = b"") -> bytes:
 
 
 def _told(error: Exception) -> str:
-    """The first line of git's message."""
+    """Return the first line of git's message."""
     if isinstance(error, subprocess.CalledProcessError):
         lines = error.stderr.decode(errors="replace").strip().splitlines()
         return lines[0] if lines else f"status {error.returncode}"

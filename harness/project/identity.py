@@ -11,7 +11,7 @@ _COMMIT: Final = re.compile(r"[0-9a-f]{40,64}")
 
 
 def project_name(root: Path) -> str:
-    """The name in ``pyproject.toml``, else that of the folder."""
+    """Return the name in ``pyproject.toml``, else that of the folder."""
     try:
         table = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
         name = table["project"]["name"]
@@ -21,8 +21,8 @@ def project_name(root: Path) -> str:
 
 
 def commit_of(root: Path) -> str:
-    """The commit of the repository that contains a folder; "" if there is none or it can't be
-    read.
+    """Return the commit of the repository that contains a folder; "" if there is none or it can't
+    be read.
     """
     for place in (root.resolve(), *root.resolve().parents):
         if (place / ".git").exists():

@@ -54,10 +54,8 @@ KEPT_SMALL: Final = 512
 class Project:
     """The folders and adapters of one project.
 
-    ``specs`` are the folders of specs. ``adapters`` are lines of configuration (see
-    `adapters.named`), and ``folder`` has their modules and programs. ``losses`` and
-    ``known_failing`` are also lines of configuration (see `adapters.declarations`). Raises
-    `AdapterError`.
+    ``adapters`` are lines of configuration (see `adapters.named`). ``losses`` and ``known_failing``
+    are also lines of configuration (see `adapters.declarations`). Raises `AdapterError`.
     """
 
     def __init__(
@@ -72,6 +70,7 @@ class Project:
     ) -> None:
         lines = [read_line(line) for line in adapters]
         self.adapters = {named.name: named for named in lines}
+        """The user's adapters by name, as configured."""
         if len(self.adapters) < len(lines):
             raise AdapterError(
                 f"{len(lines)} adapters have {len(self.adapters)} names; use one name for each"
@@ -82,12 +81,14 @@ class Project:
                 " another name"
             )
         self.specs = [path.resolve() for path in specs]
+        """The folders of specs."""
         self.cassettes = cassettes.resolve()
         self.cassette = lru_cache(maxsize=KEPT)(self._cassette)
         self._load_small = lru_cache(maxsize=KEPT_SMALL)(lambda path, changed: load(path))
         self.normalize = NormalizedOnce()
         self.kept: Kept | None = None
         self.folder = folder
+        """The folder with the modules and programs of the user's adapters."""
         self._targets: dict[str, Adapter] = {}
         self._users = with_declarations(
             {name: make_adapter(named, folder) for name, named in self.adapters.items()},
@@ -100,12 +101,12 @@ class Project:
         self.adapters |= {name: NamedAdapter(name, name, "") for name in CLIENTS}
 
     def adapter(self, column: str) -> Adapter | None:
-        """The user's adapter or the client with that name; None for a dialect or a layer."""
+        """Return the user's adapter or the client with that name; None for a dialect or a layer."""
         return self._users.get(column) or self._clients.get(column)
 
     def chosen(self, target: str) -> Adapter:
-        """The user's adapter with that name, one of our adapters, or the adapter of a target, which
-        is made once. Raises `AdapterError`.
+        """Return the user's adapter with that name, one of our adapters, or the adapter of a
+        target, which is made once. Raises `AdapterError`.
         """
         adapter = self.adapter(target) or self._targets.get(target)
         if adapter is None:
@@ -114,12 +115,14 @@ class Project:
         return adapter
 
     def law_adapters(self) -> list[Adapter]:
-        """The adapters that the laws check: the events, the dialects, and the user's adapters."""
+        """Return the adapters that the laws check: the events, the dialects, and the user's
+        adapters.
+        """
         return [EVENTS, *ADAPTERS.values(), *self._users.values()]
 
     def fills(self, column: str, key: str) -> bool:
-        """Whether the output of a column fills empty expectations under a key. The column has the
-        same name, or is the first of the user's adapters with this event model.
+        """Return whether the output of a column fills empty expectations under a key. The column
+        has the same name, or is the first of the user's adapters with this event model.
         """
         if column == key or key in DIALECTS or key in LAYERS or key in self.adapters:
             return column == key
@@ -128,12 +131,12 @@ class Project:
         )
 
     def root_of(self, path: Path) -> Path | None:
-        """The folder of specs that contains ``path``, or None."""
+        """Return the folder of specs that contains ``path``, or None."""
         return next((root for root in self.specs if _below(path, root)), None)
 
     def name_of(self, path: Path) -> str:
-        """The path of a spec file relative to its folder of specs, with slashes. Results show this
-        path.
+        """Return the path of a spec file relative to its folder of specs, with slashes. Results
+        show this path.
         """
         root = self.root_of(path)
         inner = root and _below(path, root)
@@ -149,8 +152,8 @@ class Project:
         return [feature for name, text in texts for feature in read_features(text, name)]
 
     def cells(self, path: Path) -> list[Cell]:
-        """One cell for every case and column of a spec file, first for our adapters, then for the
-        user's. Raises `SpecError`.
+        """Return one cell for every case and column of a spec file, first for our adapters, then
+        for the user's. Raises `SpecError`.
         """
         name = self.name_of(path)
         return [cell for case in self.cases(path) for cell in self._cells_of(case, name)]
@@ -179,8 +182,8 @@ class Project:
             yield from (Cell(case, name, named.name, FACTS, aspects=aspects) for named in by_facts)
 
     def _lost_features(self, case: Case, key: str) -> tuple[str, ...] | None:
-        """The features of a case that its declared losses concern. A loss that no feature names
-        concerns all features.
+        """Return the features of a case that its declared losses concern. A loss that no feature
+        names concerns all features.
         """
         losses = {loss.partition("[")[0] for loss in case.not_carried.get(key, ())}
         if not losses:
@@ -194,7 +197,7 @@ class Project:
         )
 
     def cases(self, path: Path, today: date | None = None) -> list[Case]:
-        """The cases of a spec file. Raises `SpecError`, with ``today`` also for expired
+        """Return the cases of a spec file. Raises `SpecError`, with ``today`` also for expired
         known-failing marks.
         """
         return read_spec(
@@ -210,8 +213,8 @@ class Project:
         )
 
     def cassette_path(self, name: str) -> Path:
-        """The path of the cassette with that name. Raises `CassetteError` if it is outside the
-        folder of cassettes.
+        """Return the path of the cassette with that name. Raises `CassetteError` if it is outside
+        the folder of cassettes.
         """
         try:
             path = next(
@@ -258,8 +261,8 @@ class Project:
 
 
 def names_below(folder: Path) -> list[str]:
-    """The names of all cassettes in a folder and its subfolders. A file outside of the folder has
-    no name, even if a link leads to it.
+    """Return the names of all cassettes in a folder and its subfolders. A file outside of the
+    folder has no name, even if a link leads to it.
     """
     folder = folder.resolve()
     return [
@@ -270,8 +273,8 @@ def names_below(folder: Path) -> list[str]:
 
 
 def nearest_name(name: str, names: Iterable[str]) -> str | None:
-    """The most similar name of a cassette, if possible in the same folder; None if no name is
-    similar.
+    """Return the most similar name of a cassette, if possible in the same folder; None if no name
+    is similar.
     """
     folder, _, last = name[:_LONGEST].rpartition("/")
     known = {
@@ -283,15 +286,15 @@ def nearest_name(name: str, names: Iterable[str]) -> str | None:
 
 
 def kind_of(path: Path) -> Literal["spec", "features", "other"]:
-    """The kind of a YAML file, from its first words. A file of the kind ``other`` may have any
-    encoding.
+    """Return the kind of a YAML file, from its first words. A file of the kind ``other`` may have
+    any encoding.
     """
     text = path.read_bytes().decode("utf-8", "replace")
     return "spec" if is_spec(text) else "features" if is_features(text) else "other"
 
 
 def unheaded(data: bytes) -> str:
-    """The fault of a file that looks like a spec but does not begin like a spec, else ""."""
+    """Return the fault of a file that looks like a spec but does not begin like a spec, else ""."""
     looks = re.search(rb"^cases:", data, re.MULTILINE)
     return (
         "has `cases:` but does not begin with `harness: 1`, so it is not a spec and is not run"
@@ -301,8 +304,8 @@ def unheaded(data: bytes) -> str:
 
 
 def yaml_files(folder: Path) -> Iterator[Path]:
-    """The YAML files in a folder and its subfolders, also through links, in order; or the file
-    itself.
+    """Yield the YAML files in a folder and its subfolders, also through links, in order; or the
+    file itself.
     """
     if folder.is_file():
         yield folder
@@ -316,14 +319,14 @@ def yaml_files(folder: Path) -> Iterator[Path]:
 
 
 def leads_round(path: Path) -> bool:
-    """Whether a path is a link to a folder that contains the link."""
+    """Return whether a path is a link to a folder that contains the link."""
     if not path.is_symlink():
         return False
     return path.resolve() in {parent.resolve() for parent in path.absolute().parents}
 
 
 def read_text(path: Path) -> str:
-    """The text of a file with its own line ends. Raises `SpecError` if it is not UTF-8."""
+    """Return the text of a file with its own line ends. Raises `SpecError` if it is not UTF-8."""
     try:
         return path.read_bytes().decode()
     except UnicodeDecodeError as error:
@@ -333,18 +336,18 @@ def read_text(path: Path) -> str:
 
 
 def shipped_features() -> tuple[str, str]:
-    """The path and the text of the checklist file of the package."""
+    """Return the path and the text of the checklist file of the package."""
     return str(FEATURES), FEATURES.read_text(encoding="utf-8")
 
 
 def _below(path: Path, root: Path) -> Path | None:
-    """The path relative to ``root``, as it is written, or else with its links resolved. None if it
-    is not in ``root``.
+    """Return the path relative to ``root``, as it is written, or else with its links resolved. None
+    if it is not in ``root``.
     """
     places = (Path(os.path.normpath(path.absolute())), path.resolve())
     return next((at.relative_to(root) for at in places if at.is_relative_to(root)), None)
 
 
 def _shown(path: Path) -> str:
-    """The path, relative to the working folder if it is in that folder."""
+    """Return the path, relative to the working folder if it is in that folder."""
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)

@@ -24,7 +24,7 @@ _NUMBERED: Final = re.compile(r".+:([1-9][0-9]*)")
 
 
 def find_recording(text: str, cassettes: Path | None = None) -> tuple[Path, int | None]:
-    """The file or folder that an argument names, and the number of its exchange.
+    """Return the file or folder that an argument names, and the number of its exchange.
 
     ``PATH:N`` is only exchange N. A path that does not exist is the name of a cassette of the
     project, of the suite, or of a recording that `harness corpus` fetched. ``-`` is standard input.
@@ -48,8 +48,8 @@ def find_recording(text: str, cassettes: Path | None = None) -> tuple[Path, int 
 
 
 def find_path(text: str) -> Path:
-    """The whole file or folder that an argument names, in the way of `find_recording`. Raises
-    `FileNotFoundError`.
+    """Return the whole file or folder that an argument names, in the way of `find_recording`.
+    Raises `FileNotFoundError`.
     """
     path, number = find_recording(text)
     if number is not None:
@@ -58,13 +58,13 @@ def find_path(text: str) -> Path:
 
 
 def number_in(text: str) -> int | None:
-    """The number of the exchange in ``PATH:N``; None for a path without a number."""
+    """Return the number of the exchange in ``PATH:N``; None for a path without a number."""
     match = None if Path(text).exists() else _NUMBERED.fullmatch(text)
     return int(match[1]) if match else None
 
 
 def read_stdin() -> bytes:
-    """The bytes of standard input. Raises `CassetteError` if there are too many."""
+    """Return the bytes of standard input. Raises `CassetteError` if there are too many."""
     data = sys.stdin.buffer.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
         raise CassetteError(f"standard input has more than {MAX_BYTES} bytes")
@@ -74,8 +74,8 @@ def read_stdin() -> bytes:
 def load_recording(
     text: str, cassettes: Path | None = None, provider: str | None = None
 ) -> Cassette:
-    """The recording that an argument names, in the way of `find_recording`. It has all exchanges,
-    or only the exchange with the given number. ``provider``: see `load`. Raises
+    """Return the recording that an argument names, in the way of `find_recording`. It has all
+    exchanges, or only the exchange with the given number. ``provider``: see `load`. Raises
     `CassetteError` or `OSError`.
     """
     path, number = find_recording(text, cassettes)
@@ -90,6 +90,6 @@ def load_recording(
 
 
 def check_number(path: Path, number: int, count: int) -> None:
-    """Raises `CassetteError` if a recording with ``count`` exchanges has no exchange ``number``."""
+    """Raise `CassetteError` if a recording with ``count`` exchanges has no exchange ``number``."""
     if number > count:
         raise CassetteError(f"{path}: there is no exchange {number}; the recording has {count}")

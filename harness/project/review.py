@@ -49,8 +49,8 @@ class Review:
         self._project = project
 
     def changes(self) -> list[Change]:
-        """All changes, in the order of the files. Raises `SpecError` for a spec that can't be
-        read, and `OSError`.
+        """Return all changes, in the order of the files. Raises `SpecError` for a spec that can't
+        be read, and `OSError`.
         """
         files = (
             path
@@ -65,11 +65,11 @@ class Review:
         return [Change(one.path, one.hunk, groups[one.hunk.group]) for one in found]
 
     def change(self, name: str) -> Change | None:
-        """The change with an `id`, or None if it was decided."""
+        """Return the change with an `id`, or None if it was decided."""
         return next((change for change in self.changes() if change.id == name), None)
 
     def group(self, change: Change) -> list[Change]:
-        """The changes of the same paths, this one included."""
+        """Return the changes of the same paths, this one included."""
         return [other for other in self.changes() if other.hunk.group == change.hunk.group]
 
     def decide(self, changes: Iterable[Change], *, accept: bool) -> None:
@@ -82,8 +82,8 @@ class Review:
                 _decide(same, accept=accept)
 
     def wire(self, change: Change) -> Iterator[str]:
-        """The lines of the recording of a case, one for each frame; or the reason why there is
-        none.
+        """Yield the lines of the recording of a case, one for each frame; or the reason why there
+        is none.
         """
         try:
             cases = self._project.cases(change.path)
@@ -98,7 +98,7 @@ class Review:
 
 
 def _hunks(path: Path) -> list[Hunk]:
-    """The changes of a spec. A kept text that is of no use any more is deleted."""
+    """Return the changes of a spec. A kept text that is of no use any more is deleted."""
     text = read_text(path)
     if unreviewed_cases(text):
         return hunks_of(_base(path, text), text)
@@ -107,8 +107,8 @@ def _hunks(path: Path) -> list[Hunk]:
 
 
 def _base(path: Path, text: str) -> str:
-    """The text with which a spec is compared: the kept one. An unreviewed case without a change
-    since then has no expectation yet, so all of it is shown.
+    """Return the text with which a spec is compared: the kept one. An unreviewed case without a
+    change since then has no expectation yet, so all of it is shown.
     """
     base = before_update(path)
     if base is None:

@@ -19,7 +19,9 @@ _PACKAGE: Final = Path(__file__).parents[1]
 
 
 def _find() -> Path:
-    """The folder of the suite. It is in the package of a wheel, or the repository of a checkout."""
+    """Return the folder of the suite. It is in the package of a wheel, or the repository of a
+    checkout.
+    """
     inside = _PACKAGE / "suite"
     return inside if inside.is_dir() else _PACKAGE.parent
 
@@ -45,12 +47,12 @@ class SuiteLock(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def read_suite_lock(path: Path = LOCK) -> SuiteLock:
-    """The lock of the suite. Raises `ValidationError` for a damaged one."""
+    """Return the lock of the suite. Raises `ValidationError` for a damaged one."""
     return msgspec.json.decode(path.read_bytes(), type=SuiteLock)
 
 
 def suite_files(root: Path = _SUITE) -> Iterator[Path]:
-    """The files of the suite, in order. Hidden files do not belong to it."""
+    """Yield the files of the suite, in order. Hidden files do not belong to it."""
     for folder in ("cassettes", "specs"):
         for path in sorted((root / folder).rglob("*"), key=lambda path: path.as_posix()):
             parts = path.relative_to(root).parts
@@ -59,7 +61,7 @@ def suite_files(root: Path = _SUITE) -> Iterator[Path]:
 
 
 def suite_digest(root: Path = _SUITE) -> str:
-    """The SHA-256 of the paths and contents of the suite, in hexadecimal digits."""
+    """Return the SHA-256 of the paths and contents of the suite, in hexadecimal digits."""
     whole = hashlib.sha256()
     for path in suite_files(root):
         content = hashlib.sha256(path.read_bytes()).hexdigest()
@@ -69,8 +71,8 @@ def suite_digest(root: Path = _SUITE) -> str:
 
 @cache
 def suite_name() -> str:
-    """The version of the suite and the beginning of its digest: ``2026.11 (0123456789ab)``. A suite
-    that differs from the lock is ``2026.11+changed (…)``.
+    """Return the version of the suite and the beginning of its digest: ``2026.11 (0123456789ab)``.
+    A suite that differs from the lock is ``2026.11+changed (…)``.
     """
     lock, digest = read_suite_lock(), suite_digest()
     changed = "" if digest == lock.digest else "+changed"
@@ -78,10 +80,10 @@ def suite_name() -> str:
 
 
 def is_of_suite(cassette: str) -> bool:
-    """Whether a name in results, without a suffix, is that of a cassette of the suite."""
+    """Return whether a name in results, without a suffix, is that of a cassette of the suite."""
     return (CASSETTES / f"{cassette}.yaml").is_file()
 
 
 def is_suite(cassettes: Path) -> bool:
-    """Whether a project's folder of cassettes is that of the suite."""
+    """Return whether a project's folder of cassettes is that of the suite."""
     return cassettes.resolve() == CASSETTES.resolve()

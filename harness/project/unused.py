@@ -66,7 +66,9 @@ def _named(cassette: str, text: str) -> bool:
 
 
 def _unused(project: Project, name: str, cases: list[Case]) -> list[int]:
-    """The numbers of the exchanges that no case uses; [1] for a cassette that no case names."""
+    """Return the numbers of the exchanges that no case uses; [1] for a cassette that no case
+    names.
+    """
     if not cases:
         return [1]
     if any(client in case.expect for case in cases for client in CLIENTS):

@@ -107,7 +107,7 @@ class AgyNormalizer(RunReader):
         return [Text(step.text_delta)]
 
     def _read_exit(self) -> list[Event]:
-        """The error of a run that reports its failure only on stderr or by its exit code."""
+        """Return the error of a run that reports its failure only on stderr or by its exit code."""
         if not self._failed and (detail := _agy_error(self._answer.stderr)):
             return [_error(detail.get("short_error"), detail, {})]
         return super()._read_exit()
@@ -210,8 +210,8 @@ class AgyNormalizer(RunReader):
             out.append(Text(text))
 
     def _read_call(self, index: int, left: Object, out: list[Event]) -> None:
-        """The call, when its step is first seen. Later lines of the step repeat its name and its
-        parameters; those of a subagent grow, and are its result.
+        """Read the call, when its step is first seen. Later lines of the step repeat its name and
+        its parameters; those of a subagent grow, and are its result.
         """
         info = take(left, dict, "tool_info")
         tool = dict(info or {})
@@ -330,7 +330,7 @@ def _unread(place: str, fields: Object, read: Iterable[Json]) -> list[Event]:
 
 
 def _agy_error(stderr: Iterable[str]) -> Object | None:
-    """The first object after ``AGY_ERROR:`` on stderr."""
+    """Return the first object after ``AGY_ERROR:`` on stderr."""
     for line in stderr:
         if line.startswith("AGY_ERROR:"):
             error = decode_object(line.removeprefix("AGY_ERROR:"))
@@ -359,7 +359,7 @@ def _denied(actions: Json) -> str:
 
 
 def _sum(sums: Object, usage: Object) -> Object:
-    """The counts of the steps so far plus those of one more step, under the wire's names."""
+    """Return the counts of the steps so far plus those of one more step, under the wire's names."""
     added = {
         name: value + sums[name]
         for name, value in usage.items()
@@ -369,8 +369,8 @@ def _sum(sums: Object, usage: Object) -> Object:
 
 
 def _counts(usage: Object) -> dict[str, int]:
-    """The counts of one usage, whose input excludes the cache and whose output includes thoughts,
-    as fields of `Usage`.
+    """Return the counts of one usage, whose input excludes the cache and whose output includes
+    thoughts, as fields of `Usage`.
     """
     whole = {name: value for name, value in usage.items() if type(value) is int}
     cached, thoughts = whole.get("cache_read_tokens", 0), whole.get("thinking_tokens", 0)
@@ -384,7 +384,7 @@ def _counts(usage: Object) -> dict[str, int]:
 
 
 def is_event(value: Object) -> bool:
-    """Whether an object is a message of ``--output-format stream-json``."""
+    """Return whether an object is a message of ``--output-format stream-json``."""
     event = value.get("event")
     return (
         type(event) is str
@@ -394,7 +394,7 @@ def is_event(value: Object) -> bool:
 
 
 def is_document(value: Object) -> bool:
-    """Whether an object is the document of ``--output-format json``."""
+    """Return whether an object is the document of ``--output-format json``."""
     return "event" not in value and value.keys() >= _DOCUMENT
 
 
@@ -408,7 +408,9 @@ def _detect(first: FirstMessages) -> Identity | None:
 
 
 def _read_facts(body: bytes, answer: Answer, end: End) -> Facts:
-    """The exit code of an interrupted run adds nothing to the interruption itself."""
+    """Read the facts. The exit code of an interrupted run adds nothing to the interruption
+    itself.
+    """
     interrupted = end in INTERRUPTED
     code = "0" if interrupted else answer.headers.get(EXIT_CODE, "0")
     return gather_agy(body, code, answer.stderr, interrupted=interrupted)

@@ -49,7 +49,7 @@ class AnswerReader(ABC):
         out.append(read_error(message, self._answer))
 
     def _is_new(self, name: str, value: Json) -> bool:
-        """Whether a fact about the whole answer is new or has changed."""
+        """Return whether a fact about the whole answer is new or has changed."""
         if name in self._seen and self._seen[name] == value:
             return False
         self._seen[name] = value
@@ -66,7 +66,7 @@ class AnswerReader(ABC):
         return
 
     def feed(self, frame: Frame) -> list[Event]:
-        """The events that this frame completes."""
+        """Return the events that this frame completes."""
         out: list[Event] = []
         if frame.raw is not None and not frame.raw.strip():
             if not frame.partial:
@@ -95,7 +95,7 @@ class AnswerReader(ABC):
             out.append(Unknown("frame", message))
 
     def close(self, end: End = "complete") -> list[Event]:
-        """The events that are still open when the answer has ended."""
+        """Return the events that are still open when the answer has ended."""
         texts = self._texts + self._rest
         out: list[Event] = []
         if end in INTERRUPTED:

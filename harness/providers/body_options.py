@@ -10,8 +10,8 @@ from harness.stream.prompt import Prompt
 
 
 def with_options(body: dict[str, Any], prompt: Prompt, name: str) -> dict[str, Any]:
-    """The body with the options under ``name``, of a provider or vendor: objects are merged, tools
-    are added, any other value replaces ours.
+    """Return the body with the options under ``name``, of a provider or vendor: objects are merged,
+    tools are added, any other value replaces ours.
     """
     options = prompt.options.get(name) or {}
     if not isinstance(options, Mapping):

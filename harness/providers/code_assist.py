@@ -31,7 +31,7 @@ def _detect(first: FirstMessages) -> Identity | None:
 
 
 def _write(prompt: Prompt, session: Session) -> tuple[dict[str, Any], list[str]]:
-    """A generate request in the envelope: model, project and ids are beside it.
+    """Return a generate request in the envelope: model, project and ids are beside it.
 
     A request with functions and without a mode gets the mode ``VALIDATED``. ``project``,
     ``user_prompt_id`` and ``session_id`` come from the session's context. Without them there is no

@@ -36,8 +36,8 @@ _STEP: Final = 1 << 13
 
 
 def with_provider(exchange: Exchange) -> Exchange:
-    """The exchange with the fields that its URL and bodies decide: ``provider``, ``generates``,
-    ``streamed`` and ``model``.
+    """Return the exchange with the fields that its URL and bodies decide: ``provider``,
+    ``generates``, ``streamed`` and ``model``.
     """
     request = exchange.request
     method, url, body = (request.method, request.url, request.body) if request else ("", "", b"")
@@ -64,7 +64,7 @@ def with_provider(exchange: Exchange) -> Exchange:
 
 
 def detect_provider(method: str, url: str, request_body: bytes, response_body: bytes) -> Identity:
-    """The provider that answered. Empty ``url``: no request was recorded."""
+    """Return the provider that answered. Empty ``url``: no request was recorded."""
     if not url:
         return _detect_body(response_body, has_request=False)
     verb = method.upper()
@@ -90,7 +90,7 @@ def detect_provider(method: str, url: str, request_body: bytes, response_body: b
 
 @lru_cache(maxsize=256)
 def canonical_form(url: str) -> Callable[[Any], Any]:
-    """The canonical form of requests to a URL: that of the provider that serves its path."""
+    """Return the canonical form of requests to a URL: that of the provider that serves its path."""
     place, _, path = unquote(re.split("[?#]", url, maxsplit=1)[0]).partition("//")
     path = path or place
     for provider in PROVIDERS.values():
@@ -154,8 +154,8 @@ def _detect_body(body: bytes, *, has_request: bool) -> Identity:
 
 
 def _are_plain(frames: list[Frame], has_request: bool) -> bool:
-    """Whether the first messages are answers that fit every Gemini provider; faster than asking
-    each provider.
+    """Return whether the first messages are answers that fit every Gemini provider; faster than
+    asking each provider.
     """
     usual = [frame.message for frame in frames if type(frame.message) is bytes]
     if not usual or len(usual) < len(frames) or not all(map(is_plain, usual)):

@@ -27,8 +27,8 @@ _SECONDS: Final = (3600.0, 60.0, 1.0, 0.001)
 
 
 def read_error(body: Json, answer: Answer) -> Error:
-    """The error in a parsed body. ``code`` is the HTTP status if that reports an error, else the
-    error's own number.
+    """Return the error in a parsed body. ``code`` is the HTTP status if that reports an error, else
+    the error's own number.
     """
     document = body[0] if type(body) is list and body else body
     error = document.get("error", document) if type(document) is dict else document
@@ -66,7 +66,7 @@ def read_error(body: Json, answer: Answer) -> Error:
 
 
 def read_error_text(text: str, answer: Answer) -> Error:
-    """The error of an HTTP status and a body that is not JSON; ``text`` may be empty."""
+    """Return the error of an HTTP status and a body that is not JSON; ``text`` may be empty."""
     plain = text.strip()
     message = (
         plain
@@ -84,7 +84,7 @@ def _no_message(answer: Answer, number: int | None) -> str:
 
 
 def _message(error: Json, own: dict[str, Json], around: dict[str, Json]) -> str | None:
-    """The first text for a person."""
+    """Return the first text for a person."""
     legacy = [item.get("message") for item in objects_in(own.get("errors"))]
     beside = [around.get(key) for key in ("error_description", "message", "detail")]
     places = [own.get("message"), *legacy, *beside, own.get("detail"), error]
@@ -97,7 +97,7 @@ def _quota(violation: dict[str, Any]) -> str | None:
 
 
 def _retry_after(details: list[dict[str, Any]], answer: Answer) -> float | None:
-    """Seconds, from RetryInfo, or else from the header ``Retry-After-Ms``, or else from
+    """Return the seconds, from RetryInfo, or else from the header ``Retry-After-Ms``, or else from
     ``Retry-After`` if it is a number: a date would need a clock.
     """
     for detail in details:
@@ -112,8 +112,8 @@ def _retry_after(details: list[dict[str, Any]], answer: Answer) -> float | None:
 
 
 def read_duration(duration: Json) -> float | None:
-    """Seconds of ``34.07s``, ``900ms``, ``1h2m3.4s`` or ``{seconds, nanos}``; None for anything
-    else.
+    """Return the seconds of ``34.07s``, ``900ms``, ``1h2m3.4s`` or ``{seconds, nanos}``; None for
+    anything else.
     """
     if type(duration) is dict:
         seconds, nanos = duration.get("seconds", 0), duration.get("nanos", 0)

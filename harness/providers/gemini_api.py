@@ -21,7 +21,7 @@ from .provider import GENERATE_CONTENT, TIER, Answer, Endpoint, Provider
 
 
 def read_facts(body: bytes, answer: Answer, end: End) -> Facts:
-    """The oracle of all providers that send Gemini's messages over HTTP."""
+    """Return the oracle of all providers that send Gemini's messages over HTTP."""
     facts = gather_body(body, answer.status, tool_code=answer.tool_code)
     if "serviceTier" not in facts.billing:
         facts.add_billing("serviceTier", answer.headers.get(TIER))

@@ -82,7 +82,7 @@ class CliNormalizer(RunReader):
         ]
 
     def _start(self, out: list[Event]) -> None:
-        """Content implies a start."""
+        """Emit the start, which content implies."""
         if not self._started:
             self._started = True
             out.append(Start(self._answer.model, implied=True))
@@ -219,8 +219,8 @@ second is the whole line.
 
 
 def _first(left: dict[str, Json], *names: str) -> Json:
-    """The first of several spellings that is not null. A later one with another value is left
-    over.
+    """Return the first of several spellings that is not null. A later one with another value is
+    left over.
     """
     value = next((left[name] for name in names if left.get(name) is not None), None)
     for name in names:
@@ -230,8 +230,8 @@ def _first(left: dict[str, Json], *names: str) -> Json:
 
 
 def _take_arguments(left: dict[str, Json], name: str) -> dict[str, Json]:
-    """The arguments in either spelling, perhaps as JSON text; for ``write_todos``, the spelling
-    that has a list.
+    """Return the arguments in either spelling, perhaps as JSON text; for ``write_todos``, the
+    spelling that has a list.
     """
     given = {
         spelling: value
@@ -270,7 +270,7 @@ def _read_error(error: Json, raw: Json) -> Error:
 
 
 def _document_usage(stats: dict[str, Json]) -> Usage:
-    """The counts of all models together."""
+    """Return the counts of all models together."""
     models = stats.get("models")
     tokens = (
         [model.get("tokens") for model in models.values() if type(model) is dict]
@@ -325,7 +325,7 @@ def _is_event(message: dict[str, Any]) -> bool:
 
 
 def _is_document(message: dict[str, Any]) -> bool:
-    """Whether a message is the output of ``gemini --output-format json``."""
+    """Return whether a message is the output of ``gemini --output-format json``."""
     return (
         "type" not in message
         and "conversation_id" not in message  # a document of the Antigravity CLI
@@ -335,7 +335,9 @@ def _is_document(message: dict[str, Any]) -> bool:
 
 
 def _read_facts(body: bytes, answer: Answer, end: End) -> Facts:
-    """The exit code of an interrupted run adds nothing to the interruption itself."""
+    """Read the facts. The exit code of an interrupted run adds nothing to the interruption
+    itself.
+    """
     code = "0" if end in INTERRUPTED else answer.headers.get(EXIT_CODE, "0")
     return gather_cli(body, code, answer.headers.get(STDERR, ""))
 

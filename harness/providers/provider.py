@@ -40,19 +40,20 @@ TIER: Final = "x-gemini-service-tier"
 
 
 class Answer(Struct, frozen=True):
-    """The facts about an answer that are not in its frames.
-
-    ``status``: the HTTP status. ``headers``: the response's, names in lower case. ``model``: the
-    requested model. ``tool_code``: whether ``<tool_code>`` in the answer's text is a call.
-    ``stderr``: the lines that a program wrote to stderr. ``asked``: the body of the request.
-    """
+    """The facts about an answer that are not in its frames."""
 
     status: int = 200
+    """The HTTP status."""
     headers: Mapping[str, str] = {}
+    """The headers of the response, names in lower case."""
     model: str | None = None
+    """The requested model."""
     tool_code: bool = False
+    """Whether ``<tool_code>`` in the answer's text is a call."""
     stderr: tuple[str, ...] = ()
+    """The lines that a program wrote to stderr."""
     asked: bytes = b""
+    """The body of the request."""
 
     @property
     def failed(self) -> bool:
@@ -66,79 +67,80 @@ class Normalizer(Protocol):
     """
 
     def feed(self, frame: Frame) -> list[Event]:
-        """The events that this frame completes, perhaps none."""
+        """Return the events that this frame completes, perhaps none."""
 
     def close(self, end: End = "complete") -> list[Event]:
-        """The events that are still open when the answer has ended."""
+        """Return the events that are still open when the answer has ended."""
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """The result of detection.
-
-    ``provider``: its name, None if it is not known. ``generates``: the answer is one of a model.
-    ``model``: the requested model.
-    """
+    """The result of detection."""
 
     provider: str | None
+    """The name of the provider; None if it is not known."""
     generates: bool
+    """Whether the answer is one of a model."""
     streamed: bool = False
     model: str | None = None
+    """The requested model."""
 
 
 @dataclass(frozen=True, slots=True)
 class FirstMessages:
-    """The beginning of a response body, for detection.
-
-    ``messages``: the JSON objects among the first frames. ``streamed``: the body is more than one
-    document. ``has_request``: the exchange has a recorded request, so the body alone must not
-    decide.
-    """
+    """The beginning of a response body, for detection."""
 
     body: bytes
     messages: Sequence[dict[str, Any]]
+    """The JSON objects among the first frames."""
     streamed: bool
+    """Whether the body is more than one document."""
     has_request: bool
+    """Whether the exchange has a recorded request, so that the body alone must not decide."""
 
 
 def bearer(key: str) -> dict[str, str]:
-    """The headers of a key that is a bearer token."""
+    """Return the headers of a key that is a bearer token."""
     return {"authorization": f"Bearer {key}"}
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """The addresses of a provider's API.
-
-    ``base_url``: the public address, without a path. ``variable``: the environment variable that
-    gives the provider's own clients another base URL. ``generate``: the path of a generate request,
-    with the fields ``{model}`` and ``{method}``. ``paths``: matches request paths that only this
-    provider serves; None: it serves every path that no other provider claims. ``regional``:
-    request path → base URL of the location that the path names, or None. ``others``: a field of a
-    body → the path of generate requests whose body has this field. ``keys``: the environment
-    variables of the key. ``authorize``: key → the headers that carry it. ``limits``: the name of
-    the headers with rate limits, with the fields ``{unit}`` (requests, tokens) and ``{value}``
-    (limit, remaining, reset); "" if the API sends none. ``error(status, message)`` is the body of
-    an error that `harness serve` makes, and ``made(path, tokens)`` that of an answer to a request
-    that does not generate, for an estimate of its tokens; None: Google's. ``final(model,
-    streamed)`` is the body of a short answer that ends a conversation.
-    """
+    """The addresses of a provider's API."""
 
     base_url: str
+    """The public address, without a path."""
     variable: str
+    """The environment variable that gives the provider's own clients another base URL."""
     generate: str
+    """The path of a generate request, with the fields ``{model}`` and ``{method}``."""
     paths: re.Pattern[str] | None = None
+    """Matches request paths that only this provider serves; None: it serves every path that no
+    other provider claims.
+    """
     regional: Callable[[str], str | None] = lambda _: None
+    """Request path → base URL of the location that the path names, or None."""
     others: Mapping[str, str] = field(default_factory=dict)
+    """A field of a body → the path of generate requests whose body has this field."""
     keys: tuple[str, ...] = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
+    """The environment variables of the key."""
     authorize: Callable[[str], dict[str, str]] = lambda key: {"x-goog-api-key": key}
+    """Key → the headers that carry it."""
     limits: str = ""
+    """The name of the headers with rate limits, with the fields ``{unit}`` (requests, tokens) and
+    ``{value}`` (limit, remaining, reset); "" if the API sends none.
+    """
     error: Callable[[int, str], Any] | None = None
+    """HTTP status and message → the body of an error that `harness serve` makes; None: Google's."""
     made: Callable[[str, int], Any] | None = None
+    """Path and tokens → the body of an answer to a request that does not generate, for an estimate
+    of its tokens; None: Google's.
+    """
     final: Callable[[str, bool], bytes] | None = None
+    """Model and whether it is streamed → the body of a short answer that ends a conversation."""
 
     def path(self, body: Mapping[str, Any]) -> str:
-        """The path of a generate request with this body, with its fields."""
+        """Return the path of a generate request with this body, with its fields."""
         paths = (path for name, path in self.others.items() if name in body)
         return next(paths, self.generate)
 
@@ -162,55 +164,65 @@ Writer = Callable[[Prompt, Session], tuple[dict[str, Any], list[str]]]
 class Provider:
     """One wire.
 
-    ``normalizer(answer)`` makes a stage that turns the frames of one answer into events.
-    ``oracle(body, answer, end)`` reads the facts of a whole body, independently of framer and
-    normalizer. ``url``, a pattern that is searched in the path of a URL, recognizes requests that
-    generate. If it has a group ``method``, that begins with ``stream`` for a streamed answer; else
-    ``stream`` in the body or the query decides. If it has a group ``model``, that is the model;
-    else the body names the model. ``stored_url`` recognizes the GET requests that fetch a model's
-    answer. ``detect(messages)`` recognizes a body; it returns None for the body of another wire.
-    ``framer(max_frame)`` makes a stage that cuts a body into messages. ``write(prompt, session)``
-    writes the body for this wire, and a warning for each part of the prompt that the wire cannot
-    express; it raises `TranslationError` for a prompt that the wire refuses. ``write`` is None if
-    no requests are sent. ``places``: the places in its requests that `harness prove` changes; it
-    must be given if ``write`` is. ``vendor``: who makes the models' opaque values (signatures,
-    encrypted thoughts), which are sent back only to the same vendor. ``wire``: the name of its API;
-    ``generateContent`` also in the envelope of Code Assist. ``canonical(body)``: the form of a
-    decoded request in which bodies with the same meaning are equal; by default the body itself.
-    ``tool_code``: its models are known to write calls as ``<tool_code>``. ``program``: the answer
-    is the output of a program, not a response of a server. ``results_together``: it refuses a
-    request with the results of one turn in several contents. ``endpoint``: the addresses of the
-    API, None for a program. ``tags``: tags that its normalizer searches for in text; it holds back
-    a text that may begin a tag. ``variants(body)`` names the ways in which a body differs from the
-    documented wire; those of Gemini's messages and of every framing are known to `harness.judging`.
-    ``framing``: the variants of framing and of errors that this wire documents, or names itself.
-    ``mirror``: the event model that is this wire's own, or None.
-
-    ``vendor`` and ``wire`` are by default the name. A `TypeError` names the provider and a missing
-    field.
+    A `TypeError` names the provider and a missing field.
     """
 
     name: str
     title: str
     normalizer: Callable[[Answer], Normalizer]
+    """Makes a stage that turns the frames of one answer into events."""
     oracle: Callable[[bytes, Answer, End], Facts]
+    """Reads the facts of a whole body, independently of framer and normalizer."""
     url: re.Pattern[str] | None = None
+    """Searched in the path of a URL; recognizes requests that generate. If it has a group
+    ``method``, that begins with ``stream`` for a streamed answer; else ``stream`` in the body or
+    the query decides. If it has a group ``model``, that is the model; else the body names the
+    model.
+    """
     stored_url: re.Pattern[str] | None = None
+    """Recognizes the GET requests that fetch a model's answer."""
     detect: Callable[[FirstMessages], Identity | None] = lambda messages: None
+    """Recognizes a body; None for the body of another wire."""
     framer: Callable[[int], Framer] = frame_by_content
+    """Makes a stage that cuts a body into messages of at most this many bytes."""
     write: Writer | None = None
+    """Writes the body for this wire, and a warning for each part of the prompt that the wire cannot
+    express. It raises `TranslationError` for a prompt that the wire refuses. None if no requests
+    are sent.
+    """
     places: RequestPlaces | None = None
+    """The places in its requests that `harness prove` changes; it must be given if ``write`` is."""
     vendor: str = ""
+    """The maker of the models' opaque values (signatures, encrypted thoughts), which are sent back
+    only to the same vendor. By default the name.
+    """
     wire: str = ""
+    """The name of its API; ``generateContent`` also in the envelope of Code Assist. By default the
+    name.
+    """
     canonical: Callable[[Any], Any] = lambda body: body
+    """The form of a decoded request in which bodies with the same meaning are equal; by default the
+    body itself.
+    """
     tool_code: bool = False
+    """Whether its models are known to write calls as ``<tool_code>``."""
     program: bool = False
+    """Whether the answer is the output of a program, not a response of a server."""
     results_together: bool = False
+    """Whether it refuses a request with the results of one turn in several contents."""
     endpoint: Endpoint | None = None
+    """The addresses of the API, None for a program."""
     tags: tuple[str, ...] = ()
+    """The tags that its normalizer searches for in text; it holds back a text that may begin a tag.
+    """
     framing: frozenset[str] = frozenset()
+    """The variants of framing and of errors that this wire documents, or names itself."""
     variants: Callable[[bytes], list[str]] = lambda body: []
+    """Names the ways in which a body differs from the documented wire; those of Gemini's messages
+    and of every framing are known to `harness.judging`.
+    """
     mirror: Mirror | None = None
+    """The event model that is this wire's own, or None."""
 
     def __post_init__(self) -> None:
         if (self.write is None) != (self.places is None):
@@ -234,16 +246,16 @@ class Provider:
         return self.endpoint is not None and "{method}" not in self.endpoint.generate
 
     def writer(self) -> Writer:
-        """The writer of requests; raises `TranslationError` if no requests are sent."""
+        """Return the writer of requests; raises `TranslationError` if no requests are sent."""
         if self.write is None:
             way_out = "; its program takes the prompt on the command line" if self.program else ""
             raise TranslationError("", f"{self.name} accepts no requests{way_out}")
         return self.write
 
     def request(self, prompt: Prompt, session: Session) -> GenerateRequest:
-        """The request for a prompt. Opaque values of other vendors are left out with a warning.
-        Raises `TranslationError` if no requests are sent, if the prompt names another vendor, and
-        for a prompt that the wire refuses.
+        """Return the request for a prompt. Opaque values of other vendors are left out with a
+        warning. Raises `TranslationError` if no requests are sent, if the prompt names another
+        vendor, and for a prompt that the wire refuses.
         """
         write = self.writer()
         for vendor, place, words in prompt.addressed:
@@ -254,8 +266,8 @@ class Provider:
         return GenerateRequest(body, prompt.model, (*prompt.warnings, *foreign, *warnings))
 
     def answer(self, exchange: Exchange, model: str | None, tool_code: bool | None) -> Answer:
-        """The facts about an exchange that are not in its frames; ``tool_code`` None: the default
-        of the provider.
+        """Return the facts about an exchange that are not in its frames; ``tool_code`` None: the
+        default of the provider.
         """
         given = reversed(exchange.headers.items())  # the first of two spellings is used
         headers = {name.lower(): values[0] for name, values in given if values}
@@ -269,8 +281,8 @@ class Provider:
         )
 
     def facts(self, exchange: Exchange, tool_code: bool | None = None) -> Facts:
-        """The oracle's account of an exchange. A damaged compressed body ends at the damage, as a
-        cut body does. A body that can't be unpacked at all is read unchanged.
+        """Return the oracle's account of an exchange. A damaged compressed body ends at the damage,
+        as a cut body does. A body that can't be unpacked at all is read unchanged.
         """
         body, fault = unpack_before_fault(exchange.body, exchange.header("content-encoding"))
         end = "cut" if fault and exchange.end not in INTERRUPTED else exchange.end

@@ -27,19 +27,21 @@ Spot = tuple[Any, Any]
 
 @dataclass(frozen=True, slots=True)
 class RequestPlaces:
-    """``turns``: the key of the list of contents, steps or messages. ``roles``: the values of
-    ``role`` for the user and the model. ``paths``: for each noun the paths of its values, in the
-    order of the search.
+    """The places of the values in a request that mutation operators change.
 
-    ``order`` is a list whose items have an order; ``joined`` is the part that two turns share after
-    they were joined into one; ``required`` the arguments that a tool's schema requires; ``memory``
-    the values that refer to stored interactions. A `TypeError` names a noun that has no path or is
-    unknown.
+    A `TypeError` names a noun that has no path or is unknown.
     """
 
     turns: str
+    """The key of the list of contents, steps or messages."""
     roles: tuple[str, str]
+    """The values of ``role`` for the user and the model."""
     paths: Mapping[str, tuple[str, ...]]
+    """For each noun the paths of its values, in the order of the search. ``order`` is a list whose
+    items have an order; ``joined`` is the part that two turns share after they were joined into
+    one; ``required`` the arguments that a tool's schema requires; ``memory`` the values that refer
+    to stored interactions.
+    """
 
     def __post_init__(self) -> None:
         if wrong := (NOUNS - self.paths.keys()) | (self.paths.keys() - NOUNS - MORE):
@@ -48,12 +50,12 @@ class RequestPlaces:
             )
 
     def find(self, body: Any, noun: str) -> Iterator[Spot]:
-        """Every such value in the body, in order."""
+        """Yield every such value in the body, in order."""
         for path in self.paths.get(noun, ()):
             yield from _find(body, path.split("."))
 
     def beside(self, body: Any, noun: str) -> Iterator[Any]:
-        """Every mapping or list that can hold such a value."""
+        """Yield every mapping or list that can hold such a value."""
         for path in self.paths.get(noun, ()):
             yield from (
                 holder[key] for holder, key in _find(body, path.rpartition(".")[0].split("."))

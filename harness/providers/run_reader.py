@@ -31,9 +31,9 @@ class RunReader(ABC):
         """Read an object."""
 
     def _read_exit(self) -> list[Event]:
-        """The error of a run whose exit code reports a failure and whose output does not. Exit code
-        and stderr are recorded beside the output. A run that a signal ended is only incomplete; its
-        exit code adds no second error.
+        """Return the error of a run whose exit code reports a failure and whose output does not.
+        Exit code and stderr are recorded beside the output. A run that a signal ended is only
+        incomplete; its exit code adds no second error.
         """
         code, stderr = self._answer.headers.get(EXIT_CODE, "0"), self._stderr
         if self._ended or code == "0":
@@ -42,7 +42,7 @@ class RunReader(ABC):
         return [Error(message, raw={"exit_code": code, "stderr": "\n".join(stderr)})]
 
     def feed(self, frame: Frame) -> list[Event]:
-        """The events that this line completes."""
+        """Return the events that this line completes."""
         out: list[Event] = []
         message = frame.json
         if frame.raw is not None:
@@ -59,7 +59,7 @@ class RunReader(ABC):
         return out
 
     def close(self, end: End = "complete") -> list[Event]:
-        """The events at the end of the output."""
+        """Return the events at the end of the output."""
         rest, self._rest = self._rest, []
         if end in INTERRUPTED:
             return [Incomplete(end, "\n".join(rest))]
@@ -84,8 +84,8 @@ def detect_run(
     is_document: Callable[[dict[str, Any]], bool],
     event: re.Pattern[bytes],
 ) -> Identity | None:
-    """The identity of a run of the program ``name``; ``event`` finds an event after other output on
-    its line. Only the body of a run is recorded: an exchange with a request is not a run.
+    """Return the identity of a run of the program ``name``; ``event`` finds an event after other
+    output on its line. Only the body of a run is recorded: an exchange with a request is not a run.
     """
     alone = not first.has_request
     if any(map(is_event, first.messages)) or (

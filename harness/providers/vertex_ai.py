@@ -27,7 +27,9 @@ _LOCATION: Final = re.compile(r"/projects/[^/]+/locations/([a-z0-9-]+)/")
 
 
 def regional(path: str) -> str | None:
-    """https://cloud.google.com/vertex-ai/docs/reference/rest#service-endpoint"""
+    """Return the base URL of the location in a path, None if there is none:
+    https://cloud.google.com/vertex-ai/docs/reference/rest#service-endpoint.
+    """
     location = _LOCATION.search(path)
     match location and location[1]:
         case None:

@@ -34,7 +34,7 @@ REASONS = st.sampled_from(
 
 
 def values(max_leaves: int = 8) -> st.SearchStrategy[Json]:
-    """Any JSON value without lone surrogates, NaN or infinities."""
+    """Return a strategy for any JSON value without lone surrogates, NaN or infinities."""
     scalars = (
         st.none()
         | st.booleans()
@@ -50,7 +50,9 @@ def values(max_leaves: int = 8) -> st.SearchStrategy[Json]:
 
 
 def parts() -> st.SearchStrategy[dict[str, Json]]:
-    """A part of an answer: text, thought, call, media or code, with or without a signature."""
+    """Return a part of an answer: text, thought, call, media or code, with or without a
+    signature.
+    """
     arguments = st.dictionaries(NAMES, values(), max_size=3)
     kinds = st.one_of(
         st.fixed_dictionaries({"text": TEXTS}),
@@ -73,7 +75,7 @@ def parts() -> st.SearchStrategy[dict[str, Json]]:
 
 
 def messages() -> st.SearchStrategy[list[dict[str, Json]]]:
-    """The messages of one whole answer.
+    """Return the messages of one whole answer.
 
     The last message has a finish reason. The last message or all messages have token counts. All
     signatures differ, because each of Google's signatures signs its own part.
@@ -119,8 +121,8 @@ def _signed_apart(contents: list[list[dict[str, Json]]]) -> bool:
 
 
 def bodies() -> st.SearchStrategy[bytes]:
-    """A body of one whole answer: server-sent events with any line end, with or without a comment
-    before them, or a JSON array.
+    """Return a body of one whole answer: server-sent events with any line end, with or without a
+    comment before them, or a JSON array.
     """
 
     def sse(answer: list[dict[str, Json]], end: str, escape: bool) -> bytes:
@@ -135,13 +137,15 @@ def bodies() -> st.SearchStrategy[bytes]:
 
 @st.composite
 def exchanges(draw: st.DrawFn) -> Exchange:
-    """A whole answer, cut into reads at any places."""
+    """Return a whole answer, cut into reads at any places."""
     return _cut(draw, draw(bodies()), "complete")
 
 
 @st.composite
 def wild_exchanges(draw: st.DrawFn) -> Exchange:
-    """An answer with lost, repeated or replaced bytes and any status. It may be interrupted."""
+    """Return an answer with lost, repeated or replaced bytes and any status. It may be
+    interrupted.
+    """
     body = draw(bodies())
     start, stop = sorted((draw(st.integers(0, len(body))), draw(st.integers(0, len(body)))))
     body = body[:start] + draw(st.binary(max_size=30) | st.just(body[start:stop] * 2)) + body[stop:]

@@ -69,7 +69,7 @@ def leave_out_frames(failure: pytest.ExceptionInfo[BaseException]) -> None:
 
 @contextmanager
 def _in_words() -> Iterator[None]:
-    """Shows only the message of our errors in fixtures, because no line of the test caused them."""
+    """Show only the message of our errors in fixtures, because no line of the test caused them."""
     try:
         yield
     except (CassetteError, ReplayError, pytest.UsageError) as error:
@@ -84,7 +84,7 @@ class _NotPassed(Exception):
 def use_marked_cassette(
     request: pytest.FixtureRequest, vcr_config: dict[str, Any]
 ) -> Iterator[Recording | Playback]:
-    """The cassette of the test's marker, for the fixture ``harness_cassette``."""
+    """Yield the cassette of the test's marker, for the fixture ``harness_cassette``."""
     config = request.config
     request.node.stash[USED] = True
     with _in_words():
@@ -123,8 +123,8 @@ def use_marked_cassette(
 
 
 def _recorded_by(node: pytest.Item, path: Path) -> str:
-    """The other test that has recorded a cassette in this run; "" if there is none. The time of the
-    file shows whether another worker of pytest-xdist has recorded it.
+    """Return the other test that has recorded a cassette in this run; "" if there is none. The time
+    of the file shows whether another worker of pytest-xdist has recorded it.
     """
     recorded = node.config.stash[RECORDED]
     if path in recorded:
@@ -135,8 +135,8 @@ def _recorded_by(node: pytest.Item, path: Path) -> str:
 
 
 def _marked(node: pytest.Item) -> tuple[str, bool, dict[str, Any]]:
-    """The nearest marker: the name, whether the order is checked, and the answers that may be
-    recorded.
+    """Return the nearest marker: the name, whether the order is checked, and the answers that may
+    be recorded.
     """
     marker = node.get_closest_marker(MARKER)
     match marker:
@@ -186,7 +186,7 @@ def _judge(node: pytest.Item, tape: Recording | Playback, *, ordered: bool, stri
 def options_of_client(
     tape: Recording | Playback, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[HttpOptions]:
-    """The options of a google-genai client, for the fixture ``harness_http_options``."""
+    """Yield the options of a google-genai client, for the fixture ``harness_http_options``."""
     if isinstance(tape, Playback) and not any(os.environ.get(name) for name in KEYS):
         monkeypatch.setenv(KEYS[0], NO_KEY)
     with _in_words():
@@ -198,7 +198,7 @@ def options_of_client(
 def base_url_of_relay(
     tape: Recording | Playback, monkeypatch: pytest.MonkeyPatch, config: pytest.Config
 ) -> Iterator[str]:
-    """The base URL of a relay, for the fixture ``harness_base_url``."""
+    """Yield the base URL of a relay, for the fixture ``harness_base_url``."""
     route, hosts = upstream_by_path(dict(os.environ)), config.getini("harness_allowed_hosts")
     with _in_words(), relay(tape, route, allowed_hosts=hosts) as url:
         for name, value in environment_for(url).items():

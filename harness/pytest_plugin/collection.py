@@ -75,6 +75,6 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 
 def _may_be_spec(path: Path, config: pytest.Config) -> bool:
-    """Whether a file is in a folder of ``harness_specs``, or named on the command line."""
+    """Return whether a file is in a folder of ``harness_specs``, or named on the command line."""
     roots = spec_roots(config)
     return any(is_collected(path, root, config) for root in roots) or path in named_paths(config)

@@ -23,17 +23,19 @@ from harness.specs import Change, Fill, SpecError, Update, change_all
 
 
 class Written(TypedDict):
-    """The value for an expectation, from a worker. ``named``: the id of its item, for messages.
-    ``value``: the expectation. ``update``: None for an empty expectation; else the expectation in
-    the file, and the output of the run. The values are JSON.
-    """
+    """The value for an expectation, from a worker."""
 
     path: str
     case: str
     key: str
     value: str
+    """The expectation, as JSON."""
     update: str | None
+    """None for an empty expectation; else the expectation in the file, and the output of the run,
+    as JSON.
+    """
     named: str
+    """The id of its item, for messages."""
 
 
 class Filled(NamedTuple):
@@ -53,8 +55,8 @@ class Filled(NamedTuple):
 def written_of(
     path: Path, case: str, key: str, value: Any, named: str, update: tuple[Any, Any] | None = None
 ) -> Written:
-    """``update``: the expectation in the file, and the output of the run. Raises `CassetteError`
-    for a value that shows a secret.
+    """Return the value that a worker sends; ``update`` is the expectation in the file, and the
+    output of the run. Raises `CassetteError` for a value that shows a secret.
     """
     text = msgspec.json.encode(value).decode()
     guard().scanner.refuse(text, str(path))

@@ -65,21 +65,21 @@ class ResultItem(pytest.Item):
                 raise HarnessFailure(text + shown) from cause
 
     def line_of(self, result: Result) -> int:
-        """The line of the result in the file of the item."""
+        """Return the line of the result in the file of the item."""
         return 1
 
     def place(self, line: int) -> str:
-        """A line of this item's file, relative to the folder where pytest was started."""
+        """Return a line of this item's file, relative to the folder where pytest was started."""
         return f"{relative_path(self.path, self.config.invocation_params.dir) or self.path}:{line}"
 
     def command(self, *options: str) -> str:
-        """A shell line that runs only this item, from the folder where pytest was started: ``pytest
-        'specs/x.yaml::case[column]'``.
+        """Return a shell line that runs only this item, from the folder where pytest was started:
+        ``pytest 'specs/x.yaml::case[column]'``.
         """
         return command_of(self.path, self.name, self.config, *options)
 
     def named(self) -> str:
-        """The id of the item, relative to the folder where pytest was started."""
+        """Return the id of the item, relative to the folder where pytest was started."""
         return named(self.path, self.name, self.config)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
@@ -96,13 +96,13 @@ class ResultItem(pytest.Item):
 
 
 def named(path: Path, name: str, config: pytest.Config) -> str:
-    """The id of an item of a file, relative to the folder where pytest was started."""
+    """Return the id of an item of a file, relative to the folder where pytest was started."""
     return f"{(relative_path(path, config.invocation_params.dir) or path).as_posix()}::{name}"
 
 
 def command_of(path: Path, name: str, config: pytest.Config, *options: str) -> str:
-    """A shell line that runs only one item, from the folder where pytest was started: ``pytest
-    'specs/x.yaml::case[column]'``.
+    """Return a shell line that runs only one item, from the folder where pytest was started:
+    ``pytest 'specs/x.yaml::case[column]'``.
     """
     settings = pytest_options(path.parent, config)
     return shlex.join(["pytest", *settings, *options, named(path, name, config)])

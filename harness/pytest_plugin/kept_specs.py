@@ -47,7 +47,7 @@ class KeptSpecs:
 
 
 def kept_specs(config: pytest.Config) -> Kept | None:
-    """The specs in pytest's cache; None in a run without the cache."""
+    """Return the specs in pytest's cache; None in a run without the cache."""
     cache = getattr(config, "cache", None)
     try:
         return KeptSpecs(cache.mkdir("harness-specs")) if cache else None
@@ -56,7 +56,7 @@ def kept_specs(config: pytest.Config) -> Kept | None:
 
 
 def _version() -> str:
-    """The size and time of each module that reads a spec."""
+    """Return the size and time of each module that reads a spec."""
     files = sorted(file for package in _CODE for file in Path(package.__path__[0]).rglob("*.py"))
     stats = ((file, file.stat()) for file in files)
     return repr([(str(file), stat.st_mtime_ns, stat.st_size) for file, stat in stats])

@@ -32,7 +32,7 @@ make a failing exchange smaller.
 
 
 def collect_cassette(path: Path, parent: pytest.Collector) -> CassetteFile:
-    """The collector of a cassette."""
+    """Return the collector of a cassette."""
     return CassetteFile.from_parent(parent, path=path, nodeid=id_of_file(path, parent.config))
 
 
@@ -51,7 +51,7 @@ class CassetteFile(pytest.File):
 
 
 def cells_of_cassette(path: Path, config: pytest.Config) -> list[LawCell]:
-    """The selected cells of a cassette. Raises `CassetteError`."""
+    """Return the selected cells of a cassette. Raises `CassetteError`."""
     providers = config.getoption("--harness-provider")
     dialects = config.getoption("--harness-dialect")
     place = below(path, [cassette_folder(config)]) or path
@@ -86,7 +86,7 @@ class LawItem(ResultItem):
 
 
 def _with_deadline(adapter: Adapter) -> Adapter:
-    """The user's adapter, which refuses to run after the time limit for one law."""
+    """Return the user's adapter, which refuses to run after the time limit for one law."""
 
     until = time.monotonic() + PATIENCE_S
 

@@ -41,7 +41,7 @@ def refuse_unused_marker(item: pytest.Item, *, finished: bool) -> None:
 
 
 def misspelt_marker(item: pytest.Item) -> str:
-    """The name of a marker that is like ours, or ""."""
+    """Return the name of a marker that is like ours, or ""."""
     from difflib import get_close_matches  # only for markers with our prefix
 
     names = [mark.name for mark in item.iter_markers() if mark.name.startswith("harness")]
@@ -49,7 +49,7 @@ def misspelt_marker(item: pytest.Item) -> str:
 
 
 def is_ours(item: pytest.Item) -> bool:
-    """Whether an item is a cell of a spec, or a test that uses our fixtures or marker."""
+    """Return whether an item is a cell of a spec, or a test that uses our fixtures or marker."""
     if hasattr(item, "cell"):
         return True
     used = any(name.startswith("harness_") for name in getattr(item, "fixturenames", ()))

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def usage_error(message: str) -> pytest.UsageError:
-    """An error in options or configuration. pytest prints its message unchanged."""
+    """Return an error in options or configuration. pytest prints its message unchanged."""
     return pytest.UsageError(masked(message))
 
 
@@ -41,7 +41,7 @@ def pytest_runtest_makereport(
 
 @contextmanager
 def masked_prints(config: pytest.Config) -> Iterator[None]:
-    """Masks printed text that pytest does not capture, or shows at once."""
+    """Mask printed text that pytest does not capture, or shows at once."""
     if config.getoption("capture") not in ("no", "tee-sys"):
         yield
         return
@@ -76,7 +76,7 @@ def pytest_make_collect_report(
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Masks the ids when the items are selected. ``request.node.name`` does not change."""
+    """Mask the ids when the items are selected. ``request.node.name`` does not change."""
     ours = [item for item in items if is_ours(item)]
     if not ours:
         return
@@ -88,7 +88,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_finish(session: pytest.Session) -> Generator[None]:
-    """Masks the names of our items and their files while ``--collect-only`` prints them."""
+    """Mask the names of our items and their files while ``--collect-only`` prints them."""
     ours = filter(is_ours, session.items) if session.config.option.collectonly else ()
     names = {node: node.name for item in ours for node in item.listchain()}
     for node, name in names.items():
@@ -101,7 +101,7 @@ def pytest_collection_finish(session: pytest.Session) -> Generator[None]:
 
 
 def _mask_id(item: Any) -> None:
-    """Masks the id of an item and its location. pytest has no public interface for this."""
+    """Mask the id of an item and its location. pytest has no public interface for this."""
     path, line, name = item.location
     vars(item)["location"] = masked(path), line, masked(name)
     shown = masked(item.nodeid)
@@ -132,7 +132,7 @@ class _Warnings:
 
 
 def _mask_warning(warning: warnings.WarningMessage) -> None:
-    """Masks the text of a warning, and the line of the source that is shown below it."""
+    """Mask the text of a warning, and the line of the source that is shown below it."""
     text, line = str(warning.message), linecache.getline(warning.filename, warning.lineno)
     if (shown := masked(text)) != text:
         warning.message = Warning(shown)
@@ -140,13 +140,13 @@ def _mask_warning(warning: warnings.WarningMessage) -> None:
 
 
 def masked(text: str) -> str:
-    """A text for the terminal, without secrets."""
+    """Return a text for the terminal, without secrets."""
     return _mask().text(text)
 
 
 def mask_for(item: pytest.Item) -> Mask:
-    """The mask for the output of an item. A cell that runs only our own code does not set secrets,
-    so all such cells share one mask.
+    """Return the mask for the output of an item. A cell that runs only our own code does not set
+    secrets, so all such cells share one mask.
     """
     return _mask_of_run(item.config) if getattr(item, "quiet", None) else _mask()
 
@@ -165,7 +165,7 @@ def _mask() -> Mask:
 def _mask_report(
     report: pytest.TestReport | pytest.CollectReport, mask: Callable[[], Mask]
 ) -> None:
-    """Masks the failure or the reason of a skip, the captured output, and the properties."""
+    """Mask the failure or the reason of a skip, the captured output, and the properties."""
     fields = vars(report)
     shown = {name: value for name in _SHOWN if (value := fields.get(name))}
     if shown:

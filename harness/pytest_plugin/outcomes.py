@@ -162,7 +162,7 @@ class _Collector:
 
 
 def _gap(report: pytest.TestReport) -> Gap:
-    """Why an item has no result: the reason of its skip, or the message of its failure."""
+    """Return why an item has no result: the reason of its skip, or the message of its failure."""
     match report.longrepr:
         case (_, _, str(reason)) if report.skipped:
             return Gap(reason.removeprefix("Skipped: "), skipped=True)

@@ -10,7 +10,7 @@ import pytest
 
 
 def spec_roots(config: pytest.Config) -> list[Path]:
-    """The folders of ``harness_specs``, by default ``specs``, without ``..``."""
+    """Return the folders of ``harness_specs``, by default ``specs``, without ``..``."""
     roots = [
         Path(os.path.normpath(root)) for root in config.getini("harness_specs")
     ]  # without `..`, because pytest names files without it
@@ -18,19 +18,19 @@ def spec_roots(config: pytest.Config) -> list[Path]:
 
 
 def cassette_folder(config: pytest.Config) -> Path:
-    """The folder of cassettes, without ``..``."""
+    """Return the folder of cassettes, without ``..``."""
     return Path(os.path.normpath(config.rootpath / config.getini("harness_cassettes")))
 
 
 def named_paths(config: pytest.Config) -> list[Path]:
-    """The files and folders of the command line, without ``..``."""
+    """Return the files and folders of the command line, without ``..``."""
     arguments = (str(argument).partition("::")[0] for argument in config.args)
     return [Path(os.path.normpath(config.invocation_params.dir / name)) for name in arguments]
 
 
 def below(path: Path, roots: Iterable[Path]) -> Path | None:
-    """The path relative to the root that contains it, as it is written, or else with the links in
-    its first parts resolved. None if no root contains it.
+    """Return the path relative to the root that contains it, as it is written, or else with the
+    links in its first parts resolved. None if no root contains it.
     """
     ways = [path]
     for root in roots:
@@ -45,9 +45,9 @@ def below(path: Path, roots: Iterable[Path]) -> Path | None:
 
 
 def is_collected(path: Path, root: Path, config: pytest.Config) -> bool:
-    """Whether a file in a root is collected by this path. Several arguments of the command line may
-    lead to the same file through links. The argument in the root has priority, then the first
-    argument.
+    """Return whether a file in a root is collected by this path. Several arguments of the command
+    line may lead to the same file through links. The argument in the root has priority, then the
+    first argument.
     """
     if path.is_relative_to(root):
         return True
@@ -60,13 +60,15 @@ def is_collected(path: Path, root: Path, config: pytest.Config) -> bool:
 
 
 def relative_path(path: Path, here: Path) -> Path | None:
-    """``path`` relative to ``here``, or None if there is no relative form (another drive)."""
+    """Return ``path`` relative to ``here``, or None if there is no relative form (another
+    drive).
+    """
     return Path(os.path.relpath(path, here)) if path.anchor == here.anchor else None
 
 
 def id_of_file(path: Path, config: pytest.Config) -> str | None:
-    """The id of a file outside pytest's rootdir, with its folders. None for a file inside the
-    rootdir, because pytest gives it a unique id.
+    """Return the id of a file outside pytest's rootdir, with its folders. None for a file inside
+    the rootdir, because pytest gives it a unique id.
     """
     if path.is_relative_to(config.rootpath):
         return None

@@ -34,8 +34,8 @@ Blank = Callable[[], Result]
 
 
 def unreached(config: pytest.Config, gaps: Mapping[str, Gap]) -> dict[str, str]:
-    """The encoded results of the cells with these ids, which have no other result, by their ids.
-    An id that is not of a cell has none.
+    """Return the encoded results of the cells with these ids, which have no other result, by their
+    ids. An id that is not of a cell has none.
     """
     by_file: dict[str, list[str]] = {}
     for nodeid in gaps:
@@ -55,7 +55,7 @@ def unreached(config: pytest.Config, gaps: Mapping[str, Gap]) -> dict[str, str]:
 
 
 def _blanks(file: str, config: pytest.Config) -> dict[str, Blank] | None:
-    """The cells of a file by the ids of their items; None if it is not a file with cells."""
+    """Return the cells of a file by the ids of their items; None if it is not a file with cells."""
     path = Path(os.path.normpath(config.rootpath / file))
     try:
         if kind_of(path) == "spec":
@@ -86,6 +86,6 @@ def _of_cassette(path: Path, cell: LawCell, config: pytest.Config) -> Result:
 
 
 def _unknown(nodeid: str) -> Result:
-    """The result of a cell that its file does not have any more."""
+    """Return the result of a cell that its file does not have any more."""
     file, _, name = nodeid.partition("::")
     return Result("error", spec=file, case=name)

@@ -21,7 +21,7 @@ _PROJECT: Final = pytest.StashKey[Project]()
 
 
 def project_of(config: pytest.Config) -> Project:
-    """The project of this run. It is made once."""
+    """Return the project of this run. It is made once."""
     if _PROJECT not in config.stash:
         cassettes = config.rootpath / config.getini("harness_cassettes")
         try:
@@ -42,8 +42,8 @@ def project_of(config: pytest.Config) -> Project:
 
 @lru_cache(maxsize=8)  # the items of a folder are consecutive
 def pytest_options(folder: Path, config: pytest.Config) -> Sequence[str]:
-    """The options with which a file of that folder, if it is run alone, gets the settings of this
-    run. There are none if pytest itself finds the same settings.
+    """Return the options with which a file of that folder, if it is run alone, gets the settings of
+    this run. There are none if pytest itself finds the same settings.
     """
     here, options = config.invocation_params.dir, []
     other_file = config.inipath and found_from(folder) != config.inipath

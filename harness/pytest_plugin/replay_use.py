@@ -19,7 +19,7 @@ from .project import project_of
 
 
 def replay_function(config: pytest.Config) -> Callable[..., list[dict[str, Any]]]:
-    """The function of the fixture ``harness_replay``."""
+    """Return the function of the fixture ``harness_replay``."""
     project = project_of(config)
 
     def run(
@@ -39,8 +39,8 @@ def replay_function(config: pytest.Config) -> Callable[..., list[dict[str, Any]]
 
 
 def read_recording(recording: str | Path, project: Project) -> Cassette:
-    """The recording at a path, or the cassette of the project or the suite with a name. Raises
-    `CassetteError` or `OSError`.
+    """Return the recording at a path, or the cassette of the project or the suite with a name.
+    Raises `CassetteError` or `OSError`.
     """
     text = str(recording)
     try:
@@ -53,7 +53,7 @@ def read_recording(recording: str | Path, project: Project) -> Cassette:
 
 @contextmanager
 def serve_cassettes(config: pytest.Config) -> Iterator[Server]:
-    """The server of the fixture ``harness_server``, which reads cassettes by name or path."""
+    """Yield the server of the fixture ``harness_server``, which reads cassettes by name or path."""
     project = project_of(config)
     with Server(
         allowed_hosts=config.getini("harness_allowed_hosts"),

@@ -38,7 +38,7 @@ WITH_PATH: Final = frozenset(EXACT) - {"extra"}
 
 
 def collect_spec(path: Path, parent: pytest.Collector) -> SpecFile | None:
-    """The collector of a file, if it is a spec. Warns if the file only looks like a spec."""
+    """Return the collector of a file, if it is a spec. Warns if the file only looks like a spec."""
     kind = kind_of(path)
     if kind == "other" and (fault := unheaded(path.read_bytes())):
         parent.warn(HarnessWarning(f"{path}: {fault}"))
@@ -66,7 +66,7 @@ class SpecFile(pytest.File):
 
 
 def cells_of_spec(path: Path, config: pytest.Config) -> list[tuple[str, Cell]]:
-    """The selected cells of a spec, each with the name of its item. Raises `SpecError`."""
+    """Return the selected cells of a spec, each with the name of its item. Raises `SpecError`."""
     project = project_of(config)
     providers = config.getoption("--harness-provider")
     dialects = config.getoption("--harness-dialect")
@@ -83,7 +83,7 @@ def cells_of_spec(path: Path, config: pytest.Config) -> list[tuple[str, Cell]]:
 
 
 def provider_of(project: Project, cell: Cell) -> str | None:
-    """The provider of a cell; None if its cassette can't be read."""
+    """Return the provider of a cell; None if its cassette can't be read."""
     try:
         return resolve_fixture(cell.case, project.cassette).provider
     except (CassetteError, ReplayError):
@@ -140,14 +140,14 @@ class CellItem(ResultItem):
         self.conclude(self.keep(result), judgement.exception, strict=strict)
 
     def line_of(self, result: Result) -> int:
-        """The line of the expectation for the first finding."""
+        """Return the line of the expectation for the first finding."""
         first = result.findings[0] if result.findings else None
         path = "" if first is None or first.reason not in WITH_PATH else first.subject
         return self.cell.case.expected_line(self.cell.key, path)
 
     def _value_to_fill(self, project: Project) -> Written | None:
-        """The value for an empty expectation of this cell, which the controller writes. Raises
-        `AdapterError`, and `CassetteError` for a value that shows a secret.
+        """Return the value for an empty expectation of this cell, which the controller writes.
+        Raises `AdapterError`, and `CassetteError` for a value that shows a secret.
         """
         case, key = self.cell.case, self.cell.key
         if self.cell.layer == "facts":
@@ -163,8 +163,8 @@ class CellItem(ResultItem):
         return written_of(self.path, case.case, key, value, self.named())
 
     def _update(self, project: Project, judgement: Judgement) -> Written | None:
-        """The value for the expectation of this cell, if it does not hold. A known failure and an
-        expectation that is filled by another column are never updated. Raises as
+        """Return the value for the expectation of this cell, if it does not hold. A known failure
+        and an expectation that is filled by another column are never updated. Raises as
         `_value_to_fill`.
         """
         case, key, fixture = self.cell.case, self.cell.key, judgement.fixture
@@ -180,8 +180,8 @@ class CellItem(ResultItem):
         return written_of(self.path, case.case, key, value, self.named(), (before, got))
 
     def _expectation(self, project: Project, fixture: Fixture, got: Any) -> Any:
-        """The expectation for an output. The adapter runs again, because a value that differs is
-        not expected. Our own adapters always give the same.
+        """Return the expectation for an output. The adapter runs again, because a value that
+        differs is not expected. Our own adapters always give the same.
         """
         adapter = project.adapter(self.cell.column)
         if adapter is None:

@@ -30,18 +30,20 @@ from .project import project_of
 
 
 def unshown(encoded: Iterable[str]) -> list[str]:
-    """A sentence for each declared loss and known failure that no cell of the results shows."""
+    """Return a sentence for each declared loss and known failure that no cell of the results
+    shows.
+    """
     results = _decode(encoded)
     return [*unshown_losses(results), *fixed_failures(results)]
 
 
 def unused(config: pytest.Config) -> list[str]:
-    """A sentence for each cassette and exchange that nothing uses."""
+    """Return a sentence for each cassette and exchange that nothing uses."""
     return [unused.sentence for unused in unused_of(project_of(config), config.rootpath)]
 
 
 def is_whole(session: pytest.Session) -> bool:
-    """Whether a run includes all specs, or with the laws all cassettes."""
+    """Return whether a run includes all specs, or with the laws all cassettes."""
     config = session.config
     narrowing = ("keyword", "markexpr", "deselect", "lf", "--harness-provider")
     if session.shouldstop or session.shouldfail:
@@ -89,7 +91,7 @@ def write_summary(
 
 
 def _hints(results: Sequence[Result], config: pytest.Config) -> Iterator[str]:
-    """The commands for expectations that are not reviewed, or that do not hold."""
+    """Yield the commands for expectations that are not reviewed, or that do not hold."""
     unreviewed = sum(result.verdict == "unreviewed" for result in results)
     if unreviewed:
         yield f"{plural(unreviewed, 'cell')} not reviewed: `harness review` goes through them"
@@ -125,7 +127,7 @@ def _write_report(
 
 
 def with_filled(encoded: str, filled: Filled) -> str:
-    """The encoded result of a cell after its value was written, or could not be written."""
+    """Return the encoded result of a cell after its value was written, or could not be written."""
     changes: dict[str, Any] = {"reason": f"written to {filled.file}; `harness review` shows it"}
     if filled.fault:
         changes = {"verdict": "error", "reason": f"nothing could be {filled.verb}: {filled.fault}"}
@@ -140,7 +142,7 @@ def explain_nothing(terminal: pytest.TerminalReporter) -> None:
 
 
 def _unnamed_roots(config: pytest.Config) -> Iterator[str]:
-    """A sentence for each folder of ``harness_specs`` that pytest did not collect."""
+    """Yield a sentence for each folder of ``harness_specs`` that pytest did not collect."""
     here, named = config.invocation_params.dir, named_paths(config)
     for root in spec_roots(config) if config.getini("harness_specs") else ():
         if not any(root.is_relative_to(path) or path.is_relative_to(root) for path in named):
@@ -152,7 +154,7 @@ def _unnamed_roots(config: pytest.Config) -> Iterator[str]:
 
 
 def _unexpected(config: pytest.Config) -> Iterator[str]:
-    """A sentence for each selected adapter for which no case has an expectation."""
+    """Yield a sentence for each selected adapter for which no case has an expectation."""
     chosen = config.getoption("--harness-dialect") or ()
     if not chosen:
         return

@@ -52,11 +52,7 @@ class Recording(Tape):
 
 
 class Playback(Tape):
-    """A cassette that answers; it uses each exchange once.
-
-    ``unknown`` has a message for each request that no exchange answered, ``used`` the indices of
-    the exchanges that answered, in order.
-    """
+    """A cassette that answers; it uses each exchange once."""
 
     def __init__(self, name: str, cassette: Any, redactor: Redactor, recorded_by: str = "") -> None:
         super().__init__()
@@ -65,7 +61,9 @@ class Playback(Tape):
         self.recorded_by = recorded_by
         self.recorded = from_vcr(zip(cassette.requests, cassette.responses, strict=True))
         self.unknown: list[str] = []
+        """A message for each request that no exchange answered."""
         self.used: list[int] = []
+        """The indices of the exchanges that answered, in order."""
         self._cassette = cassette
         self._index = RequestIndex(self.recorded, redact=redactor.request)
 
@@ -84,7 +82,7 @@ class Playback(Tape):
         return self.recorded[index]
 
     def problems(self, *, ordered: bool = True) -> list[str]:
-        """Messages about unused exchanges and, if ``ordered``, about a different order."""
+        """Return messages about unused exchanges and, if ``ordered``, about a different order."""
         problems = [
             f"{self.name}: exchange {index + 1} was never requested"
             for index in self._index.unused()
@@ -141,8 +139,8 @@ def use_cassette(
     whole: bool = False,
     recorded_by: str = "",
 ) -> Iterator[Recording | Playback]:
-    """A cassette that is open during the ``with`` block: a `Playback`, or a `Recording` that is
-    saved at the end of the block.
+    """Yield a cassette that is open during the ``with`` block: a `Playback`, or a `Recording` that
+    is saved at the end of the block.
 
     ``name``: the cassette's name in messages. ``allow_status``: statuses of errors that may be
     recorded. ``allow_end``: ends of incomplete answers that may be recorded (``cut``, ``reset``,
@@ -214,7 +212,7 @@ def use_cassette(
 
 
 def _check_file(path: Path, name: str, mode: Mode) -> None:
-    """Raises `CassetteError` if the file does not exist or is in neither our format nor vcrpy's."""
+    """Raise `CassetteError` if the file does not exist or is in neither our format nor vcrpy's."""
     if mode == "none" and not path.exists():
         raise CassetteError(
             f"no cassette {name}: {path} does not exist; record it with --harness-record once"

@@ -28,7 +28,7 @@ Upstream = Callable[[str], str]
 
 
 def upstream_by_path(environment: Mapping[str, str] = os.environ) -> Upstream:
-    """Routes a request path to its provider's base URL in the environment, else to Google's."""
+    """Route a request path to its provider's base URL in the environment, else to Google's."""
     configured = {name: environment.get(name, "").rstrip("/") for name in VARIABLES}
 
     def upstream(path: str) -> str:
@@ -45,7 +45,7 @@ def _endpoint_of(path: str) -> Endpoint:
 
 
 def check_base_url(provider: str, base_url: str | None) -> None:
-    """Raises `ReplayError` if ``base_url``, or else the provider's environment variable, is not a
+    """Raise `ReplayError` if ``base_url``, or else the provider's environment variable, is not a
     usable base URL.
     """
     place, url = "base_url", base_url

@@ -29,7 +29,7 @@ def lock(handle: int, *, shared: bool = False) -> bool:
 
 @contextmanager
 def folder_locked(folder: Path) -> Iterator[None]:
-    """Waits until the folder is not locked, and locks it if the file system has locks."""
+    """Wait until the folder is not locked, and lock it if the file system has locks."""
     handle = None
     if fcntl is not None:
         with suppress(OSError):

@@ -22,8 +22,8 @@ class NetworkRefused(ReplayError):
 
 @contextmanager
 def refuse_network(why: str) -> Iterator[None]:
-    """In the ``with`` block, connecting to another machine or looking up its name raises
-    `NetworkRefused`; its message ends with ``why``.
+    """Refuse connections in the ``with`` block: connecting to another machine or looking up its
+    name raises `NetworkRefused`; its message ends with ``why``.
     """
 
     def guarded(original: Callable[..., Any]) -> Callable[..., Any]:

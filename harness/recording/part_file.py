@@ -53,15 +53,13 @@ def make_state_folder(folder: Path) -> None:
 
 
 class PartFile:
-    """The journal of the cassette at ``path``.
-
-    ``path`` is None until lines are written. ``stopped``: nothing more is written, because the disk
-    is full or the journal was deleted.
-    """
+    """The journal of one cassette."""
 
     def __init__(self, cassette: Path) -> None:
         self.path: Path | None = None
+        """None until lines are written."""
         self.stopped = False
+        """Whether nothing more is written, because the disk is full or the journal was deleted."""
         self._cassette = cassette
         self._handle: int | None = None
         self._size = 0

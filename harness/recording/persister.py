@@ -28,13 +28,14 @@ SERIALIZER: Final = "harness"
 
 
 class CassetteFormat(NamedTuple):
-    """Our format in place of a serializer of vcrpy. ``guard`` is called when a cassette is saved,
-    because all secrets are known only then. ``notes``: whether a warning informs the user of a
-    vcrpy suite that its cassettes are written in our format.
-    """
+    """Our format in place of a serializer of vcrpy."""
 
     guard: Callable[[], Guard]
+    """Called when a cassette is saved, because all secrets are known only then."""
     notes: bool = False
+    """Whether a warning informs the user of a vcrpy suite that its cassettes are written in our
+    format.
+    """
 
 
 class Persister:
@@ -44,7 +45,7 @@ class Persister:
 
     @staticmethod
     def load_cassette(cassette_path: str | Path, serializer: Any) -> Any:
-        """vcrpy's requests, responses and metadata. Raises vcrpy's CassetteNotFoundError, or
+        """Return vcrpy's requests, responses and metadata. Raises vcrpy's CassetteNotFoundError, or
         `CassetteError` for a file that can't be read.
         """
         path = Path(cassette_path)
@@ -206,9 +207,8 @@ def stamp_of(path: Path) -> Stamp:
 
 @contextmanager
 def unchanged(path: Path, before: Stamp) -> Iterator[None]:
-    """A block that saves the file. During the block, no other recording can save it. Raises
-    `CassetteError` if the file no longer has this stamp, because saving would lose the work of
-    another recording.
+    """Run a block that saves the file, while no other recording can save it. Raises `CassetteError`
+    if the file no longer has this stamp, because saving would lose the work of another recording.
     """
     with folder_locked(path.parent):
         if stamp_of(path) != before:

@@ -114,7 +114,7 @@ def refuse_answers(
     allow_end: Collection[End] = (),
     allow_incomplete: bool = False,
 ) -> None:
-    """Raises `RecordingRefused` for the first answer that a recording must not have."""
+    """Raise `RecordingRefused` for the first answer that a recording must not have."""
     exchanges = [in_flight.exchange() for in_flight in answered]
     of_model = [not allow_incomplete and asks for asks in _ask_model(exchanges)]
     for number, (exchange, every) in enumerate(zip(exchanges, of_model, strict=True), 1):
@@ -143,9 +143,9 @@ def refuse_answers(
 
 
 def refuse_broken(exchanges: Iterable[InFlightExchange], allowed: Collection[End] = ()) -> None:
-    """Raises `RecordingRefused` for the first answer that was cut, reset or given up, unless such
-    an end is ``allowed``. If the client stopped reading and there was no network error, the answer
-    is kept. The client of a relay may stop because of a time-out, so its answer must be complete.
+    """Raise `RecordingRefused` for the first answer that was cut, reset or given up, unless such an
+    end is ``allowed``. If the client stopped reading and there was no network error, the answer is
+    kept. The client of a relay may stop because of a time-out, so its answer must be complete.
     """
     for number, in_flight in enumerate(exchanges, 1):
         exchange = in_flight.exchange()
@@ -161,8 +161,8 @@ def refuse_broken(exchanges: Iterable[InFlightExchange], allowed: Collection[End
 
 
 def _ask_model(exchanges: Sequence[Exchange]) -> Iterator[bool]:
-    """For each exchange: whether a model was asked. The URL of the request decides. A request that
-    follows a redirect of such a request asks a model too.
+    """Return, for each exchange, whether a model was asked. The URL of the request decides. A
+    request that follows a redirect of such a request asks a model too.
     """
     asks = False
     before: Exchange | None = None
@@ -216,8 +216,8 @@ def is_allowed(
 
 
 def incompleteness(exchange: Exchange, provider: str | None = None) -> str:
-    """Why an answer is not the complete answer of a model, or "". ``provider`` is used if neither
-    URL nor body shows it. The oracle of the provider decides.
+    """Return why an answer is not the complete answer of a model, or "". ``provider`` is used if
+    neither URL nor body shows it. The oracle of the provider decides.
     """
     if fault := not_of_model(exchange, provider):
         return fault
@@ -232,7 +232,7 @@ def incompleteness(exchange: Exchange, provider: str | None = None) -> str:
 
 
 def not_of_model(exchange: Exchange, provider: str | None = None) -> str:
-    """Why an answer is not one of a model at all, or ""."""
+    """Return why an answer is not one of a model at all, or ""."""
     facts, _ = _facts_of(exchange, provider)
     if 300 <= exchange.status < 400:
         return f"is no answer of a model, but status {exchange.status}"
@@ -259,9 +259,8 @@ def beginning(exchange: Exchange, mask: Callable[[str], str]) -> str:
 
 
 def refuse_unread(exchanges: Iterable[InFlightExchange], kept: Collection[str]) -> None:
-    """Raises `RecordingRefused` if the client read a response header that is not ``kept``, because
-    a replay would not have it. Reading all headers at once does not count, because clients copy
-    them.
+    """Raise `RecordingRefused` if the client read a response header that is not ``kept``, because a
+    replay would not have it. Reading all headers at once does not count, because clients copy them.
     """
     for number, in_flight in enumerate(exchanges, 1):
         copied = {name.lower() for name in in_flight.headers} <= in_flight.asked_headers
@@ -271,7 +270,7 @@ def refuse_unread(exchanges: Iterable[InFlightExchange], kept: Collection[str]) 
 
 
 def refuse_unfollowed(exchanges: Sequence[Exchange], kept: Collection[str]) -> None:
-    """Raises `RecordingRefused` if a request contains the value of an earlier response header that
+    """Raise `RecordingRefused` if a request contains the value of an earlier response header that
     is not ``kept``, because a replayed client could not send this request.
     """
     seen = b""
@@ -305,7 +304,7 @@ def _needed(number: int, name: str, why: str) -> str:
 
 
 def breakage_of(exchange: Exchange, allowed: Collection[End] = ()) -> str | None:
-    """Describes how an answer was interrupted; None if it is complete or its end is ``allowed``."""
+    """Describe how an answer was interrupted; None if it is complete or its end is ``allowed``."""
     if exchange.end not in BROKEN or exchange.end in allowed:
         return None
     reads = plural(len(exchange.reads), "read")

@@ -41,7 +41,7 @@ def relay(
     *,
     allowed_hosts: Collection[str] = (),
 ) -> Iterator[str]:
-    """The base URL of a relay that runs in a separate thread during the block.
+    """Yield the base URL of a relay that runs in a separate thread during the block.
 
     ``upstream``: the provider's base URL, or a function from request path to base URL (default:
     `upstream_by_path`). ``allowed_hosts``: names of this machine that clients may use, besides the
@@ -154,13 +154,13 @@ class _RelayConnection(Connection):
         await self.flush()
 
     async def _until_left(self) -> None:
-        """Returns when the client has closed its side; other bytes belong to its next request."""
+        """Return when the client has closed its side; other bytes belong to its next request."""
         while data := await self.reader.read(_READ):
             self.wire.receive_data(data)
 
 
 def _origin(url: str) -> str:
-    """``https://host`` of a URL."""
+    """Return ``https://host`` of a URL."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc}"
 

@@ -55,7 +55,7 @@ class Spent:
     output_tokens: int = 0
 
     def check(self, limits: Limits) -> None:
-        """Raises `RecordingRefused` if a limit is reached."""
+        """Raise `RecordingRefused` if a limit is reached."""
         for unit, used, limit in (
             ("request", self.requests, limits.requests),
             ("output token", self.output_tokens, limits.output_tokens),
@@ -244,7 +244,7 @@ class _Run:
     def _check_answer(
         self, exchange: Exchange, allowed: Collection[int], replaced: Sequence[Exchange]
     ) -> None:
-        """Raises `RecordingRefused` for anything that is not the complete answer of a model. A
+        """Raise `RecordingRefused` for anything that is not the complete answer of a model. A
         comparison keeps incomplete answers, because it reports the differences.
         """
         ends = {*self.allow_end, *(old.end for old in replaced)}
@@ -286,7 +286,7 @@ def _failure_of(sent: Sequence[InFlightExchange]) -> str:
 
 
 def _requested_wait(exchange: Exchange, attempt: int) -> tuple[float, bool]:
-    """Seconds to wait before the next attempt, and whether waiting is useless.
+    """Return seconds to wait before the next attempt, and whether waiting is useless.
 
     The seconds are from RetryInfo or Retry-After; without these, they double with each attempt.
     """

@@ -66,13 +66,14 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """``attempts``: maximum attempts for one request. ``requests`` (retries included) and
-    ``output_tokens`` (thinking tokens included) limit the whole run.
-    """
+    """The limits of a recording run."""
 
     attempts: int = 4
+    """The maximum of attempts for one request."""
     requests: int = 50
+    """The maximum of requests in the whole run, retries included."""
     output_tokens: int = 50_000
+    """The maximum of output tokens in the whole run, thinking tokens included."""
 
 
 class Driver(Protocol):

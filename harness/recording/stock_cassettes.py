@@ -59,7 +59,9 @@ def is_stock(data: bytes) -> bool:
 
 
 def read_stock(data: bytes, name: str) -> tuple[list[VcrRequest], list[dict[str, Any]]]:
-    """vcrpy's requests and responses. Raises `CassetteError`; its message begins with ``name``."""
+    """Return vcrpy's requests and responses. Raises `CassetteError`; its message begins with
+    ``name``.
+    """
     requests: list[VcrRequest] = []
     responses: list[dict[str, Any]] = []
     try:

@@ -32,26 +32,27 @@ MAX_ANSWER_S: Final = 3600.0
 
 
 class Tape:
-    """Recorded exchanges, in start order.
-
-    ``listener`` is called with each fact immediately. ``live``: whether requests go to the network.
-    ``whole``: answers are read to their end even if the client stops early. ``silence_s``: the
-    maximum seconds without a byte, or without a connection (None: the client's limits).
-    ``answer_bytes``, ``answer_s``: an answer that is longer or takes more seconds is given up.
-    ``origin``: fields of the `Origin` that no request contains, for example for a program's output.
-    ``mask``: replaces secrets in a text for a message.
-    """
+    """Recorded exchanges, in start order."""
 
     def __init__(self, *, whole: bool = False) -> None:
         self.whole = whole
+        """Whether answers are read to their end even if the client stops early."""
         self.silence_s: float | None = None
+        """The maximum seconds without a byte, or without a connection; None: the client's limits.
+        """
         self.answer_bytes = MAX_ANSWER_BYTES
+        """An answer that is longer is given up."""
         self.answer_s = MAX_ANSWER_S
+        """An answer that takes more seconds is given up."""
         self.live = True
+        """Whether requests go to the network."""
         self.origin: dict[str, str] = {}
+        """Fields of the `Origin` that no request contains, for example for a program's output."""
         self.mask: Callable[[str], str] = lambda text: text
+        """Replaces secrets in a text for a message."""
         self.in_flight: list[InFlightExchange] = []
         self.listener: Callable[[Fact], None] | None = None
+        """Called with each fact immediately."""
         self._lock = threading.Lock()
 
     def answer(self, request: Request) -> Exchange | None:
@@ -118,12 +119,12 @@ class InFlightExchange:
         return self._tape.whole
 
     def answered(self, status: int, headers: dict[str, list[str]], reason_phrase: str = "") -> None:
-        """Status and headers have arrived."""
+        """Note that status and headers have arrived."""
         self.status, self.headers, self.reason_phrase = status, headers, reason_phrase
         self._tape.tell(Answered(self.number, status, reason_phrase, headers))
 
     def read(self, data: bytes) -> None:
-        """Bytes of the body have arrived."""
+        """Note bytes of the body."""
         at_ms = (time.perf_counter() - self.started) * 1000
         self.reads.append((at_ms, data))
         self.size += len(data)
@@ -148,16 +149,16 @@ class InFlightExchange:
         return ""
 
     def ended(self, end: End) -> None:
-        """The exchange has ended. Only the first call counts, because clients also close ended
-        streams.
+        """Note that the exchange has ended. Only the first call counts, because clients also close
+        ended streams.
         """
         if self.end is None:
             self.end = end
             self._tape.tell(Ended(self.number, end))
 
     def left(self, end: End = "aborted") -> None:
-        """The client has closed the connection, perhaps while it was reading. The answer is
-        complete if its last message is the last of a stream, because some clients stop reading
+        """Note that the client has closed the connection, perhaps while it was reading. The answer
+        is complete if its last message is the last of a stream, because some clients stop reading
         there.
         """
         if self.end is not None:

@@ -39,17 +39,18 @@ _ON_DEMAND: Final = frozenset({"link"})
 
 
 class Transports:
-    """The classes for one client library: ``library`` is ``httpx2`` or ``httpx``. ``sync`` and
-    ``asynchronous`` create a transport from a `Tape`; the other classes are for one response.
-    """
+    """The classes for one client library, which is ``httpx2`` or ``httpx``."""
 
     def __init__(self, library: str) -> None:
         self.http: Any = import_module(library)
         http, streams = self.http, (self.http.SyncByteStream, self.http.AsyncByteStream)
         kinds = (_Transport, http.BaseTransport, http.AsyncBaseTransport)
         self.sync: Any = type("Transport", kinds, {"__module__": __name__, "classes": self})
+        """Creates a transport from a `Tape`."""
         self.asynchronous: Any = self.sync
+        """Creates a transport from a `Tape`."""
         self.tee: Any = type("Tee", (_Tee, *streams), {"http": http})
+        """For one response, as are the next two."""
         self.player: Any = type("Player", (Player, *streams), {"http": http})
         self.headers: Any = type("Headers", (_WatchedHeaders, http.Headers), {})
 
@@ -72,8 +73,8 @@ def http_library() -> str:
 
 @lru_cache
 def transports(library: str) -> Transports:
-    """`Transports` of ``httpx2`` or ``httpx``, created once; raises ImportError if the library is
-    not installed.
+    """Return the `Transports` of ``httpx2`` or ``httpx``, created once; raises ImportError if the
+    library is not installed.
     """
     return Transports(library)
 
@@ -157,7 +158,7 @@ def handle(library: Transports, source: Tape, send: Callable[[Any], Any], reques
 async def handle_async(
     library: Transports, source: Tape, send: Callable[[Any], Awaitable[Any]], request: Any
 ) -> Any:
-    """`handle` for an asyncio client."""
+    """Do as `handle`, for an asyncio client."""
     await request.aread()
     asked = _request(request)
     if answer := source.answer(asked):
@@ -179,7 +180,7 @@ def _recorded(library: Transports, source: Tape, exchange: InFlightExchange, res
 
 @contextmanager
 def _asking(http: Any, source: Tape, exchange: InFlightExchange, request: Any) -> Iterator[None]:
-    """Sets the source's time limit here, because a limit of the client might add a header. Records
+    """Set the source's time limit here, because a limit of the client might add a header. Records
     the reason if a request gets no answer.
     """
     if source.silence_s is not None:
@@ -202,7 +203,9 @@ def _reason(http: Any, source: Tape, error: BaseException) -> str:
 
 
 def patches(library: str, source: Tape) -> list[tuple[Any, str, Callable[..., Any]]]:
-    """Patches of a library's transports for a vcrpy cassette: class, method, replacement."""
+    """Return the patches of a library's transports for a vcrpy cassette: class, method,
+    replacement.
+    """
     ours = transports(library)
     sync, asynchronous = ours.http.HTTPTransport, ours.http.AsyncHTTPTransport
     send, send_async = sync.handle_request, asynchronous.handle_async_request
@@ -225,7 +228,9 @@ def _request(request: Any) -> Request:
 
 
 def headers_by_name(raw: list[tuple[bytes, bytes]]) -> dict[str, list[str]]:
-    """Header names → values; names that differ only in case are joined under the first spelling."""
+    """Return the header names → values; names that differ only in case are joined under the first
+    spelling.
+    """
     headers: dict[str, list[str]] = {}
     spelled: dict[bytes, str] = {}
     for name, value in raw:

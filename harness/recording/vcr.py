@@ -118,7 +118,7 @@ class StreamingCassette(VcrCassette):  # type: ignore[misc]  # vcrpy has no type
         return super().find_requests_with_most_matches(self._redacted(request))
 
     def _redacted(self, request: Any) -> Any:
-        """vcrpy's request in the form of a cassette."""
+        """Return vcrpy's request in the form of a cassette."""
         if not isinstance(self._serializer, CassetteFormat):
             return request
         kept = self._serializer.guard().redactor.request(request_of(request))

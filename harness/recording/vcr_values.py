@@ -19,8 +19,8 @@ from .endpoints import LOOPBACK
 
 
 def to_vcr_request(request: Request) -> VcrRequest:
-    """vcrpy's form of a request. It has the first value of each header, so a header without values
-    is dropped.
+    """Return vcrpy's form of a request. It has the first value of each header, so a header without
+    values is dropped.
     """
     headers = {name: values for name, values in request.headers.items() if values}
     return VcrRequest(request.method, request.url, request.body, headers)

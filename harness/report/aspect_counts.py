@@ -169,8 +169,8 @@ def losses_of(cells: Iterable[Result]) -> list[Loss]:
 
 
 def hints_of(cells: Iterable[Result]) -> dict[str, str]:
-    """How to declare an aspect that is lost in every cell that has it, by aspect. There is no hint
-    for an adapter that keeps nothing, and for a fact that its native events have.
+    """Return how to declare an aspect that is lost in every cell that has it, by aspect. There is
+    no hint for an adapter that keeps nothing, and for a fact that its native events have.
     """
     own = {cell.place: cell for cell in cells}
     for cause in causes_of(own.values()):

@@ -78,7 +78,7 @@ def results_text(
 
 
 def title_of(adapter: AdapterResults) -> str:
-    """Name, version and target of an adapter, and the suite on which it was judged."""
+    """Return name, version and target of an adapter, and the suite on which it was judged."""
     target = f" ({adapter.target})" if adapter.target != adapter.name else ""
     suite = f", suite {adapter.suite}" if adapter.suite else ""
     return f"{adapter.name}, version {adapter.version}{target}{suite}"

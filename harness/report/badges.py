@@ -40,7 +40,9 @@ def badges(
     columns: Mapping[str, str],
     unread: Sequence[Unread] = (),
 ) -> dict[str, str]:
-    """File names below ``badges/`` → SVG. ``unread``: errors of specs that could not be read."""
+    """Return the file names below ``badges/`` → SVG. ``unread``: errors of specs that could not be
+    read.
+    """
     results = [cell.result for cell in cells]
     whole = tally(results)
     partial = whole.progress if whole.missing else ""

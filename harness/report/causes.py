@@ -33,16 +33,17 @@ _WITHOUT: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """A property that ``number`` red cells share. ``of``: the number of judged cells with it.
-    ``right``: the cells without the property that are right; ``others``: the other values of the
-    same kind that these have.
-    """
+    """A property that red cells share."""
 
     wire: WireProperty
     number: int
+    """The number of red cells with the property."""
     of: int
+    """The number of judged cells with the property."""
     right: int
+    """The number of cells without the property that are right."""
     others: tuple[str, ...]
+    """The other values of the same kind that these cells have."""
 
     @property
     def subject(self) -> str:

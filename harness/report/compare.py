@@ -100,14 +100,15 @@ class AspectChange:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A cell that changed; ``base`` is None for a new cell, ``head`` for one that is gone.
-    ``aspects``: the aspects that got worse or better, those that got worse first.
-    """
+    """A cell that changed."""
 
     kind: Kind
     base: Result | None
+    """None for a new cell."""
     head: Result | None
+    """None for a cell that is gone."""
     aspects: tuple[AspectChange, ...] = ()
+    """The aspects that got worse or better, those that got worse first."""
 
     @property
     def cell(self) -> Result:
@@ -157,7 +158,7 @@ def count_kinds(changes: Iterable[Change]) -> dict[Kind, int]:
 
 
 def counted_kinds(changes: Iterable[Change]) -> str:
-    """``1 broken, 0 fixed, 2 new, 0 gone, 0 changed evidence``."""
+    """Return ``1 broken, 0 fixed, 2 new, 0 gone, 0 changed evidence``."""
     counts = count_kinds(changes).items()
     return ", ".join(f"{number:,} {KINDS[kind].word}" for kind, number in counts)
 

@@ -126,7 +126,7 @@ def _stream(result: Result) -> list[Any]:
 
 
 def _transfer(stream: Stream) -> tuple[str, list[Any], dict[str, Any]]:
-    """Digest and reads of a stream, its unusual properties, and its request."""
+    """Return the digest and reads of a stream, its unusual properties, and its request."""
     unusual: dict[str, Any] = {}
     if stream.status != 200:
         unusual["status"] = stream.status
@@ -141,7 +141,9 @@ def _transfer(stream: Stream) -> tuple[str, list[Any], dict[str, Any]]:
 
 
 def _read(read: Read) -> list[Any]:
-    """Time, size, number of reads, the unit that is cut; trailing defaults are left out."""
+    """Return the time, size, number of reads, the unit that is cut; trailing defaults are left
+    out.
+    """
     at = int(read.at_ms) if read.at_ms is not None and read.at_ms == int(read.at_ms) else read.at_ms
     row = [at, read.size, read.number, read.inside]
     while row[-1] in (1, "") and len(row) > 2:
@@ -150,7 +152,9 @@ def _read(read: Read) -> list[Any]:
 
 
 def _cell(result: Result, *, with_layers: bool) -> Any:
-    """Only the digest for a cell without other evidence, else an object with all evidence."""
+    """Return only the digest for a cell without other evidence, else an object with all
+    evidence.
+    """
     evidence = result.evidence or Evidence()
     digest = evidence.digest[:DIGEST]
     if not (result.findings or evidence.layers):
@@ -179,8 +183,8 @@ def _finding(finding: Finding) -> list[str | None]:
 
 
 def _layer(view: LayerView) -> list[Any]:
-    """Name, lines, number of the first line, number of all lines, line to mark, and whether that
-    line differs.
+    """Return name, lines, number of the first line, number of all lines, line to mark, and whether
+    that line differs.
     """
     lines = [printable_lines(line) for line in view.lines]
     return [view.layer, lines, view.start, view.total, view.first, int(view.differs)]

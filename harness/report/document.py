@@ -10,11 +10,14 @@ The footer counts the entries, so that an incomplete document is detected.
 
 from __future__ import annotations
 
+import ast
 from collections import Counter
-from collections.abc import Iterable, Sequence, Sized
+from collections.abc import Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass, field
-from inspect import cleandoc
-from typing import Annotated, Any, Final, Literal
+from inspect import cleandoc, getsource
+from itertools import pairwise
+from textwrap import dedent
+from typing import Annotated, Any, Final, Literal, get_args, get_type_hints
 
 import msgspec
 from msgspec import Meta, Struct
@@ -49,16 +52,16 @@ Count = Annotated[int, Meta(ge=0)]
 
 
 class Named(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """A provider, an adapter, a feature or a declared loss. ``order`` is its position among its
-    kind; ``of`` is the adapter that declares a loss.
-    """
+    """A provider, an adapter, a feature or a declared loss."""
 
     name: str
     title: str
     order: Count
+    """The position among its kind, from 0."""
     meaning: str = ""
     link: str = ""
     of: str = ""
+    """The adapter that declares a loss."""
 
 
 class Unread(Struct, frozen=True, forbid_unknown_fields=True, order=True):
@@ -69,44 +72,48 @@ class Unread(Struct, frozen=True, forbid_unknown_fields=True, order=True):
 
 
 class Judged(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """An adapter that ``harness judge`` judged. ``name`` is that of its column, ``argument`` its
-    name on the command line, ``folder`` the folder in which the commands run, ``suite`` the suite
-    whose recordings were judged. No cell shows its
-    ``unused_losses``, which are declared.
-    """
+    """An adapter that ``harness judge`` judged."""
 
     name: str
+    """The name of its column."""
     argument: str = ""
+    """The name on the command line."""
     target: str = ""
     version: str = ""
     day: str = ""
+    """The day on which it was judged, YYYY-MM-DD."""
     folder: str = ""
+    """The folder in which the commands run."""
     unused_losses: tuple[str, ...] = ()
+    """The declared losses that no cell shows."""
     suite: str = ""
+    """The suite whose recordings were judged."""
 
 
 class Header(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """The names in a run. ``day`` is YYYY-MM-DD, or "" if none was given; ``unread`` are the errors
-    of specs that could not be read; ``skipped`` are paths that `harness judge` left out.
-    ``project`` is the name of the user's project, ``commit`` that of its repository, and ``ran``
-    the day of the run as YYYY-MM-DD; each is "" if it is not known. ``suite`` is the version and
-    the digest of the suite of the package, or "" for a project of the user.
-    """
+    """The names in a run."""
 
     format: Literal[1] = 1
     tools: tuple[str, ...] = ()
     day: str = ""
+    """The day for the report, YYYY-MM-DD; "" if none was given."""
     providers: tuple[Named, ...] = ()
     adapters: tuple[Named, ...] = ()
     features: tuple[Named, ...] = ()
     losses: tuple[Named, ...] = ()
     unread: tuple[Unread, ...] = ()
+    """The errors of specs that could not be read."""
     judged: tuple[Judged, ...] = ()
     skipped: tuple[Unjudged, ...] = ()
+    """Paths that `harness judge` left out."""
     project: str = ""
+    """The name of the user's project; "" if it is not known."""
     commit: str = ""
+    """The commit of the user's repository; "" if it is not known."""
     ran: str = ""
+    """The day of the run, YYYY-MM-DD; "" if it is not known."""
     suite: str = ""
+    """The version and the digest of the suite of the package; "" for a project of the user."""
 
 
 class Plan(Struct, frozen=True, forbid_unknown_fields=True):
@@ -145,9 +152,7 @@ def plan_of(results: Sequence[Result]) -> Plan:
 
 
 class CaseEntry(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """The common part of all cells of a case. In ``command``, ``[ADAPTER]`` is a placeholder for
-    the adapter of a cell, or for its layer if it has none.
-    """
+    """The common part of all cells of a case."""
 
     spec: str
     line: Annotated[int, Meta(ge=1)]
@@ -157,6 +162,9 @@ class CaseEntry(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=T
     level: Level
     source: str
     command: str = ""
+    """The command that runs a cell. ``[ADAPTER]`` is a placeholder for the adapter of the cell, or
+    for its layer if it has none.
+    """
     regression_of: tuple[str, ...] = ()
     question: str = ""
 
@@ -178,12 +186,12 @@ class StreamEntry(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields
 
 
 class ResultEntry(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """One cell. ``case`` and ``stream`` are indexes into the lists of the document, from 0.
-    ``judged`` is true if there is evidence; ``command`` is set if it differs from the case's.
-    """
+    """One cell."""
 
     case: Count
+    """An index into the cases of the document, from 0."""
     stream: Count
+    """An index into the streams of the document, from 0."""
     adapter: str
     verdict: Verdict
     layer: Layer = "payloads"
@@ -193,7 +201,9 @@ class ResultEntry(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields
     findings: tuple[Finding, ...] = ()
     findings_total: Count = 0
     command: str = ""
+    """Set if it differs from the case's."""
     judged: bool = True
+    """True if there is evidence."""
     digest: str = ""
     layers: tuple[LayerView, ...] = ()
     small_case: str = ""
@@ -223,13 +233,14 @@ class Footer(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Document(Struct, frozen=True, forbid_unknown_fields=True):
-    """The JSON document: ``results`` have indexes into ``cases`` and ``streams``, from 0."""
+    """The JSON document."""
 
     plan: Plan
     header: Header
     cases: tuple[CaseEntry, ...]
     streams: tuple[StreamEntry, ...]
     results: tuple[ResultEntry, ...]
+    """Have indexes into ``cases`` and ``streams``, from 0."""
     footer: Footer
 
 
@@ -242,15 +253,41 @@ def schema() -> dict[str, Any]:
         [Document], ref_template="#/$defs/{name}"
     )
     plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(definitions))
-    for definition in plain.values():
+    texts = {struct.__name__: _field_texts(struct) for struct in _structs(Document)}
+    for name, definition in plain.items():
         if "description" in definition:  # a docstring, which Python 3.13 strips of its indents
             definition["description"] = cleandoc(definition["description"])
+        for field_name, shape in definition.get("properties", {}).items():
+            if text := texts[name].get(field_name):
+                shape["description"] = text
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": SCHEMA_ID,
         "title": "Results of gemini-conformance, format 1",
         **reference,
         "$defs": {name: plain[name] for name in sorted(plain)},
+    }
+
+
+def _structs(kind: Any) -> Iterator[type[Struct]]:
+    """Yield the structs of a type and of its fields."""
+    if isinstance(kind, type) and issubclass(kind, Struct):
+        yield kind
+        for hint in get_type_hints(kind).values():
+            yield from _structs(hint)
+    for argument in get_args(kind):
+        yield from _structs(argument)
+
+
+def _field_texts(struct: type[Struct]) -> dict[str, str]:
+    """Return the strings below the fields of a struct, which Python itself does not keep."""
+    (definition,) = ast.parse(dedent(getsource(struct))).body
+    return {
+        statement.target.id: cleandoc(text)
+        for statement, below in pairwise(getattr(definition, "body", ()))
+        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name)
+        if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant)
+        if isinstance(text := below.value.value, str)
     }
 
 

@@ -36,7 +36,7 @@ def write_report(run: Run, baseline: Run | None, target: Path) -> None:
 
 
 def refuse_file(target: Path) -> None:
-    """Raises `ReportError` if a folder can't be written, because it, or a folder above it, is a
+    """Raise `ReportError` if a folder can't be written, because it, or a folder above it, is a
     file. A command asks before its work.
     """
     for place in (target, *target.parents):
@@ -70,7 +70,9 @@ def write_files(files: Mapping[str, str], target: Path) -> None:
 
 
 def _stale_files(files: Mapping[str, str], target: Path) -> list[Path]:
-    """Files of an earlier report that this one does not have. Links and foreign files are kept."""
+    """Return the files of an earlier report that this one does not have. Links and foreign files
+    are kept.
+    """
     badges = sorted((target / FOLDER).glob("*.svg"))
     return [
         place

@@ -63,17 +63,17 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows × aspects. ``head``: the title of the first column. In a table with ``never_red``, a
-    lost aspect is no fault.
-    """
+    """Rows × aspects."""
 
     name: str
     title: str
     meaning: str
     head: str
+    """The title of the first column."""
     aspects: Sequence[str]
     rows: Sequence[Row]
     never_red: bool = False
+    """Whether a lost aspect is no fault."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,40 +96,39 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One finding in some cells. ``kind`` is the class of its mark, ``also`` names further cells,
-    of which there are ``more`` than are named.
-    """
+    """One finding in some cells."""
 
     kind: str
+    """The class of its mark."""
     word: str
     number: str
     sentence: str
     examples: Sequence[Example]
     also: Sequence[str] = ()
+    """The names of further cells."""
     more: int = 0
+    """The number of further cells that are not named."""
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """The findings of one aspect. ``hint``: how to declare its loss. ``of_error``: the number of
-    cells in which the aspect is missing because of a needless error, whose findings are at
-    ``error_anchor``.
-    """
+    """The findings of one aspect."""
 
     aspect: str
     anchor: str
     entries: Sequence[Entry]
     number: int
     of_error: int = 0
+    """The number of cells in which the aspect is missing because of a needless error."""
     error_anchor: str = ""
+    """The anchor of the findings of that error."""
     hint: str = ""
+    """How to declare the loss of the aspect."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The findings of one adapter in one block, or of one kind in a sweep: ``entries`` that belong
-    to no aspect, then those of each aspect. There are ``more`` entries than are shown.
-    """
+    """The findings of one adapter in one block, or of one kind in a sweep."""
 
     title: str
     anchor: str
@@ -137,9 +136,12 @@ class Group:
     meaning: str = ""
     folder: str = ""
     entries: Sequence[Entry] = ()
+    """Those that belong to no aspect."""
     sections: Sequence[Section] = ()
+    """Those of each aspect."""
     unused_losses: Sequence[str] = ()
     more: int = 0
+    """The number of entries that are not shown."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,13 +34,12 @@ _SHAPES: Final[dict[Verdict | None, Callable[[int, int], str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """The drawing of one pair, ``width`` × ``height``: a path for each verdict in it, or for
-    ``none`` if there is no case.
-    """
+    """The drawing of one pair."""
 
     width: int
     height: int
     paths: Sequence[tuple[str, str]]
+    """A path for each verdict in it, or for ``none`` if there is no case."""
 
 
 def fingerprint(features: Sequence[str], worst: Mapping[str, Verdict]) -> Fingerprint:

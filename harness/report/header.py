@@ -20,7 +20,9 @@ PACKAGE: Final = "gemini-conformance"
 
 
 def package_version() -> str:
-    """Name and version of the package, from its metadata; the name alone if not installed."""
+    """Return name and version of the package, from its metadata; the name alone if not
+    installed.
+    """
     try:
         return f"{PACKAGE} {version(PACKAGE)}"
     except PackageNotFoundError:

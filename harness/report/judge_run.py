@@ -63,9 +63,9 @@ def _merged_cells(before: Sequence[Result], after: Sequence[Result]) -> tuple[Re
 
 
 def compared_runs(base: JudgeResults, head: JudgeResults) -> list[tuple[Run, Run]]:
-    """Two runs for each adapter of ``head``: its baseline, which is the adapter of the same name,
-    and itself. If both have only one adapter, these two are compared. Raises `ReportError` if the
-    baseline does not have the adapter, or none of its cells.
+    """Return two runs for each adapter of ``head``: its baseline, which is the adapter of the same
+    name, and itself. If both have only one adapter, these two are compared. Raises `ReportError` if
+    the baseline does not have the adapter, or none of its cells.
     """
     known = {adapter.name: adapter for adapter in base.adapters}
     is_pair = len(known) == len(head.adapters) == 1

@@ -28,15 +28,17 @@ class ReportError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class PlacedResult:
-    """A result at its place: ``case`` is the anchor of its case on ``page``, ``anchor`` is its own
-    anchor, ``title`` is the title of its column. A result without a case is on no page.
-    """
+    """A result at its place. A result without a case is on no page."""
 
     result: Result
     page: str
+    """The page of its case."""
     case: str
+    """The anchor of its case on ``page``."""
     anchor: str
+    """Its own anchor."""
     title: str
+    """The title of its column."""
 
     @property
     def verdict(self) -> VerdictWords:

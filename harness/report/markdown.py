@@ -126,5 +126,5 @@ def _more(number: int) -> list[str]:
 
 
 def _text(text: str) -> str:
-    """Text on one line with every special character of Markdown escaped."""
+    """Return text on one line with every special character of Markdown escaped."""
     return _SPECIAL.sub(r"\\\1", re.sub(r"\s+", " ", printable_lines(text))).strip()

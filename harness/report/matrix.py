@@ -32,13 +32,13 @@ TITLE: Final = "Adapters of model streams"
 
 
 class Dispute(Struct, frozen=True, forbid_unknown_fields=True):
-    """A finding that the maintainers of an adapter, or somebody else, dispute. ``aspects``: the
-    aspects that it concerns; none means all. ``link``: the public discussion.
-    """
+    """A finding that the maintainers of an adapter, or somebody else, dispute."""
 
     adapter: str
     link: str
+    """The public discussion."""
     aspects: tuple[str, ...] = ()
+    """The aspects that it concerns; none means all."""
     note: str = ""
 
     @property
@@ -49,10 +49,7 @@ class Dispute(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class MatrixAdapter(Struct, frozen=True):
-    """One version of an adapter in ``matrix.json``. ``verdicts``: section → verdict → cells.
-    ``aspects``: section → aspect → verdict → cells. ``losses``: the declared losses. ``is_red``:
-    the verdict of the badge. The paths are relative to the site.
-    """
+    """One version of an adapter in ``matrix.json``. The paths are relative to the site."""
 
     name: str
     version: str
@@ -61,9 +58,13 @@ class MatrixAdapter(Struct, frozen=True):
     day: str
     suite: str
     is_red: bool
+    """The verdict of the badge."""
     verdicts: dict[str, dict[str, int]]
+    """Section → verdict → cells."""
     aspects: dict[str, dict[str, dict[str, int]]]
+    """Section → aspect → verdict → cells."""
     losses: tuple[str, ...]
+    """The declared losses."""
     disputes: tuple[Dispute, ...]
     page: str
     results: str
@@ -84,9 +85,9 @@ class MatrixDocument(Struct, frozen=True):
 def matrix_files(
     groups: Mapping[str, Sequence[AdapterResults]], disputes: Sequence[Dispute] = ()
 ) -> dict[str, str]:
-    """The files of the site: name → text. ``groups``: the name of an adapter → its versions, the
-    newest first. Raises `ReportError` for a dispute of an adapter that is not there, for a dispute
-    without a web address, and for two adapters whose names give the same folder.
+    """Return the files of the site: name → text. ``groups``: the name of an adapter → its versions,
+    the newest first. Raises `ReportError` for a dispute of an adapter that is not there, for a
+    dispute without a web address, and for two adapters whose names give the same folder.
     """
     _check(groups, disputes)
     files: dict[str, str] = {}
@@ -163,7 +164,7 @@ def _declared(cells: Iterable[Result], unused: Iterable[str]) -> tuple[str, ...]
 
 
 def _linked(table: Table, page: str, words: str) -> Table:
-    """The table of one adapter, with links to its page."""
+    """Return the table of one adapter, with links to its page."""
     rows = [
         replace(
             row,
@@ -196,7 +197,9 @@ def _of(block: str, listed: Sequence[Table]) -> list[Table]:
 
 
 def _united(block: str, own: Sequence[Table]) -> Table:
-    """One table with the rows of all adapters, and with every aspect that one of them has."""
+    """Return one table with the rows of all adapters, and with every aspect that one of them
+    has.
+    """
     aspects = in_order(aspect for table in own for aspect in table.aspects)
     rows: list[Row] = []
     for table in own:

@@ -16,8 +16,8 @@ from .document import Header, Named, Run
 
 
 def merge(runs: Iterable[Run]) -> Run:
-    """One run with every result of the given runs once. Raises `ResultsError` if two results of a
-    cell differ.
+    """Return one run with every result of the given runs once. Raises `ResultsError` if two results
+    of a cell differ.
     """
     headers = []
     counts: Counter[bytes] = Counter()
@@ -80,7 +80,7 @@ def _merge_headers(headers: Sequence[Header]) -> Header:
 
 
 def _common(names: set[str]) -> str:
-    """The only name; "" if the runs differ."""
+    """Return the only name; "" if the runs differ."""
     known = names - {""}
     return known.pop() if len(known) == 1 else ""
 

@@ -122,7 +122,7 @@ NOTHING: Final[Mapping[str, Any]] = {
 
 
 def suite_of(header: Header) -> str:
-    """``2026.11 (0123456789ab)``; "" if there is no suite, or if adapters have several."""
+    """Return ``2026.11 (0123456789ab)``; "" if there is no suite, or if adapters have several."""
     suites = {header.suite, *(adapter.suite for adapter in header.judged)} - {""}
     return suites.pop() if len(suites) == 1 else ""
 
@@ -155,7 +155,7 @@ def index_page(cells: Sequence[PlacedResult], header: Header, names: Names) -> d
 
 
 def title_of(header: Header) -> str:
-    """The title of a report: its project, else the adapters of ``harness judge``."""
+    """Return the title of a report: its project, else the adapters of ``harness judge``."""
     if header.project:
         return f"{header.project}: compatibility with Gemini"
     names = list(dict.fromkeys(adapter.name for adapter in header.judged))
@@ -296,8 +296,8 @@ def checklist(name: str, cells: Sequence[PlacedResult], names: Names) -> Checkli
 def change_list(
     changes: Sequence[Change], cells: Sequence[PlacedResult], names: Names
 ) -> list[tuple[Kind, KindWords, list[tuple[str, Change, PlacedResult | None]]]]:
-    """Changes by kind, with an entry for every kind: the place (``Gemini API → anthropic``), the
-    change, and the present cell.
+    """Return the changes by kind, with an entry for every kind: the place (``Gemini API →
+    anthropic``), the change, and the present cell.
     """
     now = {id(cell.result): cell for cell in cells}
     listed: dict[Kind, list[tuple[str, Change, PlacedResult | None]]] = {kind: [] for kind in KINDS}

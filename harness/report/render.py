@@ -62,7 +62,7 @@ def fill(page: str, values: Mapping[str, Any], today: str) -> str:
 
 
 def age(day: str, today: str) -> int | None:
-    """Days from one date to the other; None if one of them is not a date."""
+    """Return the days from one date to the other; None if one of them is not a date."""
     try:
         return (date.fromisoformat(today[:10]) - date.fromisoformat(day[:10])).days
     except ValueError:

@@ -18,15 +18,15 @@ from .text import slug, web_link
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """The cells of one case. ``facts`` is the first result; it has everything that all of them have
-    in common. ``command`` runs them. ``also`` are the indexes of the sections of its other
-    features.
-    """
+    """The cells of one case."""
 
     facts: Result
+    """The first result; it has everything that all of them have in common."""
     cells: list[PlacedResult]
     command: str
+    """Runs the cells."""
     also: list[int]
+    """The indexes of the sections of its other features."""
 
     @property
     def quiet(self) -> list[tuple[Verdict, str, list[str]]]:
@@ -110,7 +110,9 @@ def feature_anchor(feature: str) -> str:
 
 
 def _order(cell: PlacedResult) -> tuple[Any, ...]:
-    """Quiet cells first, passed before others; cells that are not quiet keep their order."""
+    """Return the sort key of a cell: quiet cells are first, passed before others; cells that are
+    not quiet keep their order.
+    """
     quiet = is_quiet(cell)
     return (
         (not quiet, -VERDICTS[cell.result.verdict].order, cell.result.reason) if quiet else (True,)

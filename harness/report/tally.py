@@ -28,17 +28,17 @@ RECORD_HINT: Final = "`harness record` records streams from a live provider."
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """Counts of some cells: ``counts`` by verdict, passed first, then in the order of urgency.
-
-    ``worst`` is the worst verdict of each feature; ``partly`` is the number of features that are
-    carried in part (see `in_part`). ``missing``: the number of cells that the run did not reach.
-    """
+    """Counts of some cells."""
 
     cells: int
     counts: dict[Verdict, int]
+    """By verdict, passed first, then in the order of urgency."""
     worst: dict[str, Verdict]
+    """The worst verdict of each feature."""
     partly: int
+    """The number of features that are carried in part (see `in_part`)."""
     missing: int = 0
+    """The number of cells that the run did not reach."""
 
     @property
     def compared(self) -> bool:
@@ -187,7 +187,7 @@ def by_feature(results: Iterable[Result]) -> dict[str, list[Verdict]]:
 
 
 def by_pair(results: Iterable[Result]) -> dict[tuple[str, str], list[Result]]:
-    """Cells by provider and column."""
+    """Return the cells by provider and column."""
     pairs: dict[tuple[str, str], list[Result]] = {}
     for result in results:
         pairs.setdefault((result.provider, column(result)), []).append(result)
@@ -277,8 +277,8 @@ def unread_specs(unread: Iterable[Unread]) -> set[str]:
 
 
 def describe_origins(results: Sequence[Result]) -> str:
-    """Sentences about the origins of the streams that were compared: ``All 46 streams are written
-    by hand. …``.
+    """Return sentences about the origins of the streams that were compared: ``All 46 streams are
+    written by hand. …``.
     """
     groups = streams(results)
     total = sum(group.number for group in groups)

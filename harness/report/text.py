@@ -36,19 +36,19 @@ def shown(value: Any) -> Any:
 
 
 def verbatim(text: str) -> Markup:
-    """``text`` escaped as the content of an element, not of an attribute: quotes stay as they are,
-    because JSON has many.
+    """Return ``text`` escaped as the content of an element, not of an attribute: quotes stay as
+    they are, because JSON has many.
     """
     return Markup(html.escape(printable_lines(text), quote=False))  # noqa: S704  # escaped right here
 
 
 def with_code(text: str) -> Markup:
-    """As `verbatim`, with text in backticks as code."""
+    """Return the text as `verbatim` does, with text in backticks as code."""
     return Markup(_CODE.sub(r"<code>\1</code>", str(verbatim(text))))  # noqa: S704  # escaped before the tags are added
 
 
 def web_link(text: str) -> str:
-    """``text`` if it is a plain http(s) address, else ""."""
+    """Return ``text`` if it is a plain http(s) address, else ""."""
     return text if _WEB_LINK.fullmatch(text) else ""
 
 
@@ -66,5 +66,5 @@ def last_part(address: str) -> str:
 
 
 def slug(text: str) -> str:
-    """``text`` as part of a fragment or file name: letters, digits and ``._-``."""
+    """Return ``text`` as part of a fragment or file name: letters, digits and ``._-``."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", text)[:120] or "-"

@@ -35,8 +35,8 @@ def serve(
     dialect: str | None = None,
     strictness: str = "api",
 ) -> Server:
-    """A `Server` that listens while its ``with`` block runs; ``.base_url`` is the address for
-    clients.
+    """Return a `Server` that listens while its ``with`` block runs; ``.base_url`` is the address
+    for clients.
 
     ``cassettes``: one or several cassettes or paths of recordings; none are needed for
     `Server.offer`. ``port``: 0 picks a free port. ``allowed_hosts``: names of this machine that

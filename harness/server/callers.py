@@ -34,7 +34,9 @@ class Callers:
         self._listens_everywhere = address is not None and address.is_unspecified
 
     def find_stranger(self, target: str, headers: Headers) -> str | None:
-        """The header that has a foreign name, with its value; None if the caller is allowed."""
+        """Return the header that has a foreign name, with its value; None if the caller is
+        allowed.
+        """
         for name, value in headers:
             text = value.decode("latin-1").strip()
             match name.lower():
@@ -47,7 +49,7 @@ class Callers:
         return None
 
     def proves_to_be_local(self, headers: Headers) -> bool:
-        """Whether a request contains the token of this process."""
+        """Return whether a request contains the token of this process."""
         given = next(
             (value for name, value in headers if name.lower() == TOKEN_HEADER.lower().encode()), b""
         )
@@ -69,7 +71,7 @@ def _address_of(name: str) -> IPv4Address | IPv6Address | None:
 
 
 def _name_of(place: str) -> str:
-    """The name in ``name:port`` or ``[address]:port``; empty for any other text."""
+    """Return the name in ``name:port`` or ``[address]:port``; empty for any other text."""
     parts = _PLACE.fullmatch(place)
     return (parts[1] or parts[2]).rstrip(".").lower() if parts else ""
 

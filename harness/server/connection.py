@@ -50,14 +50,14 @@ _LINGER_NONE: Final = struct.pack("ii", 1, 0)
 
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
-    """A request; ``url`` is absolute, on the host ``localhost``; ``headers`` are pairs of a name,
-    as sent, and a value.
-    """
+    """A request."""
 
     method: str
     url: str
+    """Absolute, on the host ``localhost``."""
     body: bytes
     headers: Sequence[tuple[bytes, bytes]] = ()
+    """Pairs of a name, as sent, and a value."""
 
 
 class Connection:
@@ -110,7 +110,9 @@ class Connection:
         await self.send(answer, options, began)
 
     async def _read_request(self) -> HttpRequest | None:
-        """The next request; None if the client has disconnected or its request is too long."""
+        """Return the next request; None if the client has disconnected or its request is too
+        long.
+        """
         head = _NO_HEAD
         body = bytearray()
         while True:
@@ -132,7 +134,7 @@ class Connection:
                 return None
 
     def _find_fault(self, head: h11.Request) -> tuple[int, str] | None:
-        """The status and the reason if a request is refused independently of its content."""
+        """Return the status and the reason if a request is refused independently of its content."""
         if not head.http_version.startswith(b"1."):
             version = head.http_version.decode("ascii")
             return 505, f"the request is HTTP/{version}; this server speaks HTTP/1.1"
@@ -260,7 +262,7 @@ class Connection:
 
 
 def _due(at_ms: float | None, options: Options) -> float:
-    """Seconds from the request to a read; 0 means at once."""
+    """Return the seconds from the request to a read; 0 means at once."""
     if at_ms is None or options.pace in ("step", "instant"):
         return 0.0
     return at_ms / 1000 if options.pace == "recorded" else at_ms / 1000 / float(options.pace)
@@ -271,7 +273,9 @@ def _declared_length(head: h11.Request) -> int:
 
 
 def _request(head: h11.Request, body: bytes) -> HttpRequest:
-    """The host in the URL is always ``localhost``, because clients may send an invalid one."""
+    """Return the request. The host in its URL is always ``localhost``, because clients may send an
+    invalid one.
+    """
     target = head.target.decode("latin-1")
     _, absolute, rest = target.partition("?")[0].partition("://")
     if absolute and not target.startswith("/"):

@@ -77,7 +77,7 @@ class DialectProxy:
         self._sessions: OrderedDict[bytes, Session] = OrderedDict()
 
     def answer(self, request: HttpRequest) -> Answer | None:
-        """The answer; None if the request is not for this API."""
+        """Return the answer; None if the request is not for this API."""
         path = urlsplit(request.url).path
         paths = (self._api.path, self._api.count_path)
         if request.method != "POST" or not path.endswith(paths):
@@ -107,8 +107,8 @@ class DialectProxy:
         return replace(self._written(turns, exchange, streamed), exchange=exchange)
 
     def _find(self, model: str, body: bytes, streamed: bool) -> Exchange | Refusal:
-        """The exchange in the requested mode, streamed or not, else in the other mode, because a
-        proxy may call Gemini in either mode.
+        """Return the exchange in the requested mode, streamed or not, else in the other mode,
+        because a proxy may call Gemini in either mode.
         """
         provider = PROVIDERS[self._provider]
         assert provider.endpoint is not None, "only providers with requests are accepted"
@@ -150,8 +150,8 @@ class DialectProxy:
     def _replay(
         self, exchange: Exchange, request_body: bytes, session: Session
     ) -> Iterator[tuple[float | None, list[Payload]]]:
-        """The payloads of each frame, with the time of the read that completed it. The last item
-        has the payloads of the end, without a time.
+        """Yield the payloads of each frame, with the time of the read that completed it. The last
+        item has the payloads of the end, without a time.
         """
         session.streamed, session.at_ms = True, None
         translator = self._dialect.translator(declared_tools(request_body), session)
@@ -168,8 +168,8 @@ class DialectProxy:
         return made_answer(status, self._api.error(status, message), note=note)
 
     def _recall(self, prompt: Any) -> Session:
-        """A copy of the session of the longest answered prefix of this conversation, else a new
-        session.
+        """Return a copy of the session of the longest answered prefix of this conversation, else a
+        new session.
         """
         turns = self._api.turns(prompt)
         for place in range(len(turns) - 1, 0, -1):
@@ -187,14 +187,14 @@ class DialectProxy:
 
 
 def _key(turns: Sequence[tuple[bool, Any]]) -> bytes:
-    """A hash of a conversation's content."""
+    """Return a hash of a conversation's content."""
     text = json.dumps([content for _, content in turns], sort_keys=True)
     return blake2b(text.encode(), digest_size=16).digest()
 
 
 def _in_mode(body: bytes, streamed: bool) -> bytes:
-    """The request in the given mode, for a wire on which the body selects the mode (streamed or
-    not).
+    """Return the request in the given mode, for a wire on which the body selects the mode (streamed
+    or not).
     """
     sent = {**decode_json(body), "stream": streamed}
     if not streamed:

@@ -71,7 +71,7 @@ class Endpoint:
         )
 
     def answer(self, request: HttpRequest) -> Answer:
-        """The answer to a request."""
+        """Return the answer to a request."""
         identity = detect_provider(request.method, request.url, request.body, b"")
         proxy = None if self._has_recordings(identity) else self._proxy
         if proxy is not None and (answer := proxy.answer(request)):
@@ -89,12 +89,14 @@ class Endpoint:
         return made_up(request, self._models) or self._not_found(request)
 
     def _has_recordings(self, identity: Identity) -> bool:
-        """Whether the wire of a request has recordings of its own, which need no translation."""
+        """Return whether the wire of a request has recordings of its own, which need no
+        translation.
+        """
         wires = {item.exchange.provider for item in self.placed}
         return identity.provider is not None and identity.provider in wires
 
     def _look(self, request: HttpRequest, identity: Identity) -> Exchange | BrokenRule | None:
-        """The exchange that answers, else a rule that the request breaks, else None."""
+        """Return the exchange that answers, else a rule that the request breaks, else None."""
         if exchange := self.finder.find_recorded(request):
             return exchange
         for broken in find_broken_rules(request.body, identity, lambda: self._given):
@@ -116,7 +118,7 @@ class Endpoint:
         return Refusal(404, self._explain(request)[0], miss_of(request))
 
     def _provider(self) -> str | None:
-        """The provider of the first exchange that has a known provider."""
+        """Return the provider of the first exchange that has a known provider."""
         return next(
             (place.exchange.provider for place in self.placed if place.exchange.provider), None
         )
@@ -146,8 +148,8 @@ class Endpoint:
 
 
 def refused(request: HttpRequest, broken: BrokenRule) -> Answer:
-    """The API's error for a request that breaks a rule. A header names the rule, and so does a
-    detail of the error if the wire has details.
+    """Return the API's error for a request that breaks a rule. A header names the rule, and so does
+    a detail of the error if the wire has details.
     """
     rule = broken.rule
     details = [debug_info([f"rule {rule.name}: {rule.refused}", rule.source])]

@@ -79,7 +79,7 @@ def error_answer(
     details: Sequence[dict[str, Any]] = (),
     note: str = "not recorded",
 ) -> Answer:
-    """An error in the form of the API. If the stream would be a JSON array, and on the
+    """Return an error in the form of the API. If the stream would be a JSON array, and on the
     OpenAI-compatible endpoint, it is an array with one item. The Interactions API has no
     ``details``.
     """
@@ -104,28 +104,30 @@ def error_answer(
 
 
 def _endpoint(path: str) -> Endpoint | None:
-    """The endpoint that alone has this path."""
+    """Return the endpoint that alone has this path."""
     endpoints = (provider.endpoint for provider in PROVIDERS.values() if provider.endpoint)
     return next((known for known in endpoints if known.paths and known.paths.search(path)), None)
 
 
 def message_of(code: int) -> str:
-    """Google's message for an HTTP status."""
+    """Return Google's message for an HTTP status."""
     return STATUSES[code][1] if code in STATUSES else "The request failed."
 
 
 def debug_info(lines: Sequence[str]) -> dict[str, Any]:
-    """An error detail with lines for developers."""
+    """Return an error detail with lines for developers."""
     return {"@type": f"{_TYPE}DebugInfo", "stackEntries": list(lines)}
 
 
 def fault_answer(request: HttpRequest, code: int) -> Answer:
-    """The error of the fault ``status:CODE``."""
+    """Return the error of the fault ``status:CODE``."""
     return error_answer(request, code, details=_QUOTA if code == 429 else (), note="fault")
 
 
 def final_answer(request: HttpRequest, identity: Identity) -> Answer:
-    """A short answer that ends a conversation. The request selects its wire, mode and framing."""
+    """Return a short answer that ends a conversation. The request selects its wire, mode and
+    framing.
+    """
     model = identity.model or ""
     own = PROVIDERS[identity.provider or "gemini-api"].endpoint
     if own and own.final:
@@ -239,8 +241,8 @@ _SET_UP: Final[dict[str, Any]] = {
 
 
 def made_up(request: HttpRequest, models: Collection[str]) -> Answer | None:
-    """The answer to a request that does not generate; None for an unknown request. ``models``: the
-    models of the cassettes.
+    """Return the answer to a request that does not generate; None for an unknown request.
+    ``models``: the models of the cassettes.
     """
     path = unquote(urlsplit(request.url).path)
     own = _endpoint(path) if request.method == "POST" else None
@@ -291,7 +293,9 @@ def _no_model(request: HttpRequest, name: str, models: Collection[str]) -> Answe
 
 
 def _compatible_models(request: HttpRequest, name: str | None, models: Collection[str]) -> Answer:
-    """https://ai.google.dev/gemini-api/docs/openai#list-models"""
+    """Return the list of models or one of them:
+    https://ai.google.dev/gemini-api/docs/openai#list-models.
+    """
     listed = {
         model.rpartition("/")[2]: {
             "id": f"models/{model.rpartition('/')[2]}",
@@ -320,7 +324,9 @@ def _model(name: str) -> dict[str, Any]:
 
 
 def estimate_tokens(body: bytes) -> int:
-    """An estimate of a request's tokens: a quarter of the characters of its texts, at least 1."""
+    """Return an estimate of a request's tokens: a quarter of the characters of its texts, at least
+    1.
+    """
     return max(1, _text_length(decode_object(body)) // 4)
 
 

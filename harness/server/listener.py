@@ -17,18 +17,18 @@ _STARTS_S: Final = 10.0
 
 
 class Listener:
-    """Serves connections inside a ``with`` block. ``base_url`` is the address for clients.
-    ``callers`` decides which clients are allowed. ``allowed_hosts``: names that clients may use
-    besides the loopback names.
+    """Serves connections inside a ``with`` block. Subclasses implement `serve_connection`.
 
-    Subclasses implement `serve_connection`.
+    ``allowed_hosts``: names that clients may use besides the loopback names.
     """
 
     def __init__(
         self, host: str = LOOPBACK, port: int = 0, allowed_hosts: Collection[str] = ()
     ) -> None:
         self.base_url = ""
+        """The address for clients."""
         self.callers = Callers(host, allowed_hosts)
+        """Decides which clients are allowed."""
         self._host = host
         self._port = port
         self._loop: asyncio.AbstractEventLoop | None = None

@@ -68,7 +68,7 @@ class Finder:
         self._unused = set(range(len(placed)))
 
     def find_recorded(self, request: HttpRequest) -> Exchange | None:
-        """The exchange that was recorded for the same request, or None."""
+        """Return the exchange that was recorded for the same request, or None."""
         return (
             self._use(self._index.find(request.method, request.url, request.body))
             if self._by_request
@@ -76,7 +76,7 @@ class Finder:
         )
 
     def find_other(self, request: HttpRequest, identity: Identity) -> Exchange | None:
-        """The next exchange that answers a request independently of its body, or None."""
+        """Return the next exchange that answers a request independently of its body, or None."""
         keys = [_path_key(request.method, request.url, identity)]
         if asks_model(identity, request.url):
             mode = str(identity.streamed)
@@ -96,12 +96,12 @@ class Finder:
         return self._placed[place].exchange
 
     def unused(self) -> list[PlacedExchange]:
-        """The exchanges that no request has used, in order."""
+        """Return the exchanges that no request has used, in order."""
         return [self._placed[place] for place in sorted(self._unused)]
 
     def explain(self, request: HttpRequest) -> tuple[str, list[str]]:
-        """The reason why no exchange answers: a sentence, and a list of the differences from the
-        most similar recorded request.
+        """Return the reason why no exchange answers: a sentence, and a list of the differences from
+        the most similar recorded request.
         """
         nearest = self._index.nearest(request.method, request.url, request.body)
         if nearest is None:
@@ -125,17 +125,17 @@ class Finder:
 
 
 def miss_of(request: HttpRequest) -> str:
-    """The sentence that no recorded exchange answers a request."""
+    """Return the sentence that no recorded exchange answers a request."""
     return f"No recorded exchange answers {request.method} {urlsplit(request.url).path}."
 
 
 def _is_address(mismatch: Mismatch) -> bool:
-    """Whether the mismatch is in the method, path or query, not in the body."""
+    """Return whether the mismatch is in the method, path or query, not in the body."""
     return mismatch.path.startswith(("method", "path", "query"))
 
 
 def _other_mode(request: HttpRequest, recorded: Exchange) -> str | None:
-    """The difference in mode of two requests that generate, if there is one."""
+    """Return the difference in mode of two requests that generate, if there is one."""
     asked = detect_provider(request.method, request.url, request.body, b"")
     if not asked.generates or asked.streamed == recorded.streamed:
         return None
@@ -158,7 +158,7 @@ def _difference(mismatch: Mismatch) -> str:
 
 
 def _bare_key(exchange: Exchange, provider: str | None) -> _Key:
-    """The key of an answer without a request. Bare messages do not show which server of
+    """Return the key of an answer without a request. Bare messages do not show which server of
     generateContent sent them: they answer the requests of each.
     """
     shown = None if exchange.provider == "gemini-api" else exchange.provider
@@ -170,7 +170,7 @@ def _bare_key(exchange: Exchange, provider: str | None) -> _Key:
 
 
 def _path_key(method: str, url: str, identity: Identity) -> _Key:
-    """The key of a request without its body. It contains ``alt``, which selects the stream's
+    """Return the key of a request without its body. It contains ``alt``, which selects the stream's
     format.
     """
     split = urlsplit(url)

@@ -40,13 +40,12 @@ _HISTORIES: Final = ("contents", "messages", "input")
 
 
 class Offer(AbstractContextManager["Offer"]):
-    """Serves an exchange, and the exchanges of later turns, at ``base_url``; `close` ends that.
+    """Serves an exchange, and the exchanges of later turns, at one base URL.
 
     ``exchanges``: one for each turn; the entries of `requests` contain these objects. ``final``:
-    later turns get a short final answer that is not recorded. Its argument ``attempts`` has the
-    further answers to the request of the first turn; the attribute is the number of answers that
-    this turn got. ``asked_again``: the number of requests that got HTTP 409. The end of a ``with``
-    block closes the offer. Raises `ReplayError` for an exchange that can't be served.
+    later turns get a short final answer that is not recorded. The argument ``attempts``: the
+    further answers to the request of the first turn. The end of a ``with`` block closes the offer.
+    Raises `ReplayError` for an exchange that can't be served.
     """
 
     def __init__(
@@ -61,8 +60,11 @@ class Offer(AbstractContextManager["Offer"]):
     ) -> None:
         self.base_url = base_url
         self.close = close
+        """Ends the offer."""
         self.asked_again = 0
+        """The number of requests that got HTTP 409."""
         self.attempts = 1
+        """The number of answers that the first turn got."""
         self._attempts = [(given, _servable(given, final)) for given in attempts]
         self._given = exchanges
         self._exchanges = [_servable(exchange, final) for exchange in exchanges]
@@ -87,7 +89,7 @@ class Offer(AbstractContextManager["Offer"]):
         return len(self._histories)
 
     def answer(self, request: HttpRequest) -> tuple[Answer, ServedRequest]:
-        """The answer to a request, and its entry in `requests`."""
+        """Return the answer to a request, and its entry in `requests`."""
         path = unquote(urlsplit(request.url).path)
         below = path.removeprefix(self._below)
         identity = _identify(request, below)
@@ -130,7 +132,7 @@ class Offer(AbstractContextManager["Offer"]):
         return self._recorded(exchange, self._given[turn], notes)
 
     def _attempt(self, request: HttpRequest, path: str, identity: Identity) -> Answer:
-        """The next answer to the request of the first turn."""
+        """Return the next answer to the request of the first turn."""
         given, exchange = self._attempts[self.attempts - 1]
         if miss := _find_miss(exchange, exchange, path, identity):
             return self._refuse(request, f"the next answer is for another request: {miss}")
@@ -144,7 +146,9 @@ class Offer(AbstractContextManager["Offer"]):
         return replace(recorded_answer(served, self._options()), exchange=given, notes=notes)
 
     def _refusals(self, request: HttpRequest, identity: Identity, turn: int) -> tuple[str, ...]:
-        """The reasons why the API would refuse the request. The request is answered anyway."""
+        """Return the reasons why the API would refuse the request. The request is answered
+        anyway.
+        """
         broken = find_broken_rules(request.body, identity, lambda: given_by(self._exchanges[:turn]))
         return tuple(
             f"the API would refuse this: {rule}" for rule in broken if rule.rule.level == "api"
@@ -156,8 +160,8 @@ class Offer(AbstractContextManager["Offer"]):
         return replace(error_answer(request, 409, message), notes=(note,))
 
     def _other(self, request: HttpRequest, path: str) -> Answer:
-        """The answer to a request that does not generate. Every requested model exists, and so does
-        every served interaction.
+        """Return the answer to a request that does not generate. Every requested model exists, and
+        so does every served interaction.
         """
         if stored := self._stored.answer(request):
             return replace(stored, notes=("the answer is made from a recorded interaction",))
@@ -202,7 +206,9 @@ def _identify(request: HttpRequest, path: str) -> Identity:
 
 
 def _history_length(body: bytes) -> int:
-    """The number of messages in a request, on any wire; without a list, the length of its body."""
+    """Return the number of messages in a request, on any wire; without a list, the length of its
+    body.
+    """
     sent = decode_object(body) or {}
     if isinstance(sent.get("request"), dict):
         sent = sent["request"]
@@ -213,8 +219,8 @@ def _history_length(body: bytes) -> int:
 def _find_miss(
     exchange: Exchange | None, offered: Exchange, path: str, identity: Identity
 ) -> str | None:
-    """The reason why a request is not answered: another wire, or the other mode. None if it is
-    answered.
+    """Return the reason why a request is not answered: another wire, or the other mode. None if it
+    is answered.
     """
     if not _same_wire(offered.provider, identity.provider):
         return (
@@ -231,7 +237,7 @@ def _find_miss(
 
 
 def _same_wire(recorded: str | None, asked: str | None) -> bool:
-    """Whether two providers accept the same requests; True if one of them is unknown."""
+    """Return whether two providers accept the same requests; True if one of them is unknown."""
     if recorded is None or asked is None or recorded == asked:
         return True
     write = PROVIDERS[recorded].write
@@ -239,8 +245,8 @@ def _same_wire(recorded: str | None, asked: str | None) -> bool:
 
 
 def _recorded_mode(exchange: Exchange) -> bool | None:
-    """Whether an exchange is streamed. None for an error without a request, because its body does
-    not identify the provider.
+    """Return whether an exchange is streamed. None for an error without a request, because its body
+    does not identify the provider.
     """
     if exchange.request is None and (exchange.status >= 300 or not exchange.generates):
         return None
@@ -262,7 +268,9 @@ def _describe(exchange: Exchange) -> str:
 def _differences(
     exchange: Exchange, request: HttpRequest, path: str, identity: Identity
 ) -> tuple[str, ...]:
-    """The differences between the address of an answered request and the recorded address."""
+    """Return the differences between the address of an answered request and the recorded
+    address.
+    """
     if exchange.request is None:
         return ()
     split = urlsplit(exchange.request.url)
@@ -276,7 +284,7 @@ def _differences(
 
 
 def _address(path: str, query: str, model: str | None) -> dict[str, str | None]:
-    """The parts of an address that an adapter may choose."""
+    """Return the parts of an address that an adapter may choose."""
     version = match["version"] if (match := _VERSION.search(path)) else None
     rest = path.replace(f"/{version}", "", 1).replace(f"/{model}", "/MODEL", 1)
     return {

@@ -17,31 +17,31 @@ MAX_REQUESTS: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class ServedRequest:
-    """One request and its answer.
-
-    ``path``: for an offer, below its base URL. ``headers``: names in lower case. ``at_s``: when the
-    request was complete, on the clock of `time.monotonic`. ``generates``: whether it asks a model
-    for an answer. ``status``: the HTTP status of the answer. ``exchange``: the recorded exchange
-    that answered, None for an answer without a recording. ``notes``: the accepted differences from
-    the recorded request, or the reason of a refusal.
-    """
+    """One request and its answer."""
 
     method: str
     path: str
+    """For an offer, below its base URL."""
     query: str
     headers: dict[str, str] = field(repr=False)
+    """Names in lower case."""
     body: bytes = field(repr=False)
     at_s: float = field(repr=False)
+    """When the request was complete, on the clock of `time.monotonic`."""
     generates: bool
+    """Whether it asks a model for an answer."""
     status: int
+    """The HTTP status of the answer."""
     exchange: Exchange | None = field(repr=False)
+    """The recorded exchange that answered, None for an answer without a recording."""
     notes: tuple[str, ...]
+    """The accepted differences from the recorded request, or the reason of a refusal."""
 
 
 def served_request(
     request: HttpRequest, answer: Answer, path: str, at_s: float, generates: bool
 ) -> ServedRequest:
-    """The entry of a request. ``path``: below the base URL."""
+    """Return the entry of a request. ``path``: below the base URL."""
     return ServedRequest(
         request.method,
         path,

@@ -50,24 +50,22 @@ CROSS_ORIGIN: Final = "access-control-"
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """``reads``: pairs of milliseconds since the request (None: the time of the previous read) and
-    bytes.
-
-    ``exchange``: the recorded exchange that this answer is from. ``notes``: how the request differs
-    from the recorded one, or why it is refused; they are not sent.
-    """
+    """The answer of the server to one request."""
 
     status: int
     reason: str
     headers: Sequence[tuple[str, str]]
     reads: Reads
+    """Pairs of milliseconds since the request (None: the time of the previous read) and bytes."""
     end: Ending = "complete"
     exchange: Exchange | None = None
+    """The recorded exchange that this answer is from."""
     notes: tuple[str, ...] = ()
+    """How the request differs from the recorded one, or why it is refused; they are not sent."""
 
 
 def recorded_answer(exchange: Exchange, options: Options) -> Answer:
-    """The answer of a recorded exchange, with the cuts and the fault of the options."""
+    """Return the answer of a recorded exchange, with the cuts and the fault of the options."""
     reads: Reads = [
         (at, data)
         for at, data in _timed(cut_reads(exchange.reads, options.cuts), exchange.reads)
@@ -87,7 +85,7 @@ def recorded_answer(exchange: Exchange, options: Options) -> Answer:
 
 
 def _timed(pieces: Reads, recorded: Reads) -> Iterator[tuple[float | None, bytes]]:
-    """Gives each piece the time of the recorded read that contains its last byte."""
+    """Give each piece the time of the recorded read that contains its last byte."""
     ends, sent = list(accumulate(len(data) for _, data in recorded)), 0
     for _, data in pieces:
         sent += len(data)
@@ -95,7 +93,7 @@ def _timed(pieces: Reads, recorded: Reads) -> Iterator[tuple[float | None, bytes
 
 
 def faulty(reads: Reads, end: Ending, options: Options) -> tuple[Reads, Ending]:
-    """The reads and the end of an answer after the fault of the options is applied to it."""
+    """Return the reads and the end of an answer after the fault of the options is applied to it."""
     match options.fault:
         case Fault(("cut" | "reset" | "stall") as kind, number):
             return reads[:number], kind
@@ -103,7 +101,7 @@ def faulty(reads: Reads, end: Ending, options: Options) -> tuple[Reads, Ending]:
 
 
 def _headers(exchange: Exchange, size: int, end: Ending) -> list[tuple[str, str]]:
-    """The recorded headers, without those that contradict ``size`` bytes with this end."""
+    """Return the recorded headers, without those that contradict ``size`` bytes with this end."""
     own = {name.strip().lower() for name in (exchange.header("connection") or "").split(",")}
     dropped = HOP_BY_HOP | own
     if not _is_length(exchange.header("content-length"), size, end):
@@ -125,7 +123,7 @@ def _headers(exchange: Exchange, size: int, end: Ending) -> list[tuple[str, str]
 def moved(
     headers: Iterable[tuple[str, str]], base_url: str, origin: str | None = None
 ) -> list[tuple[str, str]]:
-    """The headers; the URLs that the client requests next are moved to ``base_url``, so a
+    """Return the headers; the URLs that the client requests next are moved to ``base_url``, so a
     redirected client stays at this server. These are the URLs of ``origin`` (``https://host``), or
     all absolute URLs if it is None. A URL without a scheme gets that of ``origin``.
     """
@@ -149,8 +147,8 @@ def _moved(url: str, base_url: str, origin: str | None) -> str:
 
 
 def _is_length(value: str | None, size: int, end: Ending) -> bool:
-    """Whether a Content-Length is right: equal to the size of a complete answer, or larger than
-    that of an interrupted one.
+    """Return whether a Content-Length is right: equal to the size of a complete answer, or larger
+    than that of an interrupted one.
     """
     if value is None or not value.strip().isdecimal():
         return False
@@ -164,8 +162,8 @@ def made_answer(
     note: str = "not recorded",
     indent: int | None = 2,
 ) -> Answer:
-    """An answer that the server builds: ``content`` as JSON in Google's layout; without ``indent``,
-    in the layout of the other wires. ``note`` is the value of its `MADE` header.
+    """Return an answer that the server builds: ``content`` as JSON in Google's layout; without
+    ``indent``, in the layout of the other wires. ``note`` is the value of its `MADE` header.
     """
     separators = None if indent else (",", ":")
     text = json.dumps(content, indent=indent, separators=separators, ensure_ascii=False)
@@ -179,7 +177,7 @@ def made_answer(
 
 
 def phrase_of(status: int) -> str:
-    """The standard reason phrase; empty for an unknown status."""
+    """Return the standard reason phrase; empty for an unknown status."""
     try:
         return HTTPStatus(status).phrase
     except ValueError:

@@ -35,12 +35,11 @@ _OFFER: Final = re.compile(r"/(x[0-9]{1,9})(?=[/:]|$)")
 
 
 class Server(Listener):
-    """Serves cassettes inside a ``with`` block. ``base_url`` is the address for clients.
+    """Serves cassettes inside a ``with`` block.
 
-    ``misses`` has a message for each request that no exchange answers: the most similar recorded
-    request and the differences. ``warnings`` has a message for each rule of the API that an
-    answered request broke. If ``on_miss`` or ``on_warning`` is given, it is called instead.
-    ``read`` loads a cassette from a path. The other arguments are those of `harness.server.serve`.
+    If ``on_miss`` or ``on_warning`` is given, it is called instead of adding a message to
+    ``misses`` or ``warnings``. ``read`` loads a cassette from a path. The other arguments are those
+    of `harness.server.serve`.
     """
 
     def __init__(
@@ -58,10 +57,14 @@ class Server(Listener):
         super().__init__(host, port, allowed_hosts)
         self._read = read
         self.misses: list[str] = []
+        """A message for each request that no exchange answers: the most similar recorded request
+        and the differences.
+        """
         self._requests: deque[ServedRequest] = deque(maxlen=MAX_REQUESTS)
         self._offers: dict[str, Offer] = {}
         self._offered = 0
         self.warnings: list[str] = []
+        """A message for each rule of the API that an answered request broke."""
         self._on_miss = on_miss or self.misses.append
         self._on_warning = on_warning or self.warnings.append
         self._serve([], options)

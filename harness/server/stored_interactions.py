@@ -58,7 +58,7 @@ class StoredInteractions:
             self._streams[name] = exchange
 
     def answer(self, request: HttpRequest) -> Answer | None:
-        """The answer to a request about a stored interaction; None for any other request."""
+        """Return the answer to a request about a stored interaction; None for any other request."""
         split = urlsplit(request.url)
         match = STORED.search(unquote(split.path))
         if match is None or match["id"] not in self._whole:
@@ -90,7 +90,9 @@ class StoredInteractions:
         return replace(rest, headers=[*headers, (MADE, "stored")], exchange=exchange)
 
     def _cancel(self, request: HttpRequest, name: str) -> Answer:
-        """The API's reference says that only a running interaction can be cancelled."""
+        """Answer a request to cancel. The API's reference says that only a running interaction can
+        be cancelled.
+        """
         status = self._whole[name].get("status")
         if status not in _RUNNING:
             message = f"Interaction '{name}' is not running; its status is {status}."
@@ -100,7 +102,7 @@ class StoredInteractions:
 
 
 def _input_steps(given: Any) -> list[Any]:
-    """The steps of an input; a stored interaction begins with them
+    """Return the steps of an input; a stored interaction begins with them
     (https://ai.google.dev/gemini-api/docs/interactions-breaking-changes-may-2026).
     """
     if type(given) is str:
@@ -113,7 +115,9 @@ def _input_steps(given: Any) -> list[Any]:
 
 
 def _place_after(exchange: Exchange, event_id: str) -> int | None:
-    """The offset of the message after the event with this id; None if there is no such event."""
+    """Return the offset of the message after the event with this id; None if there is no such
+    event.
+    """
     for frame in frames_of(exchange):
         if type(frame.json) is dict and frame.json.get("event_id") == event_id:
             end = _BLANK_LINE.search(exchange.body, frame.offset)
@@ -122,7 +126,7 @@ def _place_after(exchange: Exchange, event_id: str) -> int | None:
 
 
 def _reads_from(exchange: Exchange, start: int) -> tuple[tuple[float | None, bytes], ...]:
-    """The reads from the byte ``start`` on."""
+    """Return the reads from the byte ``start`` on."""
     reads: list[tuple[float | None, bytes]] = []
     size = 0
     for at_ms, data in exchange.reads:

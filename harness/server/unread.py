@@ -19,8 +19,9 @@ _RECEIVE_QUEUE: Final = 16 + 4 + 48 + 4
 
 
 def unread_by_client(ours: socket.socket) -> int:
-    """The number of bytes that arrived at the other end of a TCP connection and have not been read
-    there. It is 0 if it is unknown: on systems other than Linux, and for clients on other machines.
+    """Return the number of bytes that arrived at the other end of a TCP connection and have not
+    been read there. It is 0 if it is unknown: on systems other than Linux, and for clients on other
+    machines.
     """
     family = getattr(socket, "AF_NETLINK", None)
     if family is None or ours.family not in (socket.AF_INET, socket.AF_INET6):

@@ -19,12 +19,14 @@ STORED: Final = re.compile(r"/interactions/(?P<id>[^/:]+)(?P<cancel>[/:]cancel)?
 
 
 def asks_model(identity: Identity, url: str) -> bool:
-    """Whether a request asks a model for a new answer."""
+    """Return whether a request asks a model for a new answer."""
     return identity.generates and not STORED.search(unquote(urlsplit(url).path))
 
 
 def interaction_of(exchange: Exchange) -> dict[str, Any] | None:
-    """The interaction of an answer, streamed or not; None if the answer has no interaction."""
+    """Return the interaction of an answer, streamed or not; None if the answer has no
+    interaction.
+    """
     interaction: dict[str, Any] = {}
     steps: dict[int, dict[str, Any]] = {}
     for frame in frames_of(exchange):
@@ -71,7 +73,7 @@ def _add(step: dict[str, Any], delta: dict[str, Any]) -> None:
 
 
 def _closed(step: dict[str, Any]) -> dict[str, Any]:
-    """The step with its arguments as JSON, as in a unary answer."""
+    """Return the step with its arguments as JSON, as in a unary answer."""
     if isinstance(step.get("arguments"), str):
         try:
             return {**step, "arguments": decode_json(step["arguments"].encode())}

@@ -33,13 +33,17 @@ Edit = tuple[int, int, str]
 
 
 class Change(Protocol):
-    """A change of one expectation: ``key`` of the case with the name ``case``."""
+    """A change of one expectation."""
 
     @property
-    def case(self) -> str: ...
+    def case(self) -> str:
+        """The name of the case."""
+        ...
 
     @property
-    def key(self) -> str: ...
+    def key(self) -> str:
+        """The key of the expectation in the case."""
+        ...
 
     def edits(self, body: str, place: Place) -> tuple[list[Edit], Any]:
         """Return the edits in the text of the file, and the new expectation as data. Raises
@@ -67,8 +71,8 @@ class Fill:
 
 
 def accept(text: str, case: str, key: str, value: Any, *, path: str = "") -> str:
-    """``text`` with ``value`` as the empty ``expect.<key>`` of a case, and ``reviewed: no`` below
-    the name of the case.
+    """Return ``text`` with ``value`` as the empty ``expect.<key>`` of a case, and ``reviewed: no``
+    below the name of the case.
 
     ``value`` is JSON data; ``text`` must have the line ends of the file. Raises `SpecError` if the
     text is not YAML, if it has no such case or key, if the expectation isn't empty, or if YAML

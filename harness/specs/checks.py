@@ -41,18 +41,17 @@ _STREAM_KEYS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """The names that a spec may use.
-
-    ``losses`` maps a dialect to the names of its declared losses, ``adapters`` an adapter's name to
-    the dialect that it is compared with. Without ``today`` no mark expires.
-    """
+    """The names that a spec may use."""
 
     dialects: Collection[str]
     providers: Collection[str]
     features: Collection[str]
     losses: Mapping[str, Collection[str]]
+    """A dialect → the names of its declared losses."""
     today: date | None
+    """Without it no mark expires."""
     adapters: Mapping[str, str] = field(default_factory=dict)
+    """An adapter's name → the dialect that it is compared with."""
 
     @property
     def cells(self) -> list[str]:
@@ -341,7 +340,9 @@ def _kind_faults(case: _Case, dialects: Collection[str]) -> Iterator[Fault]:
 def _prompt_faults(
     path: Steps, prompts: Mapping[str, Any], expect: Any, dialects: Collection[str]
 ) -> Iterator[Fault]:
-    """Dialects with a prompt and without an expectation, or the other way round."""
+    """Yield the faults of dialects with a prompt and without an expectation, or the other way
+    round.
+    """
     for name in prompts:
         if name not in dialects:
             yield (*path, name), unknown("dialect", name, sorted(dialects))

@@ -25,8 +25,8 @@ class Lines:
         self._all: dict[Steps, int] = {}
 
     def __call__(self, place: Steps) -> int:
-        """The line of a path; for a missing key, that of the nearest mapping around it. A path may
-        leave out operators between its steps.
+        """Return the line of a path; for a missing key, that of the nearest mapping around it. A
+        path may leave out operators between its steps.
         """
         if place in self.first:
             return self.first[place]

@@ -350,7 +350,8 @@ class FeaturesFile(_Closed):
 
 
 def json_schema() -> dict[str, Any]:
-    """One JSON Schema (2020-12) for both kinds of file, which differ by their ``features`` key.
+    """Return one JSON Schema (2020-12) for both kinds of file, which differ by their ``features``
+    key.
 
     Operators are described, not enforced.
     """

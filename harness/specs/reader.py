@@ -163,7 +163,7 @@ def _repeats(detail: ErrorDetails) -> bool:
 
 
 def _fault(detail: ErrorDetails, model: type[BaseModel]) -> Fault:
-    """One finding of pydantic; its line identifies the case or feature."""
+    """Return one finding of pydantic; its line identifies the case or feature."""
     inside = 2 if len(detail["loc"]) > 2 and detail["loc"][0] in ("cases", "features") else 0
     path, message = pydantic_fault(detail, model, inside=inside, patterns=PATTERNS)
     if path[inside:] == ("reviewed",) and detail["input"] is not None:

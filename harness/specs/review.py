@@ -35,18 +35,20 @@ _ONLY: Final = re.compile(r",? *reviewed: *no")
 
 @dataclass(frozen=True, slots=True)
 class Hunk:
-    """A change. ``old`` and ``new``: its lines without line ends, and the number of the first one,
-    from 0, in each text. ``group``: the changed paths, such as ``extra [*].usage``; equal for the
-    same change elsewhere.
-    """
+    """A change."""
 
     case: str
     key: str
     old: tuple[str, ...]
+    """Its lines in the old text, without line ends."""
     new: tuple[str, ...]
+    """Its lines in the new text, without line ends."""
     old_at: int
+    """The number of the first line of ``old``, from 0."""
     new_at: int
+    """The number of the first line of ``new``, from 0."""
     group: str
+    """The changed paths, such as ``extra [*].usage``; equal for the same change elsewhere."""
 
     @property
     def place(self) -> str:

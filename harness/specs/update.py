@@ -23,15 +23,16 @@ from .matching.operators import ABSENT, Bindings, operator_of
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """Makes an expectation hold for ``got``. ``value`` is an expectation of ``got`` as a whole; the
-    changed parts are taken from it. ``before`` is the expectation as data.
-    """
+    """Makes an expectation hold for an output."""
 
     case: str
     key: str
     before: Any
+    """The expectation as data."""
     got: Any
+    """The output."""
     value: Any
+    """An expectation of ``got`` as a whole; the changed parts are taken from it."""
 
     def edits(self, body: str, place: Place) -> tuple[list[Edit], Any]:
         merge = _Merge(body)

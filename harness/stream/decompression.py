@@ -160,7 +160,7 @@ def is_text(data: bytes) -> bool:
 
 
 def unread_coding(body: bytes, coding: str | None) -> str:
-    """Why a body can't be read because of its coding, or ""."""
+    """Return why a body can't be read because of its coding, or ""."""
     coding = (coding or "").strip().lower()
     if coding in ("", "identity", *CODINGS) or not body or is_text(body):
         return ""

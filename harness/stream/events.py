@@ -52,69 +52,70 @@ class Start(Event, tag="start"):
 
 
 class Metadata(Event, tag="metadata"):
-    """A fact about the whole reply, sent when it first appears and when it changes.
-
-    ``name`` is ``model``, ``id``, ``created``, ``model_status``, ``trace_id``, ``credits``,
-    ``envelope``, ``session``, ``status``, ``echo`` (the prompt, sent back) or ``snapshot`` (a final
-    repetition of the answer that differs from the pieces; an equal one gives no event). ``raw`` is
-    the wire's object with only that field (``{"createTime": "…"}``).
-    """
+    """A fact about the whole reply, sent when it first appears and when it changes."""
 
     name: str
+    """``model``, ``id``, ``created``, ``model_status``, ``trace_id``, ``credits``, ``envelope``,
+    ``session``, ``status``, ``echo`` (the prompt, sent back) or ``snapshot`` (a final repetition of
+    the answer that differs from the pieces; an equal one gives no event).
+    """
     raw: dict[str, Json]
+    """The wire's object with only that field (``{"createTime": "…"}``)."""
 
 
 class Text(Event, tag="text"):
-    """A piece of the answer's text, untrimmed, perhaps empty. ``signature``: base64 as on the wire.
-
-    ``role`` is None for the assistant, ``""`` for the model under another name or without a name,
-    else the wire's word. Text of any other role (``system``) is not part of the answer.
-    ``refusal``: the model declines to answer, in a separate field of the wire.
-    """
+    """A piece of the answer's text."""
 
     text: str
+    """Untrimmed, perhaps empty."""
     signature: str | None = None
+    """Base64 as on the wire."""
     candidate: int = 0
     role: str | None = None
+    """None for the assistant, ``""`` for the model under another name or without a name, else the
+    wire's word. Text of any other role (``system``) is not part of the answer.
+    """
     refusal: bool = False
+    """Whether the model declines to answer, in a separate field of the wire."""
 
 
 class Reasoning(Event, tag="reasoning"):
-    """A piece of a thought summary. ``redacted``: ``signature`` holds a thought that only the
-    provider can read. ``id``: the wire's id of an item that the next request must repeat.
-    """
+    """A piece of a thought summary."""
 
     text: str
     signature: str | None = None
     candidate: int = 0
     id: str | None = None
+    """The wire's id of an item that the next request must repeat."""
     redacted: bool = False
+    """Whether ``signature`` holds a thought that only the provider can read."""
 
 
 class CallStart(Event, tag="call_start"):
-    """A tool call begins. ``call`` numbers the calls of the stream from 1; ``id`` only if the wire
-    gave one.
-    """
+    """A tool call begins."""
 
     call: int
+    """The number of the call in the stream, from 1."""
     name: str
     id: str | None = None
+    """None if the wire gave none."""
     signature: str | None = None
     candidate: int = 0
 
 
 class CallPiece(Event, tag="call_piece"):
-    """A piece of the arguments of call ``call``, if the wire streams them.
-
-    ``path`` is an RFC 9535 JSON path; ``value`` a string piece, number, boolean or None; ``more``:
-    the value continues in a later piece. A piece without a value, with which the wire opens a new
-    array element, has the path ``""``.
-    """
+    """A piece of the arguments of a call, if the wire streams them."""
 
     call: int
+    """The number of the call in the stream, from 1."""
     path: str
+    """An RFC 9535 JSON path; ``""`` for a piece without a value, with which the wire opens a new
+    array element.
+    """
     value: Json = None
+    """A string piece, number, boolean or None."""
     more: bool = False
+    """Whether the value continues in a later piece."""
 
 
 class CallText(Event, tag="call_text"):
@@ -125,21 +126,21 @@ class CallText(Event, tag="call_text"):
 
 
 class CallEnd(Event, tag="call_end"):
-    """Call ``call`` is whole; ``arguments`` is the assembled object. An interrupted call never gets
-    this event.
-    """
+    """A call is whole. An interrupted call never gets this event."""
 
     call: int
+    """The number of the call in the stream, from 1."""
     arguments: dict[str, Json]
+    """The assembled object."""
 
 
 class CallInvalid(Event, tag="call_invalid"):
-    """Call ``call`` is whole, but its arguments are not a JSON object. ``text`` is the wire's text,
-    without the JSON text of arguments that came in pieces. This event replaces `CallEnd`.
-    """
+    """A call is whole, but its arguments are not a JSON object. This event replaces `CallEnd`."""
 
     call: int
+    """The number of the call in the stream, from 1."""
     text: str
+    """The wire's text, without the JSON text of arguments that came in pieces."""
 
 
 class BlockStart(Event, tag="block_start"):
@@ -185,29 +186,31 @@ class NamelessCall(Event, tag="nameless_call"):
 
 
 class ToolResult(Event, tag="tool_result"):
-    """The result of a tool that the provider ran. ``response`` as on the wire; ``error``: the
-    message of a failed tool.
-
-    ``status``: the wire's word for success or failure, ``""`` if it is missing, None on a wire that
-    has no such word. ``raw``: other fields of the result.
-    """
+    """The result of a tool that the provider ran."""
 
     id: str | None = None
     name: str | None = None
     response: Json = None
+    """The result as on the wire."""
     error: str | None = None
+    """The message of a failed tool."""
     signature: str | None = None
     candidate: int = 0
     status: str | None = None
+    """The wire's word for success or failure; ``""`` if it is missing, None on a wire that has no
+    such word.
+    """
     raw: Json = None
+    """Other fields of the result."""
 
 
 class Media(Event, tag="media"):
-    """An image, sound or file of the answer: ``data`` (base64 as on the wire) or ``uri``."""
+    """An image, sound or file of the answer: data or URI."""
 
     mime_type: str | None
     raw: dict[str, Json]
     data: str | None = None
+    """Base64 as on the wire."""
     uri: str | None = None
     thought: bool = False
     signature: str | None = None
@@ -234,11 +237,12 @@ class CodeResult(Event, tag="code_result"):
 
 
 class ServerCall(Event, tag="server_call"):
-    """A call of a built-in tool that the server makes and answers; ``raw`` is the wire's part.
-    ``id``, ``name`` and ``arguments`` if the wire has them.
+    """A call of a built-in tool that the server makes and answers. The last three fields are None
+    if the wire lacks them.
     """
 
     raw: dict[str, Json]
+    """The wire's part."""
     signature: str | None = None
     candidate: int = 0
     id: str | None = None
@@ -247,42 +251,44 @@ class ServerCall(Event, tag="server_call"):
 
 
 class ServerResult(Event, tag="server_result"):
-    """The answer to a `ServerCall`, with the ``id`` of the call and its ``name`` if the wire has
-    them.
-    """
+    """The answer to a `ServerCall`."""
 
     raw: dict[str, Json]
+    """The wire's part."""
     signature: str | None = None
     candidate: int = 0
     id: str | None = None
+    """The id of the call; None if the wire has none."""
     name: str | None = None
+    """The name of the call; None if the wire has none."""
 
 
 class Annotation(Event, tag="annotation"):
-    """A fact beside the content of one candidate (or of the prompt: ``candidate`` -1).
-
-    ``name`` is ``citations``, ``grounding``, ``url_context``, ``logprobs``, ``safety_ratings``,
-    ``token_count``, ``continuation_token`` or ``part`` (media settings and the like beside a part);
-    ``raw`` is the wire's object with just that field.
-    """
+    """A fact beside the content of one candidate, or of the prompt."""
 
     name: str
+    """``citations``, ``grounding``, ``url_context``, ``logprobs``, ``safety_ratings``,
+    ``token_count``, ``continuation_token`` or ``part`` (media settings and the like beside a part).
+    """
     raw: dict[str, Json]
+    """The wire's object with just that field."""
     candidate: int = 0
+    """-1 for the prompt."""
 
 
 class Usage(Event, tag="usage", rename={"wire": "raw"}):
     """Token counts of this frame: running totals, never deltas; None for a count that the frame
     lacks.
-
-    ``output`` excludes ``reasoning``; ``input`` includes ``cached`` and ``cache_write``. ``raw`` is
-    the wire's whole object. ``wire`` is the same object, or a struct from which ``raw`` is made on
-    demand. Objects whose structs have the same type have the same fields.
     """
 
     wire: dict[str, Json] | Struct
+    """The wire's whole object, or a struct from which ``raw`` makes it on demand. Objects whose
+    structs have the same type have the same fields.
+    """
     input: int | None = None
+    """Includes ``cached`` and ``cache_write``."""
     output: int | None = None
+    """Excludes ``reasoning``."""
     reasoning: int | None = None
     cached: int | None = None
     tool_use: int | None = None
@@ -302,10 +308,12 @@ class Usage(Event, tag="usage", rename={"wire": "raw"}):
 
 
 class Blocked(Event, tag="blocked"):
-    """The prompt was refused; ``reason`` and ``message`` as on the wire."""
+    """The prompt was refused."""
 
     reason: str
+    """The word as on the wire."""
     message: str | None = None
+    """The text as on the wire."""
 
 
 class Finish(Event, tag="finish"):
@@ -319,30 +327,31 @@ class Finish(Event, tag="finish"):
 
 
 class Error(Event, tag="error"):
-    """The provider answered with an error, before the stream or inside it.
-
-    ``code`` is the HTTP status or, inside a stream, the error's own number; ``status`` the gRPC
-    name; ``reasons`` the ErrorInfo reasons, ``quotas`` the quota ids, ``retry_after`` seconds.
-    ``raw`` is the body: parsed if it was JSON, else its text.
-    """
+    """The provider answered with an error, before the stream or inside it."""
 
     message: str
     code: int | None = None
+    """The HTTP status or, inside a stream, the error's own number."""
     status: str | None = None
+    """The gRPC name."""
     reasons: list[str] = []
+    """The reasons of ErrorInfo."""
     quotas: list[str] = []
+    """The ids of quotas."""
     retry_after: float | None = None
+    """Seconds."""
     raw: Json = None
+    """The body: parsed if it was JSON, else its text."""
 
 
 class Notice(Event, tag="notice"):
-    """A warning of the provider's client, which does not end the stream. ``severity`` is the wire's
-    word, ``raw`` the whole message.
-    """
+    """A warning of the provider's client, which does not end the stream."""
 
     severity: str
+    """The wire's word."""
     message: str
     raw: dict[str, Json]
+    """The whole message."""
 
 
 class Incomplete(Event, tag="incomplete"):
@@ -354,14 +363,14 @@ class Incomplete(Event, tag="incomplete"):
 
 
 class Unknown(Event, tag="unknown"):
-    """A fact that no kind describes.
-
-    ``where`` names it (``frame``; ``rest``: a last frame without an end; ``field responseFoo``;
-    ``part kind bar``). ``raw`` is the whole fact.
-    """
+    """A fact that no kind describes."""
 
     where: str
+    """The name of the fact: ``frame``; ``rest`` (a last frame without an end); ``field
+    responseFoo``; ``part kind bar``.
+    """
     raw: Json = None
+    """The whole fact."""
     candidate: int = 0
 
 

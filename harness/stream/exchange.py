@@ -25,17 +25,18 @@ class CassetteError(ValueError):
 
 
 class Origin(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """The origin of a recording.
-
-    ``recorded`` (from a live provider), ``loopback`` (a real client, served upstream), ``imported``
-    (someone else's recording: source, commit, licence) or ``written`` (by hand, from the documented
-    wire). ``date`` is ISO 8601; ``model`` is the requested model.
-    """
+    """The origin of a recording."""
 
     kind: OriginKind
+    """``recorded`` (from a live provider), ``loopback`` (a real client, served upstream),
+    ``imported`` (someone else's recording: source, commit, licence) or ``written`` (by hand, from
+    the documented wire).
+    """
     date: str | None = None
+    """ISO 8601."""
     client: str | None = None
     model: str | None = None
+    """The requested model."""
     source: str | None = None
     commit: str | None = None
     licence: str | None = None
@@ -72,24 +73,27 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One request and its answer.
-
-    ``reads`` are the network reads in order: milliseconds since the request was sent (None if not
-    known) and the bytes as they arrived, with their content encoding. ``provider``, ``generates``,
-    ``streamed`` and ``model`` (the requested model) are detected from URL and body when a file is
-    loaded; ``streamed`` is None until then.
+    """One request and its answer. The last four fields are detected from URL and body when a file
+    is loaded.
     """
 
     request: Request | None
+    """None if it was not recorded."""
     status: int
     headers: dict[str, list[str]]
     reads: tuple[tuple[float | None, bytes], ...]
+    """The network reads in order: milliseconds since the request was sent (None if not known) and
+    the bytes as they arrived, with their content encoding.
+    """
     end: End = "unknown"
     reason_phrase: str = ""
     provider: str | None = None
     generates: bool = False
+    """Whether the answer is one of a model."""
     streamed: bool | None = field(default=None, compare=False)
+    """None until it is detected."""
     model: str | None = field(default=None, compare=False)
+    """The requested model."""
 
     @property
     def body(self) -> bytes:

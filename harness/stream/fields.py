@@ -26,10 +26,7 @@ _TYPES: Final = {
 
 
 class Fields:
-    """One object: ``place`` is its path (``messages[2].content[0]``, "" for the prompt itself);
-    ``warnings`` gets the warnings, ``unread`` the places of fields that have no meaning. A field
-    that is null is treated as absent.
-    """
+    """Reads the fields of one object. A field that is null is treated as absent."""
 
     def __init__(
         self,
@@ -41,8 +38,11 @@ class Fields:
         if not isinstance(value, Mapping):
             raise TranslationError(place, f"must be an object, not {shown(value)}")
         self.place = place
+        """The path of the object (``messages[2].content[0]``); "" for the prompt itself."""
         self.warnings = [] if warnings is None else warnings
+        """The warnings so far."""
         self.unread = [] if unread is None else unread
+        """The places of fields that have no meaning."""
         self._values = {str(key): inner for key, inner in value.items() if inner is not None}
         self._read: dict[str, None] = {}
 
@@ -73,7 +73,7 @@ class Fields:
         return value
 
     def need(self, key: str, *types: type) -> Any:
-        """As `get`, for a field that must be present."""
+        """Return a field as `get` does, for a field that must be present."""
         value = self.get(key, *types)
         if value is None:
             names = " or ".join(_TYPES[kind] for kind in types)

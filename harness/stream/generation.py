@@ -32,13 +32,14 @@ class TranslationWarning(UserWarning):
 
 @dataclass(frozen=True, slots=True)
 class GenerateRequest:
-    """A request of one wire. ``body``: the JSON object. ``model``: None if the prompt names none.
-    ``warnings``: the parts of the prompt that were left out, each with its place.
-    """
+    """A request of one wire."""
 
     body: dict[str, Any]
+    """The JSON object."""
     model: str | None = None
+    """None if the prompt names none."""
     warnings: tuple[str, ...] = ()
+    """The parts of the prompt that were left out, each with its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +57,8 @@ without a result.
 
 
 def outcomes_of(calls: int, then: Sequence[ToolOutcome] | str) -> Sequence[ToolOutcome]:
-    """The outcome of each call of an answer: `NOT_RUN` for each if the user writes a text instead
-    of giving results. Raises `TranslationError` unless there is one for each call.
+    """Return the outcome of each call of an answer: `NOT_RUN` for each if the user writes a text
+    instead of giving results. Raises `TranslationError` unless there is one for each call.
     """
     if isinstance(then, str):
         return [NOT_RUN] * calls

@@ -61,7 +61,7 @@ def same_json(left: Json, right: Json) -> bool:
 
 
 def _agree_on_booleans(left: Json, right: Json) -> bool:
-    """For two values that are equal by ``==``: whether no True is compared with a 1."""
+    """Return, for two values that are equal by ``==``, whether no True is compared with a 1."""
     if isinstance(left, dict):
         return all(map(_agree_on_booleans, left.values(), map(right.__getitem__, left)))
     if isinstance(left, list):

@@ -192,7 +192,7 @@ def _readable_step(step: str | int | range) -> str:
 
 
 def _unquote(name: str) -> str | None:
-    """A name without its escapes (JSON's and ``\\'``); None if one of them is not known."""
+    """Return a name without its escapes (JSON's and ``\\'``); None if one is not known."""
     as_json = _BARE_QUOTE.sub(
         lambda match: '\\"' if match[0] == '"' else "'" if match[1] == "'" else match[0], name
     )

@@ -26,7 +26,8 @@ _SHORT_ESCAPES: Final = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 def printable(text: str) -> str:
-    """One line of text without characters that hide, move the cursor or change the text direction.
+    """Return one line of text without characters that hide, move the cursor or change the text
+    direction.
 
     They become JSON escapes (``\\u202e``), so JSON text stays JSON text with the same value.
     """
@@ -34,14 +35,14 @@ def printable(text: str) -> str:
 
 
 def printable_lines(text: str) -> str:
-    """As `printable`, but line feeds and tabs stay."""
+    """Return the text as `printable` does, but with its line feeds and tabs."""
     if text.isascii() and len(text.encode().translate(None, _CONTROLS)) == len(text):
         return text  # ten times faster than the pattern
     return _IN_TEXT.sub(_escape, text)
 
 
 def shorten(text: str, limit: int) -> str:
-    """``text`` in at most ``limit`` characters; a shortened one ends in ``…``."""
+    """Return ``text`` in at most ``limit`` characters; a shortened one ends in ``…``."""
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
@@ -54,7 +55,7 @@ def excerpt(text: str, head: int, tail: int = 0) -> str:
 
 
 def plural(number: int, noun: str) -> str:
-    """``1 cell``, ``2,000 cells``."""
+    """Return ``1 cell``, ``2,000 cells``."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 

@@ -46,16 +46,19 @@ class Opaque:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """One part of a message. ``place``: its path. ``signature``: the signature of this part.
-    ``cache``: a mark that the prompt up to this part is to be cached, in the words of the Messages
-    API (``{"type": "ephemeral", "ttl": "1h"}``). ``more``: fields of the application's request
-    that only the wire of `Prompt.home` has, under their own names.
-    """
+    """One part of a message."""
 
     place: str = ""
+    """The path of the part."""
     signature: Opaque | None = None
     cache: Mapping[str, Any] | None = None
+    """A mark that the prompt up to this part is to be cached, in the words of the Messages API
+    (``{"type": "ephemeral", "ttl": "1h"}``).
+    """
     more: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of the application's request that only the wire of `Prompt.home` has, under their own
+    names.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,16 +87,17 @@ class Redacted(Part):
 
 @dataclass(frozen=True, slots=True)
 class Call(Part):
-    """A call of a tool. ``id``: never empty, different for each call. ``wire_id``: the id that the
-    wire of the answer gave; None if it gave none. ``arguments``: a JSON object, or the text of
-    arguments that are not one; ``key`` is the name of this field in the application's request.
-    """
+    """A call of a tool."""
 
     id: str
+    """Never empty, different for each call."""
     name: str
     arguments: Mapping[str, Any] | str
+    """A JSON object, or the text of arguments that are not one."""
     wire_id: str | None = None
+    """The id that the wire of the answer gave; None if it gave none."""
     key: str = "arguments"
+    """The name of the field of the arguments in the application's request."""
 
     @property
     def any_id(self) -> str:
@@ -103,16 +107,17 @@ class Call(Part):
 
 @dataclass(frozen=True, slots=True)
 class Media(Part):
-    """An image, sound, video or document: either ``data`` (base64) or ``url``. ``detail``: the
-    resolution, ``low`` or ``high``. ``name``: of the file.
-    """
+    """An image, sound, video or document: either data or URL."""
 
     kind: Kind
     media_type: str | None = None
     data: str | None = None
+    """Base64."""
     url: str | None = None
     name: str | None = None
+    """The name of the file."""
     detail: str | None = None
+    """The resolution, ``low`` or ``high``."""
 
 
 def media_kind(kind: str, media_type: str | None) -> Kind:
@@ -126,21 +131,24 @@ def media_kind(kind: str, media_type: str | None) -> Kind:
 
 @dataclass(frozen=True, slots=True)
 class Result(Part):
-    """The result of a call; ``id``, ``wire_id`` and ``name`` are those of the call.
-
-    ``value``: any JSON value. ``parts``: texts and media; None if the result is only a value. A
-    result may have both. ``failed``: the tool failed, and the content describes the failure.
-    ``key``: in a wire where a result is an object, the content is under this key; "": an object
-    is the result itself, and any other value is under ``result``.
-    """
+    """The result of a call. It may have both a value and parts."""
 
     id: str
+    """The id of the call."""
     name: str
+    """The name of the call."""
     value: Any = None
+    """Any JSON value."""
     parts: tuple[Text | Media, ...] | None = None
+    """Texts and media; None if the result is only a value."""
     wire_id: str | None = None
+    """The id that the wire of the answer gave the call; None if it gave none."""
     failed: bool = False
+    """Whether the tool failed; the content then describes the failure."""
     key: str = ""
+    """In a wire where a result is an object, the content is under this key. "": an object is the
+    result itself, and any other value is under ``result``.
+    """
 
     @property
     def any_id(self) -> str:
@@ -163,81 +171,90 @@ AnyPart = Text | Thinking | Redacted | Call | Result | Media | Native
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """The parts of one turn. ``name``: the name of the speaker; ``place``: the path."""
+    """The parts of one turn."""
 
     role: Role
     parts: tuple[AnyPart, ...]
     name: str | None = None
+    """The name of the speaker."""
     place: str = ""
+    """The path of the message."""
 
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """An instruction of the system, as the pieces that the application gave. For a wire that takes
-    a text, it is the joined ``text``. ``name`` and ``place``: as in `Message`.
-    """
+    """An instruction of the system."""
 
     pieces: tuple[Text, ...]
+    """The pieces that the application gave."""
     name: str | None = None
+    """The name of the speaker."""
     place: str = ""
+    """The path of the instruction."""
 
     @property
     def text(self) -> str:
-        """The pieces, joined."""
+        """The pieces, joined, for a wire that takes a text."""
         return "".join(piece.text for piece in self.pieces)
 
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """A JSON Schema. ``place``: its path. ``worded``: the same schema with restrictions as words in
-    the descriptions, for a wire whose schemas are poorer; None: the application does not want this.
-    ``exact``: a wire with two forms of schemas gets the JSON Schema.
-    """
+    """A JSON Schema."""
 
     value: Mapping[str, Any]
     place: str = ""
+    """The path of the schema."""
     worded: Mapping[str, Any] | None = None
+    """The same schema with restrictions as words in the descriptions, for a wire whose schemas are
+    poorer; None: the application does not want this.
+    """
     exact: bool = False
+    """Whether a wire with two forms of schemas gets the JSON Schema."""
 
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function that the application runs. ``strict``: the arguments must fit the schema.
-    ``cache`` and ``more``: as in `Part`.
-    """
+    """A function that the application runs."""
 
     name: str
     description: str | None = None
     schema: Schema | None = None
     strict: bool | None = None
+    """Whether the arguments must fit the schema; None: not said."""
     place: str = ""
     cache: Mapping[str, Any] | None = None
+    """As in `Part`."""
     more: Mapping[str, Any] = field(default_factory=dict)
+    """As in `Part`."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServerTool:
-    """A tool that the provider runs, in the form of the wire of ``vendor``. ``words``: the error on
-    another wire, at ``place``.
-    """
+    """A tool that the provider runs."""
 
     raw: Mapping[str, Any]
+    """The tool, in the form of the wire of ``vendor``."""
     vendor: str
     place: str
+    """The path of the tool."""
     words: str
+    """The error on another wire."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Which functions the model may call: as it likes (``auto``), ``none``, at least one
-    (``required``), or the one that ``name`` names (``named``). ``parallel``: whether it may call
-    several at once; None: not said, and ``place`` is the path of that field.
-    """
+    """The functions that the model may call."""
 
     mode: Literal["auto", "none", "required", "named"]
+    """``auto``: as the model likes; ``required``: at least one; ``named``: the one that ``name``
+    names.
+    """
     name: str | None = None
     parallel: bool | None = None
+    """Whether the model may call several at once; None: not said."""
     place: str = ""
+    """The path of the field for ``parallel``; "" if the request has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,47 +268,51 @@ class Format:
 
 @dataclass(frozen=True, slots=True)
 class Reasoning:
-    """How much the model thinks. ``mode``: on, off or as the model decides (``adaptive``).
-    ``effort``: a word (low, medium, high …). ``budget``: a number of tokens. ``shown``: whether the
-    answer has the thoughts. None: not said.
-    """
+    """How much the model thinks. None in a field: not said."""
 
     mode: Literal["on", "off", "adaptive"] | None = None
+    """On, off, or as the model decides (``adaptive``)."""
     effort: str | None = None
+    """A word (low, medium, high …)."""
     budget: int | None = None
+    """A number of tokens."""
     shown: bool | None = None
+    """Whether the answer has the thoughts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
-    """A prompt.
-
-    ``model``: without a vendor before it; None if none is named. ``addressed``: each vendor that
-    the application names, after the place and the words of an error about it. ``settings``: the
-    sampling settings, by the names of `SETTINGS`. ``options``: fields for the body of a single
-    wire, by the name of its provider or vendor; other wires ignore them. ``metadata``: free values
-    for the provider's statistics. ``home``: the vendor whose wire has the application's own event
-    model, "" if there is none; ``more`` are the fields of the request that only its wire has, by
-    their paths. ``unread``: the places of fields that are not carried at all. ``streamed``: the
-    application asks for a stream. ``warnings``: what the dialect left out.
-    """
+    """A prompt."""
 
     messages: tuple[Message, ...]
     instructions: tuple[Instruction, ...] = ()
     model: str | None = None
+    """Without a vendor before it; None if none is named."""
     addressed: tuple[tuple[str, str, str], ...] = ()
+    """Each vendor that the application names, after the place and the words of an error about it.
+    """
     tools: tuple[Function | ServerTool, ...] = ()
     choice: Choice | None = None
     format: Format | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
+    """The sampling settings, by the names of `SETTINGS`."""
     reasoning: Reasoning | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+    """Fields for the body of a single wire, by the name of its provider or vendor; other wires
+    ignore them.
+    """
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    """Free values for the provider's statistics."""
     home: str = ""
+    """The vendor whose wire has the application's own event model, "" if there is none."""
     more: Mapping[str, Any] = field(default_factory=dict)
+    """The fields of the request that only the wire of ``home`` has, by their paths."""
     unread: tuple[str, ...] = ()
+    """The places of fields that are not carried at all."""
     streamed: bool = False
+    """Whether the application asks for a stream."""
     warnings: tuple[str, ...] = ()
+    """The parts that the dialect left out."""
 
 
 _EMPTY: Final[tuple[Any, ...]] = (False, "", [], {})

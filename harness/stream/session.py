@@ -71,16 +71,8 @@ class RememberedCall:
 class Session:
     """The ids, tool names and signatures of one conversation, and the state of the present replay.
 
-    ``ids`` makes the next id for a prefix (``"call"`` → ``"call_1"``, ``"call_2"``, …); a caller
-    may replace it. ``context`` are the caller's values for the conversation, named as in the event
-    model. At most ``limit`` calls are remembered, and as many entries of ``signed``.
-
-    ``own_names`` maps the wire's names of tools to the caller's, for tools that the latest request
-    had to rename.
-
-    The pipeline sets ``maker``, who makes the opaque values of the present answer; ``at_ms``, the
-    milliseconds from the request to the read that completed the present frame (None if not
-    recorded), and ``streamed``: whether the answer is a stream.
+    ``ids`` makes the next id for a prefix (``"call"`` → ``"call_1"``, ``"call_2"``, …). At most
+    ``limit`` calls are remembered, and as many signatures.
     """
 
     def __init__(
@@ -95,13 +87,24 @@ class Session:
         # id → whether it was invented; an OrderedDict finds its oldest entry in constant time
         self._given: OrderedDict[str, bool] = OrderedDict()
         self.calls: OrderedDict[str, RememberedCall] = OrderedDict()
+        """The remembered calls by id."""
         self.signed: OrderedDict[str, SignedPart] = OrderedDict()
+        """The parts that signatures belong to, by signature."""
         self._origins: OrderedDict[str, Origin] = OrderedDict()
         self.context: Mapping[str, Any] = context or {}
+        """The caller's values for the conversation, named as in the event model."""
         self.own_names: Mapping[str, str] = {}
+        """The wire's names of tools → the caller's, for tools that the latest request had to
+        rename.
+        """
         self.maker = Origin("gemini")
+        """The maker of the opaque values of the present answer. The pipeline sets this."""
         self.at_ms: float | None = None
+        """Milliseconds from the request to the read that completed the present frame; None if not
+        recorded. The pipeline sets this.
+        """
         self.streamed = True
+        """Whether the present answer is a stream. The pipeline sets this."""
 
     @property
     def vendor(self) -> str:
@@ -163,7 +166,7 @@ class Session:
         _add(self._origins, _key(value), self.maker, 10 * self._limit)
 
     def origin(self, value: Any) -> Origin | None:
-        """Who made an opaque value; None if no answer of this session had it."""
+        """Return who made an opaque value; None if no answer of this session had it."""
         return self._origins.get(_key(value))
 
     def opaque(self, value: str | None) -> Opaque | None:

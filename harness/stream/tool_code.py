@@ -28,10 +28,12 @@ MAX_TOKENS: Final = 50_000
 
 
 class Block(NamedTuple):
-    """A whole block: ``body`` is the text between its tags, ``raw`` the block with its tags."""
+    """A whole block."""
 
     body: str
+    """The text between the tags."""
     raw: str
+    """The block with its tags."""
 
 
 class Splitter:
@@ -89,13 +91,13 @@ def tag_beginning(text: str, position: int, tag: str) -> int:
 
 
 class Body(NamedTuple):
-    """The call in a block: ``name`` of the tool or None, ``arguments``, and ``extra``: other fields
-    beside the two.
-    """
+    """The call in a block."""
 
     name: str | None
+    """The name of the tool; None if the block has none."""
     arguments: dict[str, Json]
     extra: dict[str, Json]
+    """Other fields beside the two."""
 
 
 NAME_KEYS: Final = ("tool_name", "name", "tool")

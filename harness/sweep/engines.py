@@ -44,7 +44,9 @@ def graph(run_part: RunPart, parts: Sequence[InputPart]) -> list[Any]:
 
 
 def process_engine(jobs: int) -> Engine:
-    """Dask's scheduler for processes of this machine. With one job, parts run in this process."""
+    """Return Dask's scheduler for processes of this machine. With one job, parts run in this
+    process.
+    """
 
     def run(run_part: RunPart, parts: Sequence[InputPart], report: Report) -> None:
         import dask  # the extra

@@ -103,7 +103,7 @@ def file_system(url: str) -> tuple[Any, str]:
 
 
 def open_file(path: str) -> IO[bytes]:
-    """Opens a file for reading."""
+    """Open a file for reading."""
     if is_url(path):
         system, place = file_system(path)
         opened: IO[bytes] = system.open(place, "rb")

@@ -134,7 +134,7 @@ def _has_rows(file: File) -> bool:
 
 
 def _line_parts(file: File) -> Iterator[InputPart]:
-    """Parts of whole lines. A part has at most `PART_BYTES`, unless one line is longer."""
+    """Yield parts of whole lines. A part has at most `PART_BYTES`, unless one line is longer."""
     start = place = number = 0
     row, rows = 1, 0
     with open_file(file.path) as lines:
@@ -192,7 +192,7 @@ def _of_lines(part: InputPart) -> Iterator[Stream]:
 
 
 def stream_of_line(line: bytes, source: str) -> Stream:
-    """The stream of a line of JSON; for a faulty line, a stream without an exchange."""
+    """Return the stream of a line of JSON; for a faulty line, a stream without an exchange."""
     try:
         row = _decode(line.removeprefix(b"\xef\xbb\xbf"))
     except (ValueError, RecursionError) as error:

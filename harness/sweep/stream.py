@@ -39,19 +39,18 @@ class RowError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """One captured stream.
-
-    ``source`` is the place from which `harness replay` can read the stream. If there is no
-    exchange, ``fault`` is the reason. ``skipped``: the reason is not an error. ``group``: the
-    fault without its values.
-    """
+    """One captured stream."""
 
     id: str
     source: str
+    """The place from which `harness replay` can read the stream."""
     exchange: Exchange | None
     fault: str = ""
+    """The reason why there is no exchange, or ""."""
     skipped: bool = False
+    """Whether the reason is not an error."""
     group: str = ""
+    """The fault without its values."""
 
 
 COLUMNS: Final = {

@@ -89,6 +89,11 @@ def test_the_types_of_results_are_linked(pages: dict[str, str]) -> None:
     assert "| `plan` | [Plan](#plan) |" in pages["results.md"]
 
 
+def test_the_fields_of_results_have_a_meaning(pages: dict[str, str]) -> None:
+    row = "| `case` | integer |  | An index into the cases of the document, from 0. |"
+    assert row in pages["results.md"].splitlines()
+
+
 def test_every_public_name_has_an_entry(pages: dict[str, str]) -> None:
     for name in harness.__all__:
         if not name.startswith("__"):

@@ -63,6 +63,8 @@ WHOLE = pack(Run(HEADER, SEVERAL))
 def test_documents_satisfy_the_published_schema() -> None:
     published = json.loads((Path(__file__).parents[2] / "docs" / "results.schema.json").read_text())
     assert published == schema()
+    fields = published["$defs"]["ResultEntry"]["properties"]
+    assert fields["case"]["description"] == "An index into the cases of the document, from 0."
     validator = jsonschema.Draft202012Validator(published)
     validator.check_schema(published)
     for document in (WHOLE, pack(Run(Header()))):

@@ -90,8 +90,8 @@ class AgUi(WireReader):
                 self._count(event)
 
     def _restate(self, messages: list[dict[str, Json]]) -> None:
-        """The messages that were not streamed. The snapshot repeats those of the request too: those
-        before the user's last message are not part of the answer.
+        """Read the messages that were not streamed. The snapshot repeats those of the request too:
+        those before the user's last message are not part of the answer.
         """
         users = [at for at, message in enumerate(messages) if message["role"] == "user"]
         for message in messages[(users or [-1])[-1] + 1 :]:
@@ -113,7 +113,7 @@ class AgUi(WireReader):
             self._ended[call.get("id")] = len(self.facts) - 1
 
     def _count(self, event: dict[str, Json]) -> None:
-        """The sums of the counts of all models."""
+        """Read the sums of the counts of all models."""
         counts: dict[str, int] = {}
         for usage in event.get("usage") or ():
             for name, field in _COUNTS.items():
@@ -141,7 +141,7 @@ _COUNTS: Final = {
 
 
 def _finish_of(event: Mapping[str, Json], *, pending: bool) -> Finish:
-    """The finish reason in the metadata, which is the place for it, or else the outcome.
+    """Return the finish reason in the metadata, which is the place for it, or else the outcome.
     `cancelled` is the word for an answer that a limit stopped. A success whose calls are
     ``pending`` waits for their results.
     """

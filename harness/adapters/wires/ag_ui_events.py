@@ -161,8 +161,8 @@ _OUTCOMES: Final[Mapping[str, _Fields]] = {
 
 
 def checked(event: dict[str, Json]) -> dict[str, Json]:
-    """The event without the nulls of older producers. Raises `Unreadable` for an event that the
-    client drops or refuses.
+    """Return the event without the nulls of older producers. Raises `Unreadable` for an event that
+    the client drops or refuses.
     """
     kind = event.get("type")
     if not isinstance(kind, str) or kind not in _EVENTS:
@@ -188,7 +188,7 @@ def _check(place: str, holder: dict[str, Json], fields: _Fields) -> None:
 
 
 def _check_outcome(outcome: dict[str, Json]) -> None:
-    """The client removes an outcome of a type that it does not know."""
+    """Check an outcome. The client removes an outcome of a type that it does not know."""
     kind = str(outcome.get("type"))
     _check(f"outcome {kind}", outcome, _OUTCOMES.get(kind, {}))
     if kind == "interrupt" and not outcome.get("interrupts"):

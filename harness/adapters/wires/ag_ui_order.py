@@ -33,16 +33,16 @@ _OF_THE_RUN: Final = frozenset({"RUN_STARTED", "RUN_FINISHED", "RUN_ERROR", "MES
 
 @dataclass(frozen=True, slots=True)
 class _Family:
-    """A family of events that open, continue and close an item. ``key`` has the id of the item.
-    ``fixed``: the fields of the first chunk, which later chunks may only repeat.
-    """
+    """A family of events that open, continue and close an item."""
 
     start: str
     content: str
     end: str
     key: str
+    """The field with the id of the item."""
     owners: str
     fixed: tuple[str, ...] = ()
+    """The fields of the first chunk, which later chunks may only repeat."""
 
 
 _TEXT: Final = _Family(
@@ -102,7 +102,7 @@ class Chunks:
         self._open: dict[Json, _Stream] = {}
 
     def expand(self, event: Event) -> Iterator[Event]:
-        """The events for an event. Raises `Unreadable`."""
+        """Yield the events for an event. Raises `Unreadable`."""
         kind = event["type"]
         if kind in _CHUNKS:
             yield from self._chunk(event, _CHUNKS[kind])
@@ -141,7 +141,7 @@ class Chunks:
             yield {"type": family.content, key: stream.id, "delta": delta, **of_owner}
 
     def _owner(self, event: Event, family: _Family) -> Json:
-        """The agent whose item a chunk continues, or begins."""
+        """Return the agent whose item a chunk continues, or begins."""
         tag, item = event.get("subagentRunId"), event.get(family.key)
         holders = {
             owner: stream.id for owner, stream in self._open.items() if stream.family is family
@@ -213,7 +213,7 @@ class Order:
             self._finish()
 
     def _check_run(self, kind: str) -> None:
-        """Whether the event may come before, in or after a run."""
+        """Check whether the event may come before, in or after a run."""
         match self.state, kind:
             case "before", "RUN_STARTED":
                 self._begin("running")
@@ -245,7 +245,9 @@ class Order:
         owners.setdefault(item, owner)
 
     def _check_owner(self, kind: str, owner: Json, owners: dict[Json, Json], item: Json) -> None:
-        """A later event of an item must not name another subagent than its first event."""
+        """Check the owner: a later event of an item must not name another subagent than its first
+        event.
+        """
         if owner is not None and item in owners and owners[item] != owner:
             raise Unreadable(
                 f"subagentRunId of {kind} is {short_json(owner)}; that of {short_json(item)} is"
@@ -279,7 +281,7 @@ class Order:
         self._check_owner(event["type"], owner, owners, item)
 
     def _restate(self, messages: list[Event]) -> None:
-        """The owners of the messages that the event repeats."""
+        """Note the owners of the messages that the event repeats."""
         for message in messages:
             kind = message["role"] if message["role"] in ("reasoning", "activity") else "message"
             self._owners[kind][message["id"]] = message.get("subagentRunId")

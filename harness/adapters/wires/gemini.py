@@ -75,7 +75,7 @@ class Gemini(WireReader):
 
 
 def _snake_names(value: Json) -> Iterator[str]:
-    """The fields in snake_case, without those that a tool or a server names."""
+    """Yield the fields in snake_case, without those that a tool or a server names."""
     if isinstance(value, list):
         for item in value:
             yield from _snake_names(item)

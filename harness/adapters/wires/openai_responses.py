@@ -237,7 +237,7 @@ def _check_part(item: _Item, event: dict[str, Json], owner: str, part: str) -> N
 
 
 def _content(output: list[dict[str, Json]]) -> _Content:
-    """The content of whole items. Raises `Unreadable` for fields of other types."""
+    """Return the content of whole items. Raises `Unreadable` for fields of other types."""
     content = _Content()
     for item in output:
         kind = _word(item, "type", "item.")
@@ -271,7 +271,7 @@ def _parts(item: dict[str, Json], name: str) -> list[dict[str, Json]]:
 
 
 def _identity(item: dict[str, Json]) -> tuple[Json, Json, Json]:
-    """What the client takes for the identity of an item."""
+    """Return the values that the client takes for the identity of an item."""
     kind = item.get("type")
     by_call = kind in ("function_call", "custom_tool_call", "shell_call", "shell_call_output")
     return kind, None if by_call else item.get("id"), item.get("call_id")
@@ -292,7 +292,7 @@ def _index(event: dict[str, Json]) -> int:
 
 
 def _word(holder: dict[str, Json], name: str, place: str) -> str:
-    """A text that must be there."""
+    """Return a text that must be there."""
     value = holder.get(name)
     if not isinstance(value, str):
         raise Unreadable(f"{place}{name} is {short_json(value)}; expected a string")

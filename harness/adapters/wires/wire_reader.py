@@ -26,31 +26,30 @@ class Unreadable(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Framing:
-    """How a stream of the wire is framed.
-
-    ``done``: the data after which the client reads nothing; "" if the wire has no such data.
-    ``event_lines``: the client drops a message without an ``event:`` line. ``data_only``: the
-    client knows only lines that begin with ``data: ``. ``closes_last``: the client reads a last
-    message without a blank line after it. ``line_feeds``: the client knows only LF as the end of a
-    line.
-    """
+    """How a stream of the wire is framed."""
 
     done: str = ""
+    """The data after which the client reads nothing; "" if the wire has no such data."""
     event_lines: bool = False
+    """Whether the client drops a message without an ``event:`` line."""
     data_only: bool = False
+    """Whether the client knows only lines that begin with ``data: ``."""
     closes_last: bool = False
+    """Whether the client reads a last message without a blank line after it."""
     line_feeds: bool = False
+    """Whether the client knows only LF as the end of a line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message. ``native``: its object. ``at``: the native event that completed it. ``framed``:
-    it was in a server-sent event.
-    """
+    """One message."""
 
     native: Json
+    """The object of the message."""
     at: int
+    """The native event that completed the message."""
     framed: bool = False
+    """Whether the message was in a server-sent event."""
 
 
 class WireReader(ABC):
@@ -101,8 +100,8 @@ class WireReader(ABC):
 
 
 def messages_of(items: Sequence[Json], framing: Framing) -> Iterator[Message]:
-    """The messages in native events: objects, texts that are one object, and pieces of server-sent
-    events, cut anywhere. Raises `Unreadable`.
+    """Yield the messages in native events: objects, texts that are one object, and pieces of
+    server-sent events, cut anywhere. Raises `Unreadable`.
     """
     texts = [item for item in items if isinstance(item, str)]
     if len(texts) == len(items) and (whole := _object_of("".join(texts))) is not None:
@@ -121,12 +120,14 @@ def messages_of(items: Sequence[Json], framing: Framing) -> Iterator[Message]:
 
 
 def text_of_bytes(data: bytes) -> str:
-    """A piece of a stream as text. `messages_of` restores the bytes, which may be cut anywhere."""
+    """Return a piece of a stream as text. `messages_of` restores the bytes, which may be cut
+    anywhere.
+    """
     return data.decode("utf-8", "surrogateescape")
 
 
 def _object_of(text: str) -> Json:
-    """The object that the whole text is; None for any other text."""
+    """Return the object that the whole text is; None for any other text."""
     if not text.lstrip().startswith("{"):
         return None
     try:
@@ -137,13 +138,15 @@ def _object_of(text: str) -> Json:
 
 class _Lines:
     """Reads server-sent events as the standard says; a line or piece of text that a client ignores
-    is an error. ``_text``: the open line. ``_data``: the data lines of the open event.
+    is an error.
     """
 
     def __init__(self, framing: Framing) -> None:
         self._framing = framing
         self._text = b""
+        """The open line."""
         self._data: list[str] = []
+        """The data lines of the open event."""
         self._event: str | None = None
         self._is_done = False
 
@@ -160,7 +163,7 @@ class _Lines:
             raise Unreadable(f"no client reads what follows {self._framing.done}")
 
     def feed(self, text: str, at: int) -> Iterator[Message]:
-        """The messages that this text completes."""
+        """Yield the messages that this text completes."""
         if self._framing.line_feeds and "\r" in text:
             raise Unreadable("a line ends with CR; the official client knows only LF")
         self._text += text.encode("utf-8", "surrogateescape")
@@ -175,7 +178,7 @@ class _Lines:
             yield from self._line(line, at)
 
     def close(self, at: int) -> Iterator[Message]:
-        """The last message. Raises `Unreadable` for one that is not complete."""
+        """Yield the last message. Raises `Unreadable` for one that is not complete."""
         if self._text:
             yield from self.feed("\n", at)
         if self._framing.closes_last:
@@ -218,7 +221,9 @@ class _Lines:
 
 
 def text_in(holder: dict[str, Json], name: str, place: str = "") -> str:
-    """The text of a field; "" if it is missing or null. Raises `Unreadable` for another type."""
+    """Return the text of a field; "" if it is missing or null. Raises `Unreadable` for another
+    type.
+    """
     value = holder.get(name)
     if value is None:
         return ""
@@ -228,7 +233,7 @@ def text_in(holder: dict[str, Json], name: str, place: str = "") -> str:
 
 
 def object_in(holder: dict[str, Json], name: str, place: str = "") -> dict[str, Json]:
-    """The object of a field. Raises `Unreadable` if it is anything else."""
+    """Return the object of a field. Raises `Unreadable` if it is anything else."""
     value = holder.get(name)
     if not isinstance(value, dict):
         raise Unreadable(f"{place}{name} is {short_json(value)}; expected an object")
@@ -238,8 +243,8 @@ def object_in(holder: dict[str, Json], name: str, place: str = "") -> dict[str, 
 def objects_in(
     holder: dict[str, Json], name: str, place: str = "", *, required: bool = False
 ) -> list[dict[str, Json]]:
-    """The objects of a list. A list that is missing or null is empty, unless it is ``required``.
-    Raises `Unreadable` for anything else.
+    """Return the objects of a list. A list that is missing or null is empty, unless it is
+    ``required``. Raises `Unreadable` for anything else.
     """
     value = holder.get(name)
     if value is None and not required:
@@ -250,7 +255,7 @@ def objects_in(
 
 
 def index_in(holder: dict[str, Json], place: str, known: int) -> int:
-    """The ``index`` of an item, which is one of the ``known`` first or the next one. Raises
+    """Return the ``index`` of an item, which is one of the ``known`` first or the next one. Raises
     `Unreadable` for anything else.
     """
     index = holder.get("index")

@@ -78,7 +78,7 @@ class UnknownFormat(CassetteError):
 
 
 def read(data: bytes, name: str = "the recording") -> Cassette:
-    """Reads the recording in ``data`` as a cassette of origin ``imported``, with the exchanges in
+    """Read the recording in ``data`` as a cassette of origin ``imported``, with the exchanges in
     start order. ``name`` is the file's name in errors.
 
     Date, model and client are taken from the recording if it has them. The caller adds source,
@@ -94,7 +94,7 @@ def read(data: bytes, name: str = "the recording") -> Cassette:
 
 
 def read_events(data: bytes, name: str) -> Cassette:
-    """Like `read`, for text that is certainly a bare body of server-sent events."""
+    """Read, as `read` does, a text that is certainly a bare body of server-sent events."""
     try:
         _check_size(data)
         return BARE_SSE.read(Content(data))
@@ -103,7 +103,7 @@ def read_events(data: bytes, name: str) -> Cassette:
 
 
 def read_body(data: bytes, name: str, provider: str) -> Cassette:
-    """Like `read`, for the bare body of a provider, whatever it looks like."""
+    """Read the bare body of a provider as `read` does, whatever it looks like."""
     try:
         _check_size(data)
         return body_of(Content(data), provider)

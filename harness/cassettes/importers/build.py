@@ -141,15 +141,15 @@ def build_cassette(
 def read_with(
     exchanges: Callable[[Content], Iterable[Exchange]], note: str
 ) -> Callable[[Content], Cassette]:
-    """Returns the ``read`` function of a format without metadata in its files; ``note`` describes
+    """Return the ``read`` function of a format without metadata in its files; ``note`` describes
     the files.
     """
     return lambda content: build_cassette(exchanges(content), note=note)
 
 
 def read_headers(value: Any) -> Headers:
-    """Headers as name → values, from a mapping, a list of ``{name, value}``, a list of pairs, or a
-    flat list with names and values alternating.
+    """Return the headers as name → values, from a mapping, a list of ``{name, value}``, a list of
+    pairs, or a flat list with names and values alternating.
 
     The first spelling of a name is kept. HTTP/2 pseudo headers and empty names are dropped.
     """
@@ -233,7 +233,7 @@ def tagged_bytes(body: Any, where: str) -> bytes:
 
 
 def join_responses(responses: Sequence[Any], *, sse: bool) -> bytes:
-    """Builds a body from parsed responses: one SSE event for each, or one JSON value, or a JSON
+    """Build a body from parsed responses: one SSE event for each, or one JSON value, or a JSON
     array of several.
     """
     written = [compact_json(response) for response in responses]
@@ -273,7 +273,7 @@ def _excerpt(value: Any) -> str:
 
 
 def _true_headers(headers: Headers, body: bytes, rebuilt: bool) -> Headers:
-    """Drops headers that contradict the body."""
+    """Drop headers that contradict the body."""
     coding = next(
         (values[-1] for name, values in headers.items() if name.lower() == "content-encoding"), ""
     )

@@ -49,16 +49,16 @@ Shape = TypeVar("Shape")
 
 
 class Content:
-    """A file's content. ``text`` has no byte order mark, and is None if ``data`` is not UTF-8;
-    ``problem`` is the reason why there is no text or no document.
-    """
+    """The content of a file."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
         self.problem: str | None = None
+        """The reason why there is no text or no document; None if there is one."""
 
     @cached_property
     def text(self) -> str | None:
+        """The text without a byte order mark; None if the data is not UTF-8."""
         try:
             return self.data.removeprefix(_BOM).decode("utf-8")
         except UnicodeDecodeError as error:
@@ -200,27 +200,28 @@ class Content:
             return None
 
     def shaped(self, shape: type[Shape]) -> Shape:
-        """`document` as ``shape``; raises `CassetteError` with the place that does not match."""
+        """Return `document` as ``shape``; raises `CassetteError` with the place that does not
+        match.
+        """
         return as_shape(self.document, shape)
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """An import format: a row of the table `FORMATS`.
-
-    ``name`` is short and unique; ``title`` is the name in messages. ``recognises`` is fast, and
-    does not raise for content of another format. ``read`` raises `CassetteError` for content that
-    is damaged.
-    """
+    """An import format: a row of the table `FORMATS`."""
 
     name: str
+    """Short and unique."""
     title: str
+    """The name in messages."""
     recognises: Callable[[Content], bool]
+    """Fast; does not raise for content of another format."""
     read: Callable[[Content], Cassette]
+    """Raises `CassetteError` for content that is damaged."""
 
 
 def as_shape(value: Any, shape: type[Shape], where: str = "") -> Shape:
-    """``value`` as ``shape``; a string is accepted as a number. Raises `CassetteError` with
+    """Return ``value`` as ``shape``; a string is accepted as a number. Raises `CassetteError` with
     ``where`` and the place in the value.
     """
     try:
@@ -247,7 +248,7 @@ def each(items: Any, shape: type[Shape], kind: str) -> Iterator[tuple[str, Shape
 
 
 def parse_json(text: str) -> Any:
-    """One JSON value; numbers that Python would write differently are `msgspec.Raw`.
+    """Return one JSON value; numbers that Python would write differently are `msgspec.Raw`.
 
     Raises `CassetteError` with line and column (for a single line, only the column), and
     RecursionError for nesting that is too deep.
@@ -263,7 +264,7 @@ def parse_json(text: str) -> Any:
 
 
 def parse_part(part: msgspec.Raw) -> Any:
-    """Parses one of `Content.parts`, as `parse_json` does. The value of a long member ``text`` is
+    """Parse one of `Content.parts`, as `parse_json` does. The value of a long member ``text`` is
     bytes in UTF-8, because a string may need four times as much memory, and its escaped form the
     same again.
 
@@ -313,7 +314,7 @@ def _decoded(inside: memoryview) -> bytes:
 
 
 def compact_json(value: Any) -> bytes:
-    """``value`` as JSON without white space, in UTF-8."""
+    """Return ``value`` as JSON without white space, in UTF-8."""
     try:
         return msgspec.json.encode(value)
     except (UnicodeEncodeError, OverflowError):  # a lone surrogate; a YAML integer over 64 bits
@@ -346,8 +347,8 @@ _DECODER: Final = json.JSONDecoder(parse_float=_raw, parse_int=_integer, parse_c
 
 
 def _number(value: Any) -> Any:
-    """Converts a value that `json` does not know. A `msgspec.Raw` number keeps its value but not
-    its digits. This happens only if the document also has a lone surrogate.
+    """Convert a value that `json` does not know. A `msgspec.Raw` number keeps its value but not its
+    digits. This happens only if the document also has a lone surrogate.
     """
     if isinstance(value, msgspec.Raw):
         return json.loads(bytes(value))
@@ -355,7 +356,7 @@ def _number(value: Any) -> Any:
 
 
 def _plain_keys(text: str) -> str:
-    """Replaces the header names that PyYAML wrote as Python objects (aiohttp's ``istr``) with plain
+    """Replace the header names that PyYAML wrote as Python objects (aiohttp's ``istr``) with plain
     names. Line numbers stay the same.
     """
     if "!!python/object/apply:" not in text:

@@ -76,7 +76,7 @@ def _message(data: bytes, start: int, end: int) -> tuple[str, list[list[str]], b
 
 
 def _unwrapped(data: bytes, body: bytes, end: int) -> bytes:
-    """Removes the chunked transfer coding of HTTP/1.1 (RFC 9112 §7.1): hexadecimal lengths, each
+    """Remove the chunked transfer coding of HTTP/1.1 (RFC 9112 §7.1): hexadecimal lengths, each
     before its bytes; a length of zero is the end.
     """
     pieces: list[bytes] = []

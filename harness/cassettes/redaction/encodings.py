@@ -65,10 +65,10 @@ _WORDS: Final = bytes(
 
 
 class Reading:
-    """The decoded bytes of ``source``. ``sources`` maps spans of the text to the spans of
-    ``source`` from which they were decoded. A reading without ``source`` is a window of the file.
-    ``joined``: lines were joined, so a word may be from two unrelated lines. ``in_pieces``: it is
-    the text of a stream.
+    """A text, and the places in the file from which it was decoded. A reading without a source is a
+    window of the file.
+
+    ``sources`` maps spans of the text to the spans of ``source`` from which they were decoded.
     """
 
     def __init__(
@@ -82,7 +82,9 @@ class Reading:
     ) -> None:
         self.text: Final = text
         self.joined: Final = joined
+        """Whether lines were joined, so that a word may be from two unrelated lines."""
         self.in_pieces: Final[bool] = in_pieces or (source is not None and source.in_pieces)
+        """Whether this is the text of a stream."""
         self.is_plain: Final = source is None
         self._source: Final = source
         self._sources: Final = sources

@@ -31,14 +31,16 @@ _NUMBER: Final = re.compile(rb"-?[0-9][0-9.eE+-]*+")
 
 
 class Found(NamedTuple):
-    """``strings`` and ``numbers``: the spans of the values without their quotes, in order.
-    ``open_at``: the beginning of the last member if its value may continue after the text, else the
-    length of the text.
-    """
+    """The values of the members that were looked for."""
 
     strings: list[Span]
+    """The spans of strings without their quotes, in order."""
     numbers: list[Span]
+    """The spans of numbers, in order."""
     open_at: int
+    """The beginning of the last member if its value may continue after the text, else the length of
+    the text.
+    """
 
 
 class Members:

@@ -51,12 +51,12 @@ class SecretFound(CassetteError):
 
 
 class Finding(NamedTuple):
-    """``place``: a line, or an exchange, its part and its read. ``kind``: ``the value of
-    GEMINI_API_KEY``, ``a Google API key``.
-    """
+    """A secret in a file."""
 
     place: str
+    """A line, or an exchange, its part and its read."""
     kind: str
+    """``the value of GEMINI_API_KEY``, ``a Google API key``."""
 
     def __str__(self) -> str:
         return f"{self.place} shows {self.kind}"

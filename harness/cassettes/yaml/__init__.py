@@ -37,12 +37,14 @@ _BINARY_TAGS: Final = frozenset({"tag:yaml.org,2002:binary", "!binary"})
 
 
 class YamlError(ValueError):
-    """A YAML text is refused. ``reason`` is the fault, ``line`` its line, from 1."""
+    """A YAML text is refused."""
 
     def __init__(self, message: str, line: int) -> None:
         super().__init__(f"line {line}: {message}")
         self.reason = message
+        """The fault."""
         self.line = line
+        """The line of the fault, from 1."""
 
 
 def parse(text: str | bytes, *, foreign: bool = False, max_bytes: int = MAX_BYTES) -> Any:
@@ -67,8 +69,8 @@ def parse_usual(text: str | bytes) -> tuple[dict[str, Any], dict[str, bytes]] | 
 
 
 def parse_located(text: str | bytes, depth: int = MAX_DEPTH) -> tuple[Any, dict[Steps, int]]:
-    """Like `parse`, with the line of every value: ``{("cases", 0, "expect"): 7}``; for a mapping's
-    value, the line of its key. Paths have at most ``depth`` steps.
+    """Return the value of `parse`, with the line of every value: ``{("cases", 0, "expect"): 7}``;
+    for a mapping's value, the line of its key. Paths have at most ``depth`` steps.
     """
     builder = _Builder(_bounded(text, MAX_BYTES), foreign=False, depth=depth)
     return builder.build(), builder.lines

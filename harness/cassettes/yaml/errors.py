@@ -113,7 +113,7 @@ def explain(error: yaml.YAMLError, text: bytes) -> tuple[int, str]:
 
 
 def too_deep() -> str:
-    """The fault of a text that nests deeper than `MAX_DEPTH`."""
+    """Return the fault of a text that nests deeper than `MAX_DEPTH`."""
     return f"nested deeper than {MAX_DEPTH} levels"
 
 

@@ -27,12 +27,12 @@ _CHANGED: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]
 
 
 class Lifted(NamedTuple):
-    """``text`` is the rest for a parser; it has a placeholder for each of the ``blocks``. All are
-    in UTF-8.
-    """
+    """A YAML text and the literal blocks that were taken out of it, all in UTF-8."""
 
     text: bytes
+    """The rest for a parser; it has a placeholder for each block."""
     blocks: dict[str, bytes]
+    """Placeholder → the content of the block."""
 
 
 def lift(text: bytes) -> Lifted:

@@ -30,7 +30,7 @@ _OUTCOMES = {"stop": "success", "length": "cancelled"}
 
 
 def read_facts(payloads: Iterable[Mapping[str, Json]], session: Session | None = None) -> Facts:
-    """The facts in the events of one run."""
+    """Return the facts in the events of one run."""
     facts = Facts()
     messages: dict[str, str] = {}  # id → kind of part
     names: dict[str, str] = {}
@@ -82,7 +82,7 @@ def read_facts(payloads: Iterable[Mapping[str, Json]], session: Session | None =
 
 
 def _of(facts: Facts, messages: Mapping[str, str], payload: Mapping[str, Json], kind: str) -> None:
-    """A piece of text must belong to a message of its kind."""
+    """Check that a piece of text belongs to a message of its kind."""
     message = payload["messageId"]
     if messages.get(message) != kind:
         aspect = "text" if kind == "text" else "thoughts"
@@ -126,7 +126,7 @@ def _read_end(facts: Facts, payload: Mapping[str, Json]) -> None:
 
 
 def _read_outcome(facts: Facts, outcome: Mapping[str, Json], pending: list[str]) -> None:
-    """The outcome must fit the finish reason, and name the calls without a result."""
+    """Read the outcome, which must fit the finish reason, and name the calls without a result."""
     kind = outcome["type"]
     facts.ended_well = kind == "success" and (bool(pending) or facts.finish is not None)
     expected = "success" if pending else _OUTCOMES.get(finish_class(facts.finish) or "", kind)

@@ -24,7 +24,7 @@ def _lose_argument(payloads: list[Payload]) -> bool:
 
 
 def _change_id(payloads: list[Payload]) -> bool:
-    """All events of the first call have another id."""
+    """Give all events of the first call another id."""
     for call in _calls(payloads):
         for payload in call.payloads:
             payload["toolCallId"] += "0"
@@ -50,7 +50,7 @@ def _lose_signature(payloads: list[Payload]) -> bool:
 
 
 def _rename_message(payloads: list[Payload]) -> bool:
-    """The start of a message of text has another id than its pieces."""
+    """Give the start of a message of text another id than its pieces."""
     for payload in payloads:
         if payload["type"] == "TEXT_MESSAGE_START":
             payload["messageId"] += "0"

@@ -86,12 +86,12 @@ ORDER: Final[Mapping[str, Mapping[str, str]]] = {
 
 
 def ours(**known: Any) -> dict[str, Any]:
-    """The metadata of an event: the known values, which may be none."""
+    """Return the metadata of an event: the known values, which may be none."""
     values = {name: value for name, value in known.items() if value is not None}
     return {"metadata": {OWN: values}} if values else {}
 
 
 def describe_block(blocked: ev.Blocked) -> str:
-    """The message of the error for a refused prompt."""
+    """Return the message of the error for a refused prompt."""
     message = f" ({blocked.message})" if blocked.message else ""
     return f"the prompt was blocked: {blocked.reason}{message}"

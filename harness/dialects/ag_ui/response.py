@@ -32,26 +32,27 @@ from .protocol import LARGEST, OUTCOMES, VERSION, describe_block, ours
 
 @dataclass(slots=True)
 class _Message:
-    """An open message: ``kind`` is ``text`` or ``reasoning``. ``wire_id``: the wire's id, if it has
-    one. ``marks``: what the whole message has in common.
-    """
+    """An open message."""
 
     kind: str
+    """``text`` or ``reasoning``."""
     id: str
     wire_id: str | None
+    """The wire's id; None if it has none."""
     marks: Mapping[str, Any]
+    """The keys that the whole message has in common."""
 
 
 @dataclass(slots=True)
 class _Call:
-    """An open call. ``streamed``: the JSON text that was passed on. ``pieces``: arguments that came
-    by path.
-    """
+    """An open call."""
 
     id: str
     wire_id: str | None
     streamed: str = ""
+    """The JSON text that was passed on."""
     pieces: Assembly = field(default_factory=Assembly)
+    """Arguments that came by path."""
 
 
 class Translator:
@@ -75,7 +76,7 @@ class Translator:
         self._ending = Ending()
 
     def feed(self, event: ev.Event) -> list[Payload]:
-        """The events that this event completes, perhaps none."""
+        """Return the events that this event completes, perhaps none."""
         if self._over:
             return []
         if type(event) in self._ending.watched:
@@ -87,7 +88,7 @@ class Translator:
         return self._take()
 
     def close(self) -> list[Payload]:
-        """The end of the run; nothing after a `RUN_ERROR`."""
+        """Return the end of the run; nothing after a `RUN_ERROR`."""
         if self._over:
             return []
         kind = self._ending.kind(called=bool(self._waiting or self._call))
@@ -129,7 +130,9 @@ class Translator:
         self._over = True
 
     def _fail(self, message: str, code: str | None, raw: Any = None) -> None:
-        """The run failed. An open message has all the text that came; an open call never ends."""
+        """End a run that failed. An open message has all the text that came; an open call never
+        ends.
+        """
         self._close_message()
         if self._call is not None and not self._call.streamed:
             self._write_pieces(self._call)
@@ -139,7 +142,7 @@ class Translator:
         self._over = True
 
     def _account(self) -> dict[str, Any]:
-        """The token counts, and what else is known about the whole answer."""
+        """Return the token counts, and what else is known about the whole answer."""
         counts, ending = self._usage.counts, self._ending
         prompt, answer = _sum(counts, "input", "tool_use"), _sum(counts, "output", "reasoning")
         total = (prompt or 0) + (answer or 0)
@@ -189,7 +192,7 @@ class Translator:
         self._sign_message(event.signature)
 
     def _open(self, kind: str, wire_id: str | None, marks: Mapping[str, Any]) -> _Message:
-        """The open message, or a new one if that has another kind, id or mark."""
+        """Return the open message, or a new one if that has another kind, id or mark."""
         message = self._message
         if (
             message is not None
@@ -259,8 +262,9 @@ class Translator:
         self._close_call()
 
     def _call_invalid(self, event: ev.CallInvalid) -> None:
-        """The protocol carries arguments as text and does not check them. If the text would be a
-        JSON object, the call stays open, because a client would take it for a valid one.
+        """Emit the call. The protocol carries arguments as text and does not check them. If the
+        text would be a JSON object, the call stays open, because a client would take it for a valid
+        one.
         """
         call, text = self._call, event.text
         if decode_object(text) is not None:
@@ -296,8 +300,8 @@ class Translator:
             self._waiting[call.id] = call.wire_id
 
     def _tool_result(self, event: ev.ToolResult) -> None:
-        """The result of a tool that the provider ran. It belongs to the first waiting call with the
-        same id, or to the first waiting call if it has no id.
+        """Emit the result of a tool that the provider ran. It belongs to the first waiting call
+        with the same id, or to the first waiting call if it has no id.
         """
         self._close_message()
         fitting = (
@@ -325,7 +329,7 @@ class Translator:
     # What the protocol has no event for
 
     def _part(self, event: ev.Media | ev.Code | ev.CodeResult | ev.ServerCall) -> None:
-        """A part of the answer, whose place is between the messages."""
+        """Emit a part of the answer, whose place is between the messages."""
         self._close_message()
         self._raw(event.raw)
 
@@ -359,14 +363,16 @@ class Translator:
         self._usage.add(event)
 
     def _boundary(self, event: ev.BlockStart | ev.BlockEnd) -> None:
-        """Pieces of two blocks of the wire never share a message. The rest is a declared loss."""
+        """Close the message: pieces of two blocks of the wire never share a message. The rest is a
+        declared loss.
+        """
         self._close_message()
 
     def _end(self, event: ev.Finish | ev.Blocked) -> None:
         self._close_message()
 
     def _nothing(self, event: ev.Mark) -> None:
-        """A mark has no content."""
+        """Emit nothing: a mark has no content."""
 
     def _error(self, event: ev.Error) -> None:
         code = event.status or (None if event.code is None else str(event.code))
@@ -395,7 +401,7 @@ class Translator:
 
 
 def _sum(counts: Mapping[str, int], total: str, more: str) -> int | None:
-    """A count and one that the wire has beside it; None if it has neither."""
+    """Return a count and one that the wire has beside it; None if it has neither."""
     given = [counts[name] for name in (total, more) if name in counts]
     return sum(given) if given else None
 

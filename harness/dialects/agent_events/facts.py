@@ -10,8 +10,8 @@ from harness.stream.session import Session
 
 
 def read_facts(payloads: Iterable[Mapping[str, Json]], session: Session | None = None) -> Facts:
-    """The facts in AgentEvents. Text of the role ``system`` is not part of the answer. A call
-    directly before an error may be whole or not, so it is no fact.
+    """Return the facts in AgentEvents. Text of the role ``system`` is not part of the answer. A
+    call directly before an error may be whole or not, so it is no fact.
     """
     facts = Facts()
     before = ""

@@ -40,11 +40,13 @@ class GeminiParser:
         self.reset()
 
     def parse_chunk(self, data: bytes) -> list[Payload]:
-        """The events that these bytes complete. A line or a character may be split anywhere."""
+        """Return the events that these bytes complete. A line or a character may be split
+        anywhere.
+        """
         return self._parse(self._framer.feed(data))
 
     def flush(self) -> list[Payload]:
-        """The events of a last line without a line end; if it is not JSON, it is a text."""
+        """Return the events of a last line without a line end; if it is not JSON, it is a text."""
         return self._parse(self._framer.close()) + self._translate(self._normalizer.close())
 
     def reset(self) -> None:

@@ -123,7 +123,7 @@ class AgentEventsTranslator:
         return [*payloads, end]
 
     def make(self, kind: str, **fields: Any) -> Payload:
-        """An AgentEvent with its base fields; a field that is None is left out."""
+        """Return an AgentEvent with its base fields; a field that is None is left out."""
         payload = {
             "type": kind,
             "eventId": self.session.next_id("event"),
@@ -162,7 +162,7 @@ class AgentEventsTranslator:
         return []
 
     def _call_text(self, event: ev.CallText) -> list[Payload]:
-        """A call whose arguments are JSON text is shown when it is whole."""
+        """Show a call whose arguments are JSON text when it is whole."""
         self.call_text.append(event.text)
         return []
 
@@ -255,8 +255,8 @@ class AgentEventsTranslator:
         return [self.make("error", error=event.message, code=event.severity.upper() or None)]
 
     def _unknown(self, event: ev.Unknown) -> list[Payload]:
-        """A line that is not JSON is an error; a line without an end is text; JSON of an unknown
-        kind is a declared loss.
+        """Report an unknown fact: a line that is not JSON is an error; a line without an end is
+        text; JSON of an unknown kind is a declared loss.
         """
         if event.where == "rest":
             return [self.make("text", text=event.raw)]
@@ -315,8 +315,8 @@ _REACTIONS: Final[
 
 
 def _todo_item(todo: Any) -> Payload | None:
-    """The item in the form of the event model; None for a status that it does not have. A call that
-    leaked into the text has ``content`` instead of ``description``.
+    """Return the item in the form of the event model; None for a status that it does not have. A
+    call that leaked into the text has ``content`` instead of ``description``.
     """
     if not isinstance(todo, dict):
         return None
@@ -326,8 +326,8 @@ def _todo_item(todo: Any) -> Payload | None:
 
 
 def _output(event: ev.ToolResult) -> str | None:
-    """The output as text: the text of the result if it has one; of a Gemini API result without a
-    text, its JSON.
+    """Return the output as text: the text of the result if it has one; of a Gemini API result
+    without a text, its JSON.
     """
     match event.response:
         case None:

@@ -45,15 +45,15 @@ class _Waiting(NamedTuple):
 
 
 class Contents:
-    """The messages of one request; ``names`` are the wire's names of the caller's tools.
-
-    ``messages`` are the messages so far. ``strangers`` are the ids of calls that the session does
-    not know.
+    """Collects the messages of one request. ``names`` are the wire's names of the caller's
+    tools.
     """
 
     def __init__(self, names: Mapping[str, str], session: Session) -> None:
         self.messages: list[Message] = []
+        """The messages so far."""
         self.strangers: list[str] = []
+        """The ids of calls that the session does not know."""
         self._names = names
         self._session = session
         self._waiting: dict[str, _Waiting] = {}
@@ -111,9 +111,9 @@ class Contents:
         parts += translate_block(block)
 
     def _thinking(self, block: Fields, parts: list[AnyPart], _: list[tuple[int, Result]]) -> None:
-        """A thought. An empty block carries the signature of the text before it, else of an empty
-        part, unless the session knows that the signature belongs to a thought or to a part that is
-        not carried.
+        """Add a thought. An empty block carries the signature of the text before it, else of an
+        empty part, unless the session knows that the signature belongs to a thought or to a part
+        that is not carried.
         """
         text, signature = block.need("thinking", str), block.get("signature", str)
         opaque = self._session.opaque(signature)
@@ -133,7 +133,7 @@ class Contents:
         parts.append(Redacted(Opaque(data, self._session.origin(data)), place=block.at("data")))
 
     def _tool_use(self, block: Fields, parts: list[AnyPart], _: list[tuple[int, Result]]) -> None:
-        """A call as the session remembers it; the block's own signature has priority."""
+        """Add a call as the session remembers it; the block's own signature has priority."""
         call_id, name = block.need("id", str), block.need("name", str)
         if call_id in self._waiting:
             block.fail(

@@ -18,7 +18,7 @@ PAUSES = ("pause_turn", "compaction")
 
 
 def read_facts(payloads: Iterable[Mapping[str, Json]], session: Session) -> Facts:
-    """The facts in the events; ``session`` remembers the signatures of calls."""
+    """Return the facts in the events; ``session`` remembers the signatures of calls."""
     facts = Facts()
     block: dict[str, Json] = {}
     number = -1
@@ -73,7 +73,7 @@ def _close_block(facts: Facts, block: Mapping[str, Json], session: Session) -> N
 
 
 def _count(facts: Facts, usage: Mapping[str, Json] | None) -> None:
-    """Counts under the event model's own names, because they are sums and differences of the wire's
-    counts.
+    """Note the counts under the event model's own names, because they are sums and differences of
+    the wire's counts.
     """
     facts.usage |= {name: count for name, count in (usage or {}).items() if isinstance(count, int)}

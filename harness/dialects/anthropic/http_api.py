@@ -58,7 +58,7 @@ def _error(status: int, message: str) -> Payload:
 
 
 def _turns(prompt: Any) -> list[tuple[bool, Any]]:
-    """Ignores cache markers, and whether a single text is a string or a list."""
+    """Ignore cache markers, and whether a single text is a string or a list."""
     messages = prompt.get("messages") if isinstance(prompt, Mapping) else None
     return [
         (message.get("role") == "assistant", _plain(message))

@@ -22,8 +22,9 @@ _CONTENT_BLOCKS: Final = ("text", "image")
 
 
 def translate_block(block: Fields) -> list[Text | Media]:
-    """The parts of a text, an image or a document. The cache mark of a block is at its last part.
-    Raises `TranslationError` for a source that Gemini can't reach (a file of the Messages API).
+    """Return the parts of a text, an image or a document. The cache mark of a block is at its last
+    part. Raises `TranslationError` for a source that Gemini can't reach (a file of the Messages
+    API).
     """
     match block.need("type", str):
         case "text":
@@ -46,7 +47,7 @@ def _image(block: Fields) -> Text | Media:
 
 
 def _document(block: Fields) -> list[Text | Media]:
-    """The parts of a document: its title and context, then the document."""
+    """Return the parts of a document: its title and context, then the document."""
     about = [text for key in ("title", "context") if (text := block.get(key, str))]
     source = _source(block, _DOCUMENT_SOURCES)
     parts: list[Text | Media]
@@ -68,7 +69,7 @@ def _document(block: Fields) -> list[Text | Media]:
 
 
 def _blocks(holder: Fields, known: tuple[str, ...]) -> list[Text | Media]:
-    """The parts of the blocks in ``content``."""
+    """Return the parts of the blocks in ``content``."""
     parts: list[Text | Media] = []
     for block in holder.items("content"):
         block.choose("type", known)
@@ -96,7 +97,7 @@ def _from_base64(source: Fields, kind: str) -> Text | Media:
 
 
 def translate_result(block: Fields, call: Call) -> Result:
-    """The result of a call: a text, or a list of texts, images and documents."""
+    """Return the result of a call: a text, or a list of texts, images and documents."""
     content = block.get("content", str, list)
     is_text = content is None or isinstance(content, str)
     return Result(

@@ -53,7 +53,7 @@ LEVELS: Final = ((1024, "low"), (8192, "medium"))
 
 
 def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> Prompt:
-    """The prompt of a Messages body; see `harness.dialects.dialect.RequestTranslator`.
+    """Return the prompt of a Messages body; see `harness.dialects.dialect.RequestTranslator`.
 
     The session learns the conversation's id (``context["session_id"]``, from ``metadata``), which
     tool names were changed (``own_names``) and which ids the history has already, unless the prompt
@@ -106,7 +106,7 @@ def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> Prom
 
 
 def _used_names(fields: Fields) -> Iterator[str]:
-    """Names of calls in the history; their tools may not be declared any more."""
+    """Yield the names of calls in the history; their tools may not be declared any more."""
     for message in fields.get("messages", list) or ():
         content = message.get("content") if isinstance(message, Mapping) else None
         for block in content if isinstance(content, list | tuple) else ():
@@ -115,7 +115,7 @@ def _used_names(fields: Fields) -> Iterator[str]:
 
 
 def _system(fields: Fields) -> tuple[Instruction, ...]:
-    """One instruction with all texts; none if they are empty."""
+    """Return one instruction with all texts; none if they are empty."""
     system = fields.get("system", str, list)
     if isinstance(system, str):
         pieces = [Text(system, place="system")]
@@ -151,8 +151,8 @@ def _settings(fields: Fields) -> Payload:
 
 
 def _thinking(thinking: Fields, model: str) -> Reasoning:
-    """How much the model thinks: for Gemini 3, which has only levels, also an effort, from the end
-    of the model's name or the budget.
+    """Return how much the model thinks: for Gemini 3, which has only levels, also an effort, from
+    the end of the model's name or the budget.
     """
     mode = THINKING[thinking.choose("type", THINKING)]
     budget, display = (
@@ -171,7 +171,9 @@ def _thinking(thinking: Fields, model: str) -> Reasoning:
 
 
 def _format(fields: Fields, more: Payload) -> Format | None:
-    """Structured output. The effort is a field of this wire only, and goes into ``more``."""
+    """Return the form of structured output. The effort is a field of this wire only, and goes into
+    ``more``.
+    """
     output = fields.inner("output_config")
     if output is None:
         return None
@@ -186,8 +188,8 @@ def _format(fields: Fields, more: Payload) -> Format | None:
 
 
 def _session_id(fields: Fields, more: Payload) -> dict[str, str]:
-    """The id of the conversation, if the metadata name one. The metadata are a field of this wire
-    only.
+    """Return the id of the conversation, if the metadata name one. The metadata are a field of this
+    wire only.
     """
     metadata = fields.inner("metadata")
     if metadata is None:
@@ -198,12 +200,12 @@ def _session_id(fields: Fields, more: Payload) -> dict[str, str]:
 
 
 def follow_up(prompt: Any, payloads: Sequence[Payload], then: Sequence[ToolOutcome] | str) -> Any:
-    """The next body: the answer as the official client accumulates it, then the results of its
-    calls or the user's next text.
+    """Return the next body: the answer as the official client accumulates it, then the results of
+    its calls or the user's next text.
 
     A result that is not text becomes JSON text. A block that an error interrupts is left out. If
-    the user writes a text instead of giving results, each call has the outcome `NOT_RUN`.
-    Raises `TranslationError` unless there is one outcome for each call.
+    the user writes a text instead of giving results, each call has the outcome `NOT_RUN`. Raises
+    `TranslationError` unless there is one outcome for each call.
     """
     answer = _accumulate(payloads)
     calls = [block["id"] for block in answer if block["type"] == "tool_use"]
@@ -217,7 +219,7 @@ def follow_up(prompt: Any, payloads: Sequence[Payload], then: Sequence[ToolOutco
 
 
 def _accumulate(payloads: Sequence[Payload]) -> list[Payload]:
-    """The content of the message, block by block:
+    """Return the content of the message, block by block:
     https://docs.anthropic.com/en/docs/build-with-claude/streaming.
     """
     whole: list[Payload] = []

@@ -83,7 +83,7 @@ class Translator:
         self._ending = Ending()
 
     def feed(self, event: ev.Event) -> list[Payload]:
-        """The payloads that this event completes, perhaps none."""
+        """Return the payloads that this event completes, perhaps none."""
         message = self._message
         if type(event) is ev.Usage and self._reactions is OPENED:
             self._usage.add(event)
@@ -106,7 +106,9 @@ class Translator:
         return message.take() if message.out else []
 
     def close(self) -> list[Payload]:
-        """The end of the message, or an error if it did not end well; nothing after an error."""
+        """Return the end of the message, or an error if it did not end well; nothing after an
+        error.
+        """
         if self._reactions is not OVER:
             called = bool(self._calls or self._held)
             reason = STOP_REASONS[self._ending.kind(called=called)]
@@ -117,8 +119,8 @@ class Translator:
         return self._message.take()
 
     def _own_reason(self, reason: str) -> str:
-        """The stop reason of the wire, if it is one of this protocol. Clients run no tool after
-        ``end_turn``.
+        """Return the stop reason of the wire, if it is one of this protocol. Clients run no tool
+        after ``end_turn``.
         """
         finish = self._ending.finish
         raw = finish.raw if finish is not None and self._ending.blocked is None else ""
@@ -191,9 +193,7 @@ class Translator:
             self._message.sign(event.signature)
 
     def _lost_part(self, event: _LostPart) -> None:
-        """A part that is a declared loss still ends the block before it, and its signature is
-        carried.
-        """
+        """End the block before a part that is a declared loss, and carry the part's signature."""
         if event.candidate > 0:
             return
         self._message.stop()
@@ -202,7 +202,9 @@ class Translator:
             self._message.sign(event.signature)
 
     def _boundary(self, event: ev.BlockStart | ev.BlockEnd) -> None:
-        """Pieces of two blocks of the wire never share a block. The rest is a declared loss."""
+        """Close the block: pieces of two blocks of the wire never share one. The rest is a declared
+        loss.
+        """
         if not self._held:
             self._message.stop()
 
@@ -230,8 +232,8 @@ class Translator:
             self._held.texts.append(event.text)
 
     def _call_invalid(self, event: ev.CallInvalid) -> None:
-        """The official clients raise for arguments that are not JSON, so such a call is an unknown
-        payload, and the message ends in an error.
+        """Emit an unknown block. The official clients raise for arguments that are not JSON, so
+        such a call is an unknown payload, and the message ends in an error.
         """
         if self._held:
             start, self._held = self._held.start, None

@@ -171,8 +171,8 @@ FINAL: Final = frozenset({"stopped", "failed"})
 
 
 def label(payload: Payload) -> str:
-    """The label of a payload in `ORDER`: its type, or the type of the block that it starts, or the
-    type of its delta.
+    """Return the label of a payload in `ORDER`: its type, or the type of the block that it starts,
+    or the type of its delta.
     """
     match payload:
         case {"type": "content_block_start", "content_block": {"type": str(block)}}:
@@ -205,7 +205,7 @@ class MessageWriter:
         self.block = ""  # the type of the open block, or nothing
 
     def take(self) -> list[Payload]:
-        """The payloads that were written since the last call."""
+        """Return the payloads that were written since the last call."""
         out, self.out = self.out, []
         return out
 
@@ -299,8 +299,8 @@ class MessageWriter:
 
 
 def _as_json(arguments: dict[str, Any]) -> str:
-    """Compact JSON; escaped to ASCII if the arguments have a character that UTF-8 cannot encode (a
-    lone surrogate).
+    """Return compact JSON; escaped to ASCII if the arguments have a character that UTF-8 cannot
+    encode (a lone surrogate).
     """
     text = _write(arguments)
     try:

@@ -61,7 +61,7 @@ _MAX_DEPTH: Final = 100
 
 
 def wire_names(names: Iterable[str]) -> dict[str, str]:
-    """The caller's names → unique names that Gemini accepts."""
+    """Return the caller's names → unique names that Gemini accepts."""
     own = dict.fromkeys(names)
     taken = {name for name in own if _NAME.fullmatch(name)}
     wire = {name: name for name in taken}
@@ -80,7 +80,9 @@ def wire_names(names: Iterable[str]) -> dict[str, str]:
 
 
 def declared_names(tools: Iterable[Fields]) -> list[str]:
-    """The names of the tools, in order; raises `TranslationError` if one is missing or repeated."""
+    """Return the names of the tools, in order; raises `TranslationError` if one is missing or
+    repeated.
+    """
     names: list[str] = []
     for tool in tools:
         name = tool.need("name", str)
@@ -93,7 +95,7 @@ def declared_names(tools: Iterable[Fields]) -> list[str]:
 def translate_tools(
     tools: Iterable[Fields], names: dict[str, str]
 ) -> tuple[Function | ServerTool, ...]:
-    """The functions. Tools that the Messages API defines itself (``bash_20250124``,
+    """Return the functions. Tools that the Messages API defines itself (``bash_20250124``,
     ``web_search_20250305``) have no schema; only the wire of the Messages API has them.
     """
     return tuple(_tool(tool, names) for tool in tools)
@@ -124,7 +126,7 @@ def _tool(tool: Fields, names: dict[str, str]) -> Function | ServerTool:
 def translate_choice(
     choice: Fields | None, names: dict[str, str], declared: list[str]
 ) -> Choice | None:
-    """The choice of functions; None without one, or without tools."""
+    """Return the choice of functions; None without one, or without tools."""
     if choice is None:
         return None
     mode, name = CHOICES[choice.choose("type", CHOICES)], None
@@ -145,7 +147,7 @@ def translate_choice(
 
 
 def _hint(schema: Any, depth: int) -> Any:
-    """One node and all below it."""
+    """Return one node and all below it."""
     if not isinstance(schema, Mapping) or depth > _MAX_DEPTH:
         return schema
     written: dict[str, Any] = {}

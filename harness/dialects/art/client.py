@@ -62,7 +62,7 @@ class GeminiAdapter:
     async def call(
         self, prompt: Sequence[Mapping[str, Any]], options: Mapping[str, Any] | None = None
     ) -> AsyncGenerator[Payload]:
-        """The StreamEvents of one call; the last is always ``END``.
+        """Yield the StreamEvents of one call; the last is always ``END``.
 
         ``options`` are CallOptions; ``stream`` chooses the mode. A fault of the prompt, the SDK or
         the stream gives an ``ERROR`` event and raises nothing. A prompt that can't be translated
@@ -100,7 +100,7 @@ class GeminiAdapter:
             yield payload
 
     async def _answers(self, request: GenerateRequest, streamed: bool) -> AsyncGenerator[Any]:
-        """The SDK's responses; the last item is its exception, if it raised."""
+        """Yield the SDK's responses; the last item is its exception, if it raised."""
         models = self._client.aio.models
         try:
             called_with = arguments(request)

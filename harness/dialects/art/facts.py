@@ -19,7 +19,7 @@ _BLOCKED = "Gemini API call blocked: "
 
 
 def read_facts(payloads: Iterable[Mapping[str, Json]], session: Session | None = None) -> Facts:
-    """The facts in StreamEvents."""
+    """Return the facts in StreamEvents."""
     facts = Facts()
     for payload in payloads:
         data = payload["data"]

@@ -69,8 +69,8 @@ class _Reader:
         self.warnings.append(f"{place}: {reason}")
 
     def finish(self) -> tuple[Message, ...]:
-        """The messages, with the system messages before the first user's text, and a user message
-        first.
+        """Return the messages, with the system messages before the first user's text, and a user
+        message first.
         """
         if self.system:
             text = "\n\n".join(self.system)
@@ -123,7 +123,7 @@ def _read_assistant(reader: _Reader, message: Fields, given: Mapping[str, Any]) 
 
 
 def _read_call(call: Fields, message: int, part: int) -> Call:
-    """A call. Its id is that of ART, or a counted one; Gemini gets none."""
+    """Return a call. Its id is that of ART, or a counted one; Gemini gets none."""
     function = Fields(call.need("function", dict), call.at("function"))
     name, arguments = function.get("name"), function.get("arguments") or "{}"
     if not isinstance(name, str) or not name:
@@ -267,7 +267,9 @@ def _functions(options: Fields, reader: _Reader) -> tuple[Function, ...]:
 
 
 def model_of(options: Mapping[str, Any], default: str = DEFAULT_MODEL) -> str:
-    """The model to ask: ``model``, else the one that ``providerConfig`` names, else the default."""
+    """Return the model to ask: ``model``, else the one that ``providerConfig`` names, else the
+    default.
+    """
     config = options.get("providerConfig")
     config = config if isinstance(config, Mapping) else {}
     adapter = config.get("adapterOptions")
@@ -304,8 +306,8 @@ def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> Prom
 
 
 def follow_up(prompt: Any, payloads: Sequence[Payload], then: Sequence[ToolOutcome] | str) -> Any:
-    """The prompt, the text of the answer, and the user's next text. Calls are a declared loss, so
-    there can be no outcomes.
+    """Return the prompt, the text of the answer, and the user's next text. Calls are a declared
+    loss, so there can be no outcomes.
     """
     if not isinstance(then, str) and then:
         raise TranslationError("results", "StreamEvents carry no calls, so there can be no results")

@@ -107,14 +107,14 @@ class Translator:
         self._first_token_ms: float | None = None
 
     def feed(self, event: ev.Event) -> list[Payload]:
-        """The StreamEvents that this event completes, perhaps none."""
+        """Return the StreamEvents that this event completes, perhaps none."""
         if not self._over and getattr(event, "candidate", 0) <= 0:
             self._ending.note(event)
             _REACTIONS[type(event)](self, event)
         return self._take()
 
     def close(self) -> list[Payload]:
-        """METADATA and END, or an error if the answer was not understood; nothing after an
+        """Return METADATA and END, or an error if the answer was not understood; nothing after an
         error.
         """
         if not self._over:
@@ -192,7 +192,7 @@ class Translator:
             self._held[kind] = self._held.get(kind, "") + text
 
     def _write_held(self) -> None:
-        """The tokens of a unary answer, thoughts first."""
+        """Write the tokens of a unary answer, thoughts first."""
         for kind in ("LLM_THINKING", "LLM_RESPONSE"):
             if kind in self._held:
                 self._write("TOKEN", self._held.pop(kind), kind)
@@ -205,7 +205,7 @@ class Translator:
                 self._metadata[field] = count
 
     def _metadata_so_far(self) -> Payload:
-        """LLMMetadata: the latest value of every field that has one."""
+        """Return LLMMetadata: the latest value of every field that has one."""
         later = {
             "providerRawUsage": self._usage or None,
             "timeToFirstTokenMs": self._first_token_ms,
@@ -291,7 +291,7 @@ def _describe_end(event: ev.Incomplete) -> str:
 
 
 def refuse(error: TranslationError, session: Session) -> list[Payload]:
-    """The whole stream for a prompt that can't be translated, for which no call is made."""
+    """Return the whole stream for a prompt that can't be translated, for which no call is made."""
     translator = Translator([], session)
     translator._fail("ARTError", str(error), {"code": "PROMPT_TRANSLATION_FAILED"})
     return translator._take()

@@ -10,7 +10,7 @@ from harness.stream.session import Session
 
 
 def read_facts(payloads: Iterable[Mapping[str, Json]], session: Session | None = None) -> Facts:
-    """The facts in records. ``finish`` is the code of the final error, else ``result`` or
+    """Return the facts in records. ``finish`` is the code of the final error, else ``result`` or
     ``incomplete result``.
     """
     facts = Facts()

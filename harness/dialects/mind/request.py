@@ -168,13 +168,13 @@ def _text_of(record: Fields) -> str:
 
 
 def say(text: str) -> Payload:
-    """The record of a user's text after an answer."""
+    """Return the record of a user's text after an answer."""
     return {"type": "user", "message": {"content": [{"type": "text", "text": text}]}}
 
 
 def tool_result(call: Payload, outcome: ToolOutcome) -> Payload:
-    """The ``tool_result`` record of a ``tool_code`` record, without its timestamp: an object as it
-    is, any other value as ``result``.
+    """Return the ``tool_result`` record of a ``tool_code`` record, without its timestamp: an object
+    as it is, any other value as ``result``.
     """
     if outcome.failed:
         result: Any = {"error": outcome.result}
@@ -184,7 +184,9 @@ def tool_result(call: Payload, outcome: ToolOutcome) -> Payload:
 
 
 def waiting_calls(payloads: Sequence[Payload]) -> list[Payload]:
-    """The ``tool_code`` records of an answer that have no ``tool_result`` there, in order."""
+    """Return the ``tool_code`` records of an answer that have no ``tool_result`` there, in
+    order.
+    """
     waiting = [payload for payload in payloads if payload["type"] == "tool_code"]
     for payload in payloads:
         if payload["type"] == "tool_result":
@@ -195,8 +197,8 @@ def waiting_calls(payloads: Sequence[Payload]) -> list[Payload]:
 
 
 def follow_up(prompt: Any, payloads: Sequence[Payload], then: Sequence[ToolOutcome] | str) -> Any:
-    """The prompt with the answer's records in its history, then the results of its calls or the
-    user's next text. If the user writes a text instead of giving results, each call has the
+    """Return the prompt with the answer's records in its history, then the results of its calls or
+    the user's next text. If the user writes a text instead of giving results, each call has the
     outcome `NOT_RUN`.
     """
     calls = waiting_calls(payloads)

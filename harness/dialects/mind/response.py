@@ -111,15 +111,15 @@ class Translator:
         self._ending = Ending()
 
     def feed(self, event: ev.Event) -> list[Payload]:
-        """The records that this event completes, perhaps none."""
+        """Return the records that this event completes, perhaps none."""
         if self._over or getattr(event, "candidate", 0) > 0:
             return []
         self._ending.note(event)
         return _REACTIONS[type(event)](self, event)
 
     def close(self) -> list[Payload]:
-        """The result, unless a call waits, or an error; nothing after an error. If an answer has a
-        malformed call, its other calls are not run.
+        """Return the result, unless a call waits, or an error; nothing after an error. If an answer
+        has a malformed call, its other calls are not run.
         """
         if self._over:
             return []
@@ -199,8 +199,8 @@ class Translator:
         return [self._record("tool_code", name=name, args=arguments)]
 
     def _tool_result(self, event: ev.ToolResult) -> list[Payload]:
-        """The result of a tool that the provider ran. It belongs to the first waiting call with the
-        same id, or to the first waiting call if it has no id.
+        """Emit the result of a tool that the provider ran. It belongs to the first waiting call
+        with the same id, or to the first waiting call if it has no id.
         """
         fitting = (
             call_id
@@ -263,7 +263,7 @@ _REACTIONS: Final[Mapping[type[ev.Event], Callable[[Translator, Any], list[Paylo
 
 
 def _result_of(event: ev.ToolResult) -> Payload:
-    """The tool's result. A failed tool has ``error``: its message, or else its status."""
+    """Return the tool's result. A failed tool has ``error``: its message, or else its status."""
     error = event.error or (event.status if event.status not in (None, "", "success") else None)
     if error is not None:
         return (
@@ -276,6 +276,6 @@ def _result_of(event: ev.ToolResult) -> Payload:
 
 @lru_cache
 def timestamp(at_ms: float | None) -> str:
-    """ISO 8601 in UTC, of milliseconds since 1970."""
+    """Return milliseconds since 1970 as ISO 8601 in UTC."""
     moment = _EPOCH + timedelta(milliseconds=min(max(at_ms or 0, 0), _LATEST_MS))
     return moment.replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"

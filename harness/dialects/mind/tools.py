@@ -11,7 +11,7 @@ from typing import Any, Final
 
 
 def _tool(description: str, required: Sequence[str] = (), **properties: str) -> dict[str, Any]:
-    """A declaration without its name; every parameter is a string, given as
+    """Return a declaration without its name; every parameter is a string, given as
     ``name=description``.
     """
     schema: dict[str, Any] = {

@@ -12,22 +12,25 @@ from ..dialect import Payload
 
 
 class Block:
-    """A run of pieces of one kind: ``text``, ``reasoning``, or ``none`` if no block is open.
-    ``marks``: keys that the whole block has. ``is_usual``: it has text and no marks.
-    """
+    """A run of pieces of one kind."""
 
     __slots__ = ("id", "is_usual", "kind", "marks", "pieces", "signatures")
 
     def __init__(self, kind: str, block_id: str, marks: Mapping[str, Any]) -> None:
         self.kind = kind
+        """``text``, ``reasoning``, or ``none`` if no block is open."""
         self.id = block_id
         self.marks = marks
+        """The keys that the whole block has."""
         self.is_usual = False
+        """Whether the block has text and no marks."""
         self.pieces: list[str] = []
         self.signatures: list[str] = []
 
     def signature(self) -> dict[str, str | list[str]]:
-        """The key ``signature``, if the block has a signature; several signatures are a list."""
+        """Return the key ``signature``, if the block has a signature; several signatures are a
+        list.
+        """
         if not self.signatures:
             return {}
         return {"signature": self.signatures[0] if len(self.signatures) == 1 else self.signatures}
@@ -50,8 +53,8 @@ class OpenCall:
         self.streamed = False
 
     def broken_off(self) -> Payload:
-        """The received part of a call in which the stream ends, without the pieces that were passed
-        on.
+        """Return the received part of a call in which the stream ends, without the pieces that were
+        passed on.
         """
         so_far = self.arguments.value()
         arguments = "" if self.streamed else json.dumps(so_far, ensure_ascii=False)
@@ -62,14 +65,14 @@ class OpenCall:
 
 
 def provider_event(raw: Any) -> Payload:
-    """An object of the wire for which the event model has no field."""
+    """Return an object of the wire for which the event model has no field."""
     return {"type": "PROVIDER_EVENT", "raw": raw}
 
 
 def media_part(
     data: str | None, url: str | None, media_type: str | None, signature: str | None
 ) -> dict[str, Any]:
-    """Media as a part of the message: an image, a sound, or a document."""
+    """Return media as a part of the message: an image, a sound, or a document."""
     family = (media_type or "").partition("/")[0]
     kind = family if family in ("image", "audio") else "document"
     fields = {"data": data, "url": url, "media_type": media_type, "signature": signature}

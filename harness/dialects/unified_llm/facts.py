@@ -26,7 +26,7 @@ _REASONS = {"stop": "stop", "length": "length", "filter": "content_filter"}
 
 
 def read_facts(payloads: Iterable[Mapping[str, Json]], session: Session | None = None) -> Facts:
-    """The facts in StreamEvents."""
+    """Return the facts in StreamEvents."""
     facts = Facts()
     drafts: dict[tuple[str, str], str] = {}
     texts: list[str] = []
@@ -107,7 +107,9 @@ def _read_end(facts: Facts, payload: Mapping[str, Json]) -> None:
 
 
 def _check_response(facts: Facts, response: Mapping[str, Json]) -> None:
-    """The Response of the last payload must repeat the text, thoughts and calls of the stream."""
+    """Check that the Response of the last payload repeats the text, thoughts and calls of the
+    stream.
+    """
     parts = response["message"]["content"]
     calls = [part["tool_call"] for part in parts if part["kind"] == "tool_call"]
     repeated: dict[Aspect, tuple[Json, Json]] = {

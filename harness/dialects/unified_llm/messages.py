@@ -50,15 +50,17 @@ _MEDIA_TYPES: Final = {"image": "image/png"}
 
 
 class Conversation:
-    """Reads the messages of one request into ``messages``, the ``instructions`` of the system,
-    ``warnings``, and the places of ``unread`` fields.
-    """
+    """Reads the messages of one request."""
 
     def __init__(self, session: Session) -> None:
         self.messages: list[Message] = []
+        """The messages so far."""
         self.instructions: list[Instruction] = []
+        """The instructions of the system."""
         self.warnings: list[str] = []
+        """The warnings about the messages so far."""
         self.unread: list[str] = []
+        """The places of fields that were not read."""
         self._session = session
         self._calls: dict[str, tuple[str, int]] = {}
         self._count = 0
@@ -66,7 +68,7 @@ class Conversation:
         self._results: list[tuple[int, Result]] | None = None
 
     def read(self, messages: list[Any]) -> None:
-        """Every message, in order; raises `TranslationError`."""
+        """Read every message, in order; raises `TranslationError`."""
         for index, message in enumerate(messages):
             self._read_message(Fields(message, f"messages[{index}]"))
 
@@ -200,7 +202,7 @@ class Conversation:
         return _signed(read, Text(""), signatures)
 
     def _provider(self, part: Fields, _: str) -> list[AnyPart]:
-        """A part of an answer without a kind of its own is sent back unchanged."""
+        """Return a part of an answer without a kind of its own unchanged."""
         raw = part.need("raw")
         part.refuse_rest()
         if isinstance(raw, dict) and "kind" not in raw:
@@ -209,7 +211,7 @@ class Conversation:
         return []
 
     def _signatures(self, form: Fields) -> list[Opaque]:
-        """The signatures of a part: one, or those of several parts that became one block."""
+        """Return the signatures of a part: one, or those of several parts that became one block."""
         value = form.get("signature", str, list)
         signatures = value if isinstance(value, list) else [] if value is None else [value]
         if not all(isinstance(signature, str) for signature in signatures):
@@ -240,8 +242,8 @@ class Conversation:
         return _signed(made, Text(""), signatures)
 
     def _wire_id(self, call_id: str) -> str | None:
-        """The call's id on the wire: none for a counted id. An id that the session does not know is
-        sent unchanged.
+        """Return the call's id on the wire: none for a counted id. An id that the session does not
+        know is sent unchanged.
         """
         remembered = self._session.calls.get(call_id)
         return (remembered.wire_id if remembered else call_id) or None
@@ -275,12 +277,14 @@ class Conversation:
     def _plain_result(
         self, message: Fields, call_id: str | None, parts: list[AnyPart]
     ) -> tuple[int, Result]:
-        """The result in a tool's message that has only text."""
+        """Return the result in a tool's message that has only text."""
         text = "".join(part.text for part in parts if isinstance(part, Text))
         return self._result(Fields({"content": text, "tool_call_id": call_id}, message.place), None)
 
     def _call_of(self, call_id: str, place: str) -> tuple[str, int]:
-        """Name and number of a call of this history or of an earlier answer of the session."""
+        """Return name and number of a call of this history or of an earlier answer of the
+        session.
+        """
         if call_id in self._calls:
             return self._calls[call_id]
         if call_id in self._session.calls:
@@ -294,7 +298,7 @@ class Conversation:
 
 
 def _inner(part: Fields, *keys: str) -> Fields:
-    """The object in a part under the part's kind; in the older spelling the part itself."""
+    """Return the object in a part under the part's kind; in the older spelling the part itself."""
     key = part.either(*keys)
     if key not in part:
         if part.has_only("signature"):
@@ -306,8 +310,8 @@ def _inner(part: Fields, *keys: str) -> Fields:
 
 
 def _signed(part: AnyPart, more: AnyPart, signatures: list[Opaque]) -> list[AnyPart]:
-    """The part with the first signature. Each further signature gets an empty part of the same
-    kind, or an empty text, after it.
+    """Return the part with the first signature. Each further signature gets an empty part of the
+    same kind, or an empty text, after it.
     """
     first = [replace(part, signature=signatures[0])] if signatures else [part]
     return first + [
@@ -320,8 +324,8 @@ def _base64(data: str | bytes | None) -> str:
 
 
 def _parse(text: str | bytes) -> Any:
-    """Arguments that are given as JSON text. Empty text is an empty object; text that is not JSON
-    is returned unchanged.
+    """Return arguments that are given as JSON text. Empty text is an empty object; text that is not
+    JSON is returned unchanged.
     """
     raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     try:

@@ -35,7 +35,7 @@ def _lose_signature(payloads: list[Payload]) -> bool:
 
 
 def _rename_text_block(payloads: list[Payload]) -> bool:
-    """The start of a block of text has another id than its pieces."""
+    """Give the start of a block of text another id than its pieces."""
     for payload in payloads:
         if payload["type"] == "TEXT_START":
             payload["text_id"] += "0"

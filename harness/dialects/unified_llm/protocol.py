@@ -123,8 +123,8 @@ _CONTEXT_LENGTH_WORDS: Final = (
 
 
 def classify(event: ev.Error) -> str:
-    """The error type of the specification: by HTTP status, by the word or the details if that is
-    ambiguous, then by the word.
+    """Return the error type of the specification: by HTTP status, by the word or the details if
+    that is ambiguous, then by the word.
     """
     code = event.code
     named = STATUS_TYPES.get(event.status or "")
@@ -152,7 +152,7 @@ def classify(event: ev.Error) -> str:
 
 
 def error_of(event: ev.Error) -> dict[str, Any]:
-    """The error of an ``ERROR`` event; fields that the wire did not have are absent."""
+    """Return the error of an ``ERROR`` event; fields that the wire did not have are absent."""
     kind = classify(event)
     error = {
         "type": kind,
@@ -167,15 +167,15 @@ def error_of(event: ev.Error) -> dict[str, Any]:
 
 
 def incomplete_error(event: ev.Incomplete) -> dict[str, Any]:
-    """The error of a stream that stopped before its end; ``raw`` is the beginning of its last
-    message.
+    """Return the error of a stream that stopped before its end; ``raw`` is the beginning of its
+    last message.
     """
     error = stream_error(f"the stream ended before it was complete ({event.end})")
     return {**error, "raw": event.rest} if event.rest else error
 
 
 def stream_error(message: str) -> dict[str, Any]:
-    """The error of a stream without an end, or in which nothing was understood."""
+    """Return the error of a stream without an end, or in which nothing was understood."""
     return {"type": "StreamError", "message": message, "retryable": True}
 
 

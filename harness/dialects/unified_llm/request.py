@@ -58,7 +58,9 @@ _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,127}")
 
 
 def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> Prompt:
-    """The prompt of a unified-llm Request; see `harness.dialects.dialect.RequestTranslator`."""
+    """Return the prompt of a unified-llm Request; see
+    `harness.dialects.dialect.RequestTranslator`.
+    """
     if options:
         raise TranslationError("options", "unified-llm has none; put them into the Request")
     request = Fields(prompt, "")
@@ -92,8 +94,8 @@ def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> Prom
 def follow_up(
     prompt: Any, payloads: Sequence[Payload], then: Sequence[ToolOutcome] | str
 ) -> dict[str, Any]:
-    """The Request after an answer: the answer's message, then a ``tool`` message for each outcome,
-    or the user's next text.
+    """Return the Request after an answer: the answer's message, then a ``tool`` message for each
+    outcome, or the user's next text.
 
     An answer that ended in an error has no message. If the user writes a text instead of giving
     results, each call has the outcome `NOT_RUN`. If the prompt asks to store its interactions, the
@@ -121,7 +123,7 @@ def follow_up(
 
 
 def _continue(prompt: Mapping[str, Any], response: Payload) -> Mapping[str, Any]:
-    """The prompt with the id of the answer that it continues, if answers are stored."""
+    """Return the prompt with the id of the answer that it continues, if answers are stored."""
     options = prompt.get("provider_options") or {}
     storing = options.get(STORING)
     if not isinstance(storing, Mapping) or storing.get("store") is not True:
@@ -131,7 +133,7 @@ def _continue(prompt: Mapping[str, Any], response: Payload) -> Mapping[str, Any]
 
 
 def tool_result(call_id: str, content: Any, is_error: bool = False) -> dict[str, Any]:
-    """The ``tool`` message for one outcome."""
+    """Return the ``tool`` message for one outcome."""
     result = {
         "tool_call_id": call_id,
         "content": content,
@@ -145,8 +147,8 @@ def tool_result(call_id: str, content: Any, is_error: bool = False) -> dict[str,
 
 
 def read_model(request: Fields) -> tuple[str | None, tuple[tuple[str, str, str], ...]]:
-    """The model to ask, without the provider before it, None if none is named; and the providers
-    that the Request names (`Prompt.addressed`).
+    """Return the model to ask, without the provider before it, None if none is named; and the
+    providers that the Request names (`Prompt.addressed`).
     """
     provider, model = request.get("provider", str), request.get("model", str)
     addressed = []
@@ -200,7 +202,7 @@ def _function(tool: Fields) -> Function:
 
 
 def _decode(tool: Fields, key: str, text: str | bytes) -> dict[str, Any]:
-    """A schema that is given as JSON text."""
+    """Return a schema that is given as JSON text."""
     try:
         schema = decode_json(
             text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
@@ -278,7 +280,7 @@ def _format(request: Fields) -> Format | None:
 
 
 def _options(request: Fields) -> dict[str, Any]:
-    """The options for single providers; those of Gemini must be an object."""
+    """Return the options for single providers; those of Gemini must be an object."""
     options = request.get("provider_options", dict) or {}
     Fields(options, "provider_options").get(PROVIDER, dict)
     return dict(options)

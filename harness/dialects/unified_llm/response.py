@@ -114,7 +114,7 @@ class UnifiedLlmTranslator:
     def _piece(
         self, kind: str, text: str, signature: str | None, marks: Mapping[str, Any] = NO_MARKS
     ) -> list[Payload]:
-        """A piece of text or reasoning. A piece with other marks begins a new block."""
+        """Emit a piece of text or reasoning. A piece with other marks begins a new block."""
         if not text and signature is None:
             return []
         payloads = self._open()
@@ -176,7 +176,7 @@ class UnifiedLlmTranslator:
         return payloads
 
     def _metadata(self, event: ev.Metadata) -> list[Payload]:
-        """The model and the response id go into the Response, also if they arrive late."""
+        """Put the model and the response id into the Response, also if they arrive late."""
         match event.name, next(iter(event.raw.values()), None):
             case "model", str(model):
                 self.model = model
@@ -185,8 +185,8 @@ class UnifiedLlmTranslator:
         return self._aside(event)
 
     def _unknown(self, event: ev.Unknown) -> list[Payload]:
-        """Like any part, an unknown part closes the block before it, and has a position in the
-        message.
+        """Emit an unknown part. Like any part, it closes the block before it, and has a position in
+        the message.
         """
         if event.where != "part" and not event.where.startswith("part kind"):
             return self._aside(event)
@@ -199,7 +199,7 @@ class UnifiedLlmTranslator:
         return []
 
     def _boundary(self, event: ev.BlockStart | ev.BlockEnd) -> list[Payload]:
-        """Pieces of two blocks of the wire never share a block."""
+        """Close the block: pieces of two blocks of the wire never share one."""
         return [*self._open(), *self._close_block(), provider_event(event.raw)]
 
     def _mark(self, event: ev.Mark) -> list[Payload]:
@@ -241,7 +241,7 @@ class UnifiedLlmTranslator:
         return [{"type": "TOOL_CALL_DELTA", "delta": event.text, "tool_call": tool_call}]
 
     def _call_invalid(self, event: ev.CallInvalid) -> list[Payload]:
-        """If the arguments of a call are not an object, the call has their text instead."""
+        """End a call whose arguments are not an object, with their text instead."""
         call, self.call = self.call, None
         if call is None:
             return []
@@ -298,8 +298,8 @@ class UnifiedLlmTranslator:
         return [*payloads, failed]
 
     def _finish_reason(self) -> dict[str, Any]:
-        """A block reason replaces the finish reason. The message of an invalid call is used if the
-        wire has none.
+        """Return the finish reason. A block reason replaces it. The message of an invalid call is
+        used if the wire has none.
         """
         ending, finish = self.ending, {}
         if ending.blocked:

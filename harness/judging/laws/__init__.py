@@ -46,8 +46,8 @@ LAWS: Final = (*_OURS, *installed("laws", Law, {law.id: law for law in _OURS}, k
 
 
 def check(exchange: Exchange, *adapters: Adapter) -> list[str]:
-    """All breaches of all laws for one exchange. Each begins with the adapter and the number of the
-    law.
+    """Return all breaches of all laws for one exchange. Each begins with the adapter and the number
+    of the law.
 
     Without ``adapters``: the canonical events and every dialect. Raises `AdapterError`.
     """

@@ -32,7 +32,7 @@ _GARBAGE = (
 
 
 def corruption_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
-    """The first damaged form of the exchange that the adapter handles wrongly."""
+    """Return the first damaged form of the exchange that the adapter handles wrongly."""
     for name, damaged in damaged_exchanges(exchange, adapter.name, adapter.effort.damages):
         output = adapter.attempt(damaged)
         if isinstance(output, AdapterError):
@@ -45,7 +45,7 @@ def corruption_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
 
 
 def damaged_exchanges(exchange: Exchange, name: str, count: int) -> Iterator[tuple[str, Exchange]]:
-    """``count`` damaged forms of an exchange, each with the name of its damage. The adapter's
+    """Yield ``count`` damaged forms of an exchange, each with the name of its damage. The adapter's
     ``name`` is part of the seed, so each adapter gets different damage.
     """
     original = plain(exchange)
@@ -56,13 +56,13 @@ def damaged_exchanges(exchange: Exchange, name: str, count: int) -> Iterator[tup
 
 
 def silence(damaged: Exchange, items: list[Any], adapter: Adapter) -> str:
-    """The fault if an adapter gives no items for a body with facts, else ""."""
+    """Return the fault if an adapter gives no items for a body with facts, else ""."""
     provider = provider_of(damaged, adapter)
     return "" if items or provider.facts(damaged) == Facts() else f"gives no {adapter.noun}"
 
 
 def flipped(body: bytes, chance: random.Random) -> bytes:
-    """Changes a few bytes."""
+    """Change a few bytes."""
     damaged = bytearray(body)
     for _ in range(min(len(body), chance.randint(1, 6))):
         damaged[chance.randrange(len(body))] = chance.randrange(256)
@@ -70,31 +70,31 @@ def flipped(body: bytes, chance: random.Random) -> bytes:
 
 
 def truncated(body: bytes, chance: random.Random) -> bytes:
-    """Removes the end of the body. The exchange still ends cleanly."""
+    """Remove the end of the body. The exchange still ends cleanly."""
     return body[: chance.randint(0, len(body))]
 
 
 def headless(body: bytes, chance: random.Random) -> bytes:
-    """Removes the beginning of the body."""
+    """Remove the beginning of the body."""
     return body[chance.randint(0, len(body)) :]
 
 
 def doubled(body: bytes, chance: random.Random) -> bytes:
-    """Repeats a part of the body."""
+    """Repeat a part of the body."""
     start = chance.randint(0, len(body))
     end = chance.randint(start, len(body))
     return body[:end] + body[start:end] + body[end:]
 
 
 def littered(body: bytes, chance: random.Random) -> bytes:
-    """Inserts garbage before a line, or at the end."""
+    """Insert garbage before a line, or at the end."""
     lines = body.splitlines(keepends=True)
     lines.insert(chance.randint(0, len(lines)), chance.choice(_GARBAGE))
     return b"".join(lines)
 
 
 def emptied(body: bytes, chance: random.Random) -> bytes:
-    """Replaces a string in the JSON by a list."""
+    """Replace a string in the JSON by a list."""
     if b'"event_type":' in body:
         name = chance.choice((b"text", b"arguments", b"type", b"status", b"name", b"signature"))
         return body.replace(b'"' + name + b'":"', b'"' + name + b'":[],"x":"')
@@ -112,7 +112,7 @@ def emptied(body: bytes, chance: random.Random) -> bytes:
 
 
 def overlapped(body: bytes, chance: random.Random) -> bytes:
-    """Moves an event, so that steps overlap, stop twice, or do not stop."""
+    """Move an event, so that steps overlap, stop twice, or do not stop."""
     events = re.split(rb"(?<=\n\n)|(?<=\r\n\r\n)", body)
     event = events.pop(chance.randrange(len(events)))
     events.insert(chance.randint(0, len(events)), event)

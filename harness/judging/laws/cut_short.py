@@ -29,7 +29,7 @@ PREFIXES = 24
 
 
 def prefix_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
-    """The shortest prefix that was found with a wrong output, if there is one."""
+    """Return the shortest prefix that was found with a wrong output, if there is one."""
     finding_of = _beginning_of_events if adapter.layer == "events" else _beginning_of_facts
     if adapter.by_facts:
         finding_of = _aspects_of_beginning
@@ -58,7 +58,7 @@ Judge = Callable[[Exchange], str]
 
 
 def _beginning_of_events(exchange: Exchange, adapter: Adapter) -> Judge:
-    """Canonical events depend only on the bytes so far. A prefix gives exactly the first events.
+    """Require that a prefix gives exactly the first events.
 
     A prefix may end with text that was held back as a possible tag.
     """
@@ -78,8 +78,8 @@ def _beginning_of_events(exchange: Exchange, adapter: Adapter) -> Judge:
 
 
 def _beginning_of_facts(exchange: Exchange, adapter: Adapter) -> Judge | str:
-    """The text, thoughts and calls of a prefix are a beginning of those of the whole answer. An
-    error follows.
+    """Require that the text, thoughts and calls of a prefix are a beginning of those of the whole
+    answer. An error follows.
     """
     full = facts_of(adapter, adapter.output(exchange))
     if isinstance(full, str):
@@ -103,7 +103,9 @@ def _beginning_of_facts(exchange: Exchange, adapter: Adapter) -> Judge | str:
 
 
 def _aspects_of_beginning(exchange: Exchange, adapter: Adapter) -> Judge:
-    """The text, thoughts and calls of a prefix are those in its bytes. The cut is reported."""
+    """Require that the text, thoughts and calls of a prefix are those in its bytes. The cut is
+    reported.
+    """
     aspects = {*_OF_BEGINNINGS} - {*judged(exchange, adapter).red}
 
     def judge(short: Exchange) -> str:
@@ -122,7 +124,7 @@ def _aspects_of_beginning(exchange: Exchange, adapter: Adapter) -> Judge:
 
 
 def _finds_tool_code(exchange: Exchange, adapter: Adapter) -> bool:
-    """Whether the adapter reads ``<tool_code>`` in the text as a call."""
+    """Return whether the adapter reads ``<tool_code>`` in the text as a call."""
     chosen = adapter.options.tool_code
     return provider_of(exchange, adapter).tool_code if chosen is None else chosen
 
@@ -143,7 +145,7 @@ def _not_a_beginning(facts: Facts, full: Facts, tags: Sequence[str]) -> str:
 
 
 def _without_open_tag(text: str, tags: Sequence[str]) -> str:
-    """The text without an unfinished tag at its end."""
+    """Return the text without an unfinished tag at its end."""
     for tag in tags:
         for size in range(len(tag) - 1, 0, -1):
             if text.endswith(tag[:size]):
@@ -152,8 +154,8 @@ def _without_open_tag(text: str, tags: Sequence[str]) -> str:
 
 
 def prefixes(exchange: Exchange, tries: int) -> Sequence[int]:
-    """The lengths at which a body is cut short. A body of at most ``tries`` bytes is cut at every
-    length, a larger one at the ends of its first lines and at seeded places.
+    """Return the lengths at which a body is cut short. A body of at most ``tries`` bytes is cut at
+    every length, a larger one at the ends of its first lines and at seeded places.
     """
     body = exchange.body
     if len(body) <= tries:
@@ -168,8 +170,8 @@ def prefixes(exchange: Exchange, tries: int) -> Sequence[int]:
 
 
 def first_prefix(exchange: Exchange, sizes: Sequence[int], judge: Judge) -> tuple[int, str] | None:
-    """The shortest wrong prefix that was found, and its finding: the first wrong one of ``sizes``,
-    or a shorter one that is longer than the last right one.
+    """Return the shortest wrong prefix that was found, and its finding: the first wrong one of
+    ``sizes``, or a shorter one that is longer than the last right one.
     """
     right = -1
     for size in sizes:

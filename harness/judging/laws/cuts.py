@@ -32,7 +32,7 @@ WHOLE = "read as a whole"
 
 
 def cut_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
-    """The first set of cuts that changes the output, reduced to the fewest cuts.
+    """Return the first set of cuts that changes the output, reduced to the fewest cuts.
 
     The times of the reads are removed from both exchanges, because they do not belong to the new
     reads.
@@ -66,7 +66,7 @@ def _cut_sets_for(exchange: Exchange, adapter: Adapter) -> Iterator[Cuts]:
 
 
 def cut_sets(exchange: Exchange, tries: int) -> Iterator[Cuts]:
-    """The sets of places where a body is cut, one set for each replay. For a body of at most
+    """Yield the sets of places where a body is cut, one set for each replay. For a body of at most
     ``tries`` bytes, each set is one place, and every place has a set.
     """
     size, comb = len(exchange.body), min(tries, COMB)
@@ -81,7 +81,7 @@ def cut_sets(exchange: Exchange, tries: int) -> Iterator[Cuts]:
 
 
 def places(exchange: Exchange, cuts: Cuts) -> str:
-    """Describes the cuts and the bytes around them."""
+    """Describe the cuts and the bytes around them."""
     body = exchange.body
     words = ", ".join(
         f"byte {at} ({shown(body[max(0, at - 12) : at])} | {shown(body[at : at + 12])})"
@@ -91,8 +91,8 @@ def places(exchange: Exchange, cuts: Cuts) -> str:
 
 
 def fewest(cuts: Cuts, differs: Callable[[Cuts], bool]) -> Cuts:
-    """The fewest of these cuts that still change the output. Removes halves, then quarters, and
-    finally single cuts.
+    """Return the fewest of these cuts that still change the output. Removes halves, then quarters,
+    and finally single cuts.
     """
     size = len(cuts) // 2
     while size:

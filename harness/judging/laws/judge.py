@@ -73,7 +73,9 @@ def cells(
     adapters: Sequence[Adapter],
     origin: Origin | None = None,
 ) -> Iterator[LawCell]:
-    """One cell for each law, each exchange that generates, and each adapter of a law's layer."""
+    """Yield one cell for each law, each exchange that generates, and each adapter of a law's
+    layer.
+    """
     for number, exchange in enumerate(exchanges, 1):
         if not exchange.generates:
             continue
@@ -139,14 +141,16 @@ def judge_law(cell: LawCell) -> LawJudgement:
 
 
 def _skipped(exchange: Exchange, adapter: Adapter) -> str:
-    """The reason why an adapter that states its facts can't be judged on the exchange, or ""."""
+    """Return the reason why an adapter that states its facts can't be judged on the exchange, or
+    "".
+    """
     transcript = adapter.output(exchange).transcript if adapter.by_facts else None
     return transcript.skipped if transcript else ""
 
 
 def _finding(law: Law, breach: Breach) -> Finding:
-    """The first mismatch, with the sentence as its remark. Without an expectation, the law and the
-    sentence.
+    """Return the first mismatch, with the sentence as its remark. Without an expectation, the law
+    and the sentence.
     """
     subject = f"law-{law.id}"
     if breach.expected is not None and breach.got is not None:
@@ -157,7 +161,7 @@ def _finding(law: Law, breach: Breach) -> Finding:
 
 
 def blank_law_result(cell: LawCell) -> Result:
-    """The result of a cell before it is judged: only its names."""
+    """Return the result of a cell before it is judged: only its names."""
     law, adapter = cell.law, cell.adapter
     events = adapter.layer == "events"
     return Result(
@@ -180,7 +184,7 @@ def blank_law_result(cell: LawCell) -> Result:
 
 
 def ready_made_case(cell: LawCell) -> str:
-    """The smallest spec and cassette found that show a breach.
+    """Return the smallest spec and cassette found that show a breach.
 
     If the law holds, they show the exchange itself. If no cassette can hold the exchange, the text
     reports that.

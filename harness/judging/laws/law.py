@@ -17,43 +17,44 @@ GENERATE_CONTENT = "https://ai.google.dev/api/generate-content"
 
 @dataclass(frozen=True, slots=True)
 class Breach:
-    """One violation of a law.
-
-    ``exchange`` is the variant of the answer that shows the breach. ``got`` is the adapter's output
-    for it. ``expected`` is an expectation in the form of a spec, if the law knows one. ``feature``
-    is the feature of the variant, if it is not that of the law. ``aspect`` is the lost aspect, if
-    the adapter is judged by aspects. ``exception`` is the adapter's exception.
-    """
+    """One violation of a law."""
 
     sentence: str
     exchange: Exchange
+    """The variant of the answer that shows the breach."""
     expected: Any = None
+    """An expectation in the form of a spec, if the law knows one."""
     got: list[Any] | None = None
+    """The adapter's output for ``exchange``."""
     feature: str = ""
+    """The feature of the variant, if it is not that of the law."""
     aspect: str = ""
+    """The lost aspect, if the adapter is judged by aspects."""
     exception: BaseException | None = None
+    """The adapter's exception."""
 
 
 @dataclass(frozen=True, slots=True)
 class Law:
-    """One law.
-
-    ``findings(exchange, adapter)`` returns the breaches; an empty list if the law holds. It raises
-    `AdapterError` if the adapter fails on the recording itself. ``unasked(exchange, adapter)``
-    returns the reason why the law does not apply, or "". ``layers`` are the layers with cells of
-    this law. ``knows_expected``: whether ``expected`` of a breach is right, so that a case can
-    expect it. ``feature`` and ``source`` are the feature and the documentation in its results.
-    """
+    """One law."""
 
     id: int
     title: str
     sentence: str
     findings: Callable[[Exchange, Adapter], list[Breach]]
+    """Returns the breaches; an empty list if the law holds. Raises `AdapterError` if the adapter
+    fails on the recording itself.
+    """
     unasked: Callable[[Exchange, Adapter], str] = lambda exchange, adapter: ""
+    """Returns the reason why the law does not apply, or ""."""
     layers: tuple[str, ...] = ("events", "payloads")
+    """The layers with cells of this law."""
     knows_expected: bool = True
+    """Whether ``expected`` of a breach is right, so that a case can expect it."""
     feature: str = "text.streaming"
+    """The feature in its results."""
     source: str = GENERATE_CONTENT
+    """The documentation in its results."""
 
     @property
     def name(self) -> str:
@@ -62,8 +63,8 @@ class Law:
 
 
 def difference(expected: list[Any], got: list[Any], noun: str, otherwise: str) -> str:
-    """A sentence about the first place where two lists differ; "" if they are equal. ``otherwise``
-    describes the source of the expected item.
+    """Return a sentence about the first place where two lists differ; "" if they are equal.
+    ``otherwise`` describes the source of the expected item.
     """
     for at in range(max(len(expected), len(got))):
         wanted, given = expected[at : at + 1], got[at : at + 1]
@@ -78,7 +79,7 @@ def difference(expected: list[Any], got: list[Any], noun: str, otherwise: str) -
 def differing(
     expected: list[Any], variant: Exchange, adapter: Adapter, how: str, otherwise: str
 ) -> Breach | None:
-    """The breach if an adapter gives other items for a variant than expected.
+    """Return the breach if an adapter gives other items for a variant than expected.
 
     ``how`` describes the variant. ``otherwise`` describes the exchange with the expected items.
     """
@@ -88,5 +89,5 @@ def differing(
 
 
 def shown(value: object) -> str:
-    """A value, shortened for a sentence. Unprintable characters are escaped."""
+    """Return a value, shortened for a sentence. Unprintable characters are escaped."""
     return shorten(repr(value), 120)

@@ -15,8 +15,8 @@ from .law import Breach, Law
 
 
 def loss_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
-    """One breach for each aspect that is lost or wrong, or for payloads that are not of their event
-    model.
+    """Return one breach for each aspect that is lost or wrong, or for payloads that are not of
+    their event model.
     """
     output = adapter.output(exchange)
     judgement = compare_output(exchange, adapter, output)
@@ -30,8 +30,8 @@ def loss_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
 
 
 def judged(exchange: Exchange, adapter: Adapter) -> ExchangeJudgement:
-    """The judgement of an adapter that states its facts. Raises `AdapterError` if there is no
-    output to judge.
+    """Return the judgement of an adapter that states its facts. Raises `AdapterError` if there is
+    no output to judge.
     """
     judgement = judge_exchange(exchange, adapter)
     if judgement.error:
@@ -40,7 +40,7 @@ def judged(exchange: Exchange, adapter: Adapter) -> ExchangeJudgement:
 
 
 def as_reference(findings: list[str], exchange: Exchange, adapter: Adapter) -> list[Breach]:
-    """The breaches of a law about the meaning of payloads. The expected payloads of a user's
+    """Return the breaches of a law about the meaning of payloads. The expected payloads of a user's
     adapter are those of our own adapter.
     """
     reference = adapter.reference if findings else None
@@ -49,7 +49,7 @@ def as_reference(findings: list[str], exchange: Exchange, adapter: Adapter) -> l
 
 
 def unknown_model(exchange: Exchange, adapter: Adapter) -> str:
-    """The reason why a law about the meaning of payloads does not apply, or ""."""
+    """Return the reason why a law about the meaning of payloads does not apply, or ""."""
     if adapter.by_facts:
         variants = ", ".join(variants_of_wire(exchange, adapter.options.provider))
         return variants and f"the answer is not the documented wire: {variants}"

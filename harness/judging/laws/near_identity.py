@@ -20,7 +20,7 @@ from .law import Breach, Law, shown
 
 
 def identity_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
-    """One breach for each part of the message that differs."""
+    """Return one breach for each part of the message that differs."""
     mirror = _mirror(exchange, adapter)
     assert mirror is not None
     came = mirror.normal(frame.json for frame in frames_of(exchange))
@@ -29,7 +29,7 @@ def identity_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
 
 
 def _differences(came: Json, given: Json, place: str = "") -> Iterator[str]:
-    """A sentence for each place at which two normal forms differ."""
+    """Yield a sentence for each place at which two normal forms differ."""
     match came, given:
         case None, _:
             return
@@ -49,7 +49,7 @@ def _mirror(exchange: Exchange, adapter: Adapter) -> Mirror | None:
 
 
 def no_mirror(exchange: Exchange, adapter: Adapter) -> str:
-    """The reason why the law has nothing to compare, or ""."""
+    """Return the reason why the law has nothing to compare, or ""."""
     if _mirror(exchange, adapter) is None:
         return "the event model is not that of the wire"
     facts = wire_facts(exchange, adapter)

@@ -13,14 +13,14 @@ from .loss import as_reference, unknown_model
 
 
 def order_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
-    """The first item that the grammar does not allow, if there is one."""
+    """Return the first item that the grammar does not allow, if there is one."""
     items = adapter.items(exchange)
     finding = illegal(items, adapter.grammar, adapter.noun) if adapter.grammar else ""
     return as_reference([finding] if finding else [], exchange, adapter)
 
 
 def illegal(items: list[Any], grammar: Grammar, noun: str) -> str:
-    """A sentence about the first item that the grammar does not allow, or ""."""
+    """Return a sentence about the first item that the grammar does not allow, or ""."""
     state = "fresh"
     for index, item in enumerate(items):
         try:

@@ -32,7 +32,7 @@ ASKED: Final[tuple[SecondTurnAspect, ...]] = (
 
 
 def return_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
-    """One breach for each aspect of `ASKED` that is red in the next request."""
+    """Return one breach for each aspect of `ASKED` that is red in the next request."""
     translator = adapter.request
     if translator is None:
         return []
@@ -52,7 +52,9 @@ def return_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
 def _next_request(
     exchange: Exchange, adapter: Adapter, translator: RequestTranslator, wire: Facts
 ) -> GenerateRequest:
-    """The request after the answer, with an outcome for each call. Raises `TranslationError`."""
+    """Return the request after the answer, with an outcome for each call. Raises
+    `TranslationError`.
+    """
     output = adapter.output(exchange)
     outcomes = [ToolOutcome({"done": True}) for _ in wire.calls] if wire.calls else "Go on."
     prompt = translator.follow_up(translator.opening_prompt, output.items, outcomes)
@@ -60,7 +62,7 @@ def _next_request(
 
 
 def nothing_goes_back(exchange: Exchange, adapter: Adapter) -> str:
-    """The reason why the law has nothing to check, or ""."""
+    """Return the reason why the law has nothing to check, or ""."""
     if adapter.request is None:
         return f"{adapter.name} sends nothing back"
     if "call" not in adapter.request.sent_back:

@@ -9,7 +9,7 @@ from .law import Breach, Law, differing
 
 
 def second_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
-    """The first item of the second replay that differs from the first replay."""
+    """Return the first item of the second replay that differs from the first replay."""
     breach = differing(
         adapter.items(exchange), exchange, adapter, "the second time", "the first time"
     )

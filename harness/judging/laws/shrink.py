@@ -26,8 +26,8 @@ NAME = "gemini-api/shrunk"
 
 
 def shrink(exchange: Exchange, fails: Callable[[Exchange], bool], tries: int) -> Exchange:
-    """The smallest exchange found for which ``fails`` is true; the exchange itself if nothing can
-    be removed. ``fails`` is called at most ``tries`` times.
+    """Return the smallest exchange found for which ``fails`` is true; the exchange itself if
+    nothing can be removed. ``fails`` is called at most ``tries`` times.
     """
     original, best, left = plain(exchange), exchange, tries
 
@@ -48,7 +48,9 @@ def shrink(exchange: Exchange, fails: Callable[[Exchange], bool], tries: int) ->
 
 
 def _candidates(messages: list[Any], first: bool) -> Iterator[list[Any]]:
-    """The messages to try next. The first candidate is the messages themselves, in one read."""
+    """Yield the messages to try next. The first candidate is the messages themselves, in one
+    read.
+    """
     if first:
         yield messages
     else:
@@ -56,7 +58,7 @@ def _candidates(messages: list[Any], first: bool) -> Iterator[list[Any]]:
 
 
 def _body_of(messages: list[Any], original: bytes) -> bytes:
-    """The messages in the framing of the original body, with its line ends."""
+    """Return the messages in the framing of the original body, with its line ends."""
     head, line_end = original.lstrip()[:1], re.search(rb"\r\n|\r|\n", original)
     end = line_end[0].decode() if line_end else "\n"
     texts = [json.dumps(message, ensure_ascii=False) for message in messages]
@@ -70,7 +72,9 @@ def _body_of(messages: list[Any], original: bytes) -> bytes:
 
 
 def _smaller_lists(messages: list[Any]) -> Iterator[list[Any]]:
-    """Lists without half of the messages, without one message, or with one smaller message."""
+    """Yield the list without half of the messages, without one message, or with one smaller
+    message.
+    """
     half = len(messages) // 2
     if half > 1:
         yield messages[half:]
@@ -109,8 +113,8 @@ def as_case(
     source: str,
     expect: dict[str, Any],
 ) -> str:
-    """The text of a spec file and a cassette that show the exchange. If the expectation is empty,
-    the author must write it.
+    """Return the text of a spec file and a cassette that show the exchange. If the expectation is
+    empty, the author must write it.
     """
     header = [
         "harness: 1",
@@ -139,6 +143,6 @@ def as_case(
 
 
 def _on_one_line(item: Any) -> str:
-    """The item as JSON. It is escaped to ASCII if a character can't be printed."""
+    """Return the item as JSON. It is escaped to ASCII if a character can't be printed."""
     text = json.dumps(item, ensure_ascii=False)
     return text if text.isprintable() else json.dumps(item)

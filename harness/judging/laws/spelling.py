@@ -34,7 +34,7 @@ _NOT_CONTENT = ("others", "unreadable", "at_error", "at_block", "marks", "blocks
 
 
 def spelling_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
-    """One breach for each spelling that changes the content."""
+    """Return one breach for each spelling that changes the content."""
     original = plain(exchange)
     expected = adapter.output(original)
     compare = _events_breach if adapter.layer == "events" else _payloads_breach
@@ -59,7 +59,7 @@ def _payloads_breach(
 def _events_breach(
     variant: WireVariant, respelled: Exchange, expected: Output, adapter: Adapter
 ) -> Breach | None:
-    """Compares only the facts, because another framing has other boundaries of events."""
+    """Compare only the facts, because another framing has other boundaries of events."""
     output = adapter.output(respelled)
     if adapter.facts is None:
         return None
@@ -84,7 +84,9 @@ def _differing(got: Facts, expected: Facts) -> list[str]:
 
 
 def _spellings(exchange: Exchange, adapter: Adapter) -> Iterator[tuple[WireVariant, Exchange]]:
-    """The spellings that the adapter must understand; none if a part of the body is not JSON."""
+    """Yield the spellings that the adapter must understand; none if a part of the body is not
+    JSON.
+    """
     original = plain(exchange)
     names: tuple[str, ...] = SAME_WIRE[:2]
     if adapter.by_facts and _only_events(original.body):
@@ -99,13 +101,13 @@ def _spellings(exchange: Exchange, adapter: Adapter) -> Iterator[tuple[WireVaria
 
 
 def _only_events(body: bytes) -> bool:
-    """Whether every line is a data line, so that every message is inside an event."""
+    """Return whether every line is a data line, so that every message is inside an event."""
     lines = [line for line in re.split(rb"[\r\n]+", body) if line.strip()]
     return bool(lines) and all(line.startswith(b"data:") for line in lines)
 
 
 def no_other_spelling(exchange: Exchange, adapter: Adapter) -> str:
-    """The reason why the law has nothing to check, or ""."""
+    """Return the reason why the law has nothing to check, or ""."""
     spellings = _spellings(exchange, adapter)
     return "" if any(spellings) else "no part of the answer has another spelling"
 

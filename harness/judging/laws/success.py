@@ -88,7 +88,7 @@ WORSE_ENDS: Final[Mapping[str, Mapping[str, Callable[[Exchange], Exchange | None
 
 
 def success_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
-    """One breach for each bad answer that ends like a good one."""
+    """Return one breach for each bad answer that ends like a good one."""
     breaches = []
     for name, answer in _answers(exchange, adapter):
         wire = wire_facts(answer, adapter)
@@ -99,7 +99,7 @@ def success_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
 
 
 def _answers(exchange: Exchange, adapter: Adapter) -> Iterator[tuple[str, Exchange]]:
-    """The recorded answer and its possible replacements, each with a name."""
+    """Yield the recorded answer and its possible replacements, each with a name."""
     yield "the answer", exchange
     original = replace(plain(exchange), end="complete")
     for name, body in BODIES.items():
@@ -111,7 +111,7 @@ def _answers(exchange: Exchange, adapter: Adapter) -> Iterator[tuple[str, Exchan
 
 
 def no_good_end(wire: Facts) -> str:
-    """The reason why an answer must not end like a good one, or "".
+    """Return the reason why an answer must not end like a good one, or "".
 
     An answer with a call may always end as a call. This does not check errors and refusals, because
     law 3 compares them.
@@ -133,8 +133,9 @@ def no_good_end(wire: Facts) -> str:
 
 
 def _ends_well(answer: Exchange, adapter: Adapter, wire: Facts) -> bool:
-    """Whether the adapter reports a good end. An exception is not a good end. An adapter that
-    states its facts may ask again after some answers. The end of the next answer is not checked.
+    """Return whether the adapter reports a good end. An exception is not a good end. An adapter
+    that states its facts may ask again after some answers. The end of the next answer is not
+    checked.
     """
     output = adapter.attempt(answer)
     if isinstance(output, AdapterError):
@@ -147,7 +148,7 @@ def _ends_well(answer: Exchange, adapter: Adapter, wire: Facts) -> bool:
 
 
 def states_good_end(transcript: Transcript) -> bool:
-    """Whether the last finish reason is a stop or a length limit, and there is no error."""
+    """Return whether the last finish reason is a stop or a length limit, and there is no error."""
     facts = list(transcript.facts())
     if transcript.raised or any(isinstance(fact, Error) for fact in facts):
         return False

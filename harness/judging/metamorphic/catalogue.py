@@ -18,17 +18,15 @@ from .relations import ANSWERED, FAILED, PREFIX, Calls, Relation, equal
 
 @dataclass(frozen=True, slots=True)
 class WireVariant:
-    """One change of a recorded answer.
-
-    ``relation`` must hold between the facts of the recorded answer and those of the changed one.
-    ``feature`` is the feature in the checklist that the variant belongs to; "" if there is none.
-    """
+    """One change of a recorded answer."""
 
     name: str
     description: str
     relation: Relation
+    """Must hold between the facts of the recorded answer and those of the changed one."""
     change: Change
     feature: str = ""
+    """The feature in the checklist that the variant belongs to; "" if there is none."""
 
 
 SAME: Final = equal()

@@ -49,7 +49,7 @@ _CONTENT: Final = frozenset({"text", "citations", "thinking", "signature", "data
 
 
 def is_empty(value: Json) -> bool:
-    """Whether a field is empty: null, or an empty text, list or object."""
+    """Return whether a field is empty: null, or an empty text, list or object."""
     return value is None or value == "" or value == [] or value == {}
 
 
@@ -76,7 +76,9 @@ class _Block:
     pieces: list[str] = field(default_factory=list)
 
     def input(self) -> Json:
-        """The whole input: the pieces, or else that of the start. A text if it is not JSON."""
+        """Return the whole input: the pieces, or else that of the start. A text if it is not
+        JSON.
+        """
         text = "".join(self.pieces)
         if not text.strip():
             given = self.fields.get("input")
@@ -98,7 +100,7 @@ class Blocks:
         self._waiting: dict[int, list[dict[str, Json]]] = {}
 
     def is_text(self, index: int) -> bool:
-        """Whether the next event may be a piece of the text of this block."""
+        """Return whether the next event may be a piece of the text of this block."""
         return self._call is None and index in self._open and self._open[index].type == "text"
 
     def read(self, event: dict[str, Json], out: list[Event]) -> None:
@@ -136,8 +138,8 @@ class Blocks:
         self._open.clear()
 
     def rest(self) -> list[dict[str, Json]]:
-        """The parts of a broken answer that gave no events: open blocks of the provider's tools,
-        and the events that wait.
+        """Return the parts of a broken answer that gave no events: open blocks of the provider's
+        tools, and the events that wait.
         """
         half = [
             {**block.fields, "input": "".join(block.pieces) or block.fields.get("input")}
@@ -368,10 +370,10 @@ def _about(kind: str, holder: dict[str, Json]) -> Event:
 
 
 def _text(value: Json) -> str | None:
-    """A text that is not empty, else None."""
+    """Return a text that is not empty, else None."""
     return value if type(value) is str and value else None
 
 
 def _word(value: Json) -> str:
-    """A name as text, from a value of any type."""
+    """Return a name as text, from a value of any type."""
     return value if type(value) is str else "" if value is None else str(value)

@@ -58,8 +58,8 @@ def detect(first: FirstMessages) -> Identity | None:
 
 
 def is_own(message: dict[str, Json]) -> bool:
-    """Whether a message is a whole answer or an event of a stream. Other programs write lines with
-    the same types, but without the fields.
+    """Return whether a message is a whole answer or an event of a stream. Other programs write
+    lines with the same types, but without the fields.
     """
     match message:
         case {"type": "message_start", "message": {}}:
@@ -76,7 +76,7 @@ def is_own(message: dict[str, Json]) -> bool:
 
 
 def is_error(message: dict[str, Json]) -> bool:
-    """Whether a message is the body of an error."""
+    """Return whether a message is the body of an error."""
     match message:
         case {"type": "error", "error": {"type": str(), "message": _}}:
             return True

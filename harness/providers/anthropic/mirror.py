@@ -47,12 +47,12 @@ _ENDS: Final = ("stop_sequence", "stop_details", "container")
 
 @dataclass(slots=True)
 class _Message:
-    """One message so far. ``blocks``: each block with the pieces of its input; ``places``: the
-    index of an open block → its number.
-    """
+    """One message so far."""
 
     blocks: list[tuple[dict[str, Json], list[str]]] = field(default_factory=list)
+    """Each block with the pieces of its input."""
     places: dict[Json, int] = field(default_factory=dict)
+    """The index of an open block → its number."""
     usage: dict[str, Json] = field(default_factory=dict)
     form: dict[str, Json] = field(default_factory=dict)
 
@@ -115,7 +115,7 @@ class _Message:
         self.form |= {name: delta[name] for name in _ENDS if delta.get(name)}
 
     def whole(self) -> dict[str, Json]:
-        """The message in its normal form."""
+        """Return the message in its normal form."""
         content = [_finished(block, pieces) for block, pieces in self.blocks]
         content = [block for block in content if not _is_empty(block)]
         called = any(block["type"] == "tool_use" for block in content)
@@ -139,7 +139,7 @@ def _is_empty(block: dict[str, Json]) -> bool:
 
 
 def normal_form(messages: Iterable[Json]) -> dict[str, Json]:
-    """The message that the events of one answer make, or that a whole answer is."""
+    """Return the message that the events of one answer make, or that a whole answer is."""
     message = _Message()
     for event in messages:
         if isinstance(event, dict):

@@ -169,7 +169,7 @@ class MessagesNormalizer(AnswerReader):
         *,
         implied: bool = True,
     ) -> None:
-        """Content implies a start."""
+        """Emit the start, which content implies."""
         if not self._started:
             self._started = True
             out.append(Start(model or self._answer.model, message_id, implied))

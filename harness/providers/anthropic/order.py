@@ -33,7 +33,7 @@ may be anywhere. Blocks do not overlap: each delta and stop has the index of the
 
 
 def variants_in(body: bytes) -> list[str]:
-    """The variants in a body, in words; none for the documented wire."""
+    """Return the variants in a body, in words; none for the documented wire."""
     messages = [frame.json for frame in frames_of_body(body)]
     variants = set()
     if not is_in_order(messages):
@@ -47,7 +47,7 @@ def variants_in(body: bytes) -> list[str]:
 
 
 def is_in_order(messages: Iterable[Json]) -> bool:
-    """Whether the events of a stream have the documented order."""
+    """Return whether the events of a stream have the documented order."""
     state, block = "fresh", None
     for message in messages:
         kind = message.get("type") if type(message) is dict else None

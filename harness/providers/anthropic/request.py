@@ -66,8 +66,8 @@ _Block = dict[str, Any]
 
 
 def write_message(prompt: Prompt, session: Session) -> tuple[dict[str, Any], list[str]]:
-    """The body of a Messages request; see `harness.providers.provider.Provider.write`. Raises
-    `TranslationError` for a prompt that the API refuses with the status 400.
+    """Return the body of a Messages request; see `harness.providers.provider.Provider.write`.
+    Raises `TranslationError` for a prompt that the API refuses with the status 400.
     """
     writer = _Writer(prompt)
     body: dict[str, Any] = {}
@@ -115,7 +115,7 @@ class _Writer:
     # ---------------------------------------------------------------- messages
 
     def messages(self) -> list[dict[str, Any]]:
-        """The messages; turns of the same role are joined."""
+        """Return the messages; turns of the same role are joined."""
         written: list[dict[str, Any]] = []
         for message in self._prompt.messages:
             content = [block for part in message.parts for block in self._blocks(part)]
@@ -132,7 +132,7 @@ class _Writer:
         return written
 
     def _blocks(self, part: AnyPart) -> Iterator[_Block]:
-        """The blocks of one part, with the fields that only this wire has."""
+        """Yield the blocks of one part, with the fields that only this wire has."""
         block = self._block(part)
         if block is not None:
             more = part.more if self._prompt.home == NAME else {}
@@ -142,7 +142,7 @@ class _Writer:
             yield from self._signature(part, part.signature.value)
 
     def _signature(self, part: AnyPart, signature: str) -> Iterator[_Block]:
-        """The signature of a text, which an application of this wire has in an empty thinking
+        """Yield the signature of a text, which an application of this wire has in an empty thinking
         block after it.
         """
         if self._prompt.home == NAME and isinstance(part, Text):
@@ -195,7 +195,7 @@ class _Writer:
         }
 
     def _id(self, call_id: str) -> str:
-        """The id in the characters of this wire; the ids of two calls stay different."""
+        """Return the id in the characters of this wire; the ids of two calls stay different."""
         if call_id not in self._ids:
             clean, number = _ODD_IN_ID.sub("_", call_id), 2
             fresh = clean
@@ -240,7 +240,7 @@ class _Writer:
     # ---------------------------------------------------------------- settings
 
     def settings(self) -> dict[str, Any]:
-        """The sampling settings."""
+        """Return the sampling settings."""
         fields = {}
         for name, value in self._prompt.settings.items():
             if name in SETTINGS:
@@ -250,7 +250,7 @@ class _Writer:
         return fields
 
     def thinking(self, limit: Any) -> dict[str, Any]:
-        """The field ``thinking``. A number of tokens is checked as the API does."""
+        """Return the field ``thinking``. A number of tokens is checked as the API does."""
         reasoning = self._prompt.reasoning
         if reasoning is None or reasoning.mode is None:
             return {}
@@ -263,7 +263,7 @@ class _Writer:
         return {"thinking": {"type": "enabled", "budget_tokens": budget, **shown}}
 
     def output(self) -> dict[str, Any]:
-        """The field ``output_config``: the effort, and the schema of a structured answer."""
+        """Return the field ``output_config``: the effort, and the schema of a structured answer."""
         return {**_effort(self._prompt.reasoning), **self._format(self._prompt.format)}
 
     def _format(self, wanted: Format | None) -> dict[str, Any]:
@@ -275,7 +275,7 @@ class _Writer:
         return {"format": {"type": "json_schema", "schema": dict(wanted.schema.value)}}
 
     def metadata(self) -> dict[str, Any]:
-        """The field ``metadata``, which has only the id of a user."""
+        """Return the field ``metadata``, which has only the id of a user."""
         given = self._prompt.metadata
         for name in given:
             if name != "user_id":
@@ -288,7 +288,7 @@ def _effort(reasoning: Reasoning | None) -> dict[str, Any]:
 
 
 def _system(instructions: Sequence[Instruction]) -> str | list[_Block]:
-    """A text, or blocks if one of them has a cache mark."""
+    """Return a text, or blocks if one of them has a cache mark."""
     pieces = [piece for each in instructions for piece in each.pieces if piece.text]
     if any(piece.cache for piece in pieces):
         return [
@@ -342,7 +342,7 @@ def _written(value: Any) -> str:
 
 
 def _text_of(data: str) -> str | None:
-    """The text in base64 data; None if it is not UTF-8."""
+    """Return the text in base64 data; None if it is not UTF-8."""
     try:
         return base64.b64decode(data, validate=True).decode()
     except (binascii.Error, UnicodeDecodeError):
@@ -391,7 +391,7 @@ def _refuse(body: Mapping[str, Any], prompt: Prompt) -> None:
 
 
 def _neighbours(messages: Sequence[Message]) -> Iterator[tuple[Message, Message | None]]:
-    """Each message, with the next one of the user, unless an answer comes first."""
+    """Yield each message, with the next one of the user, unless an answer comes first."""
     for number, message in enumerate(messages):
         after = messages[number + 1] if number + 1 < len(messages) else None
         while after is not None and after.role == message.role:
@@ -401,7 +401,7 @@ def _neighbours(messages: Sequence[Message]) -> Iterator[tuple[Message, Message 
 
 
 def _marks(value: Any) -> Iterator[int]:
-    """A 1 for each cache mark in tools, system and messages."""
+    """Yield a 1 for each cache mark in tools, system and messages."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
             if key == "cache_control" and inner:

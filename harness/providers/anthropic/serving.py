@@ -22,18 +22,18 @@ _TYPES: Final = {
 
 
 def error_body(status: int, message: str) -> dict[str, Any]:
-    """The body of an error."""
+    """Return the body of an error."""
     kind = _TYPES.get(status, "api_error")
     return {"type": "error", "error": {"type": kind, "message": message}}
 
 
 def made_body(path: str, tokens: int) -> dict[str, Any] | None:
-    """The body for a request that counts tokens; None for another one."""
+    """Return the body for a request that counts tokens; None for another one."""
     return {"input_tokens": tokens} if path.endswith("/v1/messages/count_tokens") else None
 
 
 def final_body(model: str, streamed: bool) -> bytes:
-    """The body of a short answer that ends a conversation."""
+    """Return the body of a short answer that ends a conversation."""
     usage = {"input_tokens": 1, "output_tokens": 1}
     message: dict[str, Any] = {
         "id": "msg_final",

@@ -21,8 +21,8 @@ class Counts:
         self._latest: dict[str, Json] = {}
 
     def read(self, usage: dict[str, Json]) -> Usage:
-        """The counts of one ``usage``. ``input_tokens`` excludes the tokens that are read from the
-        cache or written to it; ``output_tokens`` includes those of the thoughts.
+        """Return the counts of one ``usage``. ``input_tokens`` excludes the tokens that are read
+        from the cache or written to it; ``output_tokens`` includes those of the thoughts.
         """
         self._latest |= {name: value for name, value in usage.items() if value is not None}
         counts: dict[str, Any] = {}

@@ -130,7 +130,7 @@ _STANDARD: Final = str.maketrans("-_", "+/")
 
 
 def canonical_request(body: Any) -> Any:
-    """The canonical form of a decoded JSON request, bare or in Code Assist's envelope.
+    """Return the canonical form of a decoded JSON request, bare or in Code Assist's envelope.
 
     Every documented field of generateContent, streamGenerateContent and countTokens is known; in
     other requests only keys, bytes and numbers are normalized. Never raises; idempotent; does not
@@ -143,7 +143,9 @@ def canonical_request(body: Any) -> Any:
 
 
 def _read(value: Json, kind: str) -> Json:
-    """The canonical form of a value. ``kind``: the kind of the value, or of each item of a list."""
+    """Return the canonical form of a value. ``kind``: the kind of the value, or of each item of a
+    list.
+    """
     if type(value) is dict:
         if kind is FREE:
             return {key: _read(inner, FREE) for key, inner in value.items()}
@@ -192,7 +194,7 @@ def _read_message(wire: dict[str, Json], kind: str) -> dict[str, Json]:
 
 
 def _says_nothing(name: str, value: Json) -> bool:
-    """Whether a field means the same as its absence."""
+    """Return whether a field means the same as its absence."""
     if value is None:
         return True
     if value is False:
@@ -203,8 +205,8 @@ def _says_nothing(name: str, value: Json) -> bool:
 
 
 def _read_bytes(text: str) -> str:
-    """One base64 for the same bytes, from either alphabet, with or without padding. Other text
-    stays as it is.
+    """Return one base64 for the same bytes, from either alphabet, with or without padding. Other
+    text stays as it is.
     """
     if text in DUMMY_SIGNATURES:
         return text

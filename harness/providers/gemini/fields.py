@@ -19,7 +19,7 @@ _CAPITAL: Final = re.compile("[A-Z]")
 
 
 def spellings(names: str) -> dict[str, str]:
-    """Every spelling of some camelCase names, which are separated by blanks → the name."""
+    """Return every spelling of some camelCase names, which are separated by blanks → the name."""
     return {
         spelling: name
         for name in names.split()
@@ -69,7 +69,7 @@ class Fields:
         return None
 
     def take_raw(self, name: str, *types: type) -> dict[str, Json] | None:
-        """An object with only this field, in the wire's spelling; None as in `take`."""
+        """Return an object with only this field, in the wire's spelling; None as in `take`."""
         value = self.take(name, *types)
         return None if value is None else {self._keys[name]: value}
 
@@ -85,7 +85,7 @@ class Fields:
         self._left += inner._left
 
     def left(self) -> Sequence[tuple[str, Json]]:
-        """The fields that were not taken, with the wire's names."""
+        """Return the fields that were not taken, with the wire's names."""
         if not self.values:
             return self._left
         return [*self._left, *((self._keys[name], value) for name, value in self.values.items())]

@@ -35,7 +35,7 @@ _NUMBERED: Final = ("FINISH_REASON_UNSPECIFIED", "STOP", "MAX_TOKENS", "SAFETY",
 
 
 def name_reason(reason: str | int) -> str:
-    """The word of a reason. Numbers above 4 differ between the surfaces and stay ``#N``."""
+    """Return the word of a reason. Numbers above 4 differ between the surfaces and stay ``#N``."""
     if isinstance(reason, str):
         return reason
     return _NUMBERED[reason] if 0 <= reason < len(_NUMBERED) else f"#{reason}"

@@ -52,17 +52,17 @@ class Calls:
         self.open_call: _OpenCall | None = None
 
     def next_number(self) -> int:
-        """The number of a new call."""
+        """Return the number of a new call."""
         self._count += 1
         return self._count
 
     def is_open(self, candidate: int) -> bool:
-        """Whether a call of this candidate is open."""
+        """Return whether a call of this candidate is open."""
         return self.open_call is not None and self.open_call.candidate == candidate
 
     def make_way(self, candidate: int, out: list[Event]) -> bool:
-        """Other content of a candidate begins: end the open call. Returns False if the open call
-        belongs to the answer and the content to another candidate.
+        """End the open call, because other content of a candidate begins. Returns False if the open
+        call belongs to the answer and the content to another candidate.
         """
         if self.open_call is None:
             return True
@@ -217,7 +217,7 @@ class _CallFields:
         self.left = list(fields.left())
 
     def continues(self, call: _OpenCall) -> bool:
-        """Whether this continues an open call: it has no name, or repeats name and id."""
+        """Return whether this continues an open call: it has no name, or repeats name and id."""
         if self.name:
             return self.id is not None and (self.name, self.id) == (call.name, call.id)
         if self.id is not None:
@@ -225,12 +225,14 @@ class _CallFields:
         return True
 
     def is_empty(self) -> bool:
-        """Whether it is ``{}``, which ends a streamed call, or follows a call that has ended."""
+        """Return whether it is ``{}``, which ends a streamed call, or follows a call that has
+        ended.
+        """
         return not (self.id or self.pieces or self.more or self.left or self.signature)
 
 
 def _parse_arguments(arguments: Json) -> dict[str, Json] | None:
-    """The arguments: an object, or an object as JSON text; a blank text is ``{}``. None for
+    """Return the arguments: an object, or an object as JSON text; a blank text is ``{}``. None for
     anything else.
     """
     if type(arguments) is str:
@@ -246,13 +248,13 @@ def _text_of(wire: Json) -> str:
 
 
 def _byte_count(wire: Json) -> int:
-    """The length of the JSON text of a piece."""
+    """Return the length of the JSON text of a piece."""
     return len(json.dumps(wire, ensure_ascii=False).encode("utf-8", "replace"))
 
 
 def _read_piece(number: int, wire: Json) -> tuple[CallPiece | None, list[tuple[str, Json]]]:
-    """A piece and its unknown fields. The piece is None unless it has one path and one value; null
-    is a value if there is no other.
+    """Return a piece and its unknown fields. The piece is None unless it has one path and one
+    value; null is a value if there is no other.
     """
     if type(wire) is not dict:
         return None, []

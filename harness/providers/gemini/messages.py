@@ -48,8 +48,8 @@ _decode_plain: Final = Decoder(_Plain).decode
 
 
 def is_plain(message: bytes) -> bool:
-    """Whether a message has only fields that all surfaces send in bare messages, so that it shows
-    no provider.
+    """Return whether a message has only fields that all surfaces send in bare messages, so that it
+    shows no provider.
     """
     try:
         _decode_plain(message)
@@ -59,7 +59,7 @@ def is_plain(message: bytes) -> bool:
 
 
 def is_decision(message: dict[str, Any]) -> bool:
-    """Whether a message is a Decision: answers to questions, or a refusal in lower case. The
+    """Return whether a message is a Decision: answers to questions, or a refusal in lower case. The
     endpoint does not stream, and its answer is not one of generateContent.
     """
     match message:
@@ -71,8 +71,8 @@ def is_decision(message: dict[str, Any]) -> bool:
 
 
 def is_answer(message: dict[str, Any], has_request: bool) -> bool:
-    """Whether a message is a GenerateContentResponse. Answers of other methods have counts too, so
-    counts alone are not enough if there is a request.
+    """Return whether a message is a GenerateContentResponse. Answers of other methods have counts
+    too, so counts alone are not enough if there is a request.
     """
     if is_decision(message):
         return False
@@ -81,7 +81,9 @@ def is_answer(message: dict[str, Any], has_request: bool) -> bool:
 
 
 def is_error(message: dict[str, Any]) -> bool:
-    """Whether a message is an error of Google's APIs: a number as its code, or a gRPC status."""
+    """Return whether a message is an error of Google's APIs: a number as its code, or a gRPC
+    status.
+    """
     error = message.get("error")
     return type(error) is dict and (
         type(error.get("code")) is int or type(error.get("status")) is str
@@ -89,13 +91,13 @@ def is_error(message: dict[str, Any]) -> bool:
 
 
 def is_envelope(message: dict[str, Any]) -> bool:
-    """Whether a message is a GenerateContentResponse in Code Assist's envelope."""
+    """Return whether a message is a GenerateContentResponse in Code Assist's envelope."""
     inner = Fields(message, _MESSAGE).take("response", dict)
     return inner is not None and is_answer(inner, False)
 
 
 def has_vertex_marks(message: dict[str, Any]) -> bool:
-    """Whether a message has a field that only Vertex AI sends."""
+    """Return whether a message has a field that only Vertex AI sends."""
     fields = Fields(message, _MESSAGE)
     usage = fields.values.get("usageMetadata")
     return "createTime" in fields.values or (

@@ -123,7 +123,9 @@ class GeminiNormalizer(AnswerReader):
         return out
 
     def _feed_message(self, frame: Frame, data: bytes) -> list[Event]:
-        """The events of a frame whose message does not have the form of the message before."""
+        """Return the events of a frame whose message does not have the form of the message
+        before.
+        """
         if not self._candidates.parts.idle:
             return super().feed(frame)
         message = frame.usual
@@ -203,8 +205,8 @@ class GeminiNormalizer(AnswerReader):
     def _expected_decoder(
         self, wrapped: bool, counts: tuple[str, ...]
     ) -> Callable[[bytes], Any] | None:
-        """The decoder of the expected form, or of an earlier form if there were too many. The
-        decoder is made when the next message comes, because most answers have only one message.
+        """Return the decoder of the expected form, or of an earlier form if there were too many.
+        The decoder is made when the next message comes, because most answers have only one message.
         """
         if (wrapped, counts) != self._form and self._forms < MAX_FORMS:
             self._forms += 1
@@ -215,7 +217,7 @@ class GeminiNormalizer(AnswerReader):
         return self._decoder
 
     def _read_tier(self, out: list[Event]) -> None:
-        """The service tier, which may be only in a header of the response."""
+        """Read the service tier, which may be only in a header of the response."""
         if tier := self._answer.headers.get(TIER):
             out.append(Metadata("service_tier", {TIER: tier}))
 

@@ -17,8 +17,8 @@ Json = dict[str, Any]
 
 
 def gemini_settings(prompt: Prompt, warnings: list[str]) -> Json:
-    """The fields of a generate request beside the messages, with JSON Schemas as in the prompt, in
-    one spelling: options of the prompt may have another one.
+    """Return the fields of a generate request beside the messages, with JSON Schemas as in the
+    prompt, in one spelling: options of the prompt may have another one.
     """
     fields = canonical_request(settings_of(prompt, warnings, exact=True))
     assert isinstance(fields, dict)
@@ -26,7 +26,7 @@ def gemini_settings(prompt: Prompt, warnings: list[str]) -> Json:
 
 
 def plain(part: AnyPart) -> AnyPart:
-    """A part of a Gemini answer as text or media, if it is one; any other part unchanged."""
+    """Return a part of a Gemini answer as text or media, if it is one; any other part unchanged."""
     if not isinstance(part, Native):
         return part
     raw = part.raw
@@ -47,18 +47,18 @@ def plain(part: AnyPart) -> AnyPart:
 
 
 def signature_in(raw: Mapping[str, Any]) -> Opaque | None:
-    """The signature of a part of a Gemini answer."""
+    """Return the signature of a part of a Gemini answer."""
     signature = raw.get("thoughtSignature")
     return Opaque(signature) if isinstance(signature, str) and signature else None
 
 
 def text_item(text: str) -> Json:
-    """A text among the contents of a message or step."""
+    """Return a text among the contents of a message or step."""
     return {"type": "text", "text": text}
 
 
 def function_of(declaration: Mapping[str, Any]) -> Json:
-    """A declared function with its JSON Schema."""
+    """Return a declared function with its JSON Schema."""
     fields = {
         "name": declaration["name"],
         "description": declaration.get("description") or None,
@@ -68,7 +68,7 @@ def function_of(declaration: Mapping[str, Any]) -> Json:
 
 
 def named(part: AnyPart) -> str:
-    """The kind of a part, for a warning that it is left out."""
+    """Return the kind of a part, for a warning that it is left out."""
     match part:
         case Media(kind=kind, media_type=media_type):
             return f"{kind} ({media_type or 'of no type'})"
@@ -78,15 +78,15 @@ def named(part: AnyPart) -> str:
 
 
 def written(value: Any) -> str:
-    """A value as the text of a result: a string as it is, anything else as JSON."""
+    """Return a value as the text of a result: a string as it is, anything else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def known_fields(
     values: Mapping[str, Any], names: Mapping[str, str], place: str, wire: str
 ) -> tuple[Json, list[str]]:
-    """The fields of ``values`` that are in ``names``, under their names on the wire, and a warning
-    for each other field.
+    """Return the fields of ``values`` that are in ``names``, under their names on the wire, and a
+    warning for each other field.
     """
     taken = {names[key]: value for key, value in values.items() if key in names}
     unsaid = [

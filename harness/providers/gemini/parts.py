@@ -125,7 +125,7 @@ class Parts:
             )
 
     def end(self, candidate: int, out: list[Event]) -> None:
-        """The candidate gives a finish reason: release its text and end its open call."""
+        """Release the text of a candidate with a finish reason, and end its open call."""
         self.release(candidate, out)
         if self.calls.is_open(candidate):
             self.calls.end(out)
@@ -166,7 +166,7 @@ class Parts:
     def _split(
         self, splitter: Splitter, text: str, signature: str | None, candidate: int, out: list[Event]
     ) -> None:
-        """The text and calls of one text part; its signature goes to the last of them."""
+        """Emit the text and calls of one text part; its signature goes to the last of them."""
         signed: _Signed | None = None
         for piece in splitter.feed(text):
             signed, others = (
@@ -183,8 +183,8 @@ class Parts:
                 signed.signature = signature
 
     def _read_block(self, block: Block, candidate: int) -> tuple[_Signed, list[Event]]:
-        """The events of a block: the event that can be signed, and the events after it. A block
-        whose body has an unknown form is text.
+        """Return the events of a block: the event that can be signed, and the events after it. A
+        block whose body has an unknown form is text.
         """
         body = parse_body(block.body)
         if body is None:
@@ -299,7 +299,7 @@ def _read_server_result(
 
 
 def _read_result(part: _Wire, value: _Wire, signature: str | None, candidate: int) -> list[Event]:
-    """The result of a tool that the provider ran; its media and settings follow as an
+    """Return the result of a tool that the provider ran; its media and settings follow as an
     annotation of the part.
     """
     fields = Fields(value, _RESULT)
@@ -326,7 +326,7 @@ def _read_result(part: _Wire, value: _Wire, signature: str | None, candidate: in
 
 
 def _text(value: Json) -> str:
-    """The value if it is a text; ``raw`` holds any other."""
+    """Return the value if it is a text; ``raw`` holds any other."""
     return value if type(value) is str else ""
 
 

@@ -76,7 +76,7 @@ Json = dict[str, Any]
 
 
 def write_body(prompt: Prompt, session: Session) -> tuple[Json, list[str]]:
-    """The body of a generate request; see `harness.providers.provider.Provider.write`."""
+    """Return the body of a generate request; see `harness.providers.provider.Provider.write`."""
     writer = _Writer()
     body: Json = {
         "contents": [
@@ -101,10 +101,10 @@ def write_body(prompt: Prompt, session: Session) -> tuple[Json, list[str]]:
 
 
 def settings_of(prompt: Prompt, warnings: list[str], *, exact: bool = False) -> Json:
-    """The fields of a generate request beside the messages, with the options for Gemini.
+    """Return the fields of a generate request beside the messages, with the options for Gemini.
 
-    ``exact``: for another wire of Gemini, which reads JSON Schema: schemas are not converted, and
-    a thinking level is the word of the prompt for every model.
+    ``exact``: for another wire of Gemini, which reads JSON Schema: schemas are not converted, and a
+    thinking level is the word of the prompt for every model.
     """
     body: Json = {}
     declarations = []
@@ -131,7 +131,7 @@ def settings_of(prompt: Prompt, warnings: list[str], *, exact: bool = False) -> 
 
 
 def _left_out(prompt: Prompt) -> list[str]:
-    """Warnings for the fields of a prompt that no wire of Gemini has."""
+    """Return warnings for the fields of a prompt that no wire of Gemini has."""
     turns: list[Instruction | Message] = [*prompt.instructions, *prompt.messages]
     named = [
         f"{turn.place}.name: is left out; Gemini's roles have no names"
@@ -162,7 +162,7 @@ class _Writer:
         self.warnings.append(warning)
 
     def sendable(self, parts: tuple[AnyPart, ...]) -> list[AnyPart]:
-        """The parts without encrypted thoughts, which Gemini does not have."""
+        """Return the parts without encrypted thoughts, which Gemini does not have."""
         for part in parts:
             if isinstance(part, Redacted):
                 self.warn(redacted_warning(part))
@@ -192,7 +192,7 @@ class _Writer:
 
 
 def redacted_warning(part: Redacted) -> str:
-    """The warning for an encrypted thought, on a wire that has none."""
+    """Return the warning for an encrypted thought, on a wire that has none."""
     return (
         f"{part.place}: redacted thinking is left out; only the provider that wrote it can read it"
     )
@@ -209,8 +209,8 @@ def _call(call: Call) -> Json:
 
 
 def _result(result: Result) -> Json:
-    """A ``functionResponse``. If the result is a list of parts under a key, a reference replaces
-    each file there.
+    """Return a ``functionResponse``. If the result is a list of parts under a key, a reference
+    replaces each file there.
     """
     value, files = (
         result.value,
@@ -292,7 +292,7 @@ def _tool_config(choice: Choice) -> Json:
 
 
 def _thinking(prompt: Prompt, exact: bool) -> Json:
-    """``thinkingConfig``: an effort is a level, and for models before Gemini 3 a budget."""
+    """Return ``thinkingConfig``: an effort is a level, and for models before Gemini 3 a budget."""
     reasoning = prompt.reasoning
     if reasoning is None:
         return {}
@@ -334,7 +334,7 @@ def _merge_options(options: Any, body: Json) -> None:
 
 
 def _camel(value: Any) -> Any:
-    """An object with its top keys in camelCase; any other value unchanged."""
+    """Return an object with its top keys in camelCase; any other value unchanged."""
     if not isinstance(value, Mapping):
         return value
     return {

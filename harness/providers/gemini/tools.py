@@ -34,8 +34,8 @@ _COUNTS: Final = (
 
 
 def declared_tools(request_body: bytes) -> list[Tool]:
-    """The functions that a request declares, in its order, bare or in Code Assist's envelope; none
-    for any other body.
+    """Return the functions that a request declares, in its order, bare or in Code Assist's
+    envelope; none for any other body.
     """
     tools = _read_request(request_body, _REQUEST).take("tools", list)
     return [
@@ -80,7 +80,7 @@ def _declarations(tool: dict[str, Json]) -> list[dict[str, Json]]:
 
 
 def user_prompt(request_body: bytes) -> str:
-    """The text of the last content of the user that has text; "" if there is none."""
+    """Return the text of the last content of the user that has text; "" if there is none."""
     fields = _read_request(request_body, _CONTENTS)
     contents = next(filter(None, map(fields.values.get, ("contents", "input", "messages"))), None)
     if type(contents) is str:
@@ -96,7 +96,7 @@ def user_prompt(request_body: bytes) -> str:
 
 
 def requests_thoughts(request_body: bytes) -> bool:
-    """Whether a request asks for thoughts, on any of Gemini's wires."""
+    """Return whether a request asks for thoughts, on any of Gemini's wires."""
     pending: list[Json] = [decode_object(request_body)]
     while pending:
         item = pending.pop()
@@ -109,7 +109,7 @@ def requests_thoughts(request_body: bytes) -> bool:
 
 
 def json_schema(schema: Json) -> Json:
-    """A schema of either of Gemini's schema dialects as JSON Schema: types in lower case,
+    """Return a schema of either of Gemini's schema dialects as JSON Schema: types in lower case,
     ``nullable`` as the type null, counts as numbers.
     """
     if type(schema) is not dict:
@@ -133,7 +133,7 @@ def json_schema(schema: Json) -> Json:
 
 
 def _read_request(body: bytes, names: Mapping[str, str]) -> Fields:
-    """The fields of a request, bare or in Code Assist's envelope. Other bodies have none."""
+    """Return the fields of a request, bare or in Code Assist's envelope. Other bodies have none."""
     fields = Fields(decode_object(body) or {}, names)
     inner = fields.take("request", dict)
     return fields if inner is None else Fields(inner, names)

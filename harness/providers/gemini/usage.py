@@ -38,14 +38,18 @@ _KNOWN: Final = frozenset(_SPELLINGS) | frozenset(
 
 
 def unknown_counts(usage: dict[str, Json]) -> list[tuple[str, Json]]:
-    """The fields of one ``usageMetadata`` that are not known, without those that are null."""
+    """Return the fields of one ``usageMetadata`` that are not known, without those that are
+    null.
+    """
     if usage.keys() <= _KNOWN:
         return []
     return [(key, value) for key, value in usage.items() if key not in _KNOWN and value is not None]
 
 
 def read_usage(usage: dict[str, Json]) -> Usage:
-    """The counts of one ``usageMetadata``. If a count has several spellings, camelCase is read."""
+    """Return the counts of one ``usageMetadata``. If a count has several spellings, camelCase is
+    read.
+    """
     counts: dict[str, int | None] = {}
     for key, value in usage.items():
         field = _SPELLINGS.get(key)

@@ -116,9 +116,9 @@ _COUNTS: Final = {
 
 @lru_cache(maxsize=512)
 def continuation(wrapped: bool, counts: tuple[str, ...]) -> Callable[[bytes], Any] | None:
-    """A decoder of messages, in Code Assist's envelope or bare, whose candidate has one part, which
-    is text, and perhaps the finish reason ``STOP``, and whose ``usageMetadata`` has exactly these
-    fields; None if one of them is not known.
+    """Return a decoder of messages, in Code Assist's envelope or bare, whose candidate has one
+    part, which is text, and perhaps the finish reason ``STOP``, and whose ``usageMetadata`` has
+    exactly these fields; None if one of them is not known.
     """
     if not _COUNTS.keys() >= set(counts):
         return None

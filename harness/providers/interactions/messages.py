@@ -62,22 +62,22 @@ _EVENTS: Final = re.compile(r"(?:interaction|step)\.[a-z_]+")
 
 
 def is_removed(message: dict[str, Json]) -> bool:
-    """Whether a message has the schema from before 8 June 2026: other events, and ``outputs``
-    instead of ``steps``.
+    """Return whether a message has the schema from before 8 June 2026: other events, and
+    ``outputs`` instead of ``steps``.
     """
     kind = message.get("event_type")
     return (type(kind) is str and kind in REMOVED) or type(message.get("outputs")) is list
 
 
 def is_batch(message: dict[str, Json]) -> bool:
-    """Whether a message of the WebSocket form holds several events."""
+    """Return whether a message of the WebSocket form holds several events."""
     return "event_type" not in message and type(message.get("events")) is list
 
 
 def is_interaction(message: dict[str, Json]) -> bool:
-    """Whether a message without an event type is an interaction: its ``object`` is ``interaction``
-    or, if that is missing, it has steps or a status of the API. Lines of programs and objects of
-    other APIs have a status too, with another object or a type.
+    """Return whether a message without an event type is an interaction: its ``object`` is
+    ``interaction`` or, if that is missing, it has steps or a status of the API. Lines of programs
+    and objects of other APIs have a status too, with another object or a type.
     """
     kind, status = message.get("object"), message.get("status")
     if type(kind) is str or "type" in message:

@@ -121,7 +121,7 @@ class InteractionsNormalizer(AnswerReader):
             out.append(Mark("keep_alive", text))
 
     def _read_text(self, text: str, partial: bool, out: list[Event]) -> None:
-        """The end mark is accepted without the blank line after it."""
+        """Accept the end mark without the blank line after it."""
         if text.strip() == "[DONE]" and not (self._answer.failed and not self._errors):
             self._start(out)
             out.append(Mark("end", text))
@@ -162,7 +162,7 @@ class InteractionsNormalizer(AnswerReader):
     # ---------------------------------------------------------------- events of a stream
 
     def _created(self, event: dict[str, Json], out: list[Event]) -> None:
-        """The WebSocket form has only the id of the interaction."""
+        """Begin the answer. The WebSocket form has only the id of the interaction."""
         if "interaction" in event:
             self._interaction(event, out, ends=False)
             return
@@ -171,12 +171,12 @@ class InteractionsNormalizer(AnswerReader):
         self._read_around(event, (), out)
 
     def _connected(self, event: dict[str, Json], out: list[Event]) -> None:
-        """The answer goes on after a connection was lost."""
+        """Go on with the answer after a connection was lost."""
         self._read_around(event, (), out)
         out.append(Metadata("session", {"event_type": event["event_type"]}))
 
     def _completed(self, event: dict[str, Json], out: list[Event]) -> None:
-        """The WebSocket form has a google.rpc.Status, or nothing if all is well."""
+        """End the answer. The WebSocket form has a google.rpc.Status, or nothing if all is well."""
         if "interaction" in event:
             self._interaction(event, out)
             return
@@ -194,7 +194,7 @@ class InteractionsNormalizer(AnswerReader):
             self._read_status("completed", out)
 
     def _stopped(self, event: dict[str, Json], out: list[Event]) -> None:
-        """The events that end a connection before the answer is complete."""
+        """Read the events that end a connection before the answer is complete."""
         self._read_around(event, (), out)
         self._read_status(STOPS[event["event_type"]], out)
 
@@ -251,7 +251,7 @@ class InteractionsNormalizer(AnswerReader):
     # ---------------------------------------------------------------- beside the steps
 
     def _start(self, out: list[Event], interaction_id: Json = None) -> None:
-        """Content implies a start."""
+        """Emit the start, which content implies."""
         if not self._started:
             self._started = self._steps.resumed = True
             given = interaction_id if type(interaction_id) is str and interaction_id else None
@@ -259,7 +259,7 @@ class InteractionsNormalizer(AnswerReader):
             out.append(Start(self._answer.model, given, implied=True))
 
     def _begin(self, interaction: dict[str, Json], out: list[Event]) -> None:
-        """The start that an interaction gives."""
+        """Emit the start that an interaction gives."""
         self._started = True
         model, given = _model(interaction), interaction.get("id")
         self._seen["model"] = model
@@ -356,8 +356,8 @@ class InteractionsNormalizer(AnswerReader):
         self._read_status(interaction.get("status"), out, ends=ends)
 
     def _read_status(self, status: Json, out: list[Event], *, ends: bool = True) -> None:
-        """A status at the end of an answer is its finish reason, unless it says that the answer
-        goes on. Any other status is metadata.
+        """Read a status. At the end of an answer it is the finish reason, unless it says that the
+        answer goes on. Any other status is metadata.
         """
         if type(status) is not str or not status:
             if status:
@@ -384,6 +384,6 @@ _EVENTS: Final[dict[str, Callable[[InteractionsNormalizer, dict[str, Any], list[
 
 
 def _model(interaction: dict[str, Json]) -> str | None:
-    """The model, or the agent in its place."""
+    """Return the model, or the agent in its place."""
     name = interaction.get("model") or interaction.get("agent")
     return name if type(name) is str else None

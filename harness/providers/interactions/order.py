@@ -38,7 +38,7 @@ stream, of a step that began before. No step is open when the answer is complete
 
 
 def variants_in(body: bytes) -> list[str]:
-    """The variants in a body, in words; none for the documented wire."""
+    """Return the variants in a body, in words; none for the documented wire."""
     frames = frames_of_body(body)
     messages = [frame.json if frame.raw is None else frame.raw.strip() for frame in frames]
     variants = set()
@@ -54,7 +54,7 @@ def variants_in(body: bytes) -> list[str]:
 
 
 def _is_of_web_socket(message: dict[str, Json]) -> bool:
-    """Whether only the WebSocket form has such a message. It is experimental, and no public
+    """Return whether only the WebSocket form has such a message. It is experimental, and no public
     recording has it.
     """
     kind = message.get("event_type")
@@ -65,7 +65,7 @@ def _is_of_web_socket(message: dict[str, Json]) -> bool:
 
 
 def is_in_order(messages: Iterable[Json]) -> bool:
-    """Whether the events of a stream have the documented order."""
+    """Return whether the events of a stream have the documented order."""
     state, steps = "fresh", _Steps()
     for message in _events(messages):
         known = type(message) is dict and type(message.get("event_type")) is str

@@ -40,7 +40,7 @@ class Overlaps:
             self._give_next(out)
 
     def rest(self) -> list[Json]:
-        """The messages whose events still wait, by step."""
+        """Return the messages whose events still wait, by step."""
         return [raw for waiting in self._waiting.values() for raw, _ in waiting]
 
     def _give_next(self, out: list[Event]) -> None:

@@ -70,7 +70,7 @@ _FORMAT: Final = frozenset({"responseMimeType", "responseJsonSchema", "responseM
 
 
 def write_interaction(prompt: Prompt, session: Session) -> tuple[dict[str, Any], list[str]]:
-    """The body of an interaction; see `harness.providers.provider.Provider.write`.
+    """Return the body of an interaction; see `harness.providers.provider.Provider.write`.
 
     ``store`` and ``previous_interaction_id`` are options of the prompt, or values of the session's
     context.
@@ -112,7 +112,7 @@ def _model(model: str | None, warnings: list[str]) -> dict[str, Any]:
 
 
 def _after_the_answer(messages: Sequence[Message]) -> Sequence[Message]:
-    """The messages after the last one of the model."""
+    """Return the messages after the last one of the model."""
     roles = [message.role for message in messages]
     after = len(roles) - roles[::-1].index("assistant") if "assistant" in roles else 0
     return messages[after:]
@@ -122,7 +122,7 @@ def _after_the_answer(messages: Sequence[Message]) -> Sequence[Message]:
 
 
 def _steps(message: Message, warnings: list[str]) -> list[dict[str, Any]]:
-    """The steps of one message. Text and media that follow each other are one step."""
+    """Return the steps of one message. Text and media that follow each other are one step."""
     steps: list[dict[str, Any]] = []
     for part in map(plain, message.parts):
         signature = part.signature.value if part.signature else None
@@ -190,8 +190,8 @@ def _call(call: Call, signature: str | None, warnings: list[str]) -> dict[str, A
 
 
 def _result(result: Result) -> dict[str, Any]:
-    """A result: an object or a string as it is, contents if it has media or several texts, any
-    other value in an object.
+    """Return a result: an object or a string as it is, contents if it has media or several texts,
+    any other value in an object.
     """
     value = result.value
     if result.parts:

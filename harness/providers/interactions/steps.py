@@ -47,7 +47,7 @@ _MEDIA: Final = ("image", "audio", "video", "document")
 
 
 def is_empty(value: Json) -> bool:
-    """Whether a field is empty: null, or an empty text, list or object."""
+    """Return whether a field is empty: null, or an empty text, list or object."""
     return value is None or value == "" or value == [] or value == {}
 
 
@@ -159,12 +159,12 @@ class Steps:
             self._overlaps.add(number, None, events, out)
 
     def rest(self) -> list[Json]:
-        """The messages of steps that wait for the end of an open call."""
+        """Return the messages of steps that wait for the end of an open call."""
         return self._overlaps.rest()
 
     def _has(self, number: int, understood: bool) -> bool:
-        """Whether a step is open. In a resumed stream, an event that is understood without the
-        start of its step opens the step.
+        """Return whether a step is open. In a resumed stream, an event that is understood without
+        the start of its step opens the step.
         """
         if number in self._open:
             return True
@@ -452,12 +452,12 @@ def _list(value: Json) -> list[Json]:
 
 
 def _text(value: Json) -> str | None:
-    """A text that is not empty, else None."""
+    """Return a text that is not empty, else None."""
     return value if type(value) is str and value else None
 
 
 def _word(value: Json) -> str:
-    """A name as text, from a value of any type."""
+    """Return a name as text, from a value of any type."""
     return value if type(value) is str else "" if value is None else str(value)
 
 
@@ -466,7 +466,7 @@ def _data(content: dict[str, Json]) -> tuple[Json, Json]:
 
 
 def _message(response: Json) -> str:
-    """The message of a failed tool."""
+    """Return the message of a failed tool."""
     if type(response) is dict:
         for name in ("error", "message"):
             if type(response.get(name)) is str:

@@ -23,7 +23,7 @@ from .serving import error_body
 
 
 def _read_facts(body: bytes, answer: Answer, end: End) -> Facts:
-    """The oracle's account of one answer."""
+    """Return the oracle's account of one answer."""
     return gather_openai(body, answer.asked, answer.status, interrupted=end in INTERRUPTED)
 
 

@@ -77,30 +77,32 @@ _VOLATILE: Final = frozenset({"id", "status", "encrypted_content", "logprobs", "
 
 
 def is_empty(value: Json) -> bool:
-    """Whether a field is empty: null, or an empty text, list or object."""
+    """Return whether a field is empty: null, or an empty text, list or object."""
     return value is None or value == "" or value == [] or value == {}
 
 
 @dataclass(slots=True, eq=False)
 class Item:
-    """One item. ``texts``: the pieces of each part, by its kind and number. ``held``: its events
-    that wait for the end of another item. ``call``: the number of its call. ``whole``: the item as
-    it was when it was done. ``snapshots``: the texts that differ from the pieces.
-    """
+    """One item of an answer."""
 
     kind: str
     index: int
     id: str | None
     first: dict[str, Json]
     texts: dict[tuple[str, int], list[str]] = field(default_factory=dict)
+    """The pieces of each part, by its kind and number."""
     annotations: list[Json] = field(default_factory=list)
     held: list[Event] = field(default_factory=list)
+    """The events of the item that wait for the end of another item."""
     call: int | None = None
+    """The number of the call; None if the item is none."""
     whole: dict[str, Json] | None = None
+    """The item as it was when it was done; None until then."""
     snapshots: list[str] = field(default_factory=list)
+    """The texts that differ from the pieces."""
 
     def text(self, kind: str, number: int = 0) -> str | None:
-        """The text of a part so far; None if nothing of it came."""
+        """Return the text of a part so far; None if nothing of it came."""
         pieces = self.texts.get((kind, number))
         return None if pieces is None else "".join(pieces)
 
@@ -120,18 +122,18 @@ class Items:
         return not self._items
 
     def find(self, index: Json, item_id: Json) -> Item | None:
-        """The item with an index, or else with an id, or else the latest."""
+        """Return the item with an index, or else with an id, or else the latest."""
         if type(index) is int:
             return self._items.get(index)
         return self._named(item_id) or self._items.get(self._latest)
 
     def _named(self, item_id: Json) -> Item | None:
-        """The latest item with an id."""
+        """Return the latest item with an id."""
         items = reversed(self._items.values())
         return next((item for item in items if item_id and item.id == item_id), None)
 
     def gives(self, item: Item) -> bool:
-        """Whether an item gives its content at once."""
+        """Return whether an item gives its content at once."""
         return not self._queue or self._queue[0] is item
 
     # ---------------------------------------------------------------- begin, pieces, done
@@ -153,7 +155,7 @@ class Items:
         return item
 
     def implied(self, index: Json, kind: str, out: list[Event]) -> Item:
-        """An item whose beginning is missing, because the stream was resumed."""
+        """Return an item whose beginning is missing, because the stream was resumed."""
         number = index if type(index) is int else self._latest + 1
         self._latest = number
         item = self._items[number] = Item(kind, number, None, {})
@@ -353,7 +355,7 @@ class Items:
     # ---------------------------------------------------------------- places
 
     def _sink(self, item: Item, out: list[Event]) -> list[Event]:
-        """The list for the events of an item: ``out``, or the one of events that wait."""
+        """Return the list for the events of an item: ``out``, or the one of events that wait."""
         if not self._queue:
             if item.kind in _STREAMED and item.whole is None:
                 self._queue.append(item)
@@ -428,13 +430,13 @@ def give_others(
 
 
 def _boundary(index: int, wire: dict[str, Json]) -> dict[str, Json]:
-    """The message of the beginning or the end of an item, without the content."""
+    """Return the message of the beginning or the end of an item, without the content."""
     item = {name: wire[name] for name in NAMES if not is_empty(wire.get(name))}
     return {"output_index": index, "item": item}
 
 
 def _stable(wire: Json) -> Json:
-    """An item without the fields that differ between two repetitions."""
+    """Return an item without the fields that differ between two repetitions."""
     if type(wire) is dict:
         return {
             name: _stable(value)
@@ -449,10 +451,10 @@ def _list(value: Json) -> list[Json]:
 
 
 def _text(value: Json) -> str | None:
-    """A text that is not empty, else None."""
+    """Return a text that is not empty, else None."""
     return value if type(value) is str and value else None
 
 
 def _word(value: Json) -> str:
-    """A name as text, from a value of any type."""
+    """Return a name as text, from a value of any type."""
     return value if type(value) is str else "" if value is None else str(value)

@@ -29,7 +29,7 @@ _EVENT: Final = re.compile(r"response\.[a-z_.]+")
 
 
 def is_response(message: Json) -> bool:
-    """Whether a message is an event of the Responses API, or a response."""
+    """Return whether a message is an event of the Responses API, or a response."""
     if type(message) is not dict:
         return False
     kind = message.get("type")
@@ -39,7 +39,7 @@ def is_response(message: Json) -> bool:
 
 
 def is_chat(message: Json) -> bool:
-    """Whether a message is one of Chat Completions."""
+    """Return whether a message is one of Chat Completions."""
     if type(message) is not dict:
         return False
     return message.get("object") in OBJECTS or type(message.get("choices")) is list

@@ -54,7 +54,9 @@ class OpenAiNormalizer:
         return [event for frame in waiting for event in reader.feed(frame)]
 
     def _requested(self) -> AnswerReader:
-        """The reader of the API that was asked; that of Chat Completions if that is not known."""
+        """Return the reader of the API that was asked; that of Chat Completions if that is not
+        known.
+        """
         asked: dict[str, Json] = decode_object(self._answer.asked) or {}
         is_chat_request = "messages" in asked or not (
             {"input", "previous_response_id"} & asked.keys()

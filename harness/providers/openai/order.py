@@ -24,7 +24,7 @@ _IN_ITEM: Final = re.compile(
 
 
 def variants_in(body: bytes) -> list[str]:
-    """The variants in a body, in words; none for the documented wire."""
+    """Return the variants in a body, in words; none for the documented wire."""
     frames = frames_of_body(body)
     messages = [frame.json for frame in frames if isinstance(frame.json, dict)]
     ended = [str(frame.raw).strip() for frame in frames if frame.raw is not None]
@@ -46,9 +46,9 @@ def _of_responses(messages: list[dict[str, Any]], ended: list[str]) -> list[str]
 
 
 def is_in_order(messages: Iterable[Json]) -> bool:
-    """Whether the events of a stream have the documented order: a beginning, items that each begin,
-    have their content and end, and one last event. Events of other types may be anywhere. A resumed
-    stream begins anywhere.
+    """Return whether the events of a stream have the documented order: a beginning, items that each
+    begin, have their content and end, and one last event. Events of other types may be anywhere. A
+    resumed stream begins anywhere.
     """
     open_items: set[Json] = set()
     begun = over = False
@@ -78,7 +78,7 @@ def is_in_order(messages: Iterable[Json]) -> bool:
 
 
 def _of_chat(messages: list[dict[str, Any]]) -> list[str]:
-    """The forms that OpenAI's own service does not send; other servers send them."""
+    """Return the forms that OpenAI's own service does not send; other servers send them."""
     variants = set()
     for message in messages:
         if message.get("object") not in (*OBJECTS, None):

@@ -110,7 +110,7 @@ class ResponsesReader(AnswerReader):
         self._place: tuple[int, int] = (-1, -1)
 
     def feed(self, frame: Frame) -> list[Event]:
-        """A usual piece of text by the strict decoder, everything else by the reader."""
+        """Return a usual piece of text by the strict decoder, everything else by the reader."""
         data, item = frame.message, self._open
         if item is None or type(data) is not bytes:
             return self._feed_any(frame)
@@ -138,7 +138,7 @@ class ResponsesReader(AnswerReader):
             self._items.end_all(out)
 
     def _read_text(self, text: str, partial: bool, out: list[Event]) -> None:
-        """The end mark of Chat Completions is accepted, because some servers send it here."""
+        """Accept the end mark of Chat Completions, because some servers send it here."""
         if text.strip().removeprefix("data:").strip() == "[DONE]":
             self._start(out)
             out.append(Mark("end", "[DONE]"))
@@ -293,7 +293,7 @@ class ResponsesReader(AnswerReader):
     # ---------------------------------------------------------------- beside the items
 
     def _start(self, out: list[Event]) -> None:
-        """Content implies a start."""
+        """Emit the start, which content implies."""
         if not self._started:
             self._started = True
             out.append(Start(self._answer.model, None, implied=True))
@@ -429,7 +429,7 @@ _EVENTS: Final[dict[str, Callable[[ResponsesReader, dict[str, Any], list[Event]]
 
 
 def read_usage(usage: dict[str, Json]) -> Usage:
-    """The counts of one ``usage``. ``output_tokens`` includes those of the reasoning."""
+    """Return the counts of one ``usage``. ``output_tokens`` includes those of the reasoning."""
     counts: dict[str, int | None] = {}
     for key, name in (("input_tokens", "input"), ("output_tokens", "output")):
         counts[name] = _count(usage, key)
@@ -449,13 +449,13 @@ def _count(holder: Json, name: str) -> int | None:
 
 
 def _number(event: dict[str, Json]) -> int:
-    """The number of a part within its item."""
+    """Return the number of a part within its item."""
     numbers = (event.get(f"{name}_index") for name in ("content", "summary", "command"))
     return next((number for number in numbers if type(number) is int), 0)
 
 
 def _failure(error: Json) -> Json:
-    """The code and the message of an error, which two events may both have."""
+    """Return the code and the message of an error, which two events may both have."""
     own = error if type(error) is dict else {}
     return [own.get("code"), own.get("message")] if own else error
 

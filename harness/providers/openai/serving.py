@@ -15,7 +15,7 @@ _ERRORS: Final = {
 
 
 def error_body(status: int, message: str) -> dict[str, Any]:
-    """The body of an error."""
+    """Return the body of an error."""
     default = ("server_error" if status >= 500 else "invalid_request_error", None)
     kind, code = _ERRORS.get(status, default)
     return {"error": {"message": message, "type": kind, "param": None, "code": code}}

@@ -50,7 +50,7 @@ def check_calls(prompt: Prompt) -> None:
 
 
 def functions(prompt: Prompt, warnings: Warnings, *, nested: bool) -> list[Json]:
-    """The declared tools; in Chat Completions a function is ``nested``."""
+    """Return the declared tools; in Chat Completions a function is ``nested``."""
     tools: list[Json] = []
     for tool in prompt.tools:
         if isinstance(tool, ServerTool):
@@ -86,7 +86,9 @@ def _function(tool: Function, warnings: Warnings, nested: bool) -> Json:
 
 
 def custom_tools(prompt: Prompt, name: str) -> frozenset[str]:
-    """The names of the custom tools, which take a text: those among the options under ``name``."""
+    """Return the names of the custom tools, which take a text: those among the options under
+    ``name``.
+    """
     options = prompt.options.get(name)
     tools = options.get("tools") if isinstance(options, Mapping) else None
     given = [tool for tool in tools or () if isinstance(tool, Mapping)]
@@ -95,7 +97,7 @@ def custom_tools(prompt: Prompt, name: str) -> frozenset[str]:
 
 
 def taken_settings(prompt: Prompt, names: Mapping[str, str], wire: str, warnings: Warnings) -> Json:
-    """The sampling settings that the wire has, and a warning for each other one."""
+    """Return the sampling settings that the wire has, and a warning for each other one."""
     warnings += [
         f"{setting}: is left out; {wire} has no field for it"
         for setting in prompt.settings
@@ -116,8 +118,8 @@ def warn_of_home(prompt: Prompt, warnings: Warnings) -> None:
 
 
 def failure(result: Result) -> str:
-    """The output of a tool as a text: a string as it is, any other value as JSON, a failure as
-    ``{"error": …}`` because there is no field for it.
+    """Return the output of a tool as a text: a string as it is, any other value as JSON, a failure
+    as ``{"error": …}`` because there is no field for it.
     """
     value = result.value
     if not result.failed:
@@ -127,11 +129,11 @@ def failure(result: Result) -> str:
 
 
 def data_url(medium: Media) -> str:
-    """The data of a medium as a URL."""
+    """Return the data of a medium as a URL."""
     return f"data:{medium.media_type or 'application/octet-stream'};base64,{medium.data}"
 
 
 def sound_format(media_type: str | None) -> str:
-    """The format of a sound, such as ``wav``."""
+    """Return the format of a sound, such as ``wav``."""
     kind = media_type or ""
     return _SOUNDS.get(kind, kind.rpartition("/")[2])

@@ -36,7 +36,7 @@ def _normalizer(answer: Answer) -> ChatReader:
 
 
 def _read_facts(body: bytes, answer: Answer, end: End) -> Facts:
-    """The oracle's account of one answer."""
+    """Return the oracle's account of one answer."""
     tag = thought_tag(answer.asked)
     return gather_compat(body, answer.status, interrupted=end in INTERRUPTED, tag=tag)
 

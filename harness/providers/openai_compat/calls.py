@@ -38,9 +38,7 @@ _TYPES: Final = ("function", "custom", "")
 
 @dataclass(slots=True, eq=False)
 class _Call:
-    """One call. ``pieces`` are the texts of its arguments; ``arguments``: the whole object;
-    ``tracker`` finds its end; ``custom``: the tool takes a text.
-    """
+    """One call."""
 
     name: str
     id: str | None
@@ -48,10 +46,14 @@ class _Call:
     candidate: int
     signature: str | None = None
     pieces: list[str] = field(default_factory=list)
+    """The texts of its arguments."""
     arguments: dict[str, Json] | None = None
+    """The whole object; None if there is none yet."""
     over: bool = False
     tracker: Brackets | None = field(default_factory=Brackets)
+    """Finds the end of the arguments."""
     custom: bool = False
+    """Whether the tool takes a text."""
 
     @property
     def text(self) -> str:
@@ -145,7 +147,7 @@ class Calls:
         self._note_left(piece, candidate, out)
 
     def make_way(self, candidate: int, out: list[Event]) -> None:
-        """Other content of a choice begins: end its calls."""
+        """End the calls of a choice, because other content begins."""
         for call in self._waiting:
             call.over = call.over or call.candidate == candidate
         self._give_whole(out)
@@ -156,7 +158,7 @@ class Calls:
             self.make_way(candidate, out)
 
     def rest(self) -> list[str]:
-        """The texts of the calls that an interrupted answer leaves without events."""
+        """Return the texts of the calls that an interrupted answer leaves without events."""
         return [
             json.dumps({"id": call.id, "name": call.name, "arguments": call.text})
             for call in self._waiting

@@ -237,7 +237,7 @@ class Choices:
 
 
 def _item_of(item: Json) -> tuple[str | None, str]:
-    """The kind and the text of an item of a content; None for an unknown item."""
+    """Return the kind and the text of an item of a content; None for an unknown item."""
     match item:
         case {"type": "text", "text": str(text), **others} if not others:
             return "text", text
@@ -249,8 +249,8 @@ def _item_of(item: Json) -> tuple[str | None, str]:
 
 
 def _finish_class(reason: str) -> FinishClass:
-    """The class of a finish reason: a word of Chat Completions, perhaps followed by more text,
-    or one of Gemini's own words, perhaps after the name of a filter.
+    """Return the class of a finish reason: a word of Chat Completions, perhaps followed by more
+    text, or one of Gemini's own words, perhaps after the name of a filter.
     """
     if reason.startswith("content_filter"):
         return "content_filter"
@@ -260,7 +260,7 @@ def _finish_class(reason: str) -> FinishClass:
 
 
 def _call_signature(wire: dict[str, Json]) -> tuple[str | None, dict[str, Json]]:
-    """The signature beside a call, and the call without it."""
+    """Return the signature beside a call, and the call without it."""
     if wire.keys().isdisjoint(_CALL):
         return None, wire
     fields = Fields(wire, _CALL)

@@ -44,7 +44,7 @@ class ChatReader(AnswerReader):
         self._names: tuple[Json, ...] | None = None  # of the latest message
 
     def feed(self, frame: Frame) -> list[Event]:
-        """A usual chunk by the strict decoder, everything else by the reader."""
+        """Return a usual chunk by the strict decoder, everything else by the reader."""
         data = frame.message
         if self._names is None or type(data) is not bytes:
             return super().feed(frame)

@@ -19,7 +19,7 @@ FIELDS: Final = ("reasoning_content", "reasoning", "reasoning_details")
 
 
 def read_reasoning(fields: Fields, index: int) -> list[Event]:
-    """The events of the reasoning of one delta or message; takes its fields."""
+    """Return the events of the reasoning of one delta or message; takes its fields."""
     if fields.values.keys().isdisjoint(FIELDS):
         return []
     content, short = fields.take("reasoning_content", str), fields.take("reasoning", str)

@@ -69,7 +69,7 @@ _TAGS: Final = ("<thought>", "</thought>")
 
 
 def write_completion(prompt: Prompt, session: Session) -> tuple[dict[str, Any], list[str]]:
-    """The body of a chat completion; see `harness.providers.provider.Provider.write`."""
+    """Return the body of a chat completion; see `harness.providers.provider.Provider.write`."""
     warnings: list[str] = []
     given = gemini_settings(prompt, warnings)
     body: dict[str, Any] = {}
@@ -130,7 +130,7 @@ class _Message:
         self.signature: str | None = None
 
     def written(self) -> list[dict[str, Any]]:
-        """A list with the message; an empty list for an empty message."""
+        """Return a list with the message; an empty list for an empty message."""
         message: dict[str, Any] = {"role": "assistant"}
         if self.texts:
             message["content"] = "".join(
@@ -148,7 +148,7 @@ class _Message:
 
 
 def _answer(parts: Sequence[AnyPart], warnings: list[str]) -> list[dict[str, Any]]:
-    """The messages of one answer: one, or more if several of its texts are signed, because a
+    """Return the messages of one answer: one, or more if several of its texts are signed, because a
     message holds one signature.
     """
     message, messages = _Message(), []
@@ -199,8 +199,8 @@ def _call(call: Call, signature: str | None) -> dict[str, Any]:
 
 
 def _result(result: Result, warnings: list[str]) -> dict[str, Any]:
-    """A tool's message: a string as it is, any other value as JSON, a failure as ``{"error": …}``
-    because the message has no field for it.
+    """Return a tool's message: a string as it is, any other value as JSON, a failure as ``{"error":
+    …}`` because the message has no field for it.
     """
     value, parts = result.value, result.parts or ()
     texts = [] if value is None else [written(value)]
@@ -225,7 +225,7 @@ def _item(part: AnyPart, warnings: list[str]) -> list[dict[str, Any]]:
 
 
 def _medium(medium: Media) -> dict[str, Any] | None:
-    """The item for media; None if a message has no form for them."""
+    """Return the item for media; None if a message has no form for them."""
     media_type = medium.media_type or "application/octet-stream"
     data_url = f"data:{media_type};base64,{medium.data}" if medium.data is not None else None
     if medium.kind == "image":
@@ -274,8 +274,8 @@ def _choice(config: Any, warnings: list[str]) -> dict[str, Any]:
 
 
 def _thinking(thinking: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The field of the body and Google's own field: a level becomes an effort. A budget is not
-    allowed beside an effort.
+    """Return the field of the body and Google's own field: a level becomes an effort. A budget is
+    not allowed beside an effort.
     """
     level, budget = thinking.get("thinkingLevel"), thinking.get("thinkingBudget")
     shows = thinking.get("includeThoughts")

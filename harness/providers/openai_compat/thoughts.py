@@ -17,7 +17,7 @@ TAG: Final = "thought"
 
 
 def thought_tag(asked: bytes) -> str:
-    """The name of the tag around thoughts. A request to Vertex AI may choose it by
+    """Return the name of the tag around thoughts. A request to Vertex AI may choose it by
     ``thought_tag_marker``, which clients nest in different ways.
     """
     if b'"thought_tag_marker"' in asked:
@@ -47,7 +47,7 @@ class ThoughtSplitter:
         return not (self._held or self._inside or self._marked)
 
     def feed(self, text: str, marked: bool) -> list[tuple[bool, str]]:
-        """The pieces that this text completes, each with a flag: whether it is a thought;
+        """Return the pieces that this text completes, each with a flag: whether it is a thought;
         ``marked``: the wire marks the text as a thought.
         """
         pieces: list[tuple[bool, str]] = []
@@ -71,7 +71,7 @@ class ThoughtSplitter:
         return pieces
 
     def close(self) -> list[tuple[bool, str]]:
-        """The text that is still held, unchanged."""
+        """Return the text that is still held, unchanged."""
         held, self._held = self._held, ""
         return [(self._is_thought(), held)] if held else []
 

@@ -16,8 +16,8 @@ _OF_INPUT: Final = (("cached_tokens", "cached"), ("cache_write_tokens", "cache_w
 
 
 def read_usage(usage: dict[str, Json]) -> Usage:
-    """The counts of one ``usage``. ``completion_tokens`` includes those of the reasoning, except on
-    servers whose total is the sum of prompt, completion and reasoning (xAI).
+    """Return the counts of one ``usage``. ``completion_tokens`` includes those of the reasoning,
+    except on servers whose total is the sum of prompt, completion and reasoning (xAI).
     """
     counts = _whole(usage, _COUNTS) | _whole(usage.get("prompt_tokens_details"), _OF_INPUT)
     reasoning = _whole(usage.get("completion_tokens_details"), (("reasoning_tokens", "reasoning"),))
@@ -29,6 +29,6 @@ def read_usage(usage: dict[str, Json]) -> Usage:
 
 
 def _whole(holder: Json, names: tuple[tuple[str, str], ...]) -> dict[str, int]:
-    """The whole numbers of an object, by the field of `Usage`."""
+    """Return the whole numbers of an object, by the field of `Usage`."""
     given = holder if type(holder) is dict else {}
     return {name: count for key, name in names if type(count := given.get(key)) is int}

@@ -14,7 +14,7 @@ from harness.stream.json_codec import decode_object, objects_in
 
 
 def variants_in(body: bytes) -> list[str]:
-    """The forms without evidence in a body, in words; none for the documented wire."""
+    """Return the forms without evidence in a body, in words; none for the documented wire."""
     messages = [frame.json for frame in frames_of_body(body) if isinstance(frame.json, dict)]
     choices = [
         choice
@@ -44,7 +44,7 @@ def _of_holder(holder: dict[str, Any]) -> Iterator[str]:
 
 
 def _has_late_arguments(holders: list[dict[str, Any]]) -> bool:
-    """Whether a piece of arguments follows the whole arguments of the call with its id."""
+    """Return whether a piece of arguments follows the whole arguments of the call with its id."""
     texts: dict[str, str] = {}
     for holder in holders:
         for call in objects_in(holder.get("tool_calls")):

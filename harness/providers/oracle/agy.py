@@ -25,8 +25,8 @@ _COUNTS = ("input_tokens", "cache_read_tokens", "output_tokens", "thinking_token
 def gather_agy(
     body: bytes, exit_code: str = "0", stderr: Iterable[str] = (), *, interrupted: bool = False
 ) -> Facts:
-    """The facts in the output of one run, of one turn or of several. An ``interrupted`` run has
-    only the errors in its output.
+    """Return the facts in the output of one run, of one turn or of several. An ``interrupted`` run
+    has only the errors in its output.
 
     ``SUCCESS`` counts as a finish reason only if the turn has an answer. If stderr reports a
     time-out, ``print timeout`` is the reason. An ``exit_code`` other than 0 is an error if the
@@ -182,7 +182,7 @@ class _Run:
             facts.finish, facts.finish_message, facts.ended_well = "SUCCESS", None, True
 
     def agy_error(self) -> Object | None:
-        """The first object after ``AGY_ERROR:`` on stderr."""
+        """Return the first object after ``AGY_ERROR:`` on stderr."""
         for line in self.stderr:
             if line.startswith("AGY_ERROR:"):
                 try:
@@ -216,7 +216,7 @@ def _is_result(event: Json, payload: Object) -> bool:
 
 
 def _resumed(result: Object, turns: int) -> bool:
-    """Whether the totals of a result include turns that are not in this output."""
+    """Return whether the totals of a result include turns that are not in this output."""
     total = result.get("num_turns")
     return isinstance(total, int) and total > turns
 

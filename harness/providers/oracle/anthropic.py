@@ -39,7 +39,7 @@ _WORDS: Final = ("type", "status", "error_code", "name", "server_name", "caller"
 
 
 def gather_messages(body: bytes, status: int = 200, *, interrupted: bool = False) -> Facts:
-    """The facts in a raw body: server-sent events, JSON lines, one message, or an error.
+    """Return the facts in a raw body: server-sent events, JSON lines, one message, or an error.
 
     ``interrupted``: the connection ended before the answer did. A call that is open is then
     incomplete.
@@ -50,7 +50,7 @@ def gather_messages(body: bytes, status: int = 200, *, interrupted: bool = False
 
 
 def gather_block(block: dict[str, Json]) -> Facts:
-    """The code and server tools of one block that is passed on unchanged."""
+    """Return the code and server tools of one block that is passed on unchanged."""
     reader = _Reader(200)
     kind = str(block.get("type"))
     if kind in _SERVER_CALLS or kind.endswith("_tool_result"):
@@ -379,7 +379,7 @@ class _Reader(MessageReader):
 
 
 def _shown(value: Json) -> list[str]:
-    """The strings of a value, without the words of enumerations."""
+    """Return the strings of a value, without the words of enumerations."""
     if isinstance(value, list):
         return [text for item in value for text in _shown(item)]
     if isinstance(value, dict):

@@ -33,7 +33,7 @@ _decode = msgspec.json.Decoder().decode
 
 
 def read_body(body: bytes) -> Iterator[str | tuple[Json]]:
-    """Every JSON value of the body, each in a tuple, and every other piece as a string."""
+    """Yield every JSON value of the body, each in a tuple, and every other piece as a string."""
     start = 0
     while body.startswith(b"data: ", start):  # most bodies are events of one line
         end = body.find(b"\n", start)
@@ -84,7 +84,9 @@ def read_body(body: bytes) -> Iterator[str | tuple[Json]]:
 
 
 def _line_end(text: str, at: int) -> int:
-    """The index of the CR or LF that ends the line at an index, or the length of the text."""
+    """Return the index of the CR or LF that ends the line at an index, or the length of the
+    text.
+    """
     end = text.find("\n", at)
     end = len(text) if end < 0 else end
     carriage_return = text.find("\r", at, end)
@@ -92,8 +94,8 @@ def _line_end(text: str, at: int) -> int:
 
 
 def _data_messages(lines: list[str]) -> Sequence[str | tuple[Json]]:
-    """The message in some ``data:`` lines together, or one message for each line if only the single
-    lines are JSON. Empties the list.
+    """Return the message in some ``data:`` lines together, or one message for each line if only the
+    single lines are JSON. Empties the list.
     """
     if not lines:
         return ()
@@ -115,8 +117,8 @@ def _data_messages(lines: list[str]) -> Sequence[str | tuple[Json]]:
 
 
 def document_at(text: str, at: int) -> tuple[Any, int]:
-    """The JSON value at an index and its end. A value that is not JSON is unreadable up to the end
-    of its line.
+    """Return the JSON value at an index and its end. A value that is not JSON is unreadable up to
+    the end of its line.
     """
     try:
         value, end = _DECODER.raw_decode(text, at)
@@ -128,12 +130,12 @@ def document_at(text: str, at: int) -> tuple[Any, int]:
 
 
 def _item_end(text: str, at: int) -> int:
-    """The end of the item of an array that begins at an index; 0 if there is none."""
+    """Return the end of the item of an array that begins at an index; 0 if there is none."""
     value, end = document_at(text, at)
     is_item = value is not _UNREADABLE and text[end:].lstrip()[:1] in (",", "]")
     return end if is_item else 0
 
 
 def is_json(text: str) -> bool:
-    """Whether a text begins with a JSON value."""
+    """Return whether a text begins with a JSON value."""
     return document_at(text, 0)[0] is not _UNREADABLE

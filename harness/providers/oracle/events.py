@@ -25,7 +25,7 @@ _START = {"model": "modelVersion", "id": "responseId"}
 
 
 def gather_events(events: Iterable[Mapping[str, Json]]) -> Facts:
-    """The facts of candidate 0 in canonical events (``{"kind": …}``, without fields at their
+    """Return the facts of candidate 0 in canonical events (``{"kind": …}``, without fields at their
     default).
     """
     reader = _EventReader()
@@ -107,7 +107,7 @@ class _EventReader:
         facts.others |= names_in(event.get("raw"))
 
     def read_open_text(self) -> None:
-        """The last call, if it is still open and its arguments are text."""
+        """Read the last call, if it is still open and its arguments are text."""
         for text in self.texts.values():
             self.facts.calls[-1] = self.facts.calls[-1][0], arguments_of(text)
 

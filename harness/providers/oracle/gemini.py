@@ -59,7 +59,7 @@ _URI_FIELDS = ("uri", "retrievedUrl", "retrieved_url")
 
 
 def gather_body(body: bytes, status: int = 200, *, tool_code: bool = False) -> Facts:
-    """The facts of candidate 0 in a raw body of any of the wire's framings; ``tool_code``:
+    """Return the facts of candidate 0 in a raw body of any of the wire's framings; ``tool_code``:
     ``<tool_code>`` blocks of the text are calls.
     """
     reader = _Reader(status)
@@ -77,7 +77,7 @@ def count_gemini(facts: Facts, usage: dict[str, Json]) -> None:
 
 
 def read_messages(messages: list[Json]) -> Facts:
-    """The facts of messages that are already parsed."""
+    """Return the facts of messages that are already parsed."""
     reader = _Reader(200)
     for message in messages:
         reader.read(message)
@@ -85,26 +85,26 @@ def read_messages(messages: list[Json]) -> Facts:
 
 
 def pick(holder: dict[str, Json], name: str) -> Json:
-    """A field in either spelling; None if it is missing or null."""
+    """Return a field in either spelling; None if it is missing or null."""
     value = holder.get(name)
     return value if value is not None else holder.get(_snake(name))
 
 
 @lru_cache(maxsize=256)
 def _snake(name: str) -> str:
-    """The snake_case name of a field."""
+    """Return the snake_case name of a field."""
     return _CAPITAL.sub(lambda match: "_" + match[0].lower(), name)
 
 
 @lru_cache(maxsize=4096)
 def camel(name: str) -> str:
-    """The camelCase name of a field."""
+    """Return the camelCase name of a field."""
     return _SMALL.sub(lambda match: match[1].upper(), name)
 
 
 def present(holder: dict[str, Json], known: set[str]) -> set[str]:
-    """The names of the other fields that have a value; ``{}``, ``[]`` and ``""`` count as none,
-    like null.
+    """Return the names of the other fields that have a value; ``{}``, ``[]`` and ``""`` count as
+    none, like null.
     """
     if holder.keys() <= known:
         return set()
@@ -116,7 +116,7 @@ def present(holder: dict[str, Json], known: set[str]) -> set[str]:
 
 
 def _objects(value: Json) -> list[dict[str, Json]]:
-    """The objects of a list, or the one object instead of a list."""
+    """Return the objects of a list, or the one object instead of a list."""
     if isinstance(value, list):
         if len(value) == 1 and isinstance(value[0], dict):
             return value
@@ -148,7 +148,7 @@ class _Reader(MessageReader):
             self._read_error(error)
 
     def settled(self) -> Facts:
-        """The facts so far, with all pieces of text."""
+        """Return the facts so far, with all pieces of text."""
         facts = self.facts
         if self._texts:
             facts.text = "".join((facts.text, *self._texts))
@@ -330,7 +330,7 @@ class _Reader(MessageReader):
             self._streamed = None
 
     def _goes_on(self, call: dict[str, Json]) -> bool:
-        """Whether a call repeats the name and the id of the streamed call."""
+        """Return whether a call repeats the name and the id of the streamed call."""
         before = (self.facts.calls[-1][0], self.facts.marks[-1][0]) if self._streamed else None
         return call.get("id") is not None and (call["name"], str(call["id"])) == before
 
@@ -381,18 +381,18 @@ def _is_call(call: Json) -> TypeGuard[dict[str, Json]]:
 
 
 def strings(value: Json) -> Iterator[str]:
-    """Every string inside a value, in order."""
+    """Return every string inside a value, in order."""
     return (item for item in _values(value) if isinstance(item, str))
 
 
 def names_in(raw: Json) -> set[str]:
-    """The camelCase names of every field inside a piece of wire data, however deep."""
+    """Return the camelCase names of every field inside a piece of wire data, however deep."""
     return {camel(name) for item in _values(raw) if isinstance(item, dict) for name in item}
 
 
 def _sources(annotation: Json) -> Iterator[str]:
-    """Every URI inside an annotation, in order. A retrieved context without a URI, such as one of
-    file search, has its title and text instead.
+    """Yield every URI inside an annotation, in order. A retrieved context without a URI, such as
+    one of file search, has its title and text instead.
     """
     for item in _values(annotation):
         if not isinstance(item, dict):
@@ -404,7 +404,7 @@ def _sources(annotation: Json) -> Iterator[str]:
 
 
 def _chosen_tokens(result: Json) -> Iterator[dict[str, Json]]:
-    """The tokens of the answer that have a log probability."""
+    """Yield the tokens of the answer that have a log probability."""
     chosen = pick(result, "chosenCandidates") if isinstance(result, dict) else None
     for token in _objects(chosen):
         value = pick(token, "logProbability")
@@ -413,7 +413,7 @@ def _chosen_tokens(result: Json) -> Iterator[dict[str, Json]]:
 
 
 def _values(value: Json) -> Iterator[Json]:
-    """A value and every value inside it, in order."""
+    """Yield a value and every value inside it, in order."""
     pending = [value]
     while pending:
         item = pending.pop()
@@ -425,7 +425,7 @@ def _values(value: Json) -> Iterator[Json]:
 
 
 def _whole(count: Json) -> int | None:
-    """A count as a number, also if it is a string or a float on the wire."""
+    """Return a count as a number, also if it is a string or a float on the wire."""
     if type(count) is int:
         return count
     if isinstance(count, str) and re.fullmatch("-?[0-9]{1,19}", count):
@@ -434,8 +434,8 @@ def _whole(count: Json) -> int | None:
 
 
 def _word(reason: Json, numbered: tuple[str, ...]) -> str | None:
-    """The word of a reason; numbers follow the order of the published enumeration. None for a value
-    of another type.
+    """Return the word of a reason; numbers follow the order of the published enumeration. None for
+    a value of another type.
     """
     if type(reason) is int:
         return numbered[reason] if 0 <= reason < len(numbered) else f"#{reason}"

@@ -37,8 +37,8 @@ _DOCUMENT_COUNTS = {
 
 
 def gather_cli(body: bytes, exit_code: str = "0", stderr: str = "") -> Facts:
-    """The facts in the output of one run. ``delta`` is not a fact. Only the time of the first line
-    is a fact.
+    """Return the facts in the output of one run. ``delta`` is not a fact. Only the time of the
+    first line is a fact.
 
     An ``exit_code`` other than 0 is an error if the output does not report the end of the run;
     ``stderr`` is its first line.
@@ -59,7 +59,7 @@ def gather_cli(body: bytes, exit_code: str = "0", stderr: str = "") -> Facts:
 
 
 def _items(text: str) -> Iterator[str | Object]:
-    """Objects, and other text as strings."""
+    """Yield objects, and other text as strings."""
     match = _OPENS.search(text)
     document = object_at(text, match.start()) if match else None
     if match and document and "timestamp" not in document[0]:
@@ -174,7 +174,7 @@ def count_stats(facts: Facts, stats: dict[str, Json]) -> None:
 
 
 def _decoded(value: Json) -> Json:
-    """Arguments, which some versions write as JSON text."""
+    """Return arguments, which some versions write as JSON text."""
     try:
         return json.loads(value) if isinstance(value, str) else value
     except ValueError:

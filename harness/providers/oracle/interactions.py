@@ -72,7 +72,7 @@ _CITATIONS: Final = {
 
 
 def gather_interactions(body: bytes, status: int = 200, *, interrupted: bool = False) -> Facts:
-    """The facts in a raw body: server-sent events, JSON lines, one interaction, or an error.
+    """Return the facts in a raw body: server-sent events, JSON lines, one interaction, or an error.
 
     ``interrupted``: the connection ended before the answer did. A call that is open is then
     incomplete.
@@ -83,7 +83,9 @@ def gather_interactions(body: bytes, status: int = 200, *, interrupted: bool = F
 
 
 def gather_step(step: dict[str, Json]) -> Facts:
-    """The media, code, server tools and signatures of one part that is passed on unchanged."""
+    """Return the media, code, server tools and signatures of one part that is passed on
+    unchanged.
+    """
     reader = _Reader(200)
     if step["type"] in _MEDIA:
         reader._read_content(step)
@@ -258,7 +260,7 @@ class _Reader(MessageReader):
             self._read_status(status)
 
     def _repeats(self, steps: list[Json]) -> bool:
-        """Whether steps at the end have the text, thoughts and calls of the stream."""
+        """Return whether steps at the end have the text, thoughts and calls of the stream."""
         again = _Reader(200)
         again._read_steps(steps)
         first, second = (
@@ -341,8 +343,8 @@ class _Reader(MessageReader):
             self._read_server_tool(kind, step)
 
     def _has(self, index: int, understood: bool) -> bool:
-        """Whether a step is open. In a stream that begins in the middle, an event that can be
-        understood without the start of its step opens the step.
+        """Return whether a step is open. In a stream that begins in the middle, an event that can
+        be understood without the start of its step opens the step.
         """
         if index not in self._steps and understood and self._resumed and index not in self._had:
             self._steps[index] = {}
@@ -350,7 +352,7 @@ class _Reader(MessageReader):
         return index in self._steps
 
     def _columns(self) -> tuple[list[Any], ...]:
-        """The lists that have one item for each call."""
+        """Return the lists that have one item for each call."""
         facts = self.facts
         return self._in_order, facts.calls, facts.marks, facts.places, facts.signed_before
 
@@ -500,7 +502,9 @@ class _Reader(MessageReader):
 
 
 def _is_interaction(message: dict[str, Json]) -> bool:
-    """Whether an object without an event type is an interaction, and not that of another API."""
+    """Return whether an object without an event type is an interaction, and not that of another
+    API.
+    """
     kind = message.get("object")
     if isinstance(kind, str) or "type" in message:
         return kind == "interaction"
@@ -508,7 +512,7 @@ def _is_interaction(message: dict[str, Json]) -> bool:
 
 
 def _list(value: Json) -> list[Json]:
-    """The items of a list, or the one value instead of a list."""
+    """Return the items of a list, or the one value instead of a list."""
     return value if isinstance(value, list) else [] if value is None else [value]
 
 
@@ -521,13 +525,13 @@ def _word(value: Json) -> str:
 
 
 def _code_fields(kind: str) -> set[str]:
-    """The fields of code that the server runs, which are facts of their own."""
+    """Return the fields of code that the server runs, which are facts of their own."""
     code = kind.startswith("code_execution")
     return {"id", "call_id", "arguments", "result", "is_error"} if code else set()
 
 
 def _shown(value: Json) -> list[str]:
-    """The strings of a value, without the words of enumerations."""
+    """Return the strings of a value, without the words of enumerations."""
     if isinstance(value, list):
         return [text for item in value for text in _shown(item)]
     if isinstance(value, dict):

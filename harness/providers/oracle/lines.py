@@ -13,7 +13,7 @@ Object = dict[str, Json]
 
 
 def items_in_lines(text: str, is_message: Callable[[Object], bool]) -> Iterator[str | Object]:
-    """The object of each line that is one object. For any other line: the objects that are
+    """Yield the object of each line that is one object. For any other line: the objects that are
     messages, and the text around them as strings.
     """
     for line in filter(None, map(str.strip, text.split("\n"))):
@@ -34,8 +34,8 @@ def items_in_lines(text: str, is_message: Callable[[Object], bool]) -> Iterator[
 
 
 def object_at(text: str, at: int) -> tuple[Object, int] | None:
-    """The object that begins at a place, and its end; None if there is no object, or if it has
-    bytes that are not UTF-8.
+    """Return the object that begins at a place, and its end; None if there is no object, or if it
+    has bytes that are not UTF-8.
     """
     value, end = document_at(text, at)
     return (value, end) if isinstance(value, dict) else None

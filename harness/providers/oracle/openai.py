@@ -17,8 +17,8 @@ from .openai_responses import gather_responses
 def gather_openai(
     body: bytes, asked: bytes = b"", status: int = 200, *, interrupted: bool = False
 ) -> Facts:
-    """The facts in a raw body of Responses or of Chat Completions. ``asked``: the body of the
-    request.
+    """Return the facts in a raw body of Responses or of Chat Completions. ``asked``: the body of
+    the request.
     """
     if _is_responses(body, asked):
         return gather_responses(body, status, interrupted=interrupted)

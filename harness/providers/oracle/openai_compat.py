@@ -50,8 +50,8 @@ _READ_CUSTOM = {"name", "input"}
 def gather_compat(
     body: bytes, status: int = 200, *, interrupted: bool = False, tag: str | None = "thought"
 ) -> Facts:
-    """The facts of choice 0 in a raw body; ``tag`` is the name of the tag around thoughts, None if
-    text has no thoughts.
+    """Return the facts of choice 0 in a raw body; ``tag`` is the name of the tag around thoughts,
+    None if text has no thoughts.
     """
     reader = _Reader(status, tag)
     reader.read_all(body)
@@ -82,9 +82,7 @@ def count_chat(facts: Facts, usage: dict[str, Json]) -> None:
 
 @dataclass
 class _Call:
-    """One call as it came. ``whole``: its arguments, once they are an object; ``closed``: other
-    content followed it; ``custom``: the tool takes a text.
-    """
+    """One call as it came."""
 
     name: str
     id: str | None
@@ -93,8 +91,11 @@ class _Call:
     place: int
     pieces: list[str] = field(default_factory=list)
     whole: dict[str, Json] | None = None
+    """The arguments, once they are an object."""
     closed: bool = False
+    """Whether other content followed the call."""
     custom: bool = False
+    """Whether the tool takes a text."""
 
     @property
     def text(self) -> str:
@@ -124,7 +125,7 @@ class _Call:
             self.whole = None if self.custom else read_object(self.text)
 
     def continued_by(self, call_id: str | None, index: int | None, name: str) -> bool:
-        """Whether a piece with this id, index and name belongs to the call."""
+        """Return whether a piece with this id, index and name belongs to the call."""
         if call_id is not None and self.id is not None:
             return call_id == self.id
         if index is None:
@@ -133,21 +134,24 @@ class _Call:
 
 
 class _Reader(MessageReader):
-    """``_pending``: texts in which a tag could continue, each with its mark; ``_inside``: between
-    two tags; ``_tagged``: there was a tag before; ``_last``: the kind of the last piece of the last
-    delta; ``_marked``: a delta was marked as a thought; ``_content``: all content, with its tags.
-    """
+    """Reads the facts of a Chat Completions answer, also thoughts between tags in its text."""
 
     def __init__(self, status: int, tag: str | None) -> None:
         super().__init__(status)
         self._calls: list[_Call] = []
         self._tags = re.compile("(?!)()" if tag is None else f"<(/?){re.escape(tag)}>")
         self._pending: list[tuple[str, bool]] = []
+        """Texts in which a tag could continue, each with whether it is marked as a thought."""
         self._inside = False
+        """Whether the text so far ends between two tags."""
         self._tagged = False
+        """Whether there was a tag before."""
         self._last = "text"
+        """The kind of the last piece of the last delta."""
         self._marked = False
+        """Whether a delta was marked as a thought."""
         self._content = ""
+        """All content, with its tags."""
 
     def finish(self, interrupted: bool) -> Facts:
         """Return the facts of the whole body."""
@@ -413,7 +417,7 @@ class _Reader(MessageReader):
             self.facts.others.add("thoughtSignature")
 
     def _matches(self, text: str) -> list[re.Match[str]]:
-        """The tags that open or close a thought, in turn."""
+        """Return the tags that open or close a thought, in turn."""
         inside, matches = self._inside, []
         for match in self._tags.finditer(text):
             if bool(match[1]) == inside:
@@ -448,7 +452,7 @@ _ROLES = (None, "", "assistant", "model")
 
 
 def read_object(text: str) -> dict[str, Json] | None:
-    """The object of JSON in a text; None if the text is anything else."""
+    """Return the object of JSON in a text; None if the text is anything else."""
     if not text.rstrip().endswith("}"):
         return None
     try:
@@ -459,7 +463,7 @@ def read_object(text: str) -> dict[str, Json] | None:
 
 
 def _is_plain_text(item: Json) -> bool:
-    """Whether an item of a content is only a text."""
+    """Return whether an item of a content is only a text."""
     is_text = isinstance(item, dict) and item.get("type") == "text" and len(item) == 2
     return is_text and isinstance(item.get("text"), str)
 
@@ -482,7 +486,7 @@ def _depth(value: Json) -> int:
 
 
 def _signature_of(holder: dict[str, Json]) -> str | None:
-    """The signature beside a call, a delta or a message; the older field is read last."""
+    """Return the signature beside a call, a delta or a message; the older field is read last."""
     for vendor in VENDORS:
         extra = _extra(holder, vendor)
         if isinstance(extra.get("thought_signature"), str) and extra["thought_signature"]:
@@ -502,7 +506,7 @@ def _is_thought(holder: dict[str, Json]) -> bool:
 
 
 def _left(holder: dict[str, Json]) -> set[str]:
-    """The fields under ``extra_content`` other than marks and signatures."""
+    """Return the fields under ``extra_content`` other than marks and signatures."""
     content = holder.get("extra_content")
     if not isinstance(content, dict):
         return set() if content is None else {"extraContent"}

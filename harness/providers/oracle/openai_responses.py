@@ -88,7 +88,7 @@ _LISTS: Final = {"message": ("content",), "reasoning": ("summary", "content")}
 
 
 def gather_responses(body: bytes, status: int = 200, *, interrupted: bool = False) -> Facts:
-    """The facts in a raw body: server-sent events, one whole response, or an error.
+    """Return the facts in a raw body: server-sent events, one whole response, or an error.
 
     ``interrupted``: the connection ended before the answer did. A call that is open is then
     incomplete.
@@ -99,7 +99,9 @@ def gather_responses(body: bytes, status: int = 200, *, interrupted: bool = Fals
 
 
 def gather_item(item: dict[str, Json]) -> Facts:
-    """The media, code, server tools and signatures of one item that is passed on unchanged."""
+    """Return the media, code, server tools and signatures of one item that is passed on
+    unchanged.
+    """
     facts = Facts()
     match item["type"]:
         case "logs":
@@ -114,7 +116,7 @@ def gather_item(item: dict[str, Json]) -> Facts:
 
 
 def is_item(item: dict[str, Json]) -> bool:
-    """Whether an object is an item or a part of one that this wire passes on unchanged."""
+    """Return whether an object is an item or a part of one that this wire passes on unchanged."""
     kind = item.get("type")
     return kind in _SERVER_TOOLS or kind in (
         *("code_interpreter_call", "logs", "response.image_generation_call.partial_image"),
@@ -156,19 +158,21 @@ class _Item:
 
 
 class _Reader(MessageReader):
-    """``_items``: all items in order; ``_places``: the item with each index; ``_media``: the data
-    of partial images and of sound; ``_begun``: the beginning of the stream came; ``_failure``: the
-    latest error, which a response may repeat.
-    """
+    """Reads the facts of an answer of the Responses API."""
 
     def __init__(self, status: int) -> None:
         super().__init__(status)
         self._items: list[_Item] = []
+        """All items in order."""
         self._places: dict[int, _Item] = {}
+        """The index of an item → the item."""
         self._latest = -1
         self._begun = False
+        """Whether the beginning of the stream came."""
         self._failure: Json = None
+        """The latest error, which a response may repeat."""
         self._media: list[str] = []
+        """The data of partial images and of sound."""
 
     # ------------------------------------------------------------ messages
 
@@ -525,7 +529,7 @@ def _note_output(facts: Facts, output: dict[str, Json]) -> None:
 
 
 def _shown(value: Json) -> list[str]:
-    """The strings of a value, without ids, words of enumerations and signatures."""
+    """Return the strings of a value, without ids, words of enumerations and signatures."""
     if isinstance(value, list):
         return [text for item in value for text in _shown(item)]
     if isinstance(value, dict):
@@ -535,7 +539,7 @@ def _shown(value: Json) -> list[str]:
 
 
 def _stable(wire: Json) -> Json:
-    """An item without what differs between two repetitions of it."""
+    """Return an item without what differs between two repetitions of it."""
     if isinstance(wire, dict):
         left = ("id", "status", "encrypted_content", "logprobs", "created_by")
         return {

@@ -58,13 +58,13 @@ _RESULT = re.compile(r"\bresult (\d+)(, see the image)?\b")
 
 
 def result_text(number: int) -> str:
-    """The result of the call with this number in the first answer, from 1."""
+    """Return the result of the call with this number in the first answer, from 1."""
     return f"result {number}"
 
 
 def result_with_image(number: int) -> tuple[str, bytes]:
-    """The result of the same call as a text and a PNG image of one pixel. The text shows that the
-    image belongs to it.
+    """Return the result of the same call as a text and a PNG image of one pixel. The text shows
+    that the image belongs to it.
     """
     header = struct.pack(">2I5B", 1, 1, 8, 2, 0, 0, 0)
     pixel = zlib.compress(b"\0" + number.to_bytes(3, "big"))
@@ -84,7 +84,7 @@ def judge_second_turn(
     doubles: bool = False,
     together: bool = False,
 ) -> dict[SecondTurnAspect, Finding]:
-    """The finding of each aspect of the request that follows an answer with these facts.
+    """Return the finding of each aspect of the request that follows an answer with these facts.
 
     Everything before the first content of the model is left out. A request that names a stored
     interaction has only the results to send, because the server has the answer. ``given``: for each
@@ -164,8 +164,8 @@ def judge_second_turn(
 
 
 def _read_blocks(answer: Facts, sent: list[NamedArguments]) -> tuple[str, list[NamedArguments]]:
-    """The text and the calls that must be sent back: a ``<tool_code>`` block counts as a call if
-    such a call is sent, else as text.
+    """Return the text and the calls that must be sent back: a ``<tool_code>`` block counts as a
+    call if such a call is sent, else as text.
     """
     calls, text, free = list(answer.calls), answer.text, list(sent)
     for call in calls:
@@ -185,7 +185,7 @@ def _read_blocks(answer: Facts, sent: list[NamedArguments]) -> tuple[str, list[N
 def _judge_stored(
     answer: Facts, request: Json, given: Sequence[bool]
 ) -> dict[SecondTurnAspect, Finding]:
-    """The verdicts of a request whose answer is on the server: each call has its result."""
+    """Return the verdicts of a request whose answer is on the server: each call has its result."""
     returned = gather_contents(sent_contents(request))
     if not answer.calls:
         return {}
@@ -224,7 +224,7 @@ def _found(
     adapter: Json = None,
     call: int | None = None,
 ) -> Finding:
-    """A finding of the aspect that is judged. ``call``: the number of a call, from 1."""
+    """Return a finding of the aspect that is judged. ``call``: the number of a call, from 1."""
     return Finding("", verdict, reason, wire, adapter, Place(call=call))
 
 
@@ -245,8 +245,9 @@ def _calls(wire: list[NamedArguments], sent: list[NamedArguments], ordered: bool
 
 
 def _ids(answer: Facts, returned: Returned, exact: bool) -> Finding:
-    """An id of the wire must be sent back unchanged. If the wire repeats an id, one call must have
-    it, and others may have a new one. Any other id must be the same at call and result.
+    """Judge the ids: an id of the wire must be sent back unchanged. If the wire repeats an id, one
+    call must have it, and others may have a new one. Any other id must be the same at call and
+    result.
     """
     wire_ids = [call_id for call_id, _ in answer.marks]
     for number, (wired, sent) in enumerate(zip(wire_ids, returned.ids, strict=True), 1):
@@ -276,8 +277,8 @@ def _results(answer: Facts, returned: Returned, given: Sequence[bool]) -> Findin
 
 
 def _result_texts(answer: Facts, returned: Returned, given: Sequence[bool]) -> Finding:
-    """Each result that was given must have its own text. Equal calls under one id may share one,
-    because an adapter can't tell them apart.
+    """Judge the texts of results: each result that was given must have its own text. Equal calls
+    under one id may share one, because an adapter can't tell them apart.
     """
     marked = zip(answer.marks, answer.calls, strict=True)
     keys = [json.dumps([call_id, *call], sort_keys=True) for (call_id, _), call in marked]
@@ -303,8 +304,8 @@ def _result_texts(answer: Facts, returned: Returned, given: Sequence[bool]) -> F
 
 
 def _image(returned: Returned, number: int, own: int) -> Finding | None:
-    """The finding of the image beside the text of a result; None if it is sent. It may be anywhere
-    in the request, except in the result of another call.
+    """Return the finding of the image beside the text of a result; None if it is sent. It may be
+    anywhere in the request, except in the result of another call.
     """
 
     def holds(value: Json) -> bool:
@@ -322,7 +323,7 @@ def _image(returned: Returned, number: int, own: int) -> Finding | None:
 def _signatures(
     wired: list[str | None], returned: Returned, aligned: bool, neutral: frozenset[str]
 ) -> Finding:
-    """The signature of each call must be at that call, and nowhere else."""
+    """Judge the signatures of calls: each must be at that call, and nowhere else."""
     sent, times = returned.signatures, Counter(wired)
     everywhere = Counter([*sent, *returned.other_signatures])
     for number, signature in enumerate(wired, 1):
@@ -343,7 +344,7 @@ def _signatures(
 def _other_signatures(
     answer: Facts, asked: list[str], returned: Returned, neutral: frozenset[str]
 ) -> Finding:
-    """The signatures of all other parts; those that are ``asked`` must be sent back."""
+    """Return the signatures of all other parts; those that are ``asked`` must be sent back."""
     wanted, sent = Counter(asked), Counter(returned.other_signatures)
     had = Counter(value for kind, value in answer.signatures if kind != "call")
     for signature, count in had.items():
@@ -381,13 +382,15 @@ def _text(answer: Facts, returned: Returned, aligned: bool) -> Finding:
 
 
 def _own_texts(request: dict[str, Json]) -> list[Json]:
-    """The texts of the model's messages, with any tags in them, of the OpenAI-compatible wire."""
+    """Return the texts of the model's messages, with any tags in them, of the OpenAI-compatible
+    wire.
+    """
     messages = [message for message in request.get("messages") or [] if isinstance(message, dict)]
     return [message.get("content") for message in messages if message.get("role") == "assistant"]
 
 
 def _beyond_call(answer: Facts, returned: Returned) -> Finding:
-    """The finding of a text that is sent back on the other side of a call."""
+    """Return the finding of a text that is sent back on the other side of a call."""
     pairs = enumerate(zip(answer.places, returned.places, strict=True), 1)
     number, (there, here) = next((at, pair) for at, pair in pairs if pair[0] != pair[1])
     name, _ = answer.calls[number - 1]
@@ -397,7 +400,9 @@ def _beyond_call(answer: Facts, returned: Returned) -> Finding:
 
 
 def _in_one_alphabet(answer: Facts, returned: Returned) -> tuple[Facts, Returned]:
-    """Both with their signatures in one alphabet of base64, in which equal bytes are equal text."""
+    """Return both with their signatures in one alphabet of base64, in which equal bytes are equal
+    text.
+    """
 
     def plain(signature: str | None) -> str | None:
         return plain_base64(signature) if signature else None

@@ -13,36 +13,40 @@ from .sent_contents import Content
 
 @dataclass
 class Returned:
-    """The parts of an answer that a request sends back. ``calls``: (name, arguments), in order,
-    with their ``ids`` and ``signatures``, and in ``places`` the characters of text before each.
-    ``results``: (name, id), in order, with their texts in ``outputs``; ``result_contents``: the
-    indices of the contents that have them. ``request``: the whole request. ``in_order``: every
-    content with a call is before those with results.
-
-    ``other_signatures``: the signatures of all other parts; ``signed_before``: the number of them
-    before each call. ``contents``: the index of the content of each call. ``by_id``: every call
-    must have an id; a missing id is invented.
-    """
+    """The parts of an answer that a request sends back."""
 
     text: str = ""
     calls: list[NamedArguments] = field(default_factory=list)
+    """(name, arguments) of each call, in order."""
     ids: list[str | None] = field(default_factory=list)
+    """The id of each call."""
     signatures: list[str | None] = field(default_factory=list)
+    """The signature of each call."""
     places: list[int] = field(default_factory=list)
+    """The number of characters of text before each call."""
     results: list[tuple[str, str | None]] = field(default_factory=list)
+    """(name, id) of each result, in order."""
     outputs: list[str] = field(default_factory=list)
+    """The text of each result."""
     result_contents: list[int] = field(default_factory=list)
+    """The indices of the contents that have results."""
     other_signatures: list[str] = field(default_factory=list)
+    """The signatures of all other parts."""
     signed_before: list[int] = field(default_factory=list)
+    """The number of ``other_signatures`` before each call."""
     server_tools: list[str] = field(default_factory=list)
     in_order: bool = True
+    """Whether every content with a call is before those with results."""
     contents: list[int] = field(default_factory=list)
+    """The index of the content of each call."""
     by_id: bool = False
+    """Whether every call must have an id; a missing id is invented."""
     request: Json = None
+    """The whole request."""
 
 
 def gather_contents(contents: list[Content], first: int = 0) -> Returned:
-    """The calls and results of the contents of a request, from the content with the index
+    """Return the calls and results of the contents of a request, from the content with the index
     ``first``.
     """
     returned = Returned()

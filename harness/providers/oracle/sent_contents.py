@@ -18,7 +18,7 @@ Content = dict[str, Any]
 
 
 def sent_contents(body: Json) -> list[Content]:
-    """The contents of a request; bare, or in the envelope of Code Assist."""
+    """Return the contents of a request; bare, or in the envelope of Code Assist."""
     inner = body.get("request") if isinstance(body.get("request"), dict) else body
     steps, messages = inner.get("input"), inner.get("messages")
     if isinstance(steps, list) and any(map(_is_item, steps)):
@@ -40,14 +40,14 @@ def sent_contents(body: Json) -> list[Content]:
 
 
 def names_calls_by_id(body: Json) -> bool:
-    """Whether every call and result of the request must have an id, even if the answer
-    gave none.
+    """Return whether every call and result of the request must have an id, even if the answer gave
+    none.
     """
     return isinstance(body, dict) and bool(body.keys() & {"input", "messages"})
 
 
 def _is_item(step: Json) -> bool:
-    """Whether an element of ``input`` is an item of the Responses API and not a step."""
+    """Return whether an element of ``input`` is an item of the Responses API and not a step."""
     return isinstance(step, dict) and ("role" in step or step.get("type") in _ITEMS)
 
 
@@ -58,7 +58,7 @@ _ITEMS = (
 
 
 def _of_item(item: Content, names: dict[str, list[str]]) -> Content:
-    """The content of one item of the Responses API."""
+    """Return the content of one item of the Responses API."""
     signature = None
     match item:
         case {"type": "reasoning"}:
@@ -147,8 +147,8 @@ def _of_message(message: Content, names: dict[str, list[str]]) -> Content:
 
 
 def _has_blocks(message: Content) -> bool:
-    """Whether the content is the blocks of a Messages request. A user's items of Chat Completions
-    have other types, except text.
+    """Return whether the content is the blocks of a Messages request. A user's items of Chat
+    Completions have other types, except text.
     """
     kinds = {str(item.get("type")) for item in message["content"] if isinstance(item, dict)}
     return message.get("role") == "assistant" or "tool_result" in kinds
@@ -178,7 +178,7 @@ def _of_block(block: Content, names: dict[str, list[str]]) -> Content:
 
 
 def _tagged(text: str) -> list[Content]:
-    """The thoughts and the text of a message; thoughts are between tags."""
+    """Return the thoughts and the text of a message; thoughts are between tags."""
     parts: list[Content] = []
     for number, piece in enumerate(text.split("<thought>")):
         thought, _, rest = piece.rpartition("</thought>") if number else ("", "", piece)
@@ -188,8 +188,8 @@ def _tagged(text: str) -> list[Content]:
 
 
 def _signature(holder: Content) -> Json:
-    """The signature in ``extra_content`` of a call or a message; Vertex AI has its own key. Older
-    answers had it beside the content, so it may be sent back there.
+    """Return the signature in ``extra_content`` of a call or a message; Vertex AI has its own key.
+    Older answers had it beside the content, so it may be sent back there.
     """
     extra = holder.get("extra_content") or {}
     own = extra.get("google") or extra.get("vertex") or {}
@@ -197,7 +197,7 @@ def _signature(holder: Content) -> Json:
 
 
 def _names(messages: list[Json]) -> dict[str, list[str]]:
-    """The names of the calls with each id, in order."""
+    """Return the names of the calls with each id, in order."""
     names: dict[str, list[str]] = {}
     for message in messages:
         content = message.get("content") if isinstance(message, dict) else None

@@ -32,8 +32,8 @@ _ARGUMENTS = ("parameters", "args", "arguments", "input")
 
 
 def find_blocks(text: str) -> list[Block]:
-    """(raw text, tool name or None, arguments) of every block that can be read; other blocks stay
-    text.
+    """Return (raw text, tool name or None, arguments) of every block that can be read; other blocks
+    stay text.
     """
     return [
         (match[0], *call)
@@ -43,8 +43,8 @@ def find_blocks(text: str) -> list[Block]:
 
 
 def find_written_calls(text: str) -> list[Block]:
-    """(raw text, tool name, arguments) of every call that is written as text in another form than a
-    block; text that can't be read as a call with a name stays text.
+    """Return (raw text, tool name, arguments) of every call that is written as text in another form
+    than a block; text that can't be read as a call with a name stays text.
     """
     if "default_api" not in text and "call" not in text and "{" not in text:
         return []
@@ -115,7 +115,7 @@ def _python_call(body: str) -> tuple[str, dict[str, Json]] | None:
 
 
 def _plain(value: Json) -> Json:
-    """A literal as JSON: a tuple becomes a list."""
+    """Return a literal as JSON: a tuple becomes a list."""
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
     return (

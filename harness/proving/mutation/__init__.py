@@ -84,26 +84,23 @@ class OperatorResult:
 
 @dataclass(slots=True)
 class Proof:
-    """The result of mutation testing.
-
-    ``features``: (column, feature) → the numbers of mutants and of killed mutants. ``laws``: the
-    number of mutants that each law detects.
-
-    ``controls``: the number of cells that passed without a mutation. ``broken``: the cells of our
-    own dialects that failed without a mutation. ``survivors``: each case that passed with a
-    mutation, the operator, and the laws that detect the mutant. ``unnoticed``: the number of
-    mutants that neither a case nor a law detects. ``spared``: each case that does not notice the
-    mutation that it names under ``kill``, and the reason.
-    """
+    """The result of mutation testing."""
 
     results: list[OperatorResult]
     features: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
+    """(column, feature) → the numbers of mutants and of killed mutants."""
     laws: Counter[str] = field(default_factory=Counter)
+    """The number of mutants that each law detects."""
     controls: int = 0
+    """The number of cells that passed without a mutation."""
     broken: list[str] = field(default_factory=list)
+    """The cells of our own dialects that failed without a mutation."""
     survivors: list[str] = field(default_factory=list)
+    """Each case that passed with a mutation, the operator, and the laws that detect the mutant."""
     unnoticed: int = 0
+    """The number of mutants that neither a case nor a law detects."""
     spared: list[str] = field(default_factory=list)
+    """Each case that does not notice the mutation that it names under ``kill``, and the reason."""
 
     @property
     def faults(self) -> list[str]:
@@ -192,7 +189,7 @@ def named_mutant_fault(cell: Cell, load: Callable[[str], Cassette]) -> str:
 
 
 def _kill_fault(cell: Cell, made: Mapping[str, bool]) -> str:
-    """The reason why a case does not notice the mutation that it names, or ""."""
+    """Return the reason why a case does not notice the mutation that it names, or ""."""
     named = cell.case.kill.get(cell.key, "") if cell.column == cell.key else ""
     if not named or made.get(named):
         return ""
@@ -201,7 +198,7 @@ def _kill_fault(cell: Cell, made: Mapping[str, bool]) -> str:
 
 
 def kill_names(dialect: str) -> list[str]:
-    """The mutations that a case may name for a dialect; none for another name."""
+    """Return the mutations that a case may name for a dialect; none for another name."""
     return [operator.name for operator in _operators(dialect, None)] if dialect in DIALECTS else []
 
 
@@ -218,7 +215,6 @@ def _operators(
 
 
 def _note(proof: Proof, cell: Cell, result: OperatorResult, killed: bool, laws: list[str]) -> None:
-    """Count one mutant."""
     name = f"{cell.spec}: {cell.name}"
     result.applied.append(name)
     if killed:
@@ -242,7 +238,9 @@ Mutant = tuple[str, bool, list[str]]
 def _mutants_of_items(
     cell: Cell, fixture: Fixture, adapter: Adapter | None, proof: Proof, *, only: str = ""
 ) -> Iterator[Mutant]:
-    """The mutants of payloads, or of a request; ``only`` that of one operator, without the laws."""
+    """Yield the mutants of payloads, or of a request; ``only`` that of one operator, without the
+    laws.
+    """
     expected = cell.case.expect[cell.key]
     try:
         output = run_cell(cell, fixture, adapter)
@@ -277,7 +275,7 @@ def _mutants_of_items(
 def _mutants_of_facts(
     cell: Cell, fixture: Fixture, adapter: Adapter, proof: Proof
 ) -> Iterator[Mutant]:
-    """The mutants of facts. The case kills a mutant if an aspect of its features is red."""
+    """Yield the mutants of facts. The case kills a mutant if an aspect of its features is red."""
     exchange, chosen = fixture.exchanges[0], adapter.with_options(RunOptions.of(cell.case))
     try:
         output = chosen.output(exchange)

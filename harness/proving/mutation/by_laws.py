@@ -17,8 +17,8 @@ from harness.stream.exchange import Exchange
 def make_observer(
     exchange: Exchange, adapter: Adapter, output: Output
 ) -> Callable[[list[Any]], list[str]]:
-    """A function from the payloads of a mutant to the laws that have more findings for them than
-    for ``output``: ``law-2``, ``law-3`` and ``law-9``.
+    """Return a function from the payloads of a mutant to the laws that have more findings for them
+    than for ``output``: ``law-2``, ``law-3`` and ``law-9``.
 
     The other laws compare two outputs of an adapter, so they can't find a change in one given
     output.

@@ -17,17 +17,17 @@ Change = Callable[[Transcript], Transcript]
 
 @dataclass(frozen=True, slots=True)
 class FactsOperator:
-    """One known fault. ``fault`` describes it. ``change`` returns an equal transcript if there is
-    nothing to change.
-    """
+    """One known fault of an adapter that states its facts."""
 
     name: str
     fault: str
+    """Describes the fault."""
     change: Change
+    """Returns an equal transcript if there is nothing to change."""
 
 
 def _first(kind: type[Any], change: Callable[[Any], tuple[Fact, ...]]) -> Change:
-    """Replaces the first fact of a kind for which ``change`` gives other facts."""
+    """Replace the first fact of a kind for which ``change`` gives other facts."""
 
     def changed(transcript: Transcript) -> Transcript:
         entries = list(transcript.entries)
@@ -43,7 +43,7 @@ def _first(kind: type[Any], change: Callable[[Any], tuple[Fact, ...]]) -> Change
 
 
 def _every(change: Callable[[Fact], tuple[Fact, ...]]) -> Change:
-    """Replaces every fact."""
+    """Replace every fact."""
 
     def changed(transcript: Transcript) -> Transcript:
         entries = [
@@ -70,8 +70,8 @@ def _change_count(usage: Usage) -> tuple[Fact, ...]:
 
 
 def _lose_finish(transcript: Transcript) -> Transcript:
-    """Also removes the native events of the finish reasons, because the raw finish reason in them
-    would be enough.
+    """Lose the finish reason. This also removes the native events of the finish reasons, because
+    the raw finish reason in them would be enough.
     """
     entries = tuple(
         Entry(None, tuple(fact for fact in entry.facts if not isinstance(fact, Finish)))

@@ -21,19 +21,20 @@ Payloads = list[dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class MutationOperator:
-    """One known fault. ``fault`` describes it.
-
-    ``make(mutations)`` returns the function that puts the fault into a dialect's output. That
-    function returns None if there is nothing to change. ``layer`` is the layer of that output.
-    """
+    """One known fault of a dialect."""
 
     name: str
     fault: str
+    """Describes the fault."""
     make: Callable[[Mutations], Change | None]
+    """Returns the function that puts the fault into a dialect's output. That function returns None
+    if there is nothing to change.
+    """
     layer: Literal["payloads", "requests"] = "payloads"
+    """The layer of that output."""
 
     def change_for(self, dialect: Dialect) -> Change | None:
-        """The function for this dialect; None if the dialect cannot have the fault."""
+        """Return the function for this dialect; None if the dialect cannot have the fault."""
         mutations = dialect.mutations
         if self.layer == "requests" and (dialect.request is None or self.name in mutations.unsent):
             return None
@@ -41,7 +42,7 @@ class MutationOperator:
 
 
 def _shorten(shortened: Callable[[str], str]) -> Callable[[Place, Payloads], bool]:
-    """Replaces the first piece of text for which ``shortened`` gives a shorter text."""
+    """Replace the first piece of text for which ``shortened`` gives a shorter text."""
 
     def change(texts: Place, payloads: Payloads) -> bool:
         for holder, key in texts.find(payloads):
@@ -62,7 +63,7 @@ def _double(texts: Place, payloads: Payloads) -> bool:
 
 
 def _merge(texts: Place, payloads: Payloads) -> bool:
-    """Joins two pieces of text that directly follow each other."""
+    """Join two pieces of text that directly follow each other."""
     for at, pair in enumerate(pairwise(payloads)):
         places = [place for payload in pair for place in texts.find([payload])]
         if len(places) == 2 and places[0][0].keys() == places[1][0].keys():
@@ -74,7 +75,7 @@ def _merge(texts: Place, payloads: Payloads) -> bool:
 
 
 def _swap(texts: Place, payloads: Payloads) -> bool:
-    """Swaps two different pieces of text."""
+    """Swap two different pieces of text."""
     for (first, key), (second, _) in pairwise(texts.find(payloads)):
         if first[key] != second[key]:
             first[key], second[key] = second[key], first[key]
@@ -129,7 +130,7 @@ def _change_error(mutations: Mutations) -> Change | None:
 
 
 def _change_last(place: Place | None, kind: type, new_value: Callable[[Any], Any]) -> Change | None:
-    """Changes the last value at a place, if it has the type ``kind``."""
+    """Change the last value at a place, if it has the type ``kind``."""
     if place is None:
         return None
 
@@ -164,7 +165,7 @@ def _on_texts(change: Callable[[Place, Payloads], bool]) -> Callable[[Mutations]
 def _on_calls(
     change: Callable[[CallPlace, Payloads], bool],
 ) -> Callable[[Mutations], Change | None]:
-    """Changes the first call in which there is something to change."""
+    """Change the first call in which there is something to change."""
 
     def make(mutations: Mutations) -> Change | None:
         calls = mutations.calls
@@ -176,8 +177,8 @@ def _on_calls(
 
 
 def _only_own(mutations: Mutations) -> None:
-    """The fault has no place that is common to all dialects. A dialect that can have it has a
-    function for it.
+    """Do nothing for a fault that has no place common to all dialects. A dialect that can have it
+    has a function for it.
     """
 
 

@@ -31,7 +31,7 @@ def _lose(holder: Any, key: Any) -> bool:
 
 
 def _alter(holder: Any, key: Any) -> bool:
-    """Replaces a string, number or boolean by another one."""
+    """Replace a string, number or boolean by another one."""
     match holder[key]:
         case bool(value):
             holder[key] = not value
@@ -64,12 +64,12 @@ def _swap(holder: Any, key: Any) -> bool:
 
 
 def _first(noun: str, change: Callable[[Any, Any], bool]) -> BodyChange:
-    """Changes the first value that can be changed at the places named ``noun``."""
+    """Change the first value that can be changed at the places named ``noun``."""
     return lambda places, body: any(change(*spot) for spot in places.find(body, noun))
 
 
 def _merge_turns(places: RequestPlaces, body: Body) -> bool:
-    """Joins a turn to the previous turn, even if the roles differ."""
+    """Join a turn to the previous turn, even if the roles differ."""
     spots = list(places.find(body, "joined"))
     for (first, key), (second, _) in pairwise(spots):
         if type(first[key]) is type(second[key]):
@@ -88,7 +88,7 @@ def _other_role(places: RequestPlaces, body: Body) -> bool:
 
 
 def _move_signature(places: RequestPlaces, body: Body) -> bool:
-    """Moves a signature to another part, call or step."""
+    """Move a signature to another part, call or step."""
     for holder, key in places.find(body, "signature"):
         beside = places.beside(body, "signature")
         other = next((item for item in beside if isinstance(item, dict) and key not in item), None)
@@ -99,7 +99,7 @@ def _move_signature(places: RequestPlaces, body: Body) -> bool:
 
 
 def _inside(change: BodyChange) -> Change:
-    """Turns a change of a body into a change of a request case or a conversation case."""
+    """Turn a change of a body into a change of a request case or a conversation case."""
 
     def change_case(sent: Any) -> bool:
         for item in sent if isinstance(sent, list) else [sent]:

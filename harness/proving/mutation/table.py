@@ -17,8 +17,8 @@ Count = tuple[int, int]
 
 
 def kill_table(proof: Proof, columns: Sequence[str]) -> str:
-    """Each cell has ``killed/mutants``, for the laws ``noticed/mutants``. A cell is blank if the
-    column cannot have the fault, or has no case for it.
+    """Return a table whose cells have ``killed/mutants``, for the laws ``noticed/mutants``. A cell
+    is blank if the column cannot have the fault, or has no case for it.
     """
     by_operator = {
         (result.operator.name, result.column): (len(result.killed), len(result.applied))
@@ -74,7 +74,7 @@ def _rows(
 
 
 def _never_applied(number: int) -> list[str]:
-    """One line for all operators that were never applied. A small project has cases for few
+    """Return one line for all operators that were never applied. A small project has cases for few
     operators. It is not a fault of the project, and one line for each would hide the rest.
     """
     if not number:

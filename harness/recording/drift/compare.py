@@ -22,15 +22,17 @@ _SILENT: Final = frozenset({"unknown", "aborted"})
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """One difference in shape. ``exchange`` counts from 1; ``path``: the path of a field, or a word
-    such as ``status``. ``difference``: a text. ``feature``: an id from the features file.
-    """
+    """One difference in shape."""
 
     severity: Severity
     exchange: int
+    """Counts from 1."""
     path: str
+    """The path of a field, or a word such as ``status``."""
     difference: str
+    """A text."""
     feature: str
+    """An id from the features file."""
 
 
 def compare_cassettes(recorded: Cassette, now: Cassette) -> list[Drift]:
@@ -71,7 +73,7 @@ def _differences(old: Shape, new: Shape) -> Iterator[_Difference]:
 
 
 def _answers(old: Shape, new: Shape) -> Iterator[_Difference]:
-    """Status, framing and end."""
+    """Yield status, framing and end."""
     if old.status != new.status:
         yield "breaking", "status", f"{old.status} → {new.status}", "errors.http"
     if old.end != new.end and not _SILENT & {old.end, new.end}:
@@ -167,7 +169,7 @@ def _words(old: Shape, new: Shape) -> Iterator[_Difference]:
 
 
 def _order(old: Shape, new: Shape) -> Iterator[_Difference]:
-    """Compares the order of the kinds that are in both; `_fields` reports the others."""
+    """Compare the order of the kinds that are in both; `_fields` reports the others."""
     both = {*old.parts} & {*new.parts}
     was, now = (collapse(kind for kind in shape.parts if kind in both) for shape in (old, new))
     if was != now:
@@ -201,7 +203,7 @@ def _class_of(word: str) -> FinishClass:
 
 
 def _counts(old: Shape, new: Shape) -> Iterator[_Difference]:
-    """Compares which messages contain counts. If all members of an object changed in the same way,
+    """Compare which messages contain counts. If all members of an object changed in the same way,
     only the object is reported.
     """
     reported: set[tuple[str, Presence, Presence]] = set()

@@ -20,14 +20,15 @@ SEVERITIES: Final[tuple[Severity, ...]] = get_args(Severity)
 
 @dataclass(frozen=True, slots=True)
 class Impact:
-    """The severity of a field that is missing (``gone``) or new (``new``), and of a new enum value
-    (``word``).
-    """
+    """The severity of the differences of a field."""
 
     feature: str
     gone: Severity = "breaking"
+    """Of a field that is missing."""
     new: Severity = "notable"
+    """Of a field that is new."""
     word: Severity = "notable"
+    """Of a new enum value."""
 
 
 _PART: Final = r"parts\[\]\."
@@ -180,7 +181,7 @@ _SNAKE: Final = re.compile(r"_([a-z])")
 
 
 def place_of(path: str) -> Impact:
-    """Feature and severities of a path in camelCase or snake_case."""
+    """Return the feature and the severities of a path in camelCase or snake_case."""
     camel = _SNAKE.sub(lambda match: match[1].upper(), path)
     return next(
         (

@@ -70,10 +70,7 @@ _KINDS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """``types``: path → JSON types. ``words``: path of an enum → its words. ``parts``: kinds of the
-    first candidate's parts; consecutive equal kinds are joined. ``counts``: path of a count → its
-    `Presence`. ``finish``: the last finish reason; ``finish_at``: the messages that have one.
-    """
+    """The shape of an answer: everything that is the same for two answers with different texts."""
 
     status: int
     end: End
@@ -82,11 +79,17 @@ class Shape:
     exit_code: str
     readable: bool
     types: dict[str, frozenset[str]]
+    """Path → JSON types."""
     words: dict[str, frozenset[str]]
+    """Path of an enum → its words."""
     parts: tuple[str, ...]
+    """Kinds of the first candidate's parts; consecutive equal kinds are joined."""
     counts: dict[str, Presence]
+    """Path of a count → its `Presence`."""
     finish: str | None
+    """The last finish reason; None if there is none."""
     finish_at: Presence
+    """The messages that have a finish reason."""
 
 
 def shape_of(
@@ -143,7 +146,7 @@ def presence_of(present: Sequence[bool]) -> Presence:
 
 
 def collapse(kinds: Iterable[str]) -> tuple[str, ...]:
-    """Joins consecutive equal kinds."""
+    """Join consecutive equal kinds."""
     collapsed: list[str] = []
     for kind in kinds:
         if collapsed[-1:] != [kind]:

@@ -37,13 +37,12 @@ Take = Callable[[bytes], object]
 
 
 class ProgramDriver:
-    """Runs the program once for each request, with the prompt on its command line.
-
-    ``default_program`` runs if the settings do not name a program. ``install``: how to install it.
-    """
+    """Runs the program once for each request, with the prompt on its command line."""
 
     default_program: tuple[str, ...] = ("gemini",)
+    """Runs if the settings do not name a program."""
     install = "npm install -g @google/gemini-cli"
+    """The command that installs it."""
     model_option = "-m"
     headers: Mapping[str, list[str]] = MappingProxyType({})
 

@@ -57,8 +57,9 @@ class BrokenRule:
 def find_broken_rules(
     body: bytes, identity: Identity, given: Callable[[], Given]
 ) -> Iterator[BrokenRule]:
-    """The rules of all levels that a request breaks, in the order of the table. A request that does
-    not generate, that is not for Gemini's API, or that is not a JSON object breaks no rule.
+    """Yield the rules of all levels that a request breaks, in the order of the table. A request
+    that does not generate, that is not for Gemini's API, or that is not a JSON object breaks no
+    rule.
 
     ``given`` returns the signatures and interactions of the served exchanges. If the exchanges have
     no signatures, every signature is accepted.
@@ -79,7 +80,7 @@ def find_broken_rules(
 
 
 def _read(sent: dict[str, Any], identity: Identity, given: Callable[[], Given]) -> Generate | None:
-    """The request in canonical form; None for another API."""
+    """Return the request in canonical form; None for another API."""
     # The compatible endpoint accepts model names with a collection or publisher.
     model = (identity.model or "").rpartition("/")[2]
     match identity.provider:

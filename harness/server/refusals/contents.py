@@ -123,7 +123,7 @@ def _result_reference(request: Generate) -> Iterator[str]:
 
 
 def _references(value: Any) -> Iterator[str]:
-    """The values of ``$ref`` anywhere in a result, which name its media."""
+    """Yield the values of ``$ref`` anywhere in a result, which name its media."""
     if type(value) is dict:
         if type(value.get("$ref")) is str:
             yield value["$ref"]
@@ -140,18 +140,17 @@ _Named = tuple[Any, str | None]
 
 @dataclass(frozen=True, slots=True)
 class _Turn:
-    """Consecutive contents of one role; the API reads them as one.
-
-    ``calls``: the names of its calls, with their ids. ``results``: those of the results for calls
-    of the previous turn. ``contents``: the number of contents with such results. ``own``: the
-    number of results for calls of this turn, as remote tools have them.
-    """
+    """Consecutive contents of one role; the API reads them as one."""
 
     role: str
     calls: tuple[_Named, ...] = ()
+    """The names of its calls, with their ids."""
     results: tuple[_Named, ...] = ()
+    """The names of the results for calls of the previous turn, with their ids."""
     contents: int = 0
+    """The number of contents with such results."""
     own: int = 0
+    """The number of results for calls of this turn, as remote tools have them."""
 
 
 def _turns(request: Generate) -> list[_Turn]:

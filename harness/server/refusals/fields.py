@@ -33,8 +33,8 @@ def _field_unknown(request: Generate) -> Iterator[str]:
 def _unknown(
     sent: dict[str, Any], message: str, path: str, known: dict[str, Fields]
 ) -> Iterator[str]:
-    """The error of the parser for each field that the message does not have, in order. ``path``:
-    the path of the message, or "" for the request itself.
+    """Yield the error of the parser for each field that the message does not have, in order.
+    ``path``: the path of the message, or "" for the request itself.
     """
     for key, value in sent.items():
         if key not in known[message]:
@@ -49,7 +49,7 @@ def _unknown(
 
 
 def _messages(name: str, value: Any) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The messages in the value of a field, each with the end of its path."""
+    """Yield the messages in the value of a field, each with the end of its path."""
     if type(value) is dict and name in _MAPS:
         for number, inner in enumerate(value.values()):
             if type(inner) is dict:
@@ -64,7 +64,7 @@ def _messages(name: str, value: Any) -> Iterator[tuple[str, dict[str, Any]]]:
 
 @cache
 def known_fields(wire: Wire) -> dict[str, Fields]:
-    """Message → its fields, of the requests of one wire."""
+    """Return message → its fields, of the requests of one wire."""
     path = Path(__file__).with_name("fields.json")
     published = json.loads(path.read_text(encoding="utf-8"))
     foreign = {

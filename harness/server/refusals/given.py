@@ -31,20 +31,22 @@ _KINDS: Final = ("functionCall", "toolCall", "toolResponse", "executableCode", "
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """Three tables have signatures in canonical spelling as keys. ``places``: the parts that had
-    the signature. ``models``: the models of its exchanges. ``copies``: the maximum number of its
-    occurrences in one request or answer. ``interactions``: the contents of each stored interaction,
-    by id.
+    """The signatures and contents of the served exchanges. The keys of the first three tables are
+    signatures in canonical spelling.
     """
 
     places: Mapping[str, frozenset[Place]]
+    """The parts that had the signature."""
     models: Mapping[str, frozenset[str]]
+    """The models of its exchanges."""
     copies: Mapping[str, int]
+    """The maximum number of its occurrences in one request or answer."""
     interactions: Stored
+    """The contents of each stored interaction, by id."""
 
 
 def place_of(part: Mapping[str, Any]) -> Place:
-    """The place of the signature of a part in canonical form."""
+    """Return the place of the signature of a part in canonical form."""
     for kind in _KINDS:
         if type(part.get(kind)) is dict:
             name = part[kind].get("name") if kind == "functionCall" else None
@@ -53,7 +55,9 @@ def place_of(part: Mapping[str, Any]) -> Place:
 
 
 def given_by(exchanges: Iterable[Exchange]) -> Given:
-    """The signatures in the requests and answers of these exchanges, and their interactions."""
+    """Return the signatures in the requests and answers of these exchanges, and their
+    interactions.
+    """
     places: defaultdict[str, set[Place]] = defaultdict(set)
     models: defaultdict[str, set[str]] = defaultdict(set)
     copies: dict[str, int] = {}
@@ -81,7 +85,7 @@ def given_by(exchanges: Iterable[Exchange]) -> Given:
 
 
 def _answered(exchange: Exchange) -> dict[str, Any]:
-    """The contents of an answer, and the id if it is an interaction."""
+    """Return the contents of an answer, and the id if it is an interaction."""
     if not exchange.generates:
         return {}
     match exchange.provider:
@@ -94,7 +98,7 @@ def _answered(exchange: Exchange) -> dict[str, Any]:
 
 
 def _chat_parts(exchange: Exchange) -> Iterator[dict[str, Any]]:
-    """The signed parts of a chat completion: its calls, and the text of its message."""
+    """Yield the signed parts of a chat completion: its calls, and the text of its message."""
     for event in replay(exchange, provider=exchange.provider, layer="events"):
         if signature := event.get("signature"):
             name = event.get("name")
@@ -105,7 +109,7 @@ def _chat_parts(exchange: Exchange) -> Iterator[dict[str, Any]]:
 
 
 def _asked(exchange: Exchange) -> dict[str, Any]:
-    """The request, with its history in the form of a generate request."""
+    """Return the request, with its history in the form of a generate request."""
     body = exchange.request.body if exchange.request else b""
     names_any = b"ignature" in body or b"previous_interaction" in body
     sent = decode_object(body) if names_any else None

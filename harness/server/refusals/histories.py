@@ -24,7 +24,7 @@ _RESULT: Final = "function_result"
 
 
 def interaction_request(sent: dict[str, Any], stored: Stored) -> dict[str, Any]:
-    """The canonical generate request for a request of the Interactions API."""
+    """Return the canonical generate request for a request of the Interactions API."""
     previous = sent.get("previous_interaction_id")
     before = stored.get(previous, ()) if type(previous) is str and sent.get("input") else ()
     if before:
@@ -41,7 +41,7 @@ def interaction_request(sent: dict[str, Any], stored: Stored) -> dict[str, Any]:
 
 
 def step_contents(steps: Sequence[dict[str, Any]], before: Sequence[Content] = ()) -> list[Content]:
-    """The contents of a previous interaction, and after them those of the steps."""
+    """Return the contents of a previous interaction, and after them those of the steps."""
     contents = [*before]
     names = {
         str(call.get("id")): call.get("name")
@@ -81,8 +81,8 @@ def step_contents(steps: Sequence[dict[str, Any]], before: Sequence[Content] = (
 
 
 def _steps(given: Any) -> Iterator[dict[str, Any]]:
-    """The steps of an input: a text, a content, or a list of contents and steps. Results inside a
-    content of the user are steps too.
+    """Yield the steps of an input: a text, a content, or a list of contents and steps. Results
+    inside a content of the user are steps too.
     """
     for item in given if type(given) is list else [given]:
         match item:
@@ -98,12 +98,12 @@ def _steps(given: Any) -> Iterator[dict[str, Any]]:
 
 
 def chat_request(sent: dict[str, Any]) -> dict[str, Any]:
-    """The canonical generate request for a request of the OpenAI-compatible endpoint."""
+    """Return the canonical generate request for a request of the OpenAI-compatible endpoint."""
     return _canonical(chat_contents(map(as_dict, as_list(sent.get("messages")))))
 
 
 def chat_contents(messages: Iterable[dict[str, Any]]) -> list[Content]:
-    """The contents of a conversation, one for each message, without instructions."""
+    """Return the contents of a conversation, one for each message, without instructions."""
     contents: list[Content] = []
     names: dict[str, Any] = {}
     for message in messages:
@@ -136,7 +136,7 @@ def _texts(message: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _part(content: Any) -> dict[str, Any]:
-    """A text part. Other content becomes media without data: the rules do not read it."""
+    """Return a text part. Other content becomes media without data: the rules do not read it."""
     text = content if type(content) is str else as_dict(content).get("text")
     return {"text": text} if type(text) is str else {"inlineData": {}}
 

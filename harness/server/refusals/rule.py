@@ -40,18 +40,18 @@ _PREFILLED: Final = re.compile(
 class Generate:
     """A generate request in canonical form, without Code Assist's envelope. For other wires, the
     history in this form.
-
-    ``wire``: the wire that the request was sent on. ``given`` returns the signatures of the served
-    exchanges. ``prefix``: the prefix of paths in the errors of the JSON parser. ``sent``: the
-    request as it was sent.
     """
 
     body: dict[str, Any]
     model: str
     wire: Wire
+    """The wire that the request was sent on."""
     given: Callable[[], Given]
+    """Returns the signatures of the served exchanges."""
     prefix: str = ""
+    """The prefix of paths in the errors of the JSON parser."""
     sent: dict[str, Any] = field(default_factory=dict)
+    """The request as it was sent."""
 
     @cached_property
     def contents(self) -> list[dict[str, Any]]:
@@ -69,7 +69,7 @@ class Generate:
         return bool(_PREFILLED.search(self.model))
 
     def parts(self) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
-        """Each part of the contents: its path, its content, the part."""
+        """Yield each part of the contents: its path, its content, the part."""
         for number, content in enumerate(self.contents):
             for place, part in enumerate(parts_of(content)):
                 yield f"contents[{number}].parts[{place}]", content, part
@@ -80,22 +80,24 @@ Check = Callable[[Generate], Iterator[str]]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """``check`` yields the lines of the API's message, or nothing if the request keeps the rule.
-    ``refused`` describes the requests that break it. ``wires`` and ``models``: the requests that it
-    is for. ``status``: the HTTP status of the refusal.
-    """
+    """One rule of the API for requests."""
 
     name: str
     refused: str
+    """Describes the requests that break the rule."""
     source: str
     check: Check
+    """Yields the lines of the API's message, or nothing if the request keeps the rule."""
     level: Level = "api"
     wires: tuple[Wire, ...] = GENERATE
+    """The wires that the rule is for."""
     models: Models = "all"
+    """The models that the rule is for."""
     status: int = 400
+    """The HTTP status of the refusal."""
 
     def concerns(self, request: Generate) -> bool:
-        """Whether the rule is for the wire and the model of a request."""
+        """Return whether the rule is for the wire and the model of a request."""
         from_3 = request.wants_signatures
         is_model = self.models == "all" or (self.models == "from 3") == from_3
         return request.wire in self.wires and is_model

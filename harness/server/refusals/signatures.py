@@ -25,7 +25,7 @@ _SERVER_TOOLS: Final = {"toolCall": "Tool call", "toolResponse": "Tool response"
 
 
 def _signed_parts(request: Generate) -> Iterator[tuple[str, dict[str, Any], str]]:
-    """The path, the part and the signature of each signed part, without placeholders."""
+    """Yield the path, the part and the signature of each signed part, without placeholders."""
     for path, _, part in request.parts():
         signature = part.get("thoughtSignature")
         if type(signature) is str and signature not in DUMMY_SIGNATURES:
@@ -33,7 +33,9 @@ def _signed_parts(request: Generate) -> Iterator[tuple[str, dict[str, Any], str]
 
 
 def _current_calls(request: Generate) -> Iterator[tuple[int, list[dict[str, Any]]]]:
-    """The position, from 1, and the calls of each content after the last user message, if any."""
+    """Yield the position, from 1, and the calls of each content after the last user message, if
+    any.
+    """
     start = 0
     for number, content in enumerate(request.contents):
         parts = parts_of(content)

@@ -37,8 +37,8 @@ def _declarations(request: Generate) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _schemas(request: Generate) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Each Schema in the parameters: its path in the errors of the JSON parser, its path in those
-    of the validator, and the Schema.
+    """Yield each Schema in the parameters: its path in the errors of the JSON parser, its path in
+    those of the validator, and the Schema.
     """
     for path, declaration in _declarations(request):
         if type(declaration.get("parameters")) is dict:
@@ -120,7 +120,7 @@ def _schema_ref(request: Generate) -> Iterator[str]:
 
 
 def _nodes(schema: Any) -> Iterator[dict[str, Any]]:
-    """A JSON Schema and all Schemas inside it."""
+    """Yield a JSON Schema and all Schemas inside it."""
     if type(schema) is not dict:
         return
     yield schema

@@ -8,15 +8,15 @@ from harness.stream.json_codec import objects_in
 
 
 def as_list(value: Any) -> list[Any]:
-    """The value if it is a list, else an empty one."""
+    """Return the value if it is a list, else an empty one."""
     return value if type(value) is list else []
 
 
 def as_dict(value: Any) -> dict[str, Any]:
-    """The value if it is an object, else an empty one."""
+    """Return the value if it is an object, else an empty one."""
     return value if type(value) is dict else {}
 
 
 def parts_of(content: dict[str, Any]) -> list[dict[str, Any]]:
-    """The parts of a content that are objects."""
+    """Return the parts of a content that are objects."""
     return objects_in(content.get("parts"))

@@ -32,18 +32,20 @@ Runs = Mapping[int, Set[str]]
 
 
 class Sighting(Struct, frozen=True):
-    """A counted number that is on both sides, at ``path``, in the pair of step ``step``.
-
-    ``number`` is the expected number, ``by`` the difference of the actual one. ``name`` is for
-    messages. ``counter`` identifies the sequence: for an id its prefix, for an index its keys.
-    """
+    """A counted number that is on both sides."""
 
     step: int
+    """The number of the step whose pair has the number."""
     path: ItemSteps
+    """The place of the number in the pair."""
     name: str
+    """For messages."""
     counter: str
+    """Identifies the sequence: for an id its prefix, for an index its keys."""
     number: int
+    """The expected number."""
     by: int
+    """The difference of the actual number."""
     expected: Json
     got: Json
 
@@ -53,15 +55,14 @@ class Sighting(Struct, frozen=True):
 
 
 class Shift(Struct, frozen=True):
-    """A stretch of sightings that left the course; ``first`` is the first of them.
-
-    ``cause`` is the step of the run that caused it, or None. The note is ``""`` for a single number
-    without a cause.
-    """
+    """A stretch of sightings that left the course."""
 
     first: Sighting
+    """The first of the sightings."""
     cause: int | None
+    """The step of the run that caused it, or None."""
     note: str
+    """``""`` for a single number without a cause."""
 
 
 def sightings(

@@ -18,7 +18,9 @@ _OPERATOR: Final = b'{"$'
 
 
 def equal_if_plain(expected: Json, actual: Json) -> bool | None:
-    """As `same_json`, fast for large values that are equal. None if an operator may be in it."""
+    """Compare as `same_json`, fast for large values that are equal. Returns None if an operator may
+    be in it.
+    """
     encoded = _encode(expected)
     if encoded is None or (b"$" in encoded and _OPERATOR in encoded):
         return None  # a search for one byte is much faster

@@ -49,20 +49,21 @@ def counted(key: str | int | None, value: Json) -> Number | None:
 
 
 class Unit(Struct, frozen=True, gc=False):
-    """One item of a list, or consecutive pieces of one text; the first has index ``start``.
-
-    An alignment compares ``key``, which is None for an item with operators. ``numbers`` are the
-    counted numbers in order. A piece has its ``text`` and the ``frame`` that all pieces share; a
-    text has its ``pieces``.
-    """
+    """One item of a list, or consecutive pieces of one text."""
 
     start: int
+    """The index of the item or the first piece."""
     item: Json
     key: Any
+    """Compared by an alignment; None for an item with operators."""
     numbers: tuple[Number, ...]
+    """The counted numbers in order."""
     frame: Frame | None = None
+    """The part of an item that all pieces of a text share."""
     text: str = ""
+    """The text of a piece."""
     pieces: tuple[Unit, ...] = ()
+    """The pieces of a text."""
 
     @property
     def parts(self) -> tuple[Unit, ...]:
@@ -105,7 +106,7 @@ def units(expected: list[Json], actual: list[Json], start: int) -> list[list[Uni
 
 
 def join(pieces: list[Unit]) -> list[Unit]:
-    """These units, with consecutive pieces of a text joined into one."""
+    """Return these units, with consecutive pieces of a text joined into one."""
     texts: list[list[Unit]] = []
     for piece in pieces:
         if texts and _continues(texts[-1], piece):

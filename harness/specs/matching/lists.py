@@ -37,17 +37,18 @@ PieceTexts = tuple[tuple[str, ...], tuple[str, ...]]
 
 
 class Step(Struct, frozen=True):
-    """Expected items beside actual items; ``start`` is the index of the first.
+    """Expected items beside actual items.
 
     If both sides have the same number of items, these are pairs, which may differ. A run has no
-    items on one side. Pieces of a text that was cut differently have their ``texts``, which may
-    differ as a whole.
+    items on one side.
     """
 
     start: int
+    """The index of the first item."""
     expected: list[Json]
     actual: list[Json]
     texts: PieceTexts | None = None
+    """The pieces of a text that was cut differently; they may differ as a whole."""
 
     @property
     def is_pairs(self) -> bool:
@@ -120,7 +121,7 @@ def align_lists(expected: list[Json], actual: list[Json], loose: Bindings) -> li
 
 
 def _together(unit: Unit, other: Unit) -> Iterator[Step]:
-    """Steps through two partners: pairs if the cuts are the same, and one step from the first
+    """Yield steps through two partners: pairs if the cuts are the same, and one step from the first
     different cut to the last.
     """
     left, right = unit.parts, other.parts
@@ -135,8 +136,8 @@ def _together(unit: Unit, other: Unit) -> Iterator[Step]:
 
 
 def _alike(gap: list[Unit], beside: list[Unit], loose: Bindings) -> Iterator[Step]:
-    """Steps through units without an equal one on the other side: one step for the pieces of one
-    text, else items that are paired by likeness.
+    """Yield steps through units without an equal one on the other side: one step for the pieces of
+    one text, else items that are paired by likeness.
     """
     left = [part for unit in gap for part in unit.parts]
     right = [part for unit in beside for part in unit.parts]

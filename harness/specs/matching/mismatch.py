@@ -29,22 +29,23 @@ HERE: Final = " ▶ "
 
 
 class Mismatch(Struct, frozen=True):
-    """One difference.
-
-    ``path`` has indices of the expectation; for ``extra``, of the actual value. ``kind`` is
-    ``changed``, ``missing`` (expected, not got), ``extra`` (got, not expected), ``moved`` (a
-    counted number is off by the same amount from here on) or ``recut`` (same text, cut
-    differently). ``expected`` and ``got`` are JSON values: None if there is no value, a list for a
-    run of items. ``note`` is a sentence or ``""``. ``index``: the first index of the path, if the
-    path begins with one.
-    """
+    """One difference."""
 
     path: str
+    """Has indices of the expectation; for ``extra``, of the actual value."""
     kind: Kind
+    """``changed``, ``missing`` (expected, not got), ``extra`` (got, not expected), ``moved`` (a
+    counted number is off by the same amount from here on) or ``recut`` (same text, cut
+    differently).
+    """
     expected: Json = None
+    """A JSON value; None if there is no value, a list for a run of items."""
     got: Json = None
+    """The same for the actual value."""
     note: str = ""
+    """A sentence or ``""``."""
     index: int | None = None
+    """The first index of the path, if the path begins with one."""
 
 
 def sides(mismatch: Mismatch) -> tuple[str | None, str | None]:

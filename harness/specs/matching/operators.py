@@ -278,18 +278,17 @@ def _contains(argument: Json, actual: Json, bindings: Bindings) -> bool:
 
 
 class Operator(Struct, frozen=True):
-    """One row of `OPERATORS`.
-
-    ``meaning`` describes the matches for editors. ``accepts`` decides about a value, for an
-    argument that ``is_argument`` accepts; ``takes`` describes these arguments. ``refusal`` makes
-    the note if there is no inner expectation to compare.
-    """
+    """One row of `OPERATORS`."""
 
     meaning: str
+    """Describes the matches for editors."""
     accepts: Callable[[Json, Json, Bindings], bool]
+    """Decides about a value, for an argument that ``is_argument`` accepts."""
     takes: str = "any value"
+    """Describes the arguments that ``is_argument`` accepts."""
     is_argument: Callable[[Json], bool] = lambda argument: True
     refusal: str = "{operator} does not accept this"
+    """Makes the note if there is no inner expectation to compare."""
     holds_expectations: bool = False
 
 

@@ -83,7 +83,7 @@ class Pattern:
 
 
 def _encoded(text: str) -> bytes:
-    """UTF-8, with U+FFFD for each lone half of a surrogate pair."""
+    """Return the text in UTF-8, with U+FFFD for each lone half of a surrogate pair."""
     try:
         return text.encode()
     except UnicodeEncodeError:
@@ -91,7 +91,7 @@ def _encoded(text: str) -> bytes:
 
 
 def _reason(message: str) -> str:
-    """Our message for an error of RE2."""
+    """Return our message for an error of RE2."""
     _, _, construct = message.partition(": ")
     name = _LACKING.get(construct)
     if _NUMBERED_REFERENCE.fullmatch(construct):

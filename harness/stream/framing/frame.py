@@ -17,20 +17,22 @@ class FramingError(ValueError):
 
 
 class Frame(msgspec.Struct, gc=False):
-    """One message: ``json`` if it is valid JSON (then ``raw`` is None), else its text in ``raw``.
-
-    ``offset`` is the byte where the message begins, ``at_ms`` the time of the read that completed
-    it. ``partial``: the stream ended inside it. ``message`` holds bytes until ``json`` or ``raw``
-    is read, so that a strict decoder can read them instead; a value that was decoded is never
-    bytes. ``usual`` is the result of a strict decoder for these bytes, if the framer has used one.
-    """
+    """One message: JSON, else text."""
 
     offset: int
+    """The byte where the message begins."""
     message: Json | bytes = None
+    """Bytes until ``json`` or ``raw`` is read, so that a strict decoder can read them instead; then
+    the decoded value, which is never bytes.
+    """
     text: str | None = None
+    """The text of a message that is not JSON."""
     at_ms: float | None = None
+    """The time of the read that completed the message, in milliseconds since the request."""
     partial: bool = False
+    """Whether the stream ended inside the message."""
     usual: object = None
+    """The result of a strict decoder for these bytes, if the framer has used one."""
 
     @property
     def json(self) -> Json:
@@ -41,7 +43,7 @@ class Frame(msgspec.Struct, gc=False):
 
     @property
     def raw(self) -> str | None:
-        """The text of a message that is not JSON."""
+        """The text of a message that is not JSON; None for JSON."""
         if type(self.message) is bytes:
             self._decode(self.message)
         return self.text
@@ -88,7 +90,7 @@ def too_long(start: int, limit: int) -> FramingError:
 
 
 def as_text(data: bytes | memoryview) -> str:
-    """Bytes that are not JSON as text; bytes that are not UTF-8 are escaped."""
+    """Return bytes that are not JSON as text; bytes that are not UTF-8 are escaped."""
     return bytes(data).decode("utf-8", "backslashreplace")
 
 

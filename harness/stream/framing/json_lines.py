@@ -35,10 +35,7 @@ def has_type_and_time(value: dict[str, Any]) -> bool:
 
 
 class JsonLinesFramer:
-    """Each line is one message: see `harness.stream.framing.Framer`. ``is_message`` recognizes
-    messages inside other text. A line that the strict decoder ``usual`` accepts is one message of
-    the provider; the reader of the frame decodes it.
-    """
+    """Makes each line one message: see `harness.stream.framing.Framer`."""
 
     def __init__(
         self,
@@ -48,7 +45,11 @@ class JsonLinesFramer:
     ) -> None:
         self.max_frame = max_frame
         self.is_message = is_message
+        """Recognizes messages inside other text."""
         self.usual = usual
+        """A strict decoder. A line that it accepts is one message of the provider; the reader of
+        the frame decodes it.
+        """
         self.offset = 0  # of the first byte that is in no finished line
         self.held: list[bytes] = []  # the pieces of the line that has no end yet
         self.size = 0

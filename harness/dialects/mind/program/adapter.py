@@ -98,7 +98,7 @@ def _read_context(context: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _payload(line: str) -> Any:
-    """A record without its time, which differs in every run; a line that is not a record,
+    """Return a record without its time, which differs in every run; a line that is not a record,
     unchanged.
     """
     record = decode_object(line)

@@ -51,7 +51,7 @@ class Files:
         }
 
     def inside(self, path: str) -> Path:
-        """The resolved path; raises `ToolError` if it is outside the project folder."""
+        """Return the resolved path; raises `ToolError` if it is outside the project folder."""
         try:
             resolved = (self.project / path).resolve()
         except (OSError, RuntimeError, ValueError) as error:  # a loop of symlinks, a null character
@@ -139,7 +139,9 @@ class Files:
             raise ToolError(f"{name} is not UTF-8 text") from None
 
     def _walk(self, start: Path) -> Iterator[Path]:
-        """The files in a folder and below, sorted by name, or the file; at most `MAX_WALKED`."""
+        """Return the files in a folder and below, sorted by name, or the file; at most
+        `MAX_WALKED`.
+        """
         return islice(
             (path for path in _files(start) if self._is_inside(path) and path.is_file()), MAX_WALKED
         )

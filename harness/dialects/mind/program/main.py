@@ -130,7 +130,7 @@ def parse_arguments(argv: Sequence[str] | None) -> Namespace:
 
 
 def read_settings(path: Path) -> dict[str, str]:
-    """The ``NAME=value`` lines of a ``.env`` file; no settings without the file.
+    """Return the ``NAME=value`` lines of a ``.env`` file; no settings without the file.
 
     A value may be quoted, and ``export`` may precede a name.
     """
@@ -204,7 +204,7 @@ class Printer:
 
 
 def now(record: Payload) -> Payload:
-    """The record with the present time."""
+    """Return the record with the present time."""
     return {**record, "timestamp": timestamp(time.time() * 1000)}
 
 
@@ -216,7 +216,7 @@ class Gemini:
         self._streamed = streamed
 
     def answer(self, request: GenerateRequest, session: Session) -> Iterator[Payload]:
-        """The records of one answer as they arrive; a failure is the last record."""
+        """Yield the records of one answer as they arrive; a failure is the last record."""
         reader = SdkReader(DIALECT.translator((), session), request.model)
         session.streamed = self._streamed
         try:
@@ -248,7 +248,7 @@ class Toolbox:
         self._tools = {name: tools[name] for name in allowed}
 
     def run(self, name: str, args: Mapping[str, Any]) -> ToolOutcome:
-        """The outcome of a call; a failing tool gives a failed outcome."""
+        """Return the outcome of a call; a failing tool gives a failed outcome."""
         try:
             return ToolOutcome(self._find(name)(_check(name, args)))
         except OSError as error:

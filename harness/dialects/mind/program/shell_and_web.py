@@ -46,7 +46,9 @@ class ShellAndWebTools:
         }
 
     def run_shell_command(self, arguments: Arguments) -> dict[str, Any]:
-        """Runs in a process group of its own, so that the time limit also ends its children."""
+        """Run a command in a process group of its own, so that the time limit also ends its
+        children.
+        """
         process = subprocess.Popen(  # noqa: S602  # the user allowed this shell
             arguments["command"],
             shell=True,

@@ -71,7 +71,7 @@ class StreamAccumulator:
         return Response({**final, "message": {**final["message"], "content": content}})
 
     def _placed(self, final: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """The parts of the message: ours in order, and the other parts at their positions in
+        """Return the parts of the message: ours in order, and the other parts at their positions in
         FINISH.
         """
         own = list(self._content)
@@ -86,6 +86,6 @@ class StreamAccumulator:
 
 
 def _marks(event: Event) -> dict[str, Any]:
-    """The keys of the end of a block that the part of the message also has."""
+    """Return the keys of the end of a block that the part of the message also has."""
     names = ("signature", "refusal", "redacted", "id")
     return {name: event[name] for name in names if name in event}

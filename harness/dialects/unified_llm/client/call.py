@@ -60,7 +60,7 @@ class Call:
     warnings: tuple[str, ...] = ()
 
     def reading(self, status: int, headers: Mapping[str, str]) -> Reading:
-        """A reader of the answer with this status and these headers."""
+        """Return a reader of the answer with this status and these headers."""
         return Reading(self, status, {name.lower(): value for name, value in headers.items()})
 
 
@@ -74,7 +74,7 @@ class _Target:
     base_url: str
 
     def url(self, generate: GenerateRequest, stream: bool) -> str:
-        """The URL; version and folder are left out if the base URL has them."""
+        """Return the URL; version and folder are left out if the base URL has them."""
         method = "streamGenerateContent?alt=sse" if stream else "generateContent"
         model = generate.model or ""
         named = model if "/" in model else f"models/{model}"
@@ -124,7 +124,7 @@ class Preparer:
         return _Target(provider, endpoint, key.strip(), base_url.rstrip("/"))
 
     def _target_of(self, prompt: Prompt) -> _Target:
-        """The provider of the vendor that the Request names, by default Gemini."""
+        """Return the provider of the vendor that the Request names, by default Gemini."""
         vendor = prompt.addressed[0][0] if prompt.addressed else VENDOR
         if vendor not in BY_VENDOR:
             raise ConfigurationError(
@@ -133,7 +133,7 @@ class Preparer:
         return self._target(BY_VENDOR[vendor])
 
     def prepare(self, request: Mapping[str, Any], *, stream: bool) -> Call:
-        """The call of a Request; raises `TranslationError` for a wrong one."""
+        """Return the call of a Request; raises `TranslationError` for a wrong one."""
         prompt = replace(translate(with_files(request), {}, self.session), streamed=stream)
         target = self._fixed or self._target_of(prompt)
         generate = target.provider.request(prompt, self.session)
@@ -180,7 +180,7 @@ class Reading:
         self.begun = False
 
     def feed(self, data: bytes) -> Iterator[Payload]:
-        """The stream events that these bytes complete."""
+        """Yield the stream events that these bytes complete."""
         if not self._fault:
             try:
                 yield from self._translate(self._framer.feed(data, None))
@@ -188,7 +188,7 @@ class Reading:
                 self._fault = str(error)
 
     def close(self, end: End) -> Iterator[Payload]:
-        """The last stream events; ``end`` is the end of the answer."""
+        """Yield the last stream events; ``end`` is the end of the answer."""
         if not self._fault:
             try:
                 yield from self._translate(self._framer.close())
@@ -220,7 +220,7 @@ class Reading:
 
 
 def _rate_limit(provider: Provider, headers: Mapping[str, str]) -> dict[str, Any]:
-    """The limits of requests and tokens that the headers state: ``requests_limit``,
+    """Return the limits of requests and tokens that the headers state: ``requests_limit``,
     ``requests_remaining``, ``requests_reset`` and so on. A reset is a time or a duration, as the
     provider writes it.
     """

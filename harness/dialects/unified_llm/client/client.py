@@ -46,18 +46,17 @@ ENDS: Final[tuple[tuple[type[Exception], End], ...]] = (
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """Time limits in seconds.
-
-    ``connect``: until there is a connection. ``request``: until a whole answer has arrived.
-    ``stream_read``: between two reads of a stream.
-    """
+    """Time limits in seconds."""
 
     connect: float = 10.0
+    """Until there is a connection."""
     request: float = 120.0
+    """Until a whole answer has arrived."""
     stream_read: float = 30.0
+    """Between two reads of a stream."""
 
     def of(self, stream: bool) -> httpx2.Timeout:
-        """The time limits of one call."""
+        """Return the time limits of one call."""
         return httpx2.Timeout(
             self.request, connect=self.connect, read=self.stream_read if stream else self.request
         )
@@ -88,7 +87,7 @@ class _Calls:
         self._backend = backend
 
     async def complete(self, request: Mapping[str, Any]) -> Response:
-        """As `Client.complete`."""
+        """Do as `Client.complete`."""
         call = self._prepare(request, stream=False)
 
         async def attempt() -> Response:
@@ -101,7 +100,7 @@ class _Calls:
         return await self._with_retries(attempt)
 
     async def generate(self, request: Mapping[str, Any], *, max_tool_rounds: int = 1) -> Response:
-        """As `Client.generate`."""
+        """Do as `Client.generate`."""
         steps, tools = [await self.complete(request)], executable(request)
         while tools and steps[-1].tool_calls and len(steps) <= max_tool_rounds:
             outcomes = await self._backend.run_tools(tools, steps[-1])
@@ -110,7 +109,9 @@ class _Calls:
         return Response(steps[-1], steps[:-1], request["messages"])
 
     def stream(self, request: Mapping[str, Any]) -> AsyncGenerator[Payload]:
-        """As `Client.stream`. A wrong Request raises here, before the first event is requested."""
+        """Do as `Client.stream`. A wrong Request raises here, before the first event is
+        requested.
+        """
         return self._stream(self._prepare(request, stream=True))
 
     async def _stream(self, call: Call) -> AsyncGenerator[Payload]:
@@ -129,7 +130,6 @@ class _Calls:
                 yield event
 
     async def _events(self, call: Call, timeout: httpx2.Timeout) -> AsyncGenerator[Payload]:
-        """The events of one attempt."""
         end: End = "complete"
         try:
             async with self._backend.post(call, timeout) as (answer, body):
@@ -193,18 +193,18 @@ class Client:
         self._calls = _Calls(preparer, retry, timeouts, backend)
 
     def complete(self, request: Mapping[str, Any]) -> Response:
-        """The whole answer."""
+        """Return the whole answer."""
         return coroutines.run(self._calls.complete(request))
 
     def stream(self, request: Mapping[str, Any]) -> Generator[Payload]:
-        """The stream events as they arrive.
+        """Return the stream events as they arrive.
 
         A failure before the first event raises, after the retries. A later one is an ERROR event.
         """
         return coroutines.iterate(self._calls.stream(request))
 
     def generate(self, request: Mapping[str, Any], *, max_tool_rounds: int = 1) -> Response:
-        """The answer after its tool calls were run and their results sent, at most
+        """Return the answer after its tool calls were run and their results sent, at most
         ``max_tool_rounds`` times.
 
         A tool runs by its ``execute(arguments)``, which may be a coroutine function; any other runs
@@ -283,7 +283,7 @@ async def _post(
 
 
 def _end(error: httpx2.RequestError, reading: Reading) -> End:
-    """How an interrupted answer ended. A timeout before the first event raises an exception,
+    """Return how an interrupted answer ended. A timeout before the first event raises an exception,
     because there is no answer.
     """
     if isinstance(error, httpx2.TimeoutException) and not reading.begun:
@@ -292,7 +292,7 @@ def _end(error: httpx2.RequestError, reading: Reading) -> End:
 
 
 def _unanswered(error: Exception) -> SDKError:
-    """The exception for a call without an answer."""
+    """Return the exception for a call without an answer."""
     text = f"{type(error).__name__}: {error}"
     if isinstance(error, httpx2.TimeoutException):
         return RequestTimeoutError(text, cause=error)

@@ -13,7 +13,7 @@ Result = TypeVar("Result")
 
 
 def run(coroutine: Coroutine[Any, Any, Result]) -> Result:
-    """The result of a coroutine that never suspends; raises RuntimeError if it does."""
+    """Return the result of a coroutine that never suspends; raises RuntimeError if it does."""
     try:
         coroutine.send(None)
     except StopIteration as finished:
@@ -24,7 +24,7 @@ def run(coroutine: Coroutine[Any, Any, Result]) -> Result:
 
 
 def iterate(items: AsyncGenerator[Result]) -> Generator[Result]:
-    """The items of an asynchronous generator that never suspends, as they are made."""
+    """Yield the items of an asynchronous generator that never suspends, as they are made."""
     try:
         while True:
             try:

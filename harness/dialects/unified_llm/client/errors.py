@@ -10,26 +10,21 @@ from typing import Any, Final
 
 
 class SDKError(Exception):
-    """The base of all errors of the client.
-
-    ``retryable``: whether a retry may help. ``cause`` is the original exception, or None.
-    """
+    """The base of all errors of the client."""
 
     retryable = False
+    """Whether a retry may help."""
 
     def __init__(self, message: str, *, cause: BaseException | None = None) -> None:
         super().__init__(message)
         self.message = message
         self.cause = cause
+        """The original exception, or None."""
 
 
 class ProviderError(SDKError):
     """An error of the provider, by HTTP status or inside the stream; this class if no subclass
     fits.
-
-    ``status_code``: the HTTP status or the number in the error. ``error_code``: its gRPC name.
-    ``retry_after``: seconds that the provider asks to wait. ``raw``: the body. Each may be None.
-    ``provider``: the vendor that was asked.
     """
 
     retryable = True
@@ -48,11 +43,16 @@ class ProviderError(SDKError):
     ) -> None:
         super().__init__(message, cause=cause)
         self.provider = provider
+        """The vendor that was asked."""
         self.status_code = status_code
+        """The HTTP status or the number in the error, or None."""
         self.error_code = error_code
+        """The gRPC name of the error, or None."""
         self.retryable = type(self).retryable if retryable is None else retryable
         self.retry_after = retry_after
+        """Seconds that the provider asks to wait, or None."""
         self.raw = raw
+        """The body, or None."""
 
 
 class AuthenticationError(ProviderError):
@@ -153,7 +153,7 @@ BY_TYPE: Final[dict[str, type[ProviderError]]] = {
 
 
 def error_of(event: Mapping[str, Any], provider: str = "gemini") -> SDKError:
-    """The exception for an ``ERROR`` event of a vendor."""
+    """Return the exception for an ``ERROR`` event of a vendor."""
     error = dict(event["error"])
     kind, message = error.pop("type"), error.pop("message")
     if kind == "StreamError":

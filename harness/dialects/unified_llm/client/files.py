@@ -18,7 +18,7 @@ MEDIA: Final = ("image", "audio", "document")
 
 
 def with_files(request: Mapping[str, Any]) -> dict[str, Any]:
-    """The Request with the data of its files; ``request`` is not changed.
+    """Return the Request with the data of its files; ``request`` is not changed.
 
     Malformed messages are left unchanged, because the translation refuses them. Raises
     `TranslationError` for a file that can't be read.

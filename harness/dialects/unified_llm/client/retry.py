@@ -14,24 +14,29 @@ from .errors import SDKError
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """At most ``max_retries`` retries, with exponential waits.
+    """The number of retries and the exponential waits before them.
 
-    The first wait is ``base_delay`` seconds, each next one ``multiplier`` times as long. Each is
-    multiplied by a random factor from 0.5 to 1.5 (``chance`` gives numbers from 0 to 1) and limited
-    to ``max_delay``. If the provider asks for a wait, that wait is used; if it is longer than
-    ``max_delay``, there is no retry. ``on_retry(error, retry, seconds)`` is called before each
-    wait; retries count from 1.
+    Each wait is multiplied by a random factor from 0.5 to 1.5 and limited to ``max_delay``. If the
+    provider asks for a wait, that wait is used; if it is longer than ``max_delay``, there is no
+    retry.
     """
 
     max_retries: int = 2
     base_delay: float = 1.0
+    """Seconds before the first retry."""
     max_delay: float = 60.0
+    """Seconds."""
     multiplier: float = 2.0
+    """The factor from one wait to the next."""
     chance: Callable[[], float] = random.random
+    """Gives random numbers from 0 to 1."""
     on_retry: Callable[[SDKError, int, float], None] | None = None
+    """Called before each wait with the error, the number of the retry (from 1) and the seconds."""
 
     def wait(self, error: SDKError, retries: int) -> float | None:
-        """Seconds until the next retry, after ``retries`` earlier ones; None: no retry."""
+        """Return the seconds until the next retry, after ``retries`` earlier ones; None: no
+        retry.
+        """
         if not error.retryable or retries >= self.max_retries:
             return None
         asked: float | None = getattr(error, "retry_after", None)

@@ -23,7 +23,7 @@ MAX_AT_ONCE: Final = 8
 
 
 def executable(request: Mapping[str, Any]) -> Tools:
-    """The ``execute`` functions of a Request, by the name of the tool."""
+    """Return the ``execute`` functions of a Request, by the name of the tool."""
     return {
         tool["name"]: tool["execute"]
         for tool in request.get("tools") or []
@@ -34,13 +34,13 @@ def executable(request: Mapping[str, Any]) -> Tools:
 def after_tools(
     request: Mapping[str, Any], response: Response, outcomes: list[ToolOutcome]
 ) -> dict[str, Any]:
-    """The next Request: the old one, the answer, and the outcomes of its calls."""
+    """Return the next Request: the old one, the answer, and the outcomes of its calls."""
     return follow_up(request, [{"type": "FINISH", "response": response}], outcomes)
 
 
 async def run_tools(tools: Tools, response: Response) -> list[ToolOutcome]:
-    """The outcome of each call. An ``execute`` may be a coroutine function; any other runs in a
-    thread.
+    """Return the outcome of each call. An ``execute`` may be a coroutine function; any other runs
+    in a thread.
 
     An unknown tool and a tool that raises give failed outcomes, which are sent to the model.
     """
@@ -54,7 +54,9 @@ async def run_tools(tools: Tools, response: Response) -> list[ToolOutcome]:
 
 
 async def run_tools_blocking(tools: Tools, response: Response) -> list[ToolOutcome]:
-    """Like `run_tools`, but blocks; the thread of the caller may have an event loop of its own."""
+    """Run the tools as `run_tools` does, but block; the thread of the caller may have an event loop
+    of its own.
+    """
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(asyncio.run, run_tools(tools, response)).result()
 

@@ -73,7 +73,8 @@ _CHECKS: Final[dict[str, Callable[[Any], bool]]] = {
 
 
 def to_gemini_schema(schema: Any, *, place: str) -> tuple[Schema, list[str]]:
-    """The schema as Gemini's ``Schema``, and a warning for each loss: ``place.path: 'keyword' …``.
+    """Return the schema as Gemini's ``Schema``, and a warning for each loss: ``place.path:
+    'keyword' …``.
 
     ``schema`` is a decoded JSON Schema of any draft, or a Gemini Schema, which stays as it is. It
     is not changed. ``oneOf`` becomes ``anyOf``. Several types become an ``anyOf`` with one type
@@ -95,13 +96,15 @@ class _Flat(Schema):
 
 
 class _Node:
-    """One node: ``flat`` is its JSON Schema without ``allOf``, ``written`` Gemini's Schema."""
+    """One node of a schema."""
 
     def __init__(self, schema: Any, path: str, losses: dict[str, None]) -> None:
         self.path = path
         self.losses = losses
         self.written: Schema = {}
+        """Gemini's Schema of the node, as far as it is written."""
         self.flat = self.flatten(schema)
+        """The JSON Schema of the node without ``allOf``."""
 
     def warn(self, keyword: str, reason: str) -> None:
         self.losses[f"{self.path}: '{keyword}' {reason}"] = None
@@ -155,7 +158,7 @@ class _Node:
             flat["nullable"] = True
 
     def write(self) -> Schema:
-        """The node as Gemini's ``Schema``; call it once."""
+        """Return the node as Gemini's ``Schema``; call it once."""
         values = self.flat.pop("enum", None)
         types = self.take_types(values)
         if "NULL" in types and len(types) > 1:
@@ -185,8 +188,8 @@ class _Node:
         return self.written
 
     def take_types(self, values: list[Any] | None) -> list[str]:
-        """The types that the node names, or else those of its values, or those that its other
-        keywords imply.
+        """Return the types that the node names, or else those of its values, or those that its
+        other keywords imply.
         """
         types = _types({**self.flat, **({} if values is None else {"enum": values})})
         named = self.flat.pop("type", [])
@@ -315,7 +318,7 @@ class _Node:
 
 
 def _join(keyword: str, first: Any, second: Any) -> Any:
-    """One value of a keyword that holds for both schemas; UNSET if there is none."""
+    """Return one value of a keyword that holds for both schemas; UNSET if there is none."""
     numbers = _is_a(first, "NUMBER") and _is_a(second, "NUMBER")
     lists = isinstance(first, list) and isinstance(second, list)
     match keyword:
@@ -346,8 +349,8 @@ def _join(keyword: str, first: Any, second: Any) -> Any:
 
 
 def _types(flat: Schema) -> list[str]:
-    """The types that a flat node names, or else those of its values, or else the type that its
-    other keywords imply.
+    """Return the types that a flat node names, or else those of its values, or else the type that
+    its other keywords imply.
     """
     named = flat.get("type", [])
     words = map(_type_named, named if isinstance(named, list) else [named])
@@ -370,7 +373,9 @@ def _type_of(value: Any) -> str:
 
 
 def _is_a(value: Any, name: str) -> bool:
-    """Whether a value has a type of `TYPES`; a number is finite, and 1.0 is an integer too."""
+    """Return whether a value has a type of `TYPES`; a number is finite, and 1.0 is an integer
+    too.
+    """
     if name in _NUMBERS and type(value) is float:
         return math.isfinite(value) and (name == "NUMBER" or value.is_integer())
     if name == "NUMBER" and type(value) is int:

@@ -30,7 +30,9 @@ class Resolver:
         self._left = MAX_SIZE
 
     def resolve(self, schema: Any, path: str, refs: Refs, depth: int = 0) -> Any:
-        """The schema without ``$ref``. A recursive reference ends in the type of its target."""
+        """Return the schema without ``$ref``. A recursive reference ends in the type of its
+        target.
+        """
         if not isinstance(schema, dict):
             return schema
         self._left -= 1 + sum(
@@ -84,7 +86,7 @@ class Resolver:
 
 
 def _find(root: Any, ref: Any) -> Any:
-    """The value at a JSON pointer (RFC 6901) in a URI fragment; None if there is none."""
+    """Return the value at a JSON pointer (RFC 6901) in a URI fragment; None if there is none."""
     if not isinstance(ref, str) or not (ref == "#" or ref.startswith("#/")):
         return None
     node = root
