@@ -44,8 +44,8 @@ _ENCODE: Final = msgspec.json.Encoder(order="deterministic").encode
 
 
 def is_same_request(one: Request, other: Request) -> bool:
-    """Return whether two requests of one cassette have the same canonical form. Both are as recorded, so
-    their redacted values are the same.
+    """Return whether two requests of one cassette have the same canonical form. Both are as
+    recorded, so their redacted values are the same.
     """
     return _compared_parts(one) == _compared_parts(other)
 
