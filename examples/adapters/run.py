@@ -165,7 +165,7 @@ def judge_all(names: list[str], options: argparse.Namespace) -> int:
             failed.append(name)
     judged = [str(BUILD / f"{name}.json") for name in names if name not in failed]
     if judged:
-        subprocess.run([*HARNESS, *judged, "--report", str(options.report)], check=False)  # noqa: S603
+        subprocess.run([*HARNESS, *judged, "--report", str(options.report)], check=False)  # noqa: S603  # our own table of commands
     if failed:
         print(f"could not be judged: {', '.join(failed)}")
         return 1
@@ -208,7 +208,7 @@ def judge(name: str, options: list[str], asked: int) -> bool:
     started, cpu = time.monotonic(), cpu_seconds()
     for _ in range(ATTEMPTS):
         with log.open("wb") as output, running(peer, programs, output) as gateway:
-            status = subprocess.run(  # noqa: S603
+            status = subprocess.run(  # noqa: S603  # our own table of commands
                 command,
                 cwd=HERE / peer.folder,
                 env={**os.environ, **TRUSTED},
@@ -248,7 +248,7 @@ def running(
         yield None
         return
     program, *arguments = peer.service
-    service = subprocess.Popen(  # noqa: S603
+    service = subprocess.Popen(  # noqa: S603  # our own table of commands
         [str(programs / program), *arguments],
         cwd=HERE / peer.folder,
         env={**os.environ, **TRUSTED, **OFFLINE},
@@ -279,7 +279,7 @@ def wait_for(port: int, deadline: float) -> None:
 def name_version(peer: Peer, programs: Path, results: Path) -> None:
     """Write the installed version into the results of a gateway, which does not report it."""
     code = f"from importlib.metadata import version; print(version('{peer.package}'))"
-    found = subprocess.run(  # noqa: S603
+    found = subprocess.run(  # noqa: S603  # our own table of commands
         [str(programs / "python"), "-c", code], stdout=subprocess.PIPE, text=True, check=True
     )
     document = json.loads(results.read_bytes())
@@ -334,7 +334,7 @@ def install_from(lock: Path) -> None:
 
 def run(*command: str, folder: Path = ROOT) -> None:
     """Run a command. Raises `CalledProcessError`."""
-    subprocess.run(command, cwd=folder, check=True)  # noqa: S603
+    subprocess.run(command, cwd=folder, check=True)  # noqa: S603  # our own table of commands
 
 
 if __name__ == "__main__":

@@ -251,7 +251,7 @@ def _closed(given: Iterable[Any]) -> Iterator[None]:
         yield
     finally:
         if inspect.isgenerator(given):
-            with suppress(Exception):
+            with suppress(Exception):  # a generator of the user may raise anything
                 given.close()
 
 

@@ -20,7 +20,7 @@ from . import judge
 from .output import note
 
 ADAPTERS: Final = ("careful", "last_call", "no_empty_text")
-"""The functions of `harness.demo`."""
+"""The functions of `demo_adapters`."""
 
 CASSETTES: Final = (
     "gemini-api/text",
@@ -68,7 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _demo(parsed: argparse.Namespace) -> int:
-    targets = [f"{name.replace('_', '-')} = harness.demo:{name}" for name in ADAPTERS]
+    targets = [f"{name.replace('_', '-')} = harness.cli.demo_adapters:{name}" for name in ADAPTERS]
     cassettes = [str(SUITE / f"{name}.yaml") for name in CASSETTES]
     arguments = [*targets, "--cassettes", *cassettes, "--report", str(parsed.output)]
     print("Three small adapters read ten recordings. Two have the fault of a public thread:")

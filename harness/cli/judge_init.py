@@ -25,7 +25,7 @@ _FUNCTION: Final = (
     + '''from collections.abc import Iterator
 
 from harness import Exchange
-from harness.facts import Call, Error, Fact, Finish, Text, Thought, Usage  # noqa: F401
+from harness.facts import Call, Error, Fact, Finish, Text, Thought, Usage  # noqa: F401  # as needed
 
 # VERSION_OF = "my-package"  # the distribution whose version is reported
 
@@ -54,7 +54,7 @@ _CLIENT: Final = (
     + '''from collections.abc import Iterator
 
 from harness import At
-from harness.facts import Call, Error, Fact, Finish, Text, Thought, Usage  # noqa: F401
+from harness.facts import Call, Error, Fact, Finish, Text, Thought, Usage  # noqa: F401  # as needed
 
 # VERSION_OF = "my-package"  # the distribution whose version is reported
 

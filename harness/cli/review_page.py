@@ -122,7 +122,7 @@ class _Page(BaseHTTPRequestHandler):
     def _is_allowed(self, rest: str) -> bool:
         """Return whether the path has the token, and the request comes from our own page."""
         path = f"/{self.token}/{rest}"
-        own = f"127.0.0.1:{self.server.server_address[1]}"  # type: ignore[index]
+        own = f"127.0.0.1:{self.server.server_address[1]}"  # type: ignore[index]  # only a Unix socket has no pair
         is_own = (
             hmac.compare_digest(self.path.encode(), path.encode())
             and self.headers.get("Host") == own

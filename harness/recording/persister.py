@@ -226,7 +226,7 @@ def save(path: Path, pieces: Iterable[bytes]) -> None:
     temporary = stage(path, pieces)
     try:
         commit(temporary, path)
-    except BaseException:
+    except BaseException:  # also an interrupt
         temporary.unlink(missing_ok=True)
         raise
 
@@ -244,7 +244,7 @@ def stage(path: Path, pieces: Iterable[bytes], mark: str = "") -> Path:
             file.flush()
             os.fsync(file.fileno())
         temporary.chmod(path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask())
-    except BaseException:
+    except BaseException:  # also an interrupt
         temporary.unlink(missing_ok=True)
         raise
     return temporary

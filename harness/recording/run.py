@@ -188,8 +188,8 @@ class _Run:
                 self.driver.ask(ask)
             except ReplayError:
                 raise
-            except Exception:
-                if len(self.tape.in_flight) == first:  # otherwise the answer is recorded
+            except Exception:  # a client may refuse an answer, which is recorded
+                if len(self.tape.in_flight) == first:
                     raise
             sent = self.tape.in_flight[first:]
             for in_flight in sent:

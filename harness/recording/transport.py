@@ -294,7 +294,7 @@ class _Tee:
     def __next__(self) -> bytes:
         try:
             return self._read(next(self._reads))
-        except BaseException as error:
+        except BaseException as error:  # also a cancellation
             self._stopped(error)
             raise
 
@@ -305,7 +305,7 @@ class _Tee:
     async def __anext__(self) -> bytes:
         try:
             return self._read(await anext(self._reads))
-        except BaseException as error:
+        except BaseException as error:  # also a cancellation
             self._stopped(error)
             raise
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from io import BytesIO
 from itertools import islice
@@ -11,7 +11,6 @@ from typing import Any, Final
 import msgspec
 
 from harness.facts import ASPECTS
-from harness.stream.json_codec import Json
 
 from .files import Folder, open_file
 from .row import Row
@@ -84,21 +83,3 @@ def read_summary(name: str, folder: Folder) -> Summary:
 
     with open_file(folder.at(name)) as file:
         return msgspec.json.decode(read_metadata(file).metadata[SUMMARY_KEY], type=Summary)
-
-
-def read_rows(name: str, folder: Folder) -> Iterator[Row]:
-    """Yield the rows of a finished file."""
-    from pyarrow.parquet import ParquetFile  # the extra
-
-    with open_file(folder.at(name)) as file:
-        for batch in ParquetFile(file).iter_batches():
-            yield from map(_row, batch.to_pylist())
-
-
-def _row(values: dict[str, Json]) -> Row:
-    """Return the row with the values of a Parquet file. The file has a value for each aspect and
-    list.
-    """
-    values["aspects"] = {name: word for name, word in values["aspects"].items() if word}
-    values["laws"] = dict(values["laws"])
-    return msgspec.convert(values, Row)

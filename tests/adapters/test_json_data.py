@@ -51,7 +51,7 @@ class Slotted:
 
 class Hostile:
     @property
-    def __dict__(self) -> Any:  # type: ignore[override]
+    def __dict__(self) -> Any:  # type: ignore[override]  # a class that no reader can open
         raise RuntimeError("no")
 
 
@@ -70,7 +70,7 @@ class Hostile:
         (({1}, deque([2])), [[1], "deque([2])"]),
         (Point(1, Point(2)), {"x": 1, "y": {"x": 2, "y": None}}),
         (Struct(b"a"), {"data": "YQ=="}),
-        (Model(kind=Colour.RED, more=[Point(1)]), {"kind": "red", "point": None, "more": [{"x": 1, "y": None}]}),  # type: ignore[call-arg]
+        (Model(kind=Colour.RED, more=[Point(1)]), {"kind": "red", "point": None, "more": [{"x": 1, "y": None}]}),  # type: ignore[call-arg]  # pydantic makes the arguments
         (SimpleNamespace(_hidden={"a": 1}), {"_hidden": {"a": 1}}),
         (Slotted(), {"inner": [1, 2]}),
         (ValueError("no"), {"type": "ValueError", "message": "no"}),

@@ -31,7 +31,7 @@ CALLS = (
 
 
 def answered(data: bytes, **fields: object) -> Exchange:
-    return replace(EXCHANGE, reads=((None, data),), **fields)  # type: ignore[arg-type]
+    return replace(EXCHANGE, reads=((None, data),), **fields)  # type: ignore[arg-type]  # any field of an exchange
 
 
 @pytest.mark.slow

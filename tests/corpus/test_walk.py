@@ -28,8 +28,7 @@ from tests.corpus.walk import (
 from tests.support.need import need
 
 warnings.filterwarnings("ignore")
-# google-genai's dependencies warn when they are imported
-from tests.corpus.second_opinion import SecondOpinion, unseen  # noqa: E402
+from tests.corpus.second_opinion import SecondOpinion, unseen  # noqa: E402  # its dependencies warn at import
 
 SAMPLE = 40
 """The tests walk one of this many files of a real corpus."""

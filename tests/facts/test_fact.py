@@ -57,7 +57,7 @@ CIRCLE["a"] = CIRCLE
     ("value", "message"),
     [
         ("text", "str 'text' is not a fact; expected one of Text, Thought, Call"),
-        (Text(3), "Text.text is int 3; expected a string"),  # type: ignore[arg-type]
+        (Text(3), "Text.text is int 3; expected a string"),  # type: ignore[arg-type]  # the wrong type is tested
         (
             Finish("guard", "blocked"),  # type: ignore[arg-type]  # the fault
             "Finish.kind is str 'blocked'; expected one of stop, length, filter, other, or None",

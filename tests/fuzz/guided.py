@@ -107,8 +107,7 @@ class Fuzzer:
         self.result.executions += 1
         try:
             self._run(data)
-        # the fuzzer looks for all exceptions except the typed ones, which a target catches itself
-        except Exception as error:  # noqa: BLE001
+        except Exception as error:  # noqa: BLE001  # a target catches the typed errors itself
             return _kind(error), str(error)
         return NOTHING, ""
 

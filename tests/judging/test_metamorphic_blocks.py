@@ -13,7 +13,7 @@ import pytest
 
 from harness.cassettes import Exchange
 from harness.dialects import DIALECTS
-from harness.judging.metamorphic.blocks import stream_events, written
+from harness.judging.metamorphic.blocks import STREAM, stream_events
 from harness.judging.metamorphic.catalogue import BLOCK_OTHERS, BLOCK_SPELLINGS
 from harness.providers import with_provider
 from tests.support.variant_checks import (
@@ -65,7 +65,7 @@ EVENTS: list[dict[str, Any]] = [
     },
     {"type": "message_stop"},
 ]
-EXCHANGE = with_provider(Exchange(None, 200, {}, ((None, written(EVENTS)),), "complete"))
+EXCHANGE = with_provider(Exchange(None, 200, {}, ((None, STREAM.written(EVENTS)),), "complete"))
 VARIANTS = (*BLOCK_SPELLINGS, *BLOCK_OTHERS)
 
 
@@ -89,10 +89,10 @@ def test_every_relation_holds_for_our_event_models(dialect: str) -> None:
         replace(EXCHANGE, status=500),
         replace(EXCHANGE, end="cut"),
         replace(EXCHANGE, headers={"Content-Encoding": ["gzip"]}),
-        replace(EXCHANGE, reads=((None, written(EVENTS[:-2])),)),
-        replace(EXCHANGE, reads=((None, written(EVENTS[1:])),)),
-        replace(EXCHANGE, reads=((None, written(EVENTS) + b"oops\n"),)),
-        replace(EXCHANGE, reads=((None, written(EVENTS).replace(b'{\\"a', b'[\\"a')),)),
+        replace(EXCHANGE, reads=((None, STREAM.written(EVENTS[:-2])),)),
+        replace(EXCHANGE, reads=((None, STREAM.written(EVENTS[1:])),)),
+        replace(EXCHANGE, reads=((None, STREAM.written(EVENTS) + b"oops\n"),)),
+        replace(EXCHANGE, reads=((None, STREAM.written(EVENTS).replace(b'{\\"a', b'[\\"a')),)),
     ],
 )
 def test_only_whole_streams_that_ended_well_are_changed(unfit: Exchange) -> None:
@@ -147,6 +147,6 @@ def test_a_faulty_reader_breaks_a_relation(fault: Fault, names: set[str]) -> Non
             return None
         lines = exchange.body.splitlines()
         events = [json.loads(line[6:]) for line in lines if line.startswith(b"data: {")]
-        return written(fault(events))
+        return STREAM.written(fault(events))
 
     assert names <= broken_relations(EXCHANGE, body)

@@ -16,7 +16,7 @@ import harness
 from harness.cassettes import Exchange
 from harness.dialects import DIALECTS
 from harness.judging.metamorphic.catalogue import ITEM_OTHERS, ITEM_SPELLINGS
-from harness.judging.metamorphic.items import stream_events, written
+from harness.judging.metamorphic.items import STREAM, stream_events
 from harness.providers import with_provider
 from tests.support.variant_checks import (
     assert_all_apply,
@@ -65,7 +65,7 @@ EVENTS: list[Any] = [
         "response": {**NAMES, "status": "completed", "output": ITEMS, "usage": USAGE},
     },
 ]
-BODY = written(EVENTS)
+BODY = STREAM.written(EVENTS)
 EXCHANGE = with_provider(Exchange(None, 200, {}, ((None, BODY),), "complete"))
 VARIANTS = (*ITEM_SPELLINGS, *ITEM_OTHERS)
 
@@ -96,7 +96,7 @@ def test_every_relation_holds_for_shipped_streams(name: str) -> None:
         replace(EXCHANGE, status=500),
         replace(EXCHANGE, end="cut"),
         replace(EXCHANGE, headers={"Content-Encoding": ["gzip"]}),
-        replace(EXCHANGE, reads=((None, written(EVENTS[:-1])),)),
+        replace(EXCHANGE, reads=((None, STREAM.written(EVENTS[:-1])),)),
         replace(EXCHANGE, reads=((None, BODY + b"oops\n"),)),
         replace(EXCHANGE, reads=((None, BODY.replace(b'"b\\"}"', b'"b\\""')),)),
     ],

@@ -16,7 +16,7 @@ import harness
 from harness.cassettes import Exchange
 from harness.dialects import DIALECTS
 from harness.judging.metamorphic.catalogue import STEP_OTHERS, STEP_SPELLINGS
-from harness.judging.metamorphic.steps import stream_events, written
+from harness.judging.metamorphic.steps import STREAM, repeat_steps, stream_events
 from harness.providers import with_provider
 from tests.support.variant_checks import (
     assert_all_apply,
@@ -64,7 +64,7 @@ EVENTS: list[Any] = [
     },
     "[DONE]",
 ]
-EXCHANGE = with_provider(Exchange(None, 200, {}, ((None, written(EVENTS)),), "complete"))
+EXCHANGE = with_provider(Exchange(None, 200, {}, ((None, STREAM.written(EVENTS)),), "complete"))
 VARIANTS = (*STEP_SPELLINGS, *STEP_OTHERS)
 
 
@@ -95,10 +95,10 @@ def test_every_relation_holds_for_shipped_streams(name: str) -> None:
         replace(EXCHANGE, status=500),
         replace(EXCHANGE, end="cut"),
         replace(EXCHANGE, headers={"Content-Encoding": ["gzip"]}),
-        replace(EXCHANGE, reads=((None, written(EVENTS[:-2])),)),
-        replace(EXCHANGE, reads=((None, written(EVENTS[1:])),)),
-        replace(EXCHANGE, reads=((None, written([*EVENTS[:9], *EVENTS[10:]]) + b"oops\n"),)),
-        replace(EXCHANGE, reads=((None, written(EVENTS).replace(b'{\\"a', b'[\\"a')),)),
+        replace(EXCHANGE, reads=((None, STREAM.written(EVENTS[:-2])),)),
+        replace(EXCHANGE, reads=((None, STREAM.written(EVENTS[1:])),)),
+        replace(EXCHANGE, reads=((None, STREAM.written([*EVENTS[:9], *EVENTS[10:]]) + b"oops\n"),)),
+        replace(EXCHANGE, reads=((None, STREAM.written(EVENTS).replace(b'{\\"a', b'[\\"a')),)),
     ],
 )
 def test_only_whole_streams_that_ended_well_are_changed(unfit: Exchange) -> None:
@@ -157,6 +157,35 @@ def test_a_faulty_reader_breaks_a_relation(fault: Fault, names: set[str]) -> Non
             return None
         lines = exchange.body.splitlines()
         events = [json.loads(line[6:]) for line in lines if line.startswith(b"data: {")]
-        return written(fault(events))
+        return STREAM.written(fault(events))
 
     assert names <= broken_relations(EXCHANGE, body)
+
+
+def test_overlapping_steps_are_repeated_each_with_its_own_pieces() -> None:
+    interaction: dict[str, Any] = {"status": "completed"}
+    last = {"event_type": "interaction.completed", "interaction": interaction}
+    repeat_steps([EVENTS[0], *overlapping(), last])
+    assert interaction["steps"] == [
+        {"type": "function_call", "id": "i", "name": "f", "arguments": {"a": 1}},
+        {"type": "model_output", "content": [{"type": "text", "text": "Hi"}]},
+    ]
+
+
+def overlapping() -> list[Any]:
+    """A call, and a text that begins before the call ends."""
+    call = {"type": "function_call", "id": "i", "name": "f", "arguments": {}}
+    return [
+        {"event_type": "step.start", "index": 0, "step": call},
+        {"event_type": "step.start", "index": 1, "step": {"type": "model_output"}},
+        *(
+            {"event_type": "step.delta", "index": index, "delta": delta}
+            for index, delta in (
+                (0, {"type": "arguments_delta", "arguments": '{"a":'}),
+                (1, {"type": "text", "text": "Hi"}),
+                (0, {"type": "arguments_delta", "arguments": "1}"}),
+            )
+        ),
+        {"event_type": "step.stop", "index": 0},
+        {"event_type": "step.stop", "index": 1},
+    ]

@@ -15,7 +15,7 @@ from harness.stream.exchange import Exchange, Request
 def variants(
     body: str, status: int = 200, end: str = "complete", wire: str = "gemini-api"
 ) -> list[str]:
-    exchange = Exchange(None, status, {}, ((None, body.encode()),), end)  # type: ignore[arg-type]
+    exchange = Exchange(None, status, {}, ((None, body.encode()),), end)  # type: ignore[arg-type]  # the rows name only ends
     return variants_in(exchange, body.encode(), PROVIDERS[wire])
 
 

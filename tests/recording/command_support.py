@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-# before any test, since pytester makes a test's imports run twice, including that of httpx2
-import google.genai  # noqa: F401
+import google.genai  # noqa: F401  # first: pytester imports a test's modules twice
 
 SPEC = """\
 harness: 1

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-# before any test, since pytester makes a test's imports run twice, including that of httpx2
-import google.genai  # noqa: F401
+import google.genai  # noqa: F401  # first: pytester imports a test's modules twice
 import pytest
 
 from harness.recording.stock_cassettes import READ, WRITTEN

@@ -9,8 +9,7 @@ import threading
 from dataclasses import replace
 from pathlib import Path
 
-# before any test, since pytester makes a test's imports run twice, including that of httpx2
-import google.genai  # noqa: F401
+import google.genai  # noqa: F401  # first: pytester imports a test's modules twice
 import pytest
 
 from harness import load

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
 
-# before any test, since pytester makes a test's imports run twice, including that of httpx2
-import google.genai  # noqa: F401
+import google.genai  # noqa: F401  # first: pytester imports a test's modules twice
 import pytest
 
 from harness import load
@@ -76,8 +75,7 @@ def test_vertex_ai_with_credentials(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setenv("GOOGLE_CLOUD_PROJECT", "from-the-environment")
     seen, path = Seen(), tmp_path / "a.yaml"
-    # google-auth has no types
-    credentials = Credentials(token="ya29.a-token-of-thirty-characters")  # type: ignore[no-untyped-call]
+    credentials = Credentials(token="ya29.a-token-of-thirty-characters")  # type: ignore[no-untyped-call]  # google-auth has no types
     with raw_server(seen(HELLO)) as url:
         settings = Settings(location="europe-west4", base_url=url, credentials=credentials)
         record_requests("vertex-ai", [GenerateAsk(BODY, "m")], path, settings=settings)
@@ -175,8 +173,7 @@ def test_options_or_the_environment_give_the_address(
 ) -> None:
     from google.oauth2.credentials import Credentials
 
-    # google-auth has no types
-    credentials = Credentials(token="a-token-of-this-test")  # type: ignore[no-untyped-call]
+    credentials = Credentials(token="a-token-of-this-test")  # type: ignore[no-untyped-call]  # google-auth has no types
     monkeypatch.setattr("google.auth.default", lambda **_: (credentials, None))
     seen = Seen()
     tier = (

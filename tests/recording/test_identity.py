@@ -106,8 +106,7 @@ def sdk_client(vertex: bool, project: str, location: str) -> tuple[Any, list[Tap
     if vertex and project:
         from google.auth.credentials import AnonymousCredentials
 
-        # google-auth has no types
-        credentials = AnonymousCredentials()  # type: ignore[no-untyped-call]
+        credentials = AnonymousCredentials()  # type: ignore[no-untyped-call]  # google-auth has no types
         credentials.token = "a-token-for-loopback"
         place = {"project": project, "location": location, "credentials": credentials}
     transport = (options.async_client_args or {})["transport"]
@@ -158,8 +157,7 @@ def ask_sdk(
                 pass
         else:
             client.models.generate_content(**asked)
-    # any exception at an odd answer is allowed: the bytes that it read are compared
-    except Exception as error:  # noqa: BLE001
+    except Exception as error:  # noqa: BLE001  # any error is allowed; the bytes are compared
         return error
     return None
 

@@ -6,8 +6,7 @@ from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
-# before any test, since pytester makes a test's imports run twice, including that of httpx2
-import google.genai  # noqa: F401
+import google.genai  # noqa: F401  # first: pytester imports a test's modules twice
 import pytest
 
 from harness import load

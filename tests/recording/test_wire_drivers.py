@@ -10,8 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-# before any test, since pytester makes a test's imports run twice, including that of httpx2
-import google.genai  # noqa: F401
+import google.genai  # noqa: F401  # first: pytester imports a test's modules twice
 import pytest
 
 from harness import load

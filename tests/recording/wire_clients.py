@@ -106,7 +106,6 @@ def answered(awaits: bool, call: Any, close: Any, /, **asked: Any) -> Exception 
                         pass
             finally:
                 close()
-    # any exception at an odd answer is allowed: the bytes that it read are compared
-    except Exception as error:  # noqa: BLE001
+    except Exception as error:  # noqa: BLE001  # any error is allowed; the bytes are compared
         return error
     return None

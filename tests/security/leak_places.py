@@ -87,8 +87,7 @@ def cassette(exchange: Exchange, **origin: Any) -> Cassette:
 
 def asked(**changes: object) -> Cassette:
     assert PLAIN.request is not None
-    # fields of a request, by name
-    return cassette(replace(PLAIN, request=replace(PLAIN.request, **changes)))  # type: ignore[arg-type]
+    return cassette(replace(PLAIN, request=replace(PLAIN.request, **changes)))  # type: ignore[arg-type]  # fields of a request, by name
 
 
 def posted(value: object) -> Cassette:

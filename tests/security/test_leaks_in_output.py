@@ -66,7 +66,7 @@ def with_evidence(**fields: object) -> Result:
 
 
 def with_stream(**fields: object) -> Result:
-    return with_evidence(stream=Stream(200, 9, "a" * 32, **fields))  # type: ignore[arg-type]
+    return with_evidence(stream=Stream(200, 9, "a" * 32, **fields))  # type: ignore[arg-type]  # any field of a stream
 
 
 def finding(wire: str = "", adapter: str = "", remark: str = "", path: str = "[0]") -> Result:

@@ -83,14 +83,12 @@ def test_google_genai_streams(
     streams.behave(cuts=cuts, pace="recorded" if cuts == "recorded" else "instant")
     got: list[types.GenerateContentResponse] = []
     stream(streams.base_url, "whole", got)
-    # each has content
-    parts = [part for response in got for part in (response.candidates or [])[0].content.parts]  # type: ignore[union-attr]
+    parts = [part for response in got for part in (response.candidates or [])[0].content.parts]  # type: ignore[union-attr]  # each has content
     assert [(part.text, part.thought) for part in parts[:2]] == [("Plan", True), ("Grü", None)]
     called = parts[2].function_call
     assert called is not None
     assert (called.id, called.args, parts[2].thought_signature) == ("c1", {"at": 1}, b"SIG")
-    # it has usage
-    assert got[-1].usage_metadata.total_token_count == 9  # type: ignore[union-attr]
+    assert got[-1].usage_metadata.total_token_count == 9  # type: ignore[union-attr]  # it has usage
     assert streams.misses == []
 
 

@@ -53,7 +53,7 @@ def test_values_keep_their_types() -> None:
     recalled = kept.recall(kept.keep("key", data, lines), "key", TEXT)
     assert recalled is not None
     (case,) = recalled[0].cases
-    assert repr(case.expect) == repr(data["cases"][0]["expect"])  # type: ignore[index]
+    assert repr(case.expect) == repr(data["cases"][0]["expect"])  # type: ignore[index]  # the YAML is a literal above
     assert recalled[1](("cases", 0, "expect", "art", 1, "text")) == 11
 
 

@@ -27,7 +27,7 @@ class Unknown(BaseModel):
 
 class Piece(BaseModel):
     text: str | None = None
-    dream_depth: Annotated[Optional[int], Field(alias="dreamDepth")] = None  # noqa: UP045
+    dream_depth: Annotated[Optional[int], Field(alias="dreamDepth")] = None  # noqa: UP045  # as google-genai writes it
 
 
 class Holder(BaseModel):

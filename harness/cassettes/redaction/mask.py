@@ -9,7 +9,6 @@ every encoding, also the rest of a secret that was cut.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cache, lru_cache
@@ -22,9 +21,9 @@ from msgspec.structs import fields, replace
 from harness.facts import Finding, Place
 from harness.stream.json_codec import Json
 
-from .encodings import Span
-from .names import SECRET_KEYS
-from .redactor import REDACTED, Redactor
+from .placeholders import REDACTED
+from .readings import Span
+from .redactor import Redactor
 from .scanner import Scanner
 
 Value = TypeVar("Value")
@@ -32,18 +31,6 @@ MAX_ROUNDS: Final = 3
 """The maximum number of passes. A replacement may join the halves of another secret."""
 MAX_REMEMBERED: Final = 1 << 16
 """The maximum length of a text with a cached result; the output of a command can be much longer."""
-_NAMES: Final = sorted(set(map(str.lower, SECRET_KEYS)))
-_CUT: Final = "..."
-"""The text with which pytest and `reprlib` replace the middle of a long text."""
-_ENDS: Final = {name[start:] for name in _NAMES for start in range(len(name))}
-_QUOTED: Final = re.compile(
-    rf"(?i:(?:(['\"])(?:{'|'.join(map(re.escape, _NAMES))})\1"
-    rf"|{re.escape(_CUT)}(?:(?:{'|'.join(map(re.escape, sorted(_ENDS)))})['\"]?|['\"]))"
-    r"\s*+[:=]\s*+)[bru]?(['\"])((?:\\.|(?!\2\s*+(?:[,}\])\n]|\Z))[^\\\n])*+)"
-)
-"""A member in Python's notation, also if only the end of its name is left. A quote with text after
-it does not end the value.
-"""
 _SEPARATOR: Final = "\n\0\n"
 """The separator of texts. The scanner finds a secret across it, as across a line break."""
 NAMES: Final = frozenset(
@@ -66,9 +53,9 @@ class Mask:
 
     def __init__(self, scanner: Scanner | None = None) -> None:
         self._scanner: Final = scanner or Scanner()
-        self._redactor: Final = Redactor()
         self.text: Final = _remember(self._text, 1024)
-        self._redacted: Final = _remember(self._redact, 4096)  # most texts of results are repeated
+        self._prose: Final = Redactor().prose
+        self._redacted: Final = _remember(self._prose, 4096)  # most texts of results are repeated
         self._joined: Final = lru_cache(256)(self._masked)  # all texts of one case
         self._apart: Final = lru_cache(1024)(self.value)
 
@@ -77,7 +64,7 @@ class Mask:
         texts.
         """
         joined = _SEPARATOR.join(dict.fromkeys(texts))
-        return self._shown(self._redact(joined)) == joined
+        return self._shown(self._prose(joined)) == joined
 
     def texts(self, texts: Sequence[str]) -> list[str]:
         """Return the masked texts; a secret may begin in one text and end in another."""
@@ -110,17 +97,6 @@ class Mask:
 
     def _text(self, text: str) -> str:
         return self._shown(self._redacted(text))
-
-    def _redact(self, text: str) -> str:
-        text = self._redactor.prose(text)
-        if _CUT not in text:  # ten times as fast as the pattern
-            if not self._redactor.may_name(text.encode("utf-8", "surrogatepass")):
-                return text
-            lowered = text.lower()
-            if not any(name in lowered for name in _NAMES):
-                return text
-        spans = [(match.start(3), match.end(3)) for match in _QUOTED.finditer(text)]
-        return "".join(_without(spans, text))
 
     def _shown(self, text: str) -> str:
         data = text.encode("utf-8", "surrogatepass")

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from .encodings import Span
+from .readings import Span
 
 MAX_SCHEMAS: Final = 8
 """The depth to which schemas inside schemas are unchanged."""

@@ -33,6 +33,15 @@ _PRINTED: Final = (
 """A member in Python's notation, with the double quote around a value, and the characters that are
 in a value only after a backslash.
 """
+GAP: Final = b"..."
+"""The text with which pytest and `reprlib` replace the middle of a long text."""
+PROSE: Final = (
+    rb"(?:(['\"])(?:%(names)b)\1|\.\.\.(?:(?:%(ends)b)['\"]?|['\"]))\s*+[:=]\s*+[bru]?(['\"])"
+    rb"((?:\\.|(?!\2\s*+(?:[,}\])\n]|\Z))[^\\\n])*+)"
+)
+"""A member in Python's notation in a text that is read by people, also if only the end of its name
+is left (``%(ends)b``). A quote with text after it does not end the value.
+"""
 MULTIPART: Final = (
     rb"[; ]name=\"?(?:%(all)b)(?=[\s\";])[^\n]*+\n(?:[^\r\n]++\r?\n){0,10}+\r?\n"
     rb"((?:[^\r\n]++|\r?\n(?!--)|\r(?!\n))*+)"

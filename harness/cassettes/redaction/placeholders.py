@@ -6,8 +6,10 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from .encodings import unescape
+from .readings import unescape
 
+REDACTED: Final = "REDACTED"
+"""Our own placeholder."""
 MAX_LENGTH: Final = 100
 _MARKS: Final = (
     "redacted|filtered|blanked|scrubbed|sanitized|masked|mask|hidden|removed|omitted|replaced|obfuscated"

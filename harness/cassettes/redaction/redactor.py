@@ -24,20 +24,13 @@ import msgspec
 from harness.stream.exchange import Cassette, CassetteError, Exchange, Origin, Request
 from harness.stream.printable import plural
 
-from .encodings import WINDOW, merged, unescape, unquote
-from .members import Members
-from .names import KEPT_HEADERS, SECRET_BESIDE, SECRET_KEYS, SECRET_PARAMETERS, URL_HEADERS
-from .notations import JSON, MULTIPART, NOTATIONS
-from .patterns import LONG, finder
-from .placeholders import is_placeholder
-
-REDACTED: Final = "REDACTED"
-MAX_SEARCHED: Final = 8 << 20
-"""The maximum size in bytes of a body with a cached search."""
+from .named_values import NamedValues, Replacement
+from .names import KEPT_HEADERS, URL_HEADERS
+from .notations import JSON
+from .placeholders import REDACTED, is_placeholder
+from .readings import merged, unquote
 
 Reads = tuple[tuple[float | None, bytes], ...]
-Span = tuple[int, int, bytes]
-"""The start and the end of the replaced bytes, and the replacement."""
 
 _RULE_KEY: Final = re.compile(r"[A-Za-z_$][\w.$-]*", re.ASCII)
 _RULE_PATTERN: Final = "re:"
@@ -59,11 +52,6 @@ _SIGN_IN: Final = re.compile(
 """A URL at which a user signs in, such as the Antigravity CLI prints on stderr. The part after the
 path may be a credential.
 """
-_ESCAPED_LETTER: Final = re.compile(rb"\\u00(?:2d|3[0-9]|[46][1-9a-f]|[57][0-9a]|5f)")
-_KELVIN: Final = "\u212a".encode()
-"""The Kelvin sign: k is its lower case."""
-_OVERLAP: Final = 4096
-"""The maximum length of a name, with its escapes, in a body that is read in windows."""
 
 
 class Redactor:
@@ -113,24 +101,8 @@ class Redactor:
         self._before_record = before_record
         self.asks_whole: Final = before_record is not None
         """Whether exchanges can be redacted only when they are complete."""
-        own = {key.lower() for key in keys}
-        names = own.union(map(str.lower, SECRET_KEYS))
-        self._parameters: Final = SECRET_PARAMETERS | own
-        self._names: Final = tuple(name.encode() for name in names)
-        self._members: Final = Members(names)
-        self._beside: Final = {
-            word.encode(): Members(inner) for word, inner in SECRET_BESIDE.items()
-        }
-        self._words: Final = (*self._names, *self._beside)
-        spelled = (re.escape(word).replace(b"k", b"(?:k|%b)" % _KELVIN) for word in self._words)
-        self._anything: Final = (*spelled, _ESCAPED_LETTER.pattern)
-        alternatives = {b"names": _alternatives(names), b"all": _alternatives(self._parameters)}
-        self._notations: Final = [
-            (notation.may_have, re.compile(notation.pattern % alternatives))
-            for notation in NOTATIONS
-        ]
-        self._parts: Final = re.compile(MULTIPART % alternatives)
-        self._searched = b"", False
+        self._named: Final = NamedValues(keys)
+        self._finders: Final = (*self._named.finders, *([self._matches] if self._patterns else []))
 
     def without_placeholders(self) -> Redactor:
         """Return the same redactor, which does not change the placeholders of other recorders. A
@@ -231,34 +203,22 @@ class Redactor:
         if b"=" in body and _FORM.fullmatch(body):
             cleaned = self._query(body.decode("latin-1")).encode("latin-1")
             return _recut(reads, body, [(0, len(body), cleaned)]) if cleaned != body else reads
-        reads, body = self._replaced(reads, body, self._member_spans(body))
-        for may_have, pattern in self._notations:
-            if may_have(body):
-                reads, body = self._replaced(reads, body, _spans(pattern, body))
-        if self._patterns:
-            reads, body = self._replaced(reads, body, list(self._matches(body)))
+        for find in self._finders:
+            if values := self._to_replace(body, find(body)):
+                reads = _recut(reads, body, values)
+                body = b"".join(data for _, data in reads)
         return reads
 
     def unfinished(self, body: bytes) -> int:
         """Return the start of the last secret value in an incomplete body if the value may continue
         in the next read; else the length of the body.
         """
-        open_at = [members.find(body).open_at for members in self._members_in(body)]
-        parts = self._parts.finditer(body.lower()) if b"\n" in body and b"=" in body else iter(())
-        part = next((part for part in parts if part.end() == len(body)), None)
-        return min([*open_at, part.start() if part else len(body)])
+        return self._named.open_at(body)
 
     def shown(self, text: bytes) -> Iterator[tuple[int, int]]:
         """Yield the secret values of members in a text without escapes."""
-        for members in self._members_in(text):
-            container = members.find(text)
-            for start, stop in container.strings:
-                if text[start:stop].replace(REDACTED.encode(), b"") and not self._is_kept(
-                    text, start, stop
-                ):
-                    yield start, stop
-            if members is self._members:
-                yield from (span for span in container.numbers if text[slice(*span)] != b"0")
+        for start, stop, _ in self._to_replace(text, self._named.members(text)):
+            yield start, stop
 
     def is_allowed(self, text: bytes, start: int, stop: int) -> bool:
         """Return whether these bytes are inside a text that a rule allows."""
@@ -269,60 +229,27 @@ class Redactor:
                     return True
         return False
 
-    def _is_kept(self, text: bytes, start: int, stop: int) -> bool:
-        return self._is_exempt(text[start:stop]) or self.is_allowed(text, start, stop)
-
-    def _replaced(self, reads: Reads, body: bytes, spans: Sequence[Span]) -> tuple[Reads, bytes]:
-        changed = [
-            (start, stop, word)
-            for start, stop, word in spans
-            if body[start:stop] != word and not self._is_kept(body, start, stop)
-        ]
-        if not changed:
-            return reads, body
-        reads = _recut(reads, body, changed)
-        return reads, b"".join(data for _, data in reads)
-
-    def may_name(self, body: bytes) -> bool:
-        """Return whether a body may have one of the names, also with escapes. True for a short
-        body, without a search.
+    def _to_replace(self, body: bytes, values: Iterable[Replacement]) -> list[Replacement]:
+        """Return the values that are not yet replaced, no placeholders and not allowed. A value of
+        several pieces has several replacements.
         """
-        if len(body) <= LONG:
-            return True
-        searched, is_named = self._searched
-        if body != searched:  # a body is searched several times, and a comparison is much faster
-            is_named = bool(finder(self._anything, any_case=True).search(body))
-            self._searched = body if len(body) <= MAX_SEARCHED else b"", is_named
-        return is_named
+        return [
+            (start, stop, word)
+            for start, stop, word in values
+            if (value := body[start:stop]).replace(word, b"")
+            and not self._is_exempt(value)
+            and not self.is_allowed(body, start, stop)
+        ]
 
-    def _members_in(self, body: bytes) -> Iterator[Members]:
-        """Yield the members to search for in a body; most bodies have none of the names."""
-        if not self.may_name(body):
-            return
-        words = {word for part in _lowered(body) for word in self._words if word in part}
-        if not words.isdisjoint(self._names):
-            yield self._members
-        for word, members in self._beside.items():
-            if word in words:
-                yield members
-
-    def _member_spans(self, body: bytes) -> list[Span]:
-        spans: list[Span] = []
-        for members in self._members_in(body):
-            container = members.find(body)
-            spans += [(start, stop, REDACTED.encode()) for start, stop in container.strings]
-            if members is self._members:
-                spans += [(start, stop, b"0") for start, stop in container.numbers]
-        return _outer(spans)
-
-    def _matches(self, body: bytes) -> Iterator[Span]:
-        """Yield the matches of the user's patterns. In JSON they are inside strings, so that it
+    def _matches(self, body: bytes) -> list[Replacement]:
+        """Return the matches of the user's patterns. In JSON they are inside strings, so that it
         stays JSON; in other bodies anywhere.
         """
         try:
             body.decode()
         except UnicodeDecodeError:
-            return
+            return []
+        matches: list[Replacement] = []
         for string in _STRING.finditer(body) if JSON.match(body) else _WHOLE.finditer(body):
             text = string[1].decode()
             escaped = string.re is _STRING and "\\" in text
@@ -331,12 +258,9 @@ class Redactor:
                 hit.span() for pattern in self._patterns for hit in pattern.finditer(read)
             )
             places = _places(text, escaped=escaped) if hits else ()
-            for start, stop in hits:
-                yield (
-                    string.start(1) + places[start],
-                    string.start(1) + places[stop],
-                    REDACTED.encode(),
-                )
+            at = string.start(1)
+            matches += [(at + places[a], at + places[b], REDACTED.encode()) for a, b in hits]
+        return matches
 
     def _headers(
         self, headers: dict[str, list[str]], old_size: int, size: int
@@ -360,7 +284,7 @@ class Redactor:
 
     def _parameter(self, parameter: str) -> str:
         name, equals, value = parameter.partition("=")
-        if equals and unquote_plus(name).lower() in self._parameters:
+        if equals and unquote_plus(name).lower() in self._named.parameters:
             if self._is_exempt(value.encode("latin-1", "replace")):
                 return parameter
             return f"{name}={REDACTED}{value[len(value.rstrip()) :]}"
@@ -375,22 +299,15 @@ class Redactor:
         """
         if "://" in text:
             text = _SIGN_IN.sub(rf"\1{REDACTED}", text)
-        redacted = self.body(text.encode("utf-8", "surrogatepass"))
-        return self.text(redacted.decode("utf-8", "surrogatepass"))
+        data = self.body(text.encode("utf-8", "surrogatepass"))
+        data = _replaced(data, self._to_replace(data, self._named.in_prose(data)))
+        return self.text(data.decode("utf-8", "surrogatepass"))
 
     def text(self, text: str) -> str:
         """Return a text with the matches of the user's patterns replaced."""
         for pattern in self._patterns:
             text = pattern.sub(lambda match: REDACTED if match[0] else "", text)
         return text
-
-
-def _lowered(body: bytes) -> Iterator[bytes]:
-    """Yield a body in lower case and without escapes, in windows that overlap."""
-    for start in range(0, max(len(body) - _OVERLAP, 1), WINDOW - _OVERLAP):
-        part = body[start : start + WINDOW]
-        lowered = part.lower()
-        yield unescape(part).lower() if _ESCAPED_LETTER.search(lowered) else lowered
 
 
 def _written(text: str) -> tuple[bytes, ...]:
@@ -423,27 +340,6 @@ def _compiled(rule: str) -> re.Pattern[str]:
         ) from None
 
 
-def _alternatives(names: Iterable[str]) -> bytes:
-    return "|".join(map(re.escape, sorted(names))).encode()
-
-
-def _spans(pattern: re.Pattern[bytes], body: bytes) -> list[Span]:
-    return [
-        (*match.span(pattern.groups), REDACTED.encode())
-        for match in pattern.finditer(body.lower())
-        if match[pattern.groups]
-    ]
-
-
-def _outer(spans: list[Span]) -> list[Span]:
-    """Return the spans in order, without those inside others."""
-    kept: list[Span] = []
-    for span in sorted(spans, key=lambda span: (span[0], -span[1])):
-        if not kept or span[0] >= kept[-1][1]:
-            kept.append(span)
-    return kept
-
-
 def _unescape(match: re.Match[str]) -> str:
     return chr(int(match[1], 16)) if match[1] else _ESCAPED.get(match[2], match[2])
 
@@ -459,16 +355,21 @@ def _places(text: str, *, escaped: bool) -> Sequence[int]:
     return list(accumulate((len(match[0].encode()) for match in characters), initial=0))
 
 
-def _recut(reads: Reads, body: bytes, spans: Sequence[Span]) -> Reads:
-    """Return the reads with the spans replaced; the spans must be in order. A read that ended
-    inside a span ends after its replacement.
-    """
+def _replaced(body: bytes, values: Sequence[Replacement]) -> bytes:
+    """Return the body with the values replaced; the values must be in order."""
     pieces: list[bytes] = []
     done = 0
-    for start, stop, word in spans:
+    for start, stop, word in values:
         pieces += [body[done:start], word]
         done = stop
-    whole = b"".join([*pieces, body[done:]])
+    return b"".join([*pieces, body[done:]])
+
+
+def _recut(reads: Reads, body: bytes, spans: Sequence[Replacement]) -> Reads:
+    """Return the reads with the spans replaced. A read that ended inside a span ends after its
+    replacement.
+    """
+    whole = _replaced(body, spans)
     starts = [start for start, _, _ in spans]
     grown = list(accumulate((len(word) - (stop - start) for start, stop, word in spans), initial=0))
     cut: list[tuple[float | None, bytes]] = []

@@ -53,26 +53,26 @@ CHAT_ENDS: Final = {
 """The same changes of the messages of Chat Completions."""
 
 STEP_ENDS: Final = {
-    "the answer without its last event": steps.edited(steps.remove_completed),
-    "the answer with half a call": steps.edited(steps.cut_arguments),
-    "the answer with a piece of no call": steps.edited(steps.misplace_piece),
-    "the answer that ends with an update": steps.edited(steps.end_with_update),
-    "the answer that needs another connection": steps.edited(steps.end_with_reconnection),
-    "the answer that continues": steps.edited(steps.with_status("requires_continuation")),
-    "the answer that failed": steps.edited(steps.with_status("failed")),
+    "the answer without its last event": steps.STREAM.edited(steps.remove_completed),
+    "the answer with half a call": steps.STREAM.edited(steps.cut_arguments),
+    "the answer with a piece of no call": steps.STREAM.edited(steps.misplace_piece),
+    "the answer that ends with an update": steps.STREAM.edited(steps.end_with_update),
+    "the answer that needs another connection": steps.STREAM.edited(steps.end_with_reconnection),
+    "the answer that continues": steps.STREAM.edited(steps.with_status("requires_continuation")),
+    "the answer that failed": steps.STREAM.edited(steps.with_status("failed")),
 }
 """Changes of the events of the Interactions API that remove the good end."""
 
 ITEM_ENDS: Final = {
-    "the response without its last event": items.edited(items.remove_last),
-    "the response with half a call": items.edited(items.cut_arguments),
-    "the response that failed": items.edited(items.with_status("failed", items.ERROR)),
+    "the response without its last event": items.STREAM.edited(items.remove_last),
+    "the response with half a call": items.STREAM.edited(items.cut_arguments),
+    "the response that failed": items.STREAM.edited(items.with_status("failed", items.ERROR)),
 }
 """Changes of the events of the Responses API that remove the good end."""
 BLOCK_ENDS: Final = {
-    "the answer without its stop reason": blocks.edited(blocks.remove_reason),
-    "the answer with half of an input": blocks.edited(blocks.cut_arguments),
-    "the answer that was paused": blocks.edited(blocks.with_reason("pause_turn")),
+    "the answer without its stop reason": blocks.STREAM.edited(blocks.remove_reason),
+    "the answer with half of an input": blocks.STREAM.edited(blocks.cut_arguments),
+    "the answer that was paused": blocks.STREAM.edited(blocks.with_reason("pause_turn")),
 }
 """Changes of the events of Anthropic's Messages API that remove the good end."""
 

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from functools import partial
 from typing import Any, Final
 
-from harness.facts import arguments_of
 from harness.stream.exchange import Exchange
 from harness.stream.framing import frames_of_body
 
-from . import messages
-from .messages import Change, Edit, is_whole, put_in_all, reversed_keys, rewritten
-
-Events = list[dict[str, Any]]
-"""The events of a stream as objects."""
+from . import event_stream
+from .event_stream import Events, EventStream, has_whole_arguments, json_text
+from .messages import Change, Edit, is_whole, put_in_all
 
 ERROR: Final = {
     "type": "error",
@@ -23,7 +19,6 @@ ERROR: Final = {
     "request_id": "req_1",
 }
 _NEW: Final = {"new_field": {"deep": [1]}}
-_PIECE: Final = 3
 
 
 def stream_events(exchange: Exchange) -> Events | None:
@@ -39,7 +34,7 @@ def stream_events(exchange: Exchange) -> Events | None:
     if not begins or kinds.count("message_delta") != 1 or "error" in kinds:
         return None
     shaped = all(isinstance(holder, dict) for _, holder in _holders(events))
-    return events if shaped and _has_good_calls(events) else None
+    return events if shaped and has_whole_arguments(events, _inputs, "partial_json") else None
 
 
 def _holders(events: Events) -> Iterator[tuple[dict[str, Any], Any]]:
@@ -55,63 +50,20 @@ def _holders(events: Events) -> Iterator[tuple[dict[str, Any], Any]]:
             yield event, event.get(name)
 
 
-def _has_good_calls(events: Events) -> bool:
-    """Whether the arguments of every call are a JSON object."""
-    texts: dict[Any, str] = {}
-    for index, delta in reversed(list(_deltas(events, "input_json_delta"))):
-        block = events[index].get("index")
-        texts[block] = texts.get(block, "") + str(delta.get("partial_json"))
-    return all(isinstance(arguments_of(text), dict) for text in texts.values())
-
-
-def written(
-    events: Events, line_end: str = "\n", *, named: bool = True, ascii_: bool = False
-) -> bytes:
-    """The events as server-sent events. ``named`` adds their names in ``event:`` lines."""
-    lines = []
-    for event in events:
-        lines += [f"event: {event['type']}"] if named else []
-        lines += [f"data: {_compact(event, ascii_)}", ""]
-    return "".join(line + line_end for line in lines).encode("utf-8", "surrogatepass")
-
-
-def _compact(value: Any, ascii_: bool) -> str:
-    text = json.dumps(value, ensure_ascii=ascii_, separators=(",", ":"))
-    lone = any("\ud800" <= character <= "\udfff" for character in text)
-    return json.dumps(value, separators=(",", ":")) if lone else text
-
-
-respelled = partial(rewritten, stream_events)
-"""Writes the events of a whole stream again, in a single read."""
-edited = partial(messages.edited, read=stream_events, write=written)
-"""The change that an `Edit` makes to the events of a whole stream."""
+STREAM: Final = EventStream(stream_events, lambda event: str(event["type"]))
 
 
 def ended_by(text: bytes) -> Change:
     """Replace the last events, from the stop reason on, by these bytes."""
-    return rewritten(stream_events, lambda events: written(events[: _end(events)]) + text)
-
-
-def around(events: Events) -> bytes:
-    """The events with comments, ids and retry times around them."""
-    return b"".join(b": ping\n\nid: 7\nretry: 1000\n" + written([event]) for event in events)
-
-
-def json_lines(events: Events) -> bytes:
-    """One event on each line. Some projects store streams in this form."""
-    return b"".join(_compact(event, True).encode() + b"\n" for event in events)
+    return STREAM.respelled(lambda events: STREAM.written(events[: _end(events)]) + text)
 
 
 def spaced(events: Events) -> bytes:
     """Blanks before the last brace of each message, as the service writes them."""
     texts = (
-        f"event: {event['type']}\ndata: {_compact(event, False)[:-1]}   }}\n\n" for event in events
+        f"event: {event['type']}\ndata: {json_text(event, False)[:-1]}   }}\n\n" for event in events
     )
     return "".join(texts).encode()
-
-
-def in_reverse(events: Events) -> bytes:
-    return written(reversed_keys(events))
 
 
 # -------------------------------------------------------------------- edits
@@ -130,6 +82,16 @@ def _deltas(events: Events, kind: str) -> Iterator[tuple[int, dict[str, Any]]]:
                 named == kind
             ):
                 yield index, delta
+
+
+def _inputs(events: Events) -> Iterator[tuple[int, dict[str, Any]]]:
+    return _deltas(events, "input_json_delta")
+
+
+def _inputs_of_calls(events: Events) -> Iterator[tuple[int, dict[str, Any]]]:
+    for place, delta in _inputs(events):
+        if _kind_of_block(events, events[place]["index"]) == "tool_use":
+            yield place, delta
 
 
 def with_block(block: dict[str, Any], *deltas: dict[str, Any]) -> Edit:
@@ -187,24 +149,13 @@ def remove_usage(events: Events) -> None:
         holder.pop("usage", None)
 
 
-def split_deltas(kind: str, field: str) -> Edit:
-    """Divide the text of each delta of this type into short pieces."""
-
-    def edit(events: Events) -> None:
-        for index, delta in _deltas(events, kind):
-            text = delta[field]
-            pieces = [text[at : at + _PIECE] for at in range(0, len(text), _PIECE)]
-            if len(pieces) > 1:
-                events[index : index + 1] = [
-                    {**events[index], "delta": {**delta, field: piece}} for piece in pieces
-                ]
-
-    return edit
+split_texts: Final = event_stream.split_deltas(partial(_deltas, kind="text_delta"), "text")
+split_arguments: Final = event_stream.split_deltas(_inputs, "partial_json")
 
 
 def add_empty_deltas(events: Events) -> None:
     """Put an empty piece before the pieces of each input, as the service does."""
-    for index, _ in _deltas(events, "input_json_delta"):
+    for index, _ in _inputs(events):
         empty = {"type": "input_json_delta", "partial_json": ""}
         events.insert(index, {**events[index], "delta": empty})
 
@@ -228,25 +179,12 @@ def remove_reason(events: Events) -> None:
     del events[_end(events) :]
 
 
+cut_arguments: Final = event_stream.cut_arguments(_inputs_of_calls, "partial_json")
+
+
 def with_first_argument(value: Any) -> Edit:
     """Give the first call the arguments ``{"n": value}``."""
-
-    def edit(events: Events) -> None:
-        deltas = [
-            (place, delta)
-            for place, delta in _deltas(events, "input_json_delta")
-            if _kind_of_block(events, events[place]["index"]) == "tool_use"
-        ]
-        if not deltas:
-            return
-        first, delta = deltas[-1]
-        block = events[first]["index"]
-        delta["partial_json"] = json.dumps({"n": value})
-        for place, _ in deltas[:-1]:
-            if events[place]["index"] == block:
-                del events[place]
-
-    return edit
+    return event_stream.with_first_argument(_inputs_of_calls, "partial_json", value)
 
 
 def _kind_of_block(events: Events, index: int) -> Any:
@@ -255,14 +193,6 @@ def _kind_of_block(events: Events, index: int) -> Any:
         for event in events
         if event["type"] == "content_block_start" and event.get("index") == index
     )
-
-
-def cut_arguments(events: Events) -> None:
-    """Remove the last character of the arguments of a call."""
-    for place, delta in _deltas(events, "input_json_delta"):
-        if delta["partial_json"] and _kind_of_block(events, events[place]["index"]) == "tool_use":
-            delta["partial_json"] = delta["partial_json"][:-1]
-            return
 
 
 def with_ids(call_id: str | None) -> Edit:

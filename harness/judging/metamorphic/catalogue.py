@@ -270,13 +270,8 @@ VARIANTS: Final = (*CUTS, *SPELLINGS, *OTHERS)
 
 STEP_SPELLINGS: Final = _variants(
     {
-        "crlf": steps.respelled(lambda events: steps.written(events, "\r\n")),
-        "cr": steps.respelled(lambda events: steps.written(events, "\r")),
-        "unnamed": steps.respelled(lambda events: steps.written(events, named=False)),
-        "json-lines": steps.respelled(steps.json_lines),
-        "batches": steps.respelled(steps.in_batches),
-        "escaped": steps.respelled(lambda events: steps.written(events, ascii_=True)),
-        "key-order": steps.respelled(steps.in_reverse),
+        **steps.STREAM.spellings(),
+        "batches": steps.STREAM.respelled(steps.in_batches),
     },
     "interactions.steps",
 )
@@ -285,9 +280,9 @@ STEP_SPELLINGS: Final = _variants(
 _STEP_ERROR: Final = json.dumps(steps.ERROR).encode()
 
 STEP_OTHERS: Final = (
-    *_variants({"comments": steps.respelled(steps.around)}),
+    *_variants({"comments": steps.STREAM.respelled(steps.STREAM.around)}),
     *_edits(
-        steps.edited,
+        steps.STREAM.edited,
         {
             "unknown-fields": steps.add_unknown_fields,
             "unknown-event": steps.add_unknown_event,
@@ -297,8 +292,8 @@ STEP_OTHERS: Final = (
             "unknown-status": steps.with_status("brand_new"),
             "no-usage": without("metadata", "usage"),
             "usage-running": steps.count_on_the_way,
-            "text-split": steps.split_deltas("text", "text"),
-            "arguments-split": steps.split_deltas("arguments_delta", "arguments"),
+            "text-split": steps.split_texts,
+            "arguments-split": steps.split_arguments,
             "event-ids": steps.add_event_ids,
             "empty-signatures": steps.add_empty_signatures,
             "no-end-mark": steps.remove_end_mark,
@@ -319,7 +314,7 @@ STEP_OTHERS: Final = (
         {
             "error-raw": steps.ended_by(_STEP_ERROR + b"\n"),
             "error-as-event": steps.ended_by(
-                steps.written([{"event_type": "error", **steps.ERROR}])
+                steps.STREAM.written([{"event_type": "error", **steps.ERROR}])
             ),
             "error-instead": refused(steps.stream_events, json.dumps(steps.ERROR)),
             **{name: truncated(steps.stream_events, place) for name, place in PLACES.items()},
@@ -374,22 +369,17 @@ CHAT_OTHERS: Final = (
 
 ITEM_SPELLINGS: Final = _variants(
     {
-        "crlf": items.respelled(lambda events: items.written(events, "\r\n")),
-        "cr": items.respelled(lambda events: items.written(events, "\r")),
-        "unnamed": items.respelled(lambda events: items.written(events, named=False)),
-        "json-lines": items.respelled(items.json_lines),
-        "escaped": items.respelled(lambda events: items.written(events, ascii_=True)),
-        "spaced": items.respelled(lambda events: items.written(events, spaced=True)),
-        "key-order": items.respelled(items.in_reverse),
+        **items.STREAM.spellings(),
+        "spaced": items.STREAM.respelled(lambda events: items.STREAM.written(events, spaced=True)),
     },
     "openai.items",
 )
 """Spellings of a stream of the Responses API."""
 
 ITEM_OTHERS: Final = (
-    *_variants({"comments": items.respelled(items.around)}),
+    *_variants({"comments": items.STREAM.respelled(items.STREAM.around)}),
     *_edits(
-        items.edited,
+        items.STREAM.edited,
         {
             "unknown-fields": items.add_unknown_fields,
             "unknown-event": items.add_unknown_event,
@@ -487,13 +477,8 @@ def _both(one: WireVariant, other: WireVariant) -> WireVariant:
 
 BLOCK_SPELLINGS: Final = _variants(
     {
-        "crlf": blocks.respelled(lambda events: blocks.written(events, "\r\n")),
-        "cr": blocks.respelled(lambda events: blocks.written(events, "\r")),
-        "unnamed": blocks.respelled(lambda events: blocks.written(events, named=False)),
-        "json-lines": blocks.respelled(blocks.json_lines),
-        "escaped": blocks.respelled(lambda events: blocks.written(events, ascii_=True)),
-        "spaced": blocks.respelled(blocks.spaced),
-        "key-order": blocks.respelled(blocks.in_reverse),
+        **blocks.STREAM.spellings(),
+        "spaced": blocks.STREAM.respelled(blocks.spaced),
     },
     "anthropic.blocks",
 )
@@ -502,9 +487,9 @@ BLOCK_SPELLINGS: Final = _variants(
 _BLOCK_ERROR: Final = json.dumps(blocks.ERROR).encode()
 
 BLOCK_OTHERS: Final = (
-    *_variants({"comments": blocks.respelled(blocks.around)}),
+    *_variants({"comments": blocks.STREAM.respelled(blocks.STREAM.around)}),
     *_edits(
-        blocks.edited,
+        blocks.STREAM.edited,
         {
             "pings": blocks.ping_everywhere,
             "unknown-fields": blocks.add_unknown_fields,
@@ -514,8 +499,8 @@ BLOCK_OTHERS: Final = (
             ),
             "unknown-reason": blocks.with_reason("brand_new"),
             "no-usage": blocks.remove_usage,
-            "text-split": blocks.split_deltas("text_delta", "text"),
-            "arguments-split": blocks.split_deltas("input_json_delta", "partial_json"),
+            "text-split": blocks.split_texts,
+            "arguments-split": blocks.split_arguments,
             "arguments-empty": blocks.add_empty_deltas,
             "blocks-overlap": blocks.overlap_blocks,
             "no-end-mark": blocks.remove_end,
@@ -533,7 +518,7 @@ BLOCK_OTHERS: Final = (
     *_variants(
         {
             "error-raw": blocks.ended_by(_BLOCK_ERROR + b"\n"),
-            "error-as-event": blocks.ended_by(blocks.written([blocks.ERROR])),
+            "error-as-event": blocks.ended_by(blocks.STREAM.written([blocks.ERROR])),
             "error-instead": refused(blocks.stream_events, json.dumps(blocks.ERROR)),
             **{name: truncated(blocks.stream_events, place) for name, place in PLACES.items()},
         }

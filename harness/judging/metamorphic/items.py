@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from functools import partial
 from typing import Any, Final
 
 from harness.facts import arguments_of
 from harness.stream.exchange import Exchange
 from harness.stream.framing import frames_of_body
 
-from . import messages
-from .messages import Change, Edit, is_whole, reversed_keys, rewritten
-
-Events = list[Any]
-"""The events of a stream as objects."""
+from .event_stream import PIECE, Events, EventStream
+from .messages import Change, Edit, is_whole
 
 ERROR: Final = {"code": "server_error", "message": "overloaded", "param": None}
 LAST: Final = ("response.completed", "response.incomplete")
 _NEW: Final = {"new_field": {"deep": [1]}}
-_PIECE: Final = 3
 _TEXT: Final = "response.output_text"
 _ARGUMENTS: Final = "response.function_call_arguments"
 
@@ -46,52 +41,12 @@ def _has_good_calls(events: Events) -> bool:
     return whole and indexes == sorted(indexes)
 
 
-def written(
-    events: Events,
-    line_end: str = "\n",
-    *,
-    named: bool = True,
-    ascii_: bool = False,
-    spaced: bool = False,
-) -> bytes:
-    """The events as server-sent events. ``named`` adds their names in ``event:`` lines."""
-    lines = []
-    for event in events:
-        lines += [f"event: {event['type']}"] if named else []
-        lines += [f"data: {_text(event, ascii_, spaced)}", ""]
-    return "".join(line + line_end for line in lines).encode("utf-8", "surrogatepass")
-
-
-def _text(value: Any, ascii_: bool, spaced: bool) -> str:
-    separators = (", ", ": ") if spaced else (",", ":")
-    text = json.dumps(value, ensure_ascii=ascii_, separators=separators)
-    lone = any("\ud800" <= character <= "\udfff" for character in text)
-    return json.dumps(value, separators=separators) if lone else text
-
-
-respelled = partial(rewritten, stream_events)
-"""Writes the events of a whole stream again, in a single read."""
-edited = partial(messages.edited, read=stream_events, write=written)
-"""The change that an `Edit` makes to the events of a whole stream."""
+STREAM: Final = EventStream(stream_events, lambda event: str(event["type"]))
 
 
 def ended_by(event: dict[str, Any]) -> Change:
     """Replace the last event."""
-    return rewritten(stream_events, lambda events: written([*events[:-1], event]))
-
-
-def around(events: Events) -> bytes:
-    """The events with comments, ids and retry times around them."""
-    return b"".join(b": ping\n\nid: 7\nretry: 1000\n" + written([event]) for event in events)
-
-
-def json_lines(events: Events) -> bytes:
-    """One event on each line. Some projects store streams in this form."""
-    return b"".join(_text(event, True, False).encode() + b"\n" for event in events)
-
-
-def in_reverse(events: Events) -> bytes:
-    return written(reversed_keys(events))
+    return STREAM.respelled(lambda events: STREAM.written([*events[:-1], event]))
 
 
 # -------------------------------------------------------------------- edits
@@ -160,7 +115,7 @@ def split_pieces(kind: str) -> Edit:
     def edit(events: Events) -> None:
         for place, event in _of_kind(events, f"{kind}.delta"):
             text = event["delta"]
-            pieces = [text[at : at + _PIECE] for at in range(0, len(text), _PIECE)]
+            pieces = [text[at : at + PIECE] for at in range(0, len(text), PIECE)]
             if len(pieces) > 1:
                 plain = {name: value for name, value in event.items() if name != "logprobs"}
                 later = [{**plain, "delta": piece} for piece in pieces[1:]]

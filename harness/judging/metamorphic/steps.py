@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from functools import partial
 from typing import Any, Final
@@ -11,16 +10,14 @@ from harness.facts import arguments_of
 from harness.stream.exchange import Exchange
 from harness.stream.framing import frames_of_body
 
-from . import messages
-from .messages import Change, Edit, is_whole, put_in_all, reversed_keys, rewritten
-
-Events = list[Any]
-"""The events of a stream as objects; the end mark is the text ``[DONE]``."""
+from . import event_stream
+from .event_stream import PIECE, Events, EventStream, has_whole_arguments, json_text
+from .messages import Change, Edit, is_whole, put_in_all
 
 END: Final = "[DONE]"
+"""The end mark, an event that is a text."""
 ERROR: Final = {"error": {"code": "service_unavailable", "message": "overloaded"}}
 _NEW: Final = {"new_field": {"deep": [1]}}
-_PIECE: Final = 3
 
 
 def stream_events(exchange: Exchange) -> Events | None:
@@ -39,67 +36,25 @@ def stream_events(exchange: Exchange) -> Events | None:
     last = _interaction(events)
     if last is None:
         return None  # the WebSocket form
-    well = last.get("status") != "failed" and not last.get("steps") and _has_good_calls(events)
-    return events if well else None
+    well = last.get("status") != "failed" and not last.get("steps")
+    return events if well and has_whole_arguments(events, _arguments, "arguments") else None
 
 
-def _has_good_calls(events: Events) -> bool:
-    """Whether the arguments of every call are a JSON object."""
-    texts: dict[Any, str] = {}
-    for index, delta in reversed(list(_deltas(events, "arguments_delta"))):
-        step = events[index].get("index")
-        texts[step] = texts.get(step, "") + str(delta.get("arguments"))
-    return all(isinstance(arguments_of(text), dict) for text in texts.values())
-
-
-def written(
-    events: Events, line_end: str = "\n", *, named: bool = True, ascii_: bool = False
-) -> bytes:
-    """The events as server-sent events. ``named`` adds their names in ``event:`` lines."""
-    lines = []
-    for event in events:
-        name = "done" if event == END else event["event_type"]
-        lines += [f"event: {name}"] if named else []
-        lines += [f"data: {event if event == END else _compact(event, ascii_)}", ""]
-    return "".join(line + line_end for line in lines).encode("utf-8", "surrogatepass")
-
-
-def _compact(value: Any, ascii_: bool) -> str:
-    text = json.dumps(value, ensure_ascii=ascii_, separators=(",", ":"))
-    lone = any("\ud800" <= character <= "\udfff" for character in text)
-    return json.dumps(value, separators=(",", ":")) if lone else text
-
-
-respelled = partial(rewritten, stream_events)
-"""Writes the events of a whole stream again, in a single read."""
-edited = partial(messages.edited, read=stream_events, write=written)
-"""The change that an `Edit` makes to the events of a whole stream."""
+STREAM: Final = EventStream(
+    stream_events, lambda event: "done" if event == END else str(event["event_type"])
+)
 
 
 def ended_by(text: bytes) -> Change:
     """Replace the last events by these bytes."""
-    return rewritten(stream_events, lambda events: written(events[: _completed(events)]) + text)
-
-
-def around(events: Events) -> bytes:
-    """The events with comments, ids and retry times around them."""
-    return b"".join(b": ping\n\nid: 7\nretry: 1000\n" + written([event]) for event in events)
-
-
-def json_lines(events: Events) -> bytes:
-    """One event on each line, without the end mark. Some projects store streams in this form."""
-    return b"".join(_compact(event, True).encode() + b"\n" for event in events if event != END)
+    return STREAM.respelled(lambda events: STREAM.written(events[: _completed(events)]) + text)
 
 
 def in_batches(events: Events) -> bytes:
     """Messages with several events in each, as on a WebSocket, one on each line."""
     plain = [event for event in events if event != END]
-    batches = (plain[at : at + _PIECE] for at in range(0, len(plain), _PIECE))
-    return b"".join(_compact({"events": batch}, True).encode() + b"\n" for batch in batches)
-
-
-def in_reverse(events: Events) -> bytes:
-    return written(reversed_keys(events))
+    batches = (plain[at : at + PIECE] for at in range(0, len(plain), PIECE))
+    return b"".join(json_text({"events": batch}, True).encode() + b"\n" for batch in batches)
 
 
 # -------------------------------------------------------------------- edits
@@ -122,6 +77,10 @@ def _deltas(events: Events, kind: str) -> Iterator[tuple[int, dict[str, Any]]]:
         match events[index]:
             case {"event_type": "step.delta", "delta": {"type": named} as delta} if named == kind:
                 yield index, delta
+
+
+def _arguments(events: Events) -> Iterator[tuple[int, dict[str, Any]]]:
+    return _deltas(events, "arguments_delta")
 
 
 def _step(kind: str, *deltas: dict[str, Any]) -> Events:
@@ -172,19 +131,8 @@ def count_on_the_way(events: Events) -> None:
         events[deltas[-1][0]]["metadata"] = {"usage": counts}
 
 
-def split_deltas(kind: str, field: str) -> Edit:
-    """Divide the text of each delta of this type into short pieces."""
-
-    def edit(events: Events) -> None:
-        for index, delta in _deltas(events, kind):
-            text = delta[field]
-            pieces = [text[at : at + _PIECE] for at in range(0, len(text), _PIECE)]
-            if len(pieces) > 1:
-                events[index : index + 1] = [
-                    {**events[index], "delta": {**delta, field: piece}} for piece in pieces
-                ]
-
-    return edit
+split_texts: Final = event_stream.split_deltas(partial(_deltas, kind="text"), "text")
+split_arguments: Final = event_stream.split_deltas(_arguments, "arguments")
 
 
 def add_event_ids(events: Events) -> None:
@@ -221,7 +169,7 @@ def _is_call(events: Events, index: Any) -> bool:
 
 def misplace_piece(events: Events) -> None:
     """Give the last piece of arguments the index of no step."""
-    for at, _ in _deltas(events, "arguments_delta"):
+    for at, _ in _arguments(events):
         events[at] = {**events[at], "index": 1_000}
         return
 
@@ -259,55 +207,39 @@ def remove_completed(events: Events) -> None:
 
 def repeat_steps(events: Events) -> None:
     """Repeat the steps in the last event, if all are thoughts, texts and calls."""
-    steps: list[dict[str, Any]] = []
+    steps: dict[Any, dict[str, Any]] = {}
     for event in events[: _completed(events)]:
+        index = event.get("index")
         match event.get("step") or event.get("delta"):
             case {"type": "thought"}:
-                steps.append({"type": "thought", "summary": []})
+                steps[index] = {"type": "thought", "summary": []}
             case {"type": "model_output"}:
-                steps.append({"type": "model_output", "content": []})
+                steps[index] = {"type": "model_output", "content": []}
             case {"type": "function_call"}:
-                steps.append({**event["step"], "arguments": ""})
+                steps[index] = {**event["step"], "arguments": ""}
             case {"type": "text", "text": text}:
-                steps[-1]["content"].append({"type": "text", "text": text})
+                steps[index]["content"].append({"type": "text", "text": text})
             case {"type": "thought_summary", "content": item}:
-                steps[-1]["summary"].append(item)
+                steps[index]["summary"].append(item)
             case {"type": "arguments_delta", "arguments": text}:
-                steps[-1]["arguments"] += text
+                steps[index]["arguments"] += text
             case None | {"type": "thought_signature"}:
                 pass
             case _:
                 return
-    for step in steps:
+    for step in steps.values():
         if "arguments" in step:
-            step["arguments"] = json.loads(step["arguments"] or "{}")
+            step["arguments"] = arguments_of(step["arguments"])
     if steps:
-        _interaction(events)["steps"] = steps
+        _interaction(events)["steps"] = list(steps.values())
+
+
+cut_arguments: Final = event_stream.cut_arguments(_arguments, "arguments")
 
 
 def with_first_argument(value: Any) -> Edit:
     """Give the first call the arguments ``{"n": value}``."""
-
-    def edit(events: Events) -> None:
-        deltas = list(_deltas(events, "arguments_delta"))
-        if not deltas:
-            return
-        first, delta = deltas[-1]
-        step = events[first]["index"]
-        delta["arguments"] = json.dumps({"n": value})
-        for index, _ in deltas[:-1]:
-            if events[index]["index"] == step:
-                del events[index]
-
-    return edit
-
-
-def cut_arguments(events: Events) -> None:
-    """Remove the last character of the arguments of a call."""
-    for _, delta in _deltas(events, "arguments_delta"):
-        if delta["arguments"]:
-            delta["arguments"] = delta["arguments"][:-1]
-            return
+    return event_stream.with_first_argument(_arguments, "arguments", value)
 
 
 def with_ids(call_id: str | None) -> Edit:

@@ -32,8 +32,9 @@ from harness.stream.events import (
 )
 from harness.stream.json_codec import Json, decode_json
 
+from ..wire_values import give_others, is_empty, text_of, word_of
+
 START: Final = "content_block_start"
-DELTA: Final = "content_block_delta"
 STOP: Final = "content_block_stop"
 
 _RESULT: Final = "_tool_result"
@@ -46,22 +47,6 @@ _ABOUT_THE_ANSWER: Final = frozenset({"fallback", "container_upload"})
 _BESIDE_CALL: Final = ("caller", "toolset_name")
 _CONTENT: Final = frozenset({"text", "citations", "thinking", "signature", "data", "input"})
 """The fields of a whole block that its boundary does not repeat."""
-
-
-def is_empty(value: Json) -> bool:
-    """Return whether a field is empty: null, or an empty text, list or object."""
-    return value is None or value == "" or value == [] or value == {}
-
-
-def give_others(
-    place: str, holder: dict[str, Json], known: frozenset[str] | tuple[str, ...], out: list[Event]
-) -> None:
-    """Emit every other field that has a value; ``place`` ends in a dot, or is empty."""
-    out += [
-        Unknown(f"field {place}{name}", {name: value})
-        for name, value in holder.items()
-        if name not in known and not is_empty(value)
-    ]
 
 
 @dataclass(slots=True, eq=False)
@@ -121,7 +106,7 @@ class Blocks:
         for index, block in enumerate(content):
             if type(block) is dict:
                 named = {name: block[name] for name in block if name not in _CONTENT}
-                if _word(block.get("type")).endswith(_RESULT):
+                if word_of(block.get("type")).endswith(_RESULT):
                     named.pop("content", None)
                 self._start(index, block, {"index": index, "content_block": named}, out)
                 self._stop(index, {"index": index}, out)
@@ -185,10 +170,10 @@ class Blocks:
         """Begin a block, with the content that it already has; ``raw`` is the message of that."""
         if before := self._open.pop(index, None):
             self._end_block(before, out)
-        kind = _word(fields.get("type"))
+        kind = word_of(fields.get("type"))
         self._latest = index
         block = self._open[index] = _Block(kind, fields)
-        block_id = _text(fields.get("id")) or _text(fields.get("tool_use_id"))
+        block_id = text_of(fields.get("id")) or text_of(fields.get("tool_use_id"))
         out.append(BlockStart(kind, raw, index, block_id))
         if kind == "text":
             self._text(fields, out)
@@ -198,14 +183,14 @@ class Blocks:
             self._signature(fields, out)
             give_others("thinking.", fields, ("type", "thinking", "signature"), out)
         elif kind == "redacted_thinking":
-            if data := _text(fields.get("data")):
+            if data := text_of(fields.get("data")):
                 out.append(Reasoning("", data, redacted=True))
             give_others("redacted_thinking.", fields, ("type", "data"), out)
         elif kind == "tool_use":
             self._calls += 1
             self._call, block.call = index, self._calls
-            name = _word(fields.get("name"))
-            out.append(CallStart(self._calls, name, _text(fields.get("id"))))
+            name = word_of(fields.get("name"))
+            out.append(CallStart(self._calls, name, text_of(fields.get("id"))))
             beside = {key: fields[key] for key in _BESIDE_CALL if not is_empty(fields.get(key))}
             if beside:
                 out.append(Annotation("part", beside))
@@ -221,7 +206,7 @@ class Blocks:
             out.append(Unknown(f"block {kind}", fields))
 
     def _delta(self, index: int, delta: dict[str, Json], out: list[Event]) -> None:
-        kind, block = _word(delta.get("type")), self._open.get(index)
+        kind, block = word_of(delta.get("type")), self._open.get(index)
         types, read, known = _DELTAS.get(kind, _UNKNOWN_DELTA)
         if block is None or block.type not in types:
             out.append(Unknown(f"delta {kind}", delta))
@@ -345,35 +330,25 @@ def _end_of_call(block: _Block, out: list[Event]) -> Event:
 
 
 def _server_call(block: _Block) -> Event:
-    arguments, name = block.input(), _text(block.fields.get("name"))
+    arguments, name = block.input(), text_of(block.fields.get("name"))
     raw = {**block.fields, "input": arguments}
     if field_of_code := _CODE_FIELDS.get(name or ""):
         code = arguments.get(field_of_code) if type(arguments) is dict else None
-        return Code(_word(code), raw)
-    return ServerCall(raw, id=_text(block.fields.get("id")), name=name, arguments=arguments)
+        return Code(word_of(code), raw)
+    return ServerCall(raw, id=text_of(block.fields.get("id")), name=name, arguments=arguments)
 
 
 def _result(kind: str, fields: dict[str, Json]) -> Event:
     if kind not in _CODE_RESULTS:
-        call_id = _text(fields.get("tool_use_id"))
+        call_id = text_of(fields.get("tool_use_id"))
         return ServerResult(fields, id=call_id, name=kind.removesuffix(_RESULT))
     content = fields.get("content")
     result = content if type(content) is dict else {}
     code = result.get("return_code")
-    outcome = _text(result.get("error_code")) or ("" if code is None else str(code))
-    return CodeResult(outcome, _word(result.get("stdout")), fields)
+    outcome = text_of(result.get("error_code")) or ("" if code is None else str(code))
+    return CodeResult(outcome, word_of(result.get("stdout")), fields)
 
 
 def _about(kind: str, holder: dict[str, Json]) -> Event:
     fields = {name: value for name, value in holder.items() if name != "type"}
     return Metadata(kind, {kind: fields})
-
-
-def _text(value: Json) -> str | None:
-    """Return a text that is not empty, else None."""
-    return value if type(value) is str and value else None
-
-
-def _word(value: Json) -> str:
-    """Return a name as text, from a value of any type."""
-    return value if type(value) is str else "" if value is None else str(value)

@@ -17,7 +17,8 @@ from harness.stream.json_codec import Json
 from ..answer_reader import AnswerReader
 from ..errors import read_error
 from ..provider import Answer
-from .blocks import Blocks, give_others, is_empty
+from ..wire_values import give_others, is_empty
+from .blocks import Blocks
 from .messages import FINISHES
 from .usage import Counts
 from .usual import REFUSED, decode_text

@@ -28,6 +28,7 @@ from harness.stream.json_codec import Json
 
 from ..answer_reader import AnswerReader
 from ..provider import Answer
+from ..wire_values import give_others, is_empty
 from .messages import (
     FINISHES,
     REMOVED_SCHEMA,
@@ -37,7 +38,7 @@ from .messages import (
     is_interaction,
     is_removed,
 )
-from .steps import Steps, give_others, is_empty
+from .steps import Steps
 from .usual import REFUSED, decode_text
 
 _METADATA: Final[dict[str, str]] = {

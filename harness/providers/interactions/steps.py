@@ -33,6 +33,7 @@ from harness.stream.events import (
 )
 from harness.stream.json_codec import Json, decode_json
 
+from ..wire_values import give_others, is_empty, list_of, text_of, word_of
 from .overlaps import Overlaps
 
 _SERVER_TOOLS: Final = (
@@ -44,11 +45,6 @@ _SETTINGS: Final = frozenset({"word_info", "speech_metadata"})
 _NAMES: Final = ("type", "id", "call_id", "name")
 """The fields of a whole step that its boundary repeats."""
 _MEDIA: Final = ("image", "audio", "video", "document")
-
-
-def is_empty(value: Json) -> bool:
-    """Return whether a field is empty: null, or an empty text, list or object."""
-    return value is None or value == "" or value == [] or value == {}
 
 
 @dataclass(slots=True, eq=False)
@@ -97,10 +93,10 @@ class Steps:
         events: list[Event] = []
         self._end_call(number, events)
         self._latest = number
-        kind = _word(step.get("type"))
+        kind = word_of(step.get("type"))
         self._open[number] = {**step, "type": kind}
         self._started.add(number)
-        block_id = _text(step.get("id")) or _text(step.get("call_id"))
+        block_id = text_of(step.get("id")) or text_of(step.get("call_id"))
         events.append(BlockStart(kind, raw, number, block_id))
         read = STEPS.get(kind)
         if read is None:
@@ -122,14 +118,14 @@ class Steps:
             if kind == "arguments_delta":
                 for call in self._calls.values():  # the piece may belong to any of them
                     call.odd.append(delta)
-            out.append(Unknown(f"delta {_word(kind)} of no step", delta))
+            out.append(Unknown(f"delta {word_of(kind)} of no step", delta))
             return None
         events: list[Event] = []
         read = _DELTAS.get(kind) if type(kind) is str else None
         if read is None:
             if number in self._calls:
                 self._calls[number].odd.append(delta)
-            events.append(Unknown(f"delta {_word(kind)}", delta))
+            events.append(Unknown(f"delta {word_of(kind)}", delta))
         else:
             known = read(self, number, delta, events)
             if len(delta) > 2:
@@ -236,10 +232,10 @@ class Steps:
         self._media.append(_data(content))
         out.append(
             Media(
-                _text(content.get("mime_type")),
+                text_of(content.get("mime_type")),
                 content,
-                _text(content.get("data")),
-                _text(content.get("uri")),
+                text_of(content.get("data")),
+                text_of(content.get("uri")),
                 thought,
             )
         )
@@ -264,16 +260,16 @@ class Steps:
     # ---------------------------------------------------------------- steps
 
     def _start_thought(self, number: int, step: dict[str, Json], out: list[Event]) -> _Known:
-        for content in _list(step.get("summary")):
+        for content in list_of(step.get("summary")):
             self._content(content, out, thought=True)
-        if signature := _text(step.get("signature")):
+        if signature := text_of(step.get("signature")):
             out.append(Reasoning("", signature))
         return "summary", "signature"
 
     def _start_output(self, number: int, step: dict[str, Json], out: list[Event]) -> _Known:
-        for content in _list(step.get("content")):
+        for content in list_of(step.get("content")):
             self._content(content, out)
-        if signature := _text(step.get("signature")):
+        if signature := text_of(step.get("signature")):
             out.append(Text("", signature))
         if step.get("error") is not None:
             self._fail({"error": step["error"]}, out)
@@ -281,11 +277,11 @@ class Steps:
 
     def _start_call(self, number: int, step: dict[str, Json], out: list[Event]) -> _Known:
         self._call_count += 1
-        name, given = _word(step.get("name") or None), step.get("arguments")
+        name, given = word_of(step.get("name") or None), step.get("arguments")
         call = _Call(self._call_count, name, {} if given is None else given)
         self._calls[number] = call
-        signature = _text(step.get("signature"))
-        out.append(CallStart(call.number, name, _text(step.get("id")), signature))
+        signature = text_of(step.get("signature"))
+        out.append(CallStart(call.number, name, text_of(step.get("id")), signature))
         if type(given) is str:  # the whole JSON text
             call.given = {}
             self._add(call, given, out)
@@ -314,7 +310,7 @@ class Steps:
         return ("content",)
 
     def _signature(self, number: int, delta: dict[str, Json], out: list[Event]) -> _Known:
-        if signature := _text(delta.get("signature")):
+        if signature := text_of(delta.get("signature")):
             out.append(Reasoning("", signature))
         return ("signature",)
 
@@ -339,7 +335,7 @@ class Steps:
     def _result(self, number: int, delta: dict[str, Json], out: list[Event]) -> _Known:
         step = {**self._open.get(number, {}), **delta}
         failed, response = step.get("is_error") is True, step.get("result")
-        call_id, name = _text(step.get("call_id")), _text(step.get("name"))
+        call_id, name = text_of(step.get("call_id")), text_of(step.get("name"))
         out.append(ToolResult(call_id, name, response, _message(response) if failed else None))
         return _RESULT_FIELDS
 
@@ -351,17 +347,17 @@ class Steps:
 
     def _server_tool(self, step: dict[str, Json], out: list[Event]) -> None:
         raw = {name: value for name, value in step.items() if name != _GIVEN}
-        signature = _text(raw.get("signature"))
+        signature = text_of(raw.get("signature"))
         kind, _, role = raw["type"].rpartition("_")
         arguments, result = raw.get("arguments"), raw.get("result")
-        call_id = _text(raw.get("id")) or _text(raw.get("call_id"))
-        name = _text(raw.get("name")) or kind
+        call_id = text_of(raw.get("id")) or text_of(raw.get("call_id"))
+        name = text_of(raw.get("name")) or kind
         if kind == "code_execution" and role == "call":
             code = arguments.get("code") if type(arguments) is dict else None
-            out.append(Code(_word(code), raw, signature))
+            out.append(Code(word_of(code), raw, signature))
         elif kind == "code_execution":
             outcome = "error" if raw.get("is_error") is True else "success"
-            out.append(CodeResult(outcome, _word(result), raw, signature))
+            out.append(CodeResult(outcome, word_of(result), raw, signature))
         elif role == "call":
             given = arguments if type(arguments) is dict else None
             out.append(ServerCall(raw, signature, id=call_id, name=name, arguments=given))
@@ -434,31 +430,6 @@ _DELTAS: Final[dict[str, _Read]] = {
     **dict.fromkeys(_MEDIA, Steps._streamed_medium),
     **dict.fromkeys(_SERVER_STEPS, Steps._streamed_tool),
 }
-
-
-def give_others(
-    place: str, holder: dict[str, Json], known: tuple[str, ...], out: list[Event]
-) -> None:
-    """Emit every other field that has a value; ``place`` ends in a dot, or is empty."""
-    out += [
-        Unknown(f"field {place}{name}", {name: value})
-        for name, value in holder.items()
-        if name not in known and not is_empty(value)
-    ]
-
-
-def _list(value: Json) -> list[Json]:
-    return value if type(value) is list else [] if value is None else [value]
-
-
-def _text(value: Json) -> str | None:
-    """Return a text that is not empty, else None."""
-    return value if type(value) is str and value else None
-
-
-def _word(value: Json) -> str:
-    """Return a name as text, from a value of any type."""
-    return value if type(value) is str else "" if value is None else str(value)
 
 
 def _data(content: dict[str, Json]) -> tuple[Json, Json]:

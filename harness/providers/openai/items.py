@@ -37,6 +37,8 @@ from harness.stream.events import (
 )
 from harness.stream.json_codec import Json, decode_object, objects_in
 
+from ..wire_values import give_others, is_empty, list_of, text_of, word_of
+
 NAMES: Final = (
     *("type", "id", "status", "role", "phase", "call_id", "name", "namespace", "caller", "async"),
     *("server_label", "execution", "environment", "created_by", "agent"),
@@ -74,11 +76,6 @@ _KNOWN_PARTS: Final = ("type", "text", "refusal", "annotations", "logprobs")
 _THOUGHTS: Final = frozenset({"summary_text", "reasoning_text"})
 _VOLATILE: Final = frozenset({"id", "status", "encrypted_content", "logprobs", "created_by"})
 """Fields of an item that differ between its end and the end of the response."""
-
-
-def is_empty(value: Json) -> bool:
-    """Return whether a field is empty: null, or an empty text, list or object."""
-    return value is None or value == "" or value == [] or value == {}
 
 
 @dataclass(slots=True, eq=False)
@@ -144,14 +141,16 @@ class Items:
         if (older := self._items.get(number)) is not None and older.whole is None:
             self._leave(older, out)
         self._latest = number
-        kind = _word(wire.get("type"))
-        item = self._items[number] = Item(kind, number, _text(wire.get("id")), wire)
+        kind = word_of(wire.get("type"))
+        item = self._items[number] = Item(kind, number, text_of(wire.get("id")), wire)
         sink = self._sink(item, out)
         sink.append(BlockStart(kind, _boundary(number, wire), number, item.id))
         if kind in CALLS:
             self._calls += 1
             item.call = self._calls
-            sink.append(CallStart(item.call, _word(wire.get("name")), _text(wire.get("call_id"))))
+            sink.append(
+                CallStart(item.call, word_of(wire.get("name")), text_of(wire.get("call_id")))
+            )
         return item
 
     def implied(self, index: Json, kind: str, out: list[Event]) -> Item:
@@ -202,16 +201,16 @@ class Items:
     def part(self, item: Item, number: int, part: Json, kinds: str, out: list[Event]) -> None:
         """Read a whole part of an item; ``kinds`` names the list that has it."""
         kind = part.get("type") if type(part) is dict else None
-        text = part.get(_PARTS.get(_word(kind), "")) if type(part) is dict else None
+        text = part.get(_PARTS.get(word_of(kind), "")) if type(part) is dict else None
         if type(part) is not dict or type(text) is not str:
-            self._sink(item, out).append(Unknown(f"{kinds} {_word(kind)}".strip(), part))
+            self._sink(item, out).append(Unknown(f"{kinds} {word_of(kind)}".strip(), part))
             return
-        self.repeat(item, _word(kind), number, text, out)
+        self.repeat(item, word_of(kind), number, text, out)
         self.annotate(item, part.get("annotations"), out)
         sink = self._sink(item, out)
         if part.get("logprobs") and ("logprobs", number) not in item.texts:
             sink.append(Annotation("logprobs", {"logprobs": part["logprobs"]}))
-        give_others(f"{_word(kind)}.", part, _KNOWN_PARTS, sink)
+        give_others(f"{word_of(kind)}.", part, _KNOWN_PARTS, sink)
 
     def give(self, item: Item, event: Event, out: list[Event]) -> None:
         """Emit an event about an item at its place."""
@@ -224,7 +223,7 @@ class Items:
 
     def done(self, index: Json, wire: dict[str, Json], out: list[Event]) -> None:
         """End an item with its whole content."""
-        kind = _word(wire.get("type"))
+        kind = word_of(wire.get("type"))
         item = self._items.get(index) if type(index) is int else self._named(wire.get("id"))
         if item is not None and item.whole is not None and _stable(item.whole) == _stable(wire):
             return
@@ -289,16 +288,16 @@ class Items:
     # ---------------------------------------------------------------- items by their kind
 
     def _read_message(self, item: Item, wire: dict[str, Json], out: list[Event]) -> _Known:
-        for number, part in enumerate(_list(wire.get("content"))):
+        for number, part in enumerate(list_of(wire.get("content"))):
             self.part(item, number, part, "content part", out)
         return ("content",)
 
     def _read_reasoning(self, item: Item, wire: dict[str, Json], out: list[Event]) -> _Known:
         for name in ("summary", "content"):
-            for number, part in enumerate(_list(wire.get(name))):
+            for number, part in enumerate(list_of(wire.get(name))):
                 self.part(item, number, part, f"{name} part", out)
-        if secret := _text(wire.get("encrypted_content")):
-            event = Reasoning("", secret, id=item.id or _text(wire.get("id")))
+        if secret := text_of(wire.get("encrypted_content")):
+            event = Reasoning("", secret, id=item.id or text_of(wire.get("id")))
             self._sink(item, out).append(event)
         return ("summary", "content", "encrypted_content")
 
@@ -315,17 +314,17 @@ class Items:
 
     def _read_code(self, item: Item, wire: dict[str, Json], out: list[Event]) -> _Known:
         sink = self._sink(item, out)
-        sink.append(Code(_word(wire.get("code")), wire))
+        sink.append(Code(word_of(wire.get("code")), wire))
         for output in objects_in(wire.get("outputs")):
             if output.get("type") == "image":
-                sink.append(Media(None, output, uri=_text(output.get("url"))))
+                sink.append(Media(None, output, uri=text_of(output.get("url"))))
             else:
                 logs = output.get("logs")
-                sink.append(CodeResult(_word(wire.get("status")), _word(logs), output))
+                sink.append(CodeResult(word_of(wire.get("status")), word_of(logs), output))
         return tuple(wire)
 
     def _read_image(self, item: Item, wire: dict[str, Json], out: list[Event]) -> _Known:
-        data = _text(wire.get("result"))
+        data = text_of(wire.get("result"))
         if data is None:
             return self._read_tool(item, wire, out)
         form = wire.get("output_format")
@@ -334,11 +333,11 @@ class Items:
 
     def _read_tool(self, item: Item, wire: dict[str, Json], out: list[Event]) -> _Known:
         kind = item.kind
-        own = _text(wire.get("call_id")) or _text(wire.get("id"))
-        name = _text(wire.get("name")) or kind.removesuffix("_call")
+        own = text_of(wire.get("call_id")) or text_of(wire.get("id"))
+        name = text_of(wire.get("name")) or kind.removesuffix("_call")
         event: Event
         if kind in SERVER_RESULTS:
-            event = ServerResult(wire, _text(wire.get("encrypted_content")), id=own, name=name)
+            event = ServerResult(wire, text_of(wire.get("encrypted_content")), id=own, name=name)
         else:
             given = next((wire[key] for key in _ARGUMENTS if not is_empty(wire.get(key))), None)
             parsed = decode_object(given.encode()) if type(given) is str else given
@@ -418,17 +417,6 @@ _READERS: Final[dict[str, Callable[[Items, Item, dict[str, Any], list[Event]], _
 }
 
 
-def give_others(
-    place: str, holder: dict[str, Json], known: tuple[str, ...], out: list[Event]
-) -> None:
-    """Emit every other field that has a value; ``place`` ends in a dot, or is empty."""
-    out += [
-        Unknown(f"field {place}{name}", {name: value})
-        for name, value in holder.items()
-        if name not in known and not is_empty(value)
-    ]
-
-
 def _boundary(index: int, wire: dict[str, Json]) -> dict[str, Json]:
     """Return the message of the beginning or the end of an item, without the content."""
     item = {name: wire[name] for name in NAMES if not is_empty(wire.get(name))}
@@ -444,17 +432,3 @@ def _stable(wire: Json) -> Json:
             if name not in _VOLATILE and not is_empty(value)
         }
     return [_stable(item) for item in wire] if type(wire) is list else wire
-
-
-def _list(value: Json) -> list[Json]:
-    return value if type(value) is list else [] if value is None else [value]
-
-
-def _text(value: Json) -> str | None:
-    """Return a text that is not empty, else None."""
-    return value if type(value) is str and value else None
-
-
-def _word(value: Json) -> str:
-    """Return a name as text, from a value of any type."""
-    return value if type(value) is str else "" if value is None else str(value)

@@ -30,7 +30,8 @@ from harness.stream.json_codec import Json
 
 from ..answer_reader import AnswerReader
 from ..provider import Answer
-from .items import CALLS, Item, Items, give_others, is_empty
+from ..wire_values import give_others, is_empty, text_of
+from .items import CALLS, Item, Items
 from .usual import REFUSED, decode_text
 
 _FINISHES: Final[dict[str, FinishClass]] = {
@@ -92,8 +93,6 @@ _TOOL_PIECES: Final[dict[str, str]] = {
     "response.apply_patch_call_operation_diff": "diff",
 }
 """The events with pieces of a built-in tool, and the field of the item that they are pieces of."""
-_OUTPUT_TEXT: Final = ("output_text", "response")
-"""Fields that SDKs add to a response."""
 
 
 class ResponsesReader(AnswerReader):
@@ -340,7 +339,7 @@ class ResponsesReader(AnswerReader):
         self._read_end(response, out)
 
     def _read_names(self, response: dict[str, Json], out: list[Event]) -> None:
-        model, given = _text(response.get("model")), _text(response.get("id"))
+        model, given = text_of(response.get("model")), text_of(response.get("id"))
         if not self._started:
             self._started = True
             self._seen |= {"model": model, "id": given}
@@ -458,7 +457,3 @@ def _failure(error: Json) -> Json:
     """Return the code and the message of an error, which two events may both have."""
     own = error if type(error) is dict else {}
     return [own.get("code"), own.get("message")] if own else error
-
-
-def _text(value: Json) -> str | None:
-    return value if type(value) is str and value else None

@@ -13,9 +13,10 @@ from collections.abc import Iterable
 from harness.facts import Facts
 from harness.stream.json_codec import Json
 
-from .gemini import camel, count_gemini, strings
+from .gemini import count_gemini
 from .lines import Object, items_in_lines
 from .reader import note_error, note_exit
+from .values import camel, strings
 
 _EVENTS = ("init", "step_update", "result", "command_result")
 _DOCUMENT = {"conversation_id", "status", "response"}

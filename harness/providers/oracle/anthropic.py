@@ -13,8 +13,8 @@ from typing import Final
 from harness.facts import Facts, Run, arguments_of
 from harness.stream.json_codec import Json
 
-from .gemini import camel, names_in, present, strings
 from .reader import MessageReader, note_error
+from .values import camel, names_in, present, strings
 
 _EVENTS: Final = ("content_block_start", "content_block_delta", "content_block_stop")
 _METADATA: Final = {
@@ -364,27 +364,14 @@ class _Reader(MessageReader):
             facts.add_opaque("code", result.get("stdout"), result.get("stderr"))
         else:
             facts.server_tools += 1
-            values = [*_shown(given), *_shown(content)]
+            values = [*strings(given, _WORDS), *strings(content, _WORDS)]
             facts.add_opaque("server_tools", block.get("id") or block.get("tool_use_id"), *values)
-
-    def _note_fields(self, holder: dict[str, Json], known: set[str]) -> None:
-        """Note the names of the other fields that have a value."""
-        self.facts.others |= present(holder, known)
 
     def _read_error(self, holder: dict[str, Json]) -> None:
         self.facts.open_call = self._call is not None
         self._show_call()
         error = holder.get("error", holder)
         note_error(self.facts, error, self._status)
-
-
-def _shown(value: Json) -> list[str]:
-    """Return the strings of a value, without the words of enumerations."""
-    if isinstance(value, list):
-        return [text for item in value for text in _shown(item)]
-    if isinstance(value, dict):
-        return [text for name, item in value.items() if name not in _WORDS for text in _shown(item)]
-    return list(strings(value))
 
 
 def _text(value: Json) -> str:

@@ -17,10 +17,10 @@ from harness.stream.json_codec import Json
 
 from .reader import MessageReader, note_error
 from .tool_code import find_blocks, find_written_calls
+from .values import NOTHING, camel, present, strings, values_in
 
 _NUMBERED = ("FINISH_REASON_UNSPECIFIED", "STOP", "MAX_TOKENS", "SAFETY", "RECITATION")
 _CAPITAL = re.compile(r"[A-Z]")
-_SMALL = re.compile(r"_([a-z0-9])")
 _ENVELOPE = ("traceId", "metadata", "consumedCredits", "remainingCredits")
 _READ = {"candidates", "promptFeedback", "usageMetadata", "error", "response", "functionCalls"}
 _READ_CANDIDATE = {"content", "finishReason", "finishMessage", "index"}
@@ -41,7 +41,6 @@ _COUNTS = {
     for spelling in (name, _CAPITAL.sub(lambda match: "_" + match[0].lower(), name))
 }
 """The fields of a ``usageMetadata`` that are no news, in both spellings."""
-_NOTHING: tuple[Json, ...] = (None, {}, [], "")
 _ENUM_WORD = re.compile("[A-Z_]+")
 _OPAQUE_PARTS = (
     ("inlineData", "media", ("data",)),
@@ -94,25 +93,6 @@ def pick(holder: dict[str, Json], name: str) -> Json:
 def _snake(name: str) -> str:
     """Return the snake_case name of a field."""
     return _CAPITAL.sub(lambda match: "_" + match[0].lower(), name)
-
-
-@lru_cache(maxsize=4096)
-def camel(name: str) -> str:
-    """Return the camelCase name of a field."""
-    return _SMALL.sub(lambda match: match[1].upper(), name)
-
-
-def present(holder: dict[str, Json], known: set[str]) -> set[str]:
-    """Return the names of the other fields that have a value; ``{}``, ``[]`` and ``""`` count as
-    none, like null.
-    """
-    if holder.keys() <= known:
-        return set()
-    return {
-        camel(name)
-        for name, value in holder.items()
-        if name not in known and (value or value not in _NOTHING)
-    } - known
 
 
 def _objects(value: Json) -> list[dict[str, Json]]:
@@ -224,9 +204,9 @@ class _Reader(MessageReader):
         if word:
             self.facts.finish = word
             self.facts.finish_message = message if isinstance(message, str) else None
-        elif finish not in _NOTHING:
+        elif finish not in NOTHING:
             self.facts.others.add("finishReason")
-        if not isinstance(message, str) and message not in _NOTHING:
+        if not isinstance(message, str) and message not in NOTHING:
             self.facts.others.add("finishMessage")
 
     def _read_annotations(self, candidate: dict[str, Json]) -> None:
@@ -274,7 +254,7 @@ class _Reader(MessageReader):
             self.facts.signatures.append((kind, signature))
             if kind == "call" and begun:
                 self.facts.marks[-1] = (self.facts.marks[-1][0], signature)
-        elif signature not in _NOTHING:
+        elif signature not in NOTHING:
             self.facts.others.add("thoughtSignature")
 
     def _read_others(self, part: dict[str, Json]) -> None:
@@ -380,21 +360,11 @@ def _is_call(call: Json) -> TypeGuard[dict[str, Json]]:
     return isinstance(call, dict) and isinstance(call.get("name"), str | None)
 
 
-def strings(value: Json) -> Iterator[str]:
-    """Return every string inside a value, in order."""
-    return (item for item in _values(value) if isinstance(item, str))
-
-
-def names_in(raw: Json) -> set[str]:
-    """Return the camelCase names of every field inside a piece of wire data, however deep."""
-    return {camel(name) for item in _values(raw) if isinstance(item, dict) for name in item}
-
-
 def _sources(annotation: Json) -> Iterator[str]:
     """Yield every URI inside an annotation, in order. A retrieved context without a URI, such as
     one of file search, has its title and text instead.
     """
-    for item in _values(annotation):
+    for item in values_in(annotation):
         if not isinstance(item, dict):
             continue
         yield from (item[name] for name in _URI_FIELDS if isinstance(item.get(name), str))
@@ -410,18 +380,6 @@ def _chosen_tokens(result: Json) -> Iterator[dict[str, Json]]:
         value = pick(token, "logProbability")
         if isinstance(value, int | float) and not isinstance(value, bool):
             yield token
-
-
-def _values(value: Json) -> Iterator[Json]:
-    """Yield a value and every value inside it, in order."""
-    pending = [value]
-    while pending:
-        item = pending.pop()
-        yield item
-        if isinstance(item, dict):
-            pending += reversed(item.values())
-        elif isinstance(item, list):
-            pending += reversed(item)
 
 
 def _whole(count: Json) -> int | None:

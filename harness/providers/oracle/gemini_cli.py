@@ -14,9 +14,10 @@ from collections.abc import Iterator
 from harness.facts import Facts
 from harness.stream.json_codec import Json
 
-from .gemini import camel, count_gemini, strings
+from .gemini import count_gemini
 from .lines import Object, items_in_lines, object_at
 from .reader import note_error, note_exit
+from .values import camel, strings
 
 _TYPES = {"init", "message", "tool_use", "tool_result", "error", "result"}
 _DOCUMENT = {"response", "stats", "error"}

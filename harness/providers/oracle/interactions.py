@@ -11,8 +11,8 @@ from typing import Any, Final
 from harness.facts import Facts, Run, arguments_of
 from harness.stream.json_codec import Json
 
-from .gemini import camel, names_in, present, strings
 from .reader import MessageReader, note_error
+from .values import camel, names_in, strings
 
 COUNTS: Final = {
     "total_input_tokens": "promptTokenCount",
@@ -479,7 +479,7 @@ class _Reader(MessageReader):
             facts.add_opaque("code", code, result)
         else:
             facts.server_tools += 1
-            values = [*_shown(arguments), *_shown(result)]
+            values = [*strings(arguments, _WORDS), *strings(result, _WORDS)]
             facts.add_opaque("server_tools", step.get("id") or step.get("call_id"), *values)
 
     def _sign(self, kind: str, signature: Json) -> None:
@@ -490,10 +490,6 @@ class _Reader(MessageReader):
         if isinstance(usage, dict):
             count_interactions(self.facts, usage)
             self._note_fields(usage, _USAGE)
-
-    def _note_fields(self, holder: dict[str, Json], known: set[str]) -> None:
-        """Note the names of the other fields that have a value."""
-        self.facts.others |= present(holder, known)
 
     def _read_error(self, holder: dict[str, Json]) -> None:
         self.facts.open_call = bool(self._calls)
@@ -528,12 +524,3 @@ def _code_fields(kind: str) -> set[str]:
     """Return the fields of code that the server runs, which are facts of their own."""
     code = kind.startswith("code_execution")
     return {"id", "call_id", "arguments", "result", "is_error"} if code else set()
-
-
-def _shown(value: Json) -> list[str]:
-    """Return the strings of a value, without the words of enumerations."""
-    if isinstance(value, list):
-        return [text for item in value for text in _shown(item)]
-    if isinstance(value, dict):
-        return [text for name, item in value.items() if name not in _WORDS for text in _shown(item)]
-    return list(strings(value))

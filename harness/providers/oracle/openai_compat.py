@@ -18,8 +18,8 @@ from itertools import takewhile
 from harness.facts import Facts, Run
 from harness.stream.json_codec import Json
 
-from .gemini import names_in, present
 from .reader import MessageReader, note_error
+from .values import names_in, present
 
 VENDORS = ("google", "vertex")
 """The keys under ``extra_content``."""

@@ -16,8 +16,8 @@ from typing import Final
 from harness.facts import Facts, Run, arguments_of
 from harness.stream.json_codec import Json
 
-from .gemini import names_in, present, strings
 from .reader import MessageReader, note_error
+from .values import names_in, present, strings
 
 _COUNTS: Final = (
     ("", "input_tokens", "promptTokenCount"),
@@ -515,7 +515,9 @@ def _note_tool(facts: Facts, item: _Item) -> None:
         secret = wire.get("encrypted_content")
         if item.kind in _SIGNED and isinstance(secret, str) and secret:
             facts.signatures.append(("other", secret))
-        facts.add_opaque("server_tools", wire.get("call_id") or wire.get("id"), *_shown(wire))
+        facts.add_opaque(
+            "server_tools", wire.get("call_id") or wire.get("id"), *strings(wire, _UNSHOWN)
+        )
 
 
 def _note_output(facts: Facts, output: dict[str, Json]) -> None:
@@ -526,16 +528,6 @@ def _note_output(facts: Facts, output: dict[str, Json]) -> None:
     else:
         facts.code += 1
         facts.add_opaque("code", output.get("logs"))
-
-
-def _shown(value: Json) -> list[str]:
-    """Return the strings of a value, without ids, words of enumerations and signatures."""
-    if isinstance(value, list):
-        return [text for item in value for text in _shown(item)]
-    if isinstance(value, dict):
-        fields = (item for name, item in value.items() if name not in _UNSHOWN)
-        return [text for item in fields for text in _shown(item)]
-    return list(strings(value))
 
 
 def _stable(wire: Json) -> Json:

@@ -10,11 +10,12 @@ from harness.stream.json_codec import Json
 
 from .agy import count_usage
 from .anthropic import count_messages, gather_block
-from .gemini import count_gemini, names_in, read_messages
+from .gemini import count_gemini, read_messages
 from .gemini_cli import count_stats
 from .interactions import count_interactions, gather_step
 from .openai_compat import count_chat
 from .openai_responses import count_responses, gather_item, is_item
+from .values import names_in
 
 _NOT_OF_MESSAGES = ("models", "total_tokens", "input_tokens_details")
 """Names beside ``input_tokens`` in the counts of other wires than Anthropic's."""

@@ -12,6 +12,7 @@ from harness.facts import CONTINUATION, Facts
 from harness.stream.json_codec import Json
 
 from .body import read_body
+from .values import present
 
 
 class MessageReader(ABC):
@@ -42,6 +43,10 @@ class MessageReader(ABC):
                 self.read(item)
         else:
             self.facts.unreadable.append(json.dumps(message))
+
+    def _note_fields(self, holder: dict[str, Json], known: set[str]) -> None:
+        """Note the names of the other fields that have a value."""
+        self.facts.others |= present(holder, known)
 
     def _note_end(self) -> None:
         """Note whether the answer ended well, and the status of a failed one without an error."""

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from harness.facts import NamedArguments
 from harness.stream.json_codec import Json
 
-from .gemini import pick, strings
+from .gemini import pick
 from .sent_contents import Content
+from .values import strings
 
 
 @dataclass

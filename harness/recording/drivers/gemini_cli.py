@@ -163,7 +163,7 @@ def _read_all(
                         key.data(data)
                     else:
                         selector.unregister(key.fileobj)
-        except BaseException:
+        except BaseException:  # also an interrupt
             _kill(process)
             raise
     return process.returncode, late

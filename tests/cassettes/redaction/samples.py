@@ -106,8 +106,7 @@ def kept(exchange: Exchange = PLAIN, origin: Origin = ORIGIN) -> str:
 
 def asked(**changes: object) -> str:
     assert PLAIN.request is not None
-    # fields of a request, by name
-    return kept(replace(PLAIN, request=replace(PLAIN.request, **changes)))  # type: ignore[arg-type]
+    return kept(replace(PLAIN, request=replace(PLAIN.request, **changes)))  # type: ignore[arg-type]  # fields of a request, by name
 
 
 def answered(*reads: bytes, **headers: str) -> str:

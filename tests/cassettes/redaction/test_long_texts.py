@@ -10,10 +10,10 @@ from collections.abc import Callable
 
 import pytest
 
-from harness.cassettes.redaction import redactor, scanner
+from harness.cassettes.redaction import shapes
 from harness.cassettes.redaction.mask import Mask
-from harness.cassettes.redaction.patterns import BEGINNINGS, LONG
 from harness.cassettes.redaction.scanner import Scanner
+from harness.cassettes.redaction.shapes import BEGINNINGS, LONG
 from tests.cassettes.redaction.samples import NAME, SECRET, SHAPES, WRITTEN
 
 SHORT = "}{ \x7f0é"
@@ -41,8 +41,7 @@ NOISE: tuple[Callable[[random.Random], str], ...] = (
 
 
 def masked_with(long: int, text: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setattr(redactor, "LONG", long)
-    monkeypatch.setattr(scanner, "LONG", long)
+    monkeypatch.setattr(shapes, "LONG", long)
     return Mask(Scanner({NAME: SECRET, "SHORT": SHORT})).text(text)
 
 

@@ -9,7 +9,7 @@ from itertools import product
 
 import pytest
 
-from harness.cassettes.redaction import redactor, scanner
+from harness.cassettes.redaction import named_values, search
 from harness.cassettes.redaction.redactor import Redactor
 from harness.cassettes.redaction.scanner import Scanner
 
@@ -44,8 +44,8 @@ def frames(size: int) -> bytes:
 
 @pytest.fixture(autouse=True)
 def small_windows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scanner, "WINDOW", WINDOW)
-    monkeypatch.setattr(redactor, "WINDOW", 2 * redactor._OVERLAP)
+    monkeypatch.setattr(search, "WINDOW", WINDOW)
+    monkeypatch.setattr(named_values, "WINDOW", 2 * named_values.OVERLAP)
 
 
 TEXT = frames(2 * WINDOW)
@@ -61,7 +61,7 @@ def test_a_secret_is_found_wherever_it_is(writing: str, monkeypatch: pytest.Monk
             (finding,) = SCANNER.scan(data)
             assert finding.kind == kind
             with monkeypatch.context() as patched:
-                patched.setattr(scanner, "WINDOW", len(data))
+                patched.setattr(search, "WINDOW", len(data))
                 assert SCANNER.scan(data) == [finding]
 
 
@@ -86,6 +86,6 @@ def test_the_edge_of_a_window_causes_no_false_finding() -> None:
 @pytest.mark.slow
 def test_a_member_is_redacted_wherever_it_is() -> None:
     member = b'{"\\u0061ccess_token": "abc"}'
-    for pad in range(0, 3 * redactor._OVERLAP, 97):
+    for pad in range(0, 3 * named_values.OVERLAP, 97):
         body = b'{"a": "%b"}' % (b"-" * pad) + member + TEXT
         assert Redactor().body(body) == body.replace(b'"abc"', b'"REDACTED"')

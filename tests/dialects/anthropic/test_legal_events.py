@@ -100,8 +100,7 @@ def test_everything_of_legal_events_is_carried(
             case ev.CallStart(name=name) if all(event is not call for call in invalid):
                 names.append(name)
         if not isinstance(event, ev.ToolResult) and getattr(event, "signature", None):
-            # the line above requested it
-            signatures.append(event.signature)  # type: ignore[attr-defined]
+            signatures.append(event.signature)  # type: ignore[attr-defined]  # the line above requested it
     assert "".join(deltas(payloads, "text_delta", "text")) == "".join(texts)
     thoughts = [event.text for event in answer if isinstance(event, ev.Reasoning)]
     assert "".join(deltas(payloads, "thinking_delta", "thinking")) == "".join(thoughts)

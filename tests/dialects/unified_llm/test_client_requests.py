@@ -162,8 +162,7 @@ def test_local_files_are_read_here(tmp_path: Path) -> None:
         "inlineData": {"mimeType": "image/gif", "data": base64.b64encode(b"GIF89a").decode()},
         "mediaResolution": {"level": "MEDIA_RESOLUTION_LOW"},
     }
-    # the request itself is not changed
-    assert picture["image"]["url"] == str(tmp_path / "cat.gif")  # type: ignore[index]
+    assert picture["image"]["url"] == str(tmp_path / "cat.gif")  # type: ignore[index]  # the request itself is not changed
     missing = {"kind": "image", "image": {"url": str(tmp_path / "dog.gif")}}
     with pytest.raises(
         TranslationError,

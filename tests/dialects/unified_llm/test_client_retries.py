@@ -135,8 +135,7 @@ def test_a_cut_answer_is_tried_again_unless_an_event_was_given() -> None:
 def test_waits_are_stretched_by_chance_and_bounded() -> None:
     failure = ServerError("x")
     for chance, seconds in ((0.0, [0.5, 1.0, 2.0, 60.0]), (1.0, [1.5, 3.0, 6.0, 60.0])):
-        # binds the value of this iteration
-        policy = RetryPolicy(max_retries=99, chance=lambda chance=chance: chance)  # type: ignore[misc]
+        policy = RetryPolicy(max_retries=99, chance=lambda chance=chance: chance)  # type: ignore[misc]  # binds the value of this iteration
         assert [policy.wait(failure, retries) for retries in (0, 1, 2, 7)] == seconds
 
 

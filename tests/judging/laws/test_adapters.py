@@ -106,8 +106,7 @@ def loses(kind: str) -> Callable[[Items, Exchange], Items]:
 
 
 def no_signature(items: Items, _: Exchange) -> Items:
-    # unchanged
-    return json.loads(json.dumps(items).replace('"Qg=="', '""'))  # type: ignore[no-any-return]
+    return json.loads(json.dumps(items).replace('"Qg=="', '""'))  # type: ignore[no-any-return]  # the same items
 
 
 def fails(items: Items, exchange: Exchange) -> Items:
@@ -464,8 +463,7 @@ def test_the_printed_case_is_red_until_the_fault_is_fixed(
     output.assert_outcomes(failed=1)
     printed = output.stdout.str().partition("# specs/shrunk.yaml\n")[2]
     spec, _, rest = printed.partition("\n# cassettes/gemini-api/shrunk.yaml\n")
-    # the next section of pytest's output
-    cassette = rest[: re.search("^(=|_)", rest, re.MULTILINE).start()]  # type: ignore[union-attr]
+    cassette = rest[: re.search("^(=|_)", rest, re.MULTILINE).start()]  # type: ignore[union-attr]  # the next section of pytest's output
     for path, text in (("specs/shrunk.yaml", spec), ("cassettes/gemini-api/shrunk.yaml", cassette)):
         (project.path / path).parent.mkdir(exist_ok=True)
         (project.path / path).write_text(f"{text}\n", encoding="utf-8", newline="\n")

@@ -159,15 +159,13 @@ def without(items: Items, kind: str) -> Items:
 
 
 def otherwise_signed(items: Items) -> Items:
-    # unchanged
-    return json.loads(json.dumps(items).replace("QQ==", "Qw=="))  # type: ignore[no-any-return]
+    return json.loads(json.dumps(items).replace("QQ==", "Qw=="))  # type: ignore[no-any-return]  # the same items
 
 
 def signed_texts(items: Items) -> Items:
     """The payloads with the signature of the call copied to the text."""
     text = '{"kind": "text", '
-    # unchanged
-    return json.loads(json.dumps(items).replace(text, f'{text}"signature": "QQ==", '))  # type: ignore[no-any-return]
+    return json.loads(json.dumps(items).replace(text, f'{text}"signature": "QQ==", '))  # type: ignore[no-any-return]  # the same items
 
 
 def stopped(items: Items) -> Items:
@@ -177,8 +175,7 @@ def stopped(items: Items) -> Items:
 
 
 def renamed(items: Items) -> Items:
-    # unchanged
-    return json.loads(json.dumps(items).replace('"name": "f"', '"name": "g"'))  # type: ignore[no-any-return]
+    return json.loads(json.dumps(items).replace('"name": "f"', '"name": "g"'))  # type: ignore[no-any-return]  # the same items
 
 
 def has_cut(recorded: Exchange, places: set[int]) -> bool:

@@ -126,7 +126,7 @@ _GAP: Final = (
     rb"|(?=\n?\0|\Z))"
 )
 _CUT_REST: Final = _CUT_TEXT + _GAP
-CUT: Final = {
+_FIND_CUT: Final = {
     **{
         shape.beginning: shape.pattern(shape.cut + _CUT_REST)
         for shape in SHAPES
@@ -156,8 +156,13 @@ _PRIVATE_REST: Final = re.compile(
 )
 
 
+def may_match(text: bytes, patterns: tuple[bytes, ...], *, any_case: bool = False) -> bool:
+    """Return whether a text may match one of these. True for a short text, without a search."""
+    return len(text) <= LONG or bool(_finder(patterns, any_case=any_case).search(text))
+
+
 @lru_cache(16)
-def finder(patterns: tuple[bytes, ...], *, any_case: bool = False) -> Any:
+def _finder(patterns: tuple[bytes, ...], *, any_case: bool) -> Any:
     """Return a pattern that finds any of these. RE2 searches for all alternatives in one pass."""
     import re2  # start-up time: most texts are short
 
@@ -175,6 +180,14 @@ def find_shapes(data: bytes) -> Iterator[tuple[int, int, str]]:
         if beginning in data:
             for match in pattern.finditer(data):
                 yield match.start(match.lastindex or 0), match.end(), name
+
+
+def find_cut_shapes(text: bytes) -> Iterator[tuple[int, int, str]]:
+    """Yield start, end and name of the credentials that are cut at a gap."""
+    for beginning, pattern in _FIND_CUT.items():
+        if beginning in text:
+            for match in pattern.finditer(text):
+                yield *match.span(), "a cut credential"
 
 
 def rest(data: bytes, start: int, stop: int) -> int:

@@ -17,7 +17,7 @@ from binascii import a2b_base64
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Final
 
 from .joins import joins
@@ -107,15 +107,11 @@ def readings(data: bytes, window: int = sys.maxsize) -> Iterator[Reading]:
     Data longer than ``window`` is read in windows of that size, which overlap by an eighth of it. A
     secret that is longer than the overlap may be missed.
     """
-    for plain in _windows(data, window):
-        yield plain
-        unescaped = _unescaped(plain)
-        yield from _with_joined(unescaped, is_new=unescaped is not plain)
-    for pieces in joins(data):
-        for texts in _joined_texts(data, pieces, window):
-            yield texts
-            unescaped = _unescaped(texts)
-            yield from _with_joined(unescaped, is_new=unescaped is not texts)
+    in_pieces = (_joined_texts(data, pieces, window) for pieces in joins(data))
+    for source in chain(_windows(data, window), chain.from_iterable(in_pieces)):
+        yield source
+        unescaped = _unescaped(source)
+        yield from _with_joined(unescaped, is_new=unescaped is not source)
 
 
 def _windows(data: bytes, window: int) -> Iterator[Reading]:

@@ -1,0 +1,144 @@
+"""Finds the values that are secret by their names: the members of JSON (`members`), and the other
+notations of named values (`notations`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+from .members import Members
+from .names import SECRET_BESIDE, SECRET_KEYS, SECRET_PARAMETERS
+from .notations import GAP, MULTIPART, NOTATIONS, PROSE, Notation
+from .placeholders import REDACTED
+from .readings import WINDOW, unescape
+from .shapes import may_match
+
+MAX_SEARCHED: Final = 8 << 20
+"""The maximum size in bytes of a body with a cached search."""
+OVERLAP: Final = 4096
+"""The maximum length of a name, with its escapes, in a body that is read in windows."""
+_ESCAPED_LETTER: Final = re.compile(rb"\\u00(?:2d|3[0-9]|[46][1-9a-f]|[57][0-9a]|5f)")
+_KELVIN: Final = "\u212a".encode()
+"""The Kelvin sign: k is its lower case."""
+
+Replacement = tuple[int, int, bytes]
+"""The start and the end of the replaced bytes, and the bytes in their place."""
+Finder = Callable[[bytes], Sequence[Replacement]]
+"""Returns the values in a body, in order, each with its replacement."""
+
+
+class NamedValues:
+    """Finds the values of the built-in names and of ``own`` names, in any letter case."""
+
+    def __init__(self, own: Iterable[str]) -> None:
+        own = {name.lower() for name in own}
+        names = own.union(map(str.lower, SECRET_KEYS))
+        self.parameters: Final = SECRET_PARAMETERS | own
+        """The names of query parameters and form fields, in lower case."""
+        self._names: Final = tuple(name.encode() for name in names)
+        self._members: Final = Members(names)
+        self._beside: Final = {
+            word.encode(): Members(inner) for word, inner in SECRET_BESIDE.items()
+        }
+        self._words: Final = (*self._names, *self._beside)
+        self._anything: Final = (*map(_spelled, self._words), _ESCAPED_LETTER.pattern)
+        alternatives = {
+            b"names": _alternatives(names),
+            b"all": _alternatives(self.parameters),
+            b"ends": _alternatives({name[start:] for name in names for start in range(len(name))}),
+        }
+        self.finders: Final[tuple[Finder, ...]] = (
+            self.members,
+            *(_finder(notation, alternatives) for notation in NOTATIONS),
+        )
+        """Each finds the values in one notation. The values in the rest are found after these are
+        replaced.
+        """
+        self._parts: Final = re.compile(MULTIPART % alternatives)
+        self._prose: Final = re.compile(PROSE % alternatives)
+        self._searched = b"", False
+
+    def members(self, body: bytes) -> list[Replacement]:
+        """Return the values of members of JSON; a number is replaced by 0."""
+        values: list[Replacement] = []
+        for members in self._members_in(body):
+            found = members.find(body)
+            values += [(start, stop, REDACTED.encode()) for start, stop in found.strings]
+            if members is self._members:
+                values += [(start, stop, b"0") for start, stop in found.numbers]
+        return _outer(values)
+
+    def in_prose(self, text: bytes) -> list[Replacement]:
+        """Return the values in a text that quotes Python's notation, also with cut names."""
+        is_quoted = b"'" in text or b'"' in text
+        if is_quoted and (GAP in text or any(self._members_in(text))):
+            return _values(self._prose, text)
+        return []
+
+    def open_at(self, body: bytes) -> int:
+        """Return the start of the last value in an incomplete body if the value may continue; else
+        the length of the body.
+        """
+        open_at = [members.find(body).open_at for members in self._members_in(body)]
+        parts = self._parts.finditer(body.lower()) if b"\n" in body and b"=" in body else iter(())
+        part = next((part for part in parts if part.end() == len(body)), None)
+        return min([*open_at, part.start() if part else len(body)])
+
+    def _may_name(self, body: bytes) -> bool:
+        """Return whether a body may have one of the names, also with escapes."""
+        searched, is_named = self._searched
+        if body != searched:  # a body is searched several times, and a comparison is much faster
+            is_named = may_match(body, self._anything, any_case=True)
+            self._searched = body if len(body) <= MAX_SEARCHED else b"", is_named
+        return is_named
+
+    def _members_in(self, body: bytes) -> Iterator[Members]:
+        """Yield the members to search for in a body; most bodies have none of the names."""
+        if not self._may_name(body):
+            return
+        words = {word for part in _lowered(body) for word in self._words if word in part}
+        if not words.isdisjoint(self._names):
+            yield self._members
+        for word, members in self._beside.items():
+            if word in words:
+                yield members
+
+
+def _lowered(body: bytes) -> Iterator[bytes]:
+    """Yield a body in lower case and without escapes, in windows that overlap."""
+    for start in range(0, max(len(body) - OVERLAP, 1), WINDOW - OVERLAP):
+        part = body[start : start + WINDOW]
+        lowered = part.lower().replace(_KELVIN, b"k")
+        yield unescape(part).lower() if _ESCAPED_LETTER.search(lowered) else lowered
+
+
+def _finder(notation: Notation, alternatives: Mapping[bytes, bytes]) -> Finder:
+    pattern = re.compile(notation.pattern % alternatives)
+    return lambda body: _values(pattern, body) if notation.may_have(body) else ()
+
+
+def _values(pattern: re.Pattern[bytes], body: bytes) -> list[Replacement]:
+    return [
+        (*match.span(pattern.groups), REDACTED.encode())
+        for match in pattern.finditer(body.lower())
+        if match[pattern.groups]
+    ]
+
+
+def _alternatives(names: Iterable[str]) -> bytes:
+    return b"|".join(_spelled(name.encode()) for name in sorted(names))
+
+
+def _spelled(word: bytes) -> bytes:
+    return re.escape(word).replace(b"k", b"(?:k|%b)" % _KELVIN)
+
+
+def _outer(values: list[Replacement]) -> list[Replacement]:
+    """Return the values in order, without those inside others."""
+    kept: list[Replacement] = []
+    for value in sorted(values, key=lambda value: (value[0], -value[1])):
+        if not kept or value[0] >= kept[-1][1]:
+            kept.append(value)
+    return kept
