@@ -33,7 +33,7 @@ _ESCAPED = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 @dataclass
 class Facts:
     """The facts of candidate 0 of one answer. Only the oracle of a wire fills the fields from
-    ``opaque`` to ``refused``.
+    ``opaque`` to ``ends_in_thought``.
     """
 
     text: str = ""
@@ -120,6 +120,9 @@ class Facts:
     """The text with its thoughts between tags, as the wire has it, if there are tags; else ""."""
     refused: bool = False
     """Whether a part of the text is in the field for a refusal."""
+    ends_in_thought: bool = field(default=False, compare=False)
+    """Whether nothing follows the last thought, on a wire that refuses such a thought in a history.
+    """
     raw: list[Json] = field(default_factory=list)
     """Objects of the wire that payloads pass on unchanged. The oracle of the wire reads them."""
     raw_usage: dict[str, Json] = field(default_factory=dict)

@@ -215,6 +215,8 @@ class Media(Event, tag="media"):
     thought: bool = False
     signature: str | None = None
     candidate: int = 0
+    family: str | None = None
+    """``image`` or ``audio``, if the wire says that without a media type."""
 
 
 class Code(Event, tag="code"):

@@ -34,13 +34,16 @@ from tests.dialects.art.sdk_losses import SDK_LOSSES, SDK_REFUSALS
 
 DOCS = Path(__file__).parents[2] / "docs"
 SPECS = DOCS.parent / "specs"
+BESIDE = {"unified-llm": ("unified-llm-client", "unified-llm-done")}
 _CODE = re.compile(r"`([^`]+)`")
 
 Row = list[str]
 
 
 def text(name: str) -> str:
-    return (DOCS / f"dialect-{name}.md").read_text(encoding="utf-8")
+    """The page of a dialect, and those beside it."""
+    pages = (f"dialect-{name}", *BESIDE.get(name, ()))
+    return "\n".join((DOCS / f"{page}.md").read_text(encoding="utf-8") for page in pages)
 
 
 NAMES = tuple(name for name in DIALECTS if "\n| event |" in text(name))

@@ -28,7 +28,10 @@ GENERATED = [ROOT / "docs" / "threads.md", ROOT / "docs" / "findings.md"]
 """Pages that are generated from data and have no commands or code."""
 ELSEWHERE = [
     ROOT / "docs" / f"{name}.md"
-    for name in ("plugins", "decisions", "five-words", "faq", "troubleshooting", "versions")
+    for name in (
+        *("plugins", "decisions", "five-words", "faq", "troubleshooting", "versions"),
+        "unified-llm-done",
+    )
 ]
 """Pages without examples, or whose examples another test runs."""
 NEEDS = {"spec-language.md": ["cassette-format.md"]}

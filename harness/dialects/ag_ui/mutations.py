@@ -18,9 +18,17 @@ def _of_call(payloads: list[Payload], call_id: str) -> list[Payload]:
 
 
 def _lose_argument(payloads: list[Payload]) -> bool:
-    """Remove an argument from the first piece that holds a whole object."""
-    pieces = (payload for payload in payloads if payload["type"] == "TOOL_CALL_ARGS")
-    return any(lose_argument(payload, "delta") for payload in pieces)
+    """Remove an argument of the first call that has one. The first piece then has the rest."""
+    for call in _calls(payloads):
+        pieces = [payload for payload in call.payloads if payload["type"] == "TOOL_CALL_ARGS"]
+        joined = {"delta": "".join(piece["delta"] for piece in pieces)}
+        if lose_argument(joined, "delta"):
+            pieces[0]["delta"] = joined["delta"]
+            payloads[:] = [
+                payload for payload in payloads if all(payload is not own for own in pieces[1:])
+            ]
+            return True
+    return False
 
 
 def _change_id(payloads: list[Payload]) -> bool:

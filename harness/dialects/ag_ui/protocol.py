@@ -48,6 +48,9 @@ OUTCOMES: Final[Mapping[EndKind, Outcome | None]] = {
 stopped is neither a success nor a failure, but cancelled.
 """
 
+CANCELLED: Final = frozenset({"cancelled", "canceled"})
+"""The finish words of the class other that are the protocol's own outcome ``cancelled``."""
+
 _OPEN: Final = {
     "TEXT_MESSAGE_START": "text",
     "REASONING_START": "reasoning",

@@ -27,7 +27,7 @@ from harness.stream.tool_code import infer_name
 from ..dialect import Payload
 from ..ending import Ending, describe_break, every_kind
 from ..running_usage import RunningUsage
-from .protocol import LARGEST, OUTCOMES, VERSION, describe_block, ours
+from .protocol import CANCELLED, LARGEST, OUTCOMES, VERSION, describe_block, ours
 
 
 @dataclass(slots=True)
@@ -92,12 +92,14 @@ class Translator:
         if self._over:
             return []
         kind = self._ending.kind(called=bool(self._waiting or self._call))
+        finish = self._ending.finish
         outcome = OUTCOMES[kind]
+        if kind == "other" and finish is not None and finish.raw in CANCELLED:
+            outcome = "cancelled"
         if kind == "blocked":
             assert self._ending.blocked is not None
             self._fail(describe_block(self._ending.blocked), self._ending.blocked.reason)
         elif outcome is None:
-            finish = self._ending.finish
             self._fail(self._ending.message(), finish.raw if finish else None)
         else:
             self._finish(outcome)

@@ -128,6 +128,10 @@ ERROR_TYPES: Final[Mapping[int | str | None, str]] = {
         ("rate_limit_exceeded", "too_many_requests", "quota_exceeded"), "rate_limit_error"
     ),
     "service_unavailable": "overloaded_error",
+    # The codes of OpenAI have the types of the HTTP statuses that they come with.
+    "context_length_exceeded": "invalid_request_error",
+    "invalid_api_key": "authentication_error",
+    "insufficient_quota": "rate_limit_error",
 }
 
 ORDER: Final[Mapping[str, Mapping[str, str]]] = {

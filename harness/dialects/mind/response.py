@@ -61,7 +61,10 @@ LOSSES: Final = losses_of_model(
 )
 
 RATE_LIMITED: Final = frozenset(
-    {429, "RESOURCE_EXHAUSTED", "rate_limit_exceeded", "too_many_requests", "quota_exceeded"}
+    {
+        *(429, "RESOURCE_EXHAUSTED", "rate_limit_exceeded", "too_many_requests", "quota_exceeded"),
+        *("insufficient_quota", "rate_limit_error"),
+    }
 )
 """The statuses of ``RATE_LIMIT_EXCEEDED``. The words are used for an error in a stream without a
 number.

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
+from harness.stream.events import Media
 from harness.stream.json_path import Assembly
 
 from ..dialect import Payload
@@ -69,11 +70,14 @@ def provider_event(raw: Any) -> Payload:
     return {"type": "PROVIDER_EVENT", "raw": raw}
 
 
-def media_part(
-    data: str | None, url: str | None, media_type: str | None, signature: str | None
-) -> dict[str, Any]:
+def media_part(media: Media) -> dict[str, Any]:
     """Return media as a part of the message: an image, a sound, or a document."""
-    family = (media_type or "").partition("/")[0]
+    family = media.family or (media.mime_type or "").partition("/")[0]
     kind = family if family in ("image", "audio") else "document"
-    fields = {"data": data, "url": url, "media_type": media_type, "signature": signature}
+    fields = {
+        "data": media.data,
+        "url": media.uri,
+        "media_type": media.mime_type,
+        "signature": media.signature,
+    }
     return {"kind": kind, kind: {key: value for key, value in fields.items() if value is not None}}

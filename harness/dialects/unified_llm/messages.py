@@ -139,6 +139,8 @@ class Conversation:
             )
         if read is None:
             results.append(self._result(_inner(part, "tool_result"), call_id))
+        elif role == "assistant" and _is_untyped(part, kind):
+            self.warnings.append(f"{part.place}.{kind}: is left out; it has no media type")
         else:
             parts += read(self, part, kind)
 
@@ -307,6 +309,14 @@ def _inner(part: Fields, *keys: str) -> Fields:
     inner = Fields(part.need(key, dict), part.at(key))
     part.refuse_rest()
     return inner
+
+
+def _is_untyped(part: Fields, kind: str) -> bool:
+    """Whether a part is data without a media type, as in a sound that a model made. OpenAI does not
+    give the type of a sound.
+    """
+    media = part.get(kind, dict) if kind in ("audio", "document") else None
+    return media is not None and media.keys() & {"data", "media_type", "url"} == {"data"}
 
 
 def _signed(part: AnyPart, more: AnyPart, signatures: list[Opaque]) -> list[AnyPart]:

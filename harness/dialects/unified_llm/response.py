@@ -163,7 +163,7 @@ class UnifiedLlmTranslator:
     ) -> list[Payload]:
         payloads = [*self._open(), *self._close_block(), provider_event(event.raw)]
         self.content.append(
-            media_part(event.data, event.uri, event.mime_type, event.signature)
+            media_part(event)
             if isinstance(event, ev.Media)
             else {"kind": "provider", "raw": event.raw}
         )

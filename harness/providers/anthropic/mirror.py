@@ -43,6 +43,7 @@ _COUNTS: Final = (
     *("cache_read_input_tokens", "cache_creation_input_tokens"),
 )
 _ENDS: Final = ("stop_sequence", "stop_details", "container")
+_OF_MESSAGE: Final = ("container", "context_management", "diagnostics", "input_transformations")
 
 
 @dataclass(slots=True)
@@ -74,6 +75,7 @@ class _Message:
                 self.places.pop(event.get("index"), None)
             case {"type": "message_delta", "delta": dict(delta)}:
                 self._count(event.get("usage"))
+                self._note(event)
                 self._end(delta)
             case {"error": dict(error)}:
                 kind = error.get("type")
@@ -83,7 +85,10 @@ class _Message:
     def _begin(self, message: dict[str, Json]) -> None:
         self.form["model"] = message.get("model")
         self._count(message.get("usage"))
-        self.form |= {name: message[name] for name in ("container",) if message.get(name)}
+        self._note(message)
+
+    def _note(self, holder: dict[str, Json]) -> None:
+        self.form |= {name: holder[name] for name in _OF_MESSAGE if holder.get(name)}
 
     def _start(self, index: Json, block: dict[str, Json]) -> None:
         names = _CONTENT.get(str(block.get("type")))

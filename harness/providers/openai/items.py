@@ -74,6 +74,8 @@ _PARTS: Final = {
 """A part of an item, and its field with the text."""
 _KNOWN_PARTS: Final = ("type", "text", "refusal", "annotations", "logprobs")
 _THOUGHTS: Final = frozenset({"summary_text", "reasoning_text"})
+_BESIDE: Final = ("phase", "namespace", "caller", "async")
+"""The fields of a message or of a call that say more than the boundary of an item."""
 _VOLATILE: Final = frozenset({"id", "status", "encrypted_content", "logprobs", "created_by"})
 """Fields of an item that differ between its end and the end of the response."""
 
@@ -97,6 +99,8 @@ class Item:
     """The item as it was when it was done; None until then."""
     snapshots: list[str] = field(default_factory=list)
     """The texts that differ from the pieces."""
+    beside: dict[str, Json] = field(default_factory=dict)
+    """The fields that were given as an annotation."""
 
     def text(self, kind: str, number: int = 0) -> str | None:
         """Return the text of a part so far; None if nothing of it came."""
@@ -151,6 +155,7 @@ class Items:
             sink.append(
                 CallStart(item.call, word_of(wire.get("name")), text_of(wire.get("call_id")))
             )
+        self._note_beside(item, wire, out)
         return item
 
     def implied(self, index: Json, kind: str, out: list[Event]) -> Item:
@@ -229,6 +234,7 @@ class Items:
             return
         if item is None or item.whole is not None or item.kind != kind:
             item = self.begin(index, wire, out)
+        self._note_beside(item, wire, out)
         sink = self._sink(item, out)
         known = _READERS.get(kind, Items._read_unknown)(self, item, wire, out)
         give_others(f"{kind}.", wire, (*NAMES, *known), sink)
@@ -287,6 +293,16 @@ class Items:
 
     # ---------------------------------------------------------------- items by their kind
 
+    def _note_beside(self, item: Item, wire: dict[str, Json], out: list[Event]) -> None:
+        """Annotate an item with the fields of `_BESIDE` that are new."""
+        if item.kind not in _STREAMED:
+            return  # it is given whole
+        given = {name: wire[name] for name in _BESIDE if not is_empty(wire.get(name))}
+        fresh = {name: value for name, value in given.items() if item.beside.get(name) != value}
+        if fresh:
+            item.beside |= fresh
+            self._sink(item, out).append(Annotation("part", fresh))
+
     def _read_message(self, item: Item, wire: dict[str, Json], out: list[Event]) -> _Known:
         for number, part in enumerate(list_of(wire.get("content"))):
             self.part(item, number, part, "content part", out)
@@ -317,7 +333,7 @@ class Items:
         sink.append(Code(word_of(wire.get("code")), wire))
         for output in objects_in(wire.get("outputs")):
             if output.get("type") == "image":
-                sink.append(Media(None, output, uri=text_of(output.get("url"))))
+                sink.append(Media(None, output, uri=text_of(output.get("url")), family="image"))
             else:
                 logs = output.get("logs")
                 sink.append(CodeResult(word_of(wire.get("status")), word_of(logs), output))
@@ -328,7 +344,7 @@ class Items:
         if data is None:
             return self._read_tool(item, wire, out)
         form = wire.get("output_format")
-        self._sink(item, out).append(Media(f"image/{form}" if form else None, wire, data))
+        self._sink(item, out).append(image(data, form, wire))
         return tuple(wire)
 
     def _read_tool(self, item: Item, wire: dict[str, Json], out: list[Event]) -> _Known:
@@ -415,6 +431,13 @@ _READERS: Final[dict[str, Callable[[Items, Item, dict[str, Any], list[Event]], _
     **dict.fromkeys((*SERVER_CALLS, *SERVER_RESULTS), Items._read_tool),
     "image_generation_call": Items._read_image,
 }
+
+
+def image(data: str, form: Json, raw: dict[str, Json]) -> Media:
+    """Return an image; ``form`` is the second half of its media type, if the wire says it."""
+    if type(form) is str and form:
+        return Media(f"image/{form}", raw, data)
+    return Media(None, raw, data, family="image")
 
 
 def _boundary(index: int, wire: dict[str, Json]) -> dict[str, Json]:

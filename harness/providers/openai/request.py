@@ -120,10 +120,11 @@ def _items(message: Message, custom: frozenset[str], warnings: Warnings) -> Iter
         yield {"role": "user", "content": content}
 
 
-def _answer(parts: Sequence[AnyPart], custom: frozenset[str], warnings: Warnings) -> Iterator[Json]:
+def _answer(parts: Sequence[AnyPart], custom: frozenset[str], warnings: Warnings) -> list[Json]:
     """The items of one answer. Texts that follow each other are one message; reasoning needs an
     item after it.
     """
+    answer: list[Json] = []
     message: Json | None = None
     reasoning: AnyPart | None = None
     for part in parts:
@@ -134,12 +135,20 @@ def _answer(parts: Sequence[AnyPart], custom: frozenset[str], warnings: Warnings
                 continue
             message = item if item["type"] == "message" else None
             reasoning = part if item["type"] == "reasoning" else None
-            yield item
-    if reasoning is not None:
+            answer.append(item)
+    if reasoning is not None and reasoning is parts[-1]:
         raise UnansweredError(
             reasoning.place,
             "is reasoning without the item that followed it, which OpenAI refuses",
         )
+    if reasoning is not None:
+        warnings.append(
+            f"{reasoning.place}: is left out; nothing that followed it can be sent back, and OpenAI"
+            " refuses reasoning alone"
+        )
+        while answer and answer[-1]["type"] == "reasoning":
+            answer.pop()
+    return answer
 
 
 def _item(part: AnyPart, custom: frozenset[str], warnings: Warnings) -> Iterator[Json]:

@@ -31,7 +31,7 @@ from harness.stream.json_codec import Json
 from ..answer_reader import AnswerReader
 from ..provider import Answer
 from ..wire_values import give_others, is_empty, text_of
-from .items import CALLS, Item, Items
+from .items import CALLS, Item, Items, image
 from .usual import REFUSED, decode_text
 
 _FINISHES: Final[dict[str, FinishClass]] = {
@@ -242,7 +242,7 @@ class ResponsesReader(AnswerReader):
     def _partial_image(self, event: dict[str, Json], out: list[Event]) -> None:
         if self._around(event, "partial_image_b64", str, out, *event):
             form = event.get("output_format")
-            media = Media(f"image/{form}" if form else None, event, event["partial_image_b64"])
+            media = image(event["partial_image_b64"], form, event)
             item = self._items.find(event.get("output_index"), event.get("item_id"))
             if item is None:
                 out.append(media)
@@ -253,7 +253,7 @@ class ResponsesReader(AnswerReader):
         if self._around(event, "delta", str, out, *event):
             sound = event["type"] == "response.audio.delta"
             out.append(
-                Media(None, event, event["delta"])
+                Media(None, event, event["delta"], family="audio")
                 if sound
                 else Annotation("part", {"transcript": event["delta"]})
             )

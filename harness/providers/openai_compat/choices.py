@@ -180,7 +180,7 @@ class Choices:
         """Read a piece of sound, its transcript or its id."""
         audio = wire["audio"] if wire else {}
         if type(data := audio.get("data")) is str and data:
-            out.append(Media(None, audio, data, candidate=index))
+            out.append(Media(None, audio, data, candidate=index, family="audio"))
         elif wire and audio:
             out.append(Annotation("part", wire, index))
 

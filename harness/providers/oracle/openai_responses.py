@@ -449,6 +449,7 @@ class _Reader(MessageReader):
                     break
             else:
                 self._note_content(item, tools, broken=broken)
+        facts.ends_in_thought = bool(self._items) and self._items[-1].kind == "reasoning"
         facts.server_tools, facts.code, facts.media = tools.server_tools, tools.code, tools.media
         facts.opaque |= tools.opaque
         facts.signatures += tools.signatures

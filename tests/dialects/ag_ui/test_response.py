@@ -278,6 +278,7 @@ def test_an_error_before_the_run_has_no_run() -> None:
         (ev.Finish("length", "MAX_TOKENS"), "cancelled"),
         (ev.Finish("continuation", "CONTINUATION"), "cancelled"),
         (ev.Finish("other", "NEW"), "success"),
+        (ev.Finish("other", "cancelled"), "cancelled"),
     ],
 )
 def test_a_run_that_a_limit_stopped_is_cancelled(finish: ev.Finish, outcome: str) -> None:

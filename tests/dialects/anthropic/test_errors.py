@@ -34,6 +34,9 @@ from .test_response import (
         (500, "UNAVAILABLE", "api_error"),
         (None, "UNAVAILABLE", "overloaded_error"),
         (None, "RESOURCE_EXHAUSTED", "rate_limit_error"),
+        (None, "insufficient_quota", "rate_limit_error"),
+        (None, "context_length_exceeded", "invalid_request_error"),
+        (None, "invalid_api_key", "authentication_error"),
         (None, None, "api_error"),
     ],
 )

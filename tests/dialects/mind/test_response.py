@@ -155,6 +155,8 @@ def test_a_stream(name: str) -> None:
     [
         (ev.Error("x", 429), "RATE_LIMIT_EXCEEDED"),
         (ev.Error("x", None, "RESOURCE_EXHAUSTED"), "RATE_LIMIT_EXCEEDED"),
+        (ev.Error("x", None, "insufficient_quota"), "RATE_LIMIT_EXCEEDED"),
+        (ev.Error("x", None, "rate_limit_error"), "RATE_LIMIT_EXCEEDED"),
         (ev.Error("x", 500, "RESOURCE_EXHAUSTED"), "AGENT_ERROR"),
         (ev.Error("quota: 429 ResourceExhausted, Rate limit", 400), "AGENT_ERROR"),
         (ev.Error("4290 tokens are too many"), "AGENT_ERROR"),

@@ -1,5 +1,5 @@
-"""The page about the unified-llm dialect agrees with the code: each of its tables is compared with
-the table in the code.
+"""The pages about the unified-llm dialect agree with the code: each of their tables is compared
+with the table in the code.
 """
 
 from __future__ import annotations
@@ -32,12 +32,13 @@ from harness.providers.gemini.schema.references import MAX_DEPTH, MAX_SIZE
 from harness.stream import events as ev
 
 ROOT = Path(__file__).parents[3]
-TEXT = (ROOT / "docs" / "dialect-unified-llm.md").read_text(encoding="utf-8")
+PAGES = ("dialect-unified-llm", "unified-llm-client", "unified-llm-done")
+TEXT = "\n".join((ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8") for page in PAGES)
 _CODE = re.compile(r"`([^`]+)`")
 
 
 def tables() -> dict[str, list[list[str]]]:
-    """Each table of the page, by the first cell of its head."""
+    """Each table of the pages, by the first cell of its head."""
     by_head: dict[str, list[list[str]]] = {}
     for table in re.findall(r"(?:^\|.*\n)+", TEXT, re.MULTILINE):
         head, _, *rows = [

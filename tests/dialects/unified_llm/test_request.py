@@ -325,6 +325,14 @@ def test_bytes_are_sent_as_base64() -> None:
     ]
 
 
+def test_a_sound_of_the_model_without_a_media_type_is_left_out() -> None:
+    sound = {"kind": "audio", "audio": {"data": "QUJD"}}
+    prompt = {"model": "m", "messages": [HELLO, turn(sound, {"kind": "text", "text": "a"}), HELLO]}
+    with pytest.warns(TranslationWarning, match=r"content\[0\]\.audio: is left out; it has no"):
+        body = harness.request(prompt, dialect="unified-llm", provider="openai")
+    assert body["input"][1]["content"] == [{"type": "output_text", "text": "a"}]
+
+
 def test_parallel_results_are_in_one_content_in_call_order() -> None:
     body = ask(
         {

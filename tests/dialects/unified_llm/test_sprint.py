@@ -1,4 +1,4 @@
-"""The sprint's definition of done: the page of the dialect names what shows each line; the last two
+"""The sprint's definition of done: its page names what shows each line; the last two
 lines are tested here.
 
 Source: https://github.com/ravi-strongdm/attractor/blob/main/docs/sprints/SPRINT-005.md.
@@ -21,7 +21,7 @@ from harness.cli.main import main
 ROOT = Path(__file__).parents[3]
 LIVE = ROOT / "tests" / "live" / "test_live_unified_llm.py"
 
-PAGE = ROOT / "docs" / "dialect-unified-llm.md"
+PAGE = ROOT / "docs" / "unified-llm-done.md"
 
 
 def lines() -> dict[str, list[str]]:

@@ -33,6 +33,7 @@ STOP_SEQUENCE = recorded("anthropic/text", 5)
 FULL_CONTEXT = recorded("anthropic/ends", 2)
 CACHED = recorded("anthropic/usage", 1)
 THOUGHTS = recorded("anthropic/thinking", 5)
+EDITED = recorded("anthropic/unknown", 5)
 
 
 def join_texts(items: Items) -> Items:
@@ -68,6 +69,10 @@ def lose_cache_writes(items: Items) -> Items:
     return items
 
 
+def lose_edits(items: Items) -> Items:
+    return [{name: item[name] for name in item if name != "context_management"} for item in items]
+
+
 def swap_signatures(items: Items) -> Items:
     deltas = [
         item["delta"] for item in items if item.get("delta", {}).get("type") == "signature_delta"
@@ -96,6 +101,7 @@ FAULTS = {
         lose_cache_writes,
         "usage input_tokens is 209",
     ),
+    "the edits of the context are lost": (EDITED, lose_edits, "the message is {"),
     "signatures are swapped": (THOUGHTS, swap_signatures, "content 1 signature is 'c2lnLTAy'"),
 }
 

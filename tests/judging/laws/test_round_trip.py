@@ -68,3 +68,31 @@ def test_a_request_that_cannot_be_made_is_a_breach() -> None:
     adapter = replace(ADAPTERS["unified-llm"], request=replace(own, translate=without_calls))
     (breach,) = return_findings(answer("openai-compat"), adapter)
     assert breach.sentence.startswith("the answer can't be sent back: ")
+
+
+def reasoning(number: int) -> Exchange:
+    return load(CASSETTES / "openai/responses-reasoning.yaml").exchanges[number - 1]
+
+
+def test_an_answer_that_ends_in_reasoning_is_not_asked() -> None:
+    assert nothing_goes_back(reasoning(8), ADAPTERS["unified-llm"]) == (
+        "the service would refuse the answer: messages[1].content[0].thinking: is reasoning without"
+        " the item that followed it, which OpenAI refuses"
+    )
+
+
+def test_reasoning_is_no_excuse_for_a_call_that_is_lost_after_it() -> None:
+    own = DIALECTS["unified-llm"].request
+    assert own is not None
+
+    def without_calls(prompt: Any, options: Any, session: Session) -> Prompt:
+        messages = prompt["messages"][:-1]
+        content = [part for part in messages[-1]["content"] if part["kind"] != "tool_call"]
+        assert own is not None
+        cut = [*messages[:-1], {**messages[-1], "content": content}]
+        return own.translate({**prompt, "messages": cut}, options, session)
+
+    adapter = replace(ADAPTERS["unified-llm"], request=replace(own, translate=without_calls))
+    assert nothing_goes_back(reasoning(4), adapter) == ""
+    (breach,) = return_findings(reasoning(4), adapter)
+    assert breach.sentence.startswith("the answer can't be sent back: ")

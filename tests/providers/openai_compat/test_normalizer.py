@@ -93,7 +93,15 @@ def test_a_call_that_begins_inside_another_one_ends_after_it() -> None:
         ),
         (
             {"audio": {"data": "AA=="}},
-            [{"kind": "media", "mime_type": None, "raw": {"data": "AA=="}, "data": "AA=="}],
+            [
+                {
+                    "kind": "media",
+                    "mime_type": None,
+                    "raw": {"data": "AA=="},
+                    "data": "AA==",
+                    "family": "audio",
+                }
+            ],
         ),
         (
             {"audio": {"id": "a", "transcript": "Hi"}},
