@@ -18,16 +18,14 @@ from harness.cassettes.validation import unknown
 from harness.judging.judge import resolve_fixture
 from harness.pipeline.replay import ReplayError
 from harness.project.configuration import add_folders, folders_of, project_of
-from harness.project.folders import LEFT_OUT
 from harness.project.project import (
-    SUFFIXES,
     Project,
     kind_of,
     read_text,
     unheaded,
     yaml_files,
 )
-from harness.project.unused import Unused, unused_of
+from harness.project.unused import Unused, delete_unused, uncollected, unused_of
 from harness.proving.mutation import kill_names
 from harness.specs import Case, SpecError, read_features
 from harness.stream.printable import plural, printable
@@ -85,7 +83,7 @@ def _check(parsed: argparse.Namespace) -> int:
     problems = _without_repetitions(problems)
     for problem in problems:
         print(paint(printable(problem), "red"))
-    for file in [] if parsed.paths or parsed.specs else _uncollected(project):
+    for file in [] if parsed.paths or parsed.specs else uncollected(project, Path.cwd()):
         line = f"not collected: {file} is a spec outside of the folders of specs"
         print(paint(printable(line), "yellow"))
     counted = ", ".join(
@@ -96,29 +94,6 @@ def _check(parsed: argparse.Namespace) -> int:
     return 1 if problems else 0
 
 
-def _uncollected(project: Project) -> list[Path]:
-    """Return the specs in the working folder that are in no folder of specs, so that no run has
-    them.
-    """
-    here = Path.cwd()
-    collected = (*(root.resolve() for root in project.specs), project.cassettes.resolve())
-    found: list[Path] = []
-    for folder, folders, files in os.walk(here):
-        if folder != str(here) and _PROJECT.intersection(files):
-            folders[:], files = [], []  # another project
-        folders[:] = [name for name in folders if name not in LEFT_OUT and name[:1] != "."]
-        for name in files:
-            path = Path(folder, name)
-            if (
-                path.suffix in SUFFIXES
-                and not any(path.resolve().is_relative_to(root) for root in collected)
-                and path.is_file()
-                and kind_of(path) == "spec"
-            ):
-                found.append(path.relative_to(here))
-    return sorted(found)
-
-
 def _pruned(
     project: Project, unused: Sequence[Unused], paths: Sequence[Path], problems: Sequence[str]
 ) -> list[str]:
@@ -127,11 +102,7 @@ def _pruned(
         return ["--prune looks at the whole project: omit the paths"]
     if problems:
         return ["nothing was deleted, because there are problems: mend them first"]
-    for name in [one.cassette for one in unused if not one.exchanges]:
-        path = next(
-            path for suffix in SUFFIXES if (path := project.cassettes / f"{name}{suffix}").is_file()
-        )
-        path.unlink()
+    for path in delete_unused(project, unused):
         print(printable(f"deleted: {os.path.relpath(path)}"))
     return []
 
@@ -148,8 +119,6 @@ def _without_repetitions(problems: Sequence[str]) -> list[str]:
     ]
 
 
-_PROJECT: Final = frozenset({"pyproject.toml", "pytest.ini", "tox.ini", "setup.cfg"})
-"""The files that configure another project in a folder below."""
 _NO_KIND: Final = "no spec, features file or cassette; a spec begins with `harness: 1`"
 _KINDS: Final = ("spec", "features file", "cassette", "recording", "other file")
 

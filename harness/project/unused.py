@@ -1,12 +1,15 @@
-"""Finds the cassettes and exchanges of a project that no spec, marker or test names."""
+"""Finds the cassettes and exchanges of a project that no spec, marker or test names, and the specs
+that no run collects. Deletes unused cassettes.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from harness.adapters.clients import CLIENTS
 from harness.cassettes import CassetteError
@@ -15,7 +18,10 @@ from harness.pipeline.replay import is_answer
 from harness.specs import Case, SpecError
 
 from .folders import LEFT_OUT
-from .project import Project, kind_of, yaml_files
+from .project import SUFFIXES, Project, kind_of, yaml_files
+
+_CONFIGURATIONS: Final = frozenset({"pyproject.toml", "pytest.ini", "tox.ini", "setup.cfg"})
+"""The files that configure another project in a folder below."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +64,40 @@ def unused_of(project: Project, folder: Path) -> list[Unused]:
         for text in _python_files(folder):
             candidates = {name: one for name, one in candidates.items() if not _named(name, text)}
     return [candidates[name] for name in sorted(candidates)]
+
+
+def uncollected(project: Project, folder: Path) -> list[Path]:
+    """Return the specs below ``folder`` that are in no folder of specs, so that no run collects
+    them. The paths are relative to ``folder``. Other projects below are left out.
+    """
+    collected = (*(root.resolve() for root in project.specs), project.cassettes.resolve())
+    specs: list[Path] = []
+    for place, folders, files in os.walk(folder):
+        if place != str(folder) and _CONFIGURATIONS.intersection(files):
+            folders[:], files = [], []
+        folders[:] = [name for name in folders if name not in LEFT_OUT and name[:1] != "."]
+        for name in files:
+            path = Path(place, name)
+            if (
+                path.suffix in SUFFIXES
+                and not any(path.resolve().is_relative_to(root) for root in collected)
+                and path.is_file()
+                and kind_of(path) == "spec"
+            ):
+                specs.append(path.relative_to(folder))
+    return sorted(specs)
+
+
+def delete_unused(project: Project, unused: Sequence[Unused]) -> Iterator[Path]:
+    """Delete the cassettes that nothing names, and yield the file of each. A cassette with
+    exchanges that are used keeps all its exchanges, because specs name them by number. Raises
+    `OSError`.
+    """
+    for name in [one.cassette for one in unused if not one.exchanges]:
+        paths = (project.cassettes / f"{name}{suffix}" for suffix in SUFFIXES)
+        path = next(path for path in paths if path.is_file())
+        path.unlink()
+        yield path
 
 
 def _named(cassette: str, text: str) -> bool:

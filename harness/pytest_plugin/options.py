@@ -44,6 +44,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         ),
     )
     group.addoption(
+        "--harness-prune",
+        action="store_true",
+        help=(
+            "after a green run of everything: delete the cassettes that no spec, marker or test"
+            " names, and name each; a run of a selection deletes nothing"
+        ),
+    )
+    group.addoption(
         "--harness-strict",
         action="store_true",
         help="also fail for a failed case of level `should` and for a cell that is not run",

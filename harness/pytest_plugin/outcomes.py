@@ -15,6 +15,7 @@ from .failures import Gap, HarnessFailure
 
 if TYPE_CHECKING:
     from .filling import Filled, Written
+    from .pruning import Pruned
 
 FILL: Final = "harness_fill"
 """The attribute of a test report that carries the value for an expectation."""
@@ -62,6 +63,8 @@ class _Collector:
         self.fills: dict[str, Written] = {}  # by the id of the item
         self.filled: dict[str, Filled] = {}
         self.unreached: dict[str, str] = {}  # the encoded results of the cells that have a gap
+        self.is_narrowed = False  # whether an item was deselected
+        self.pruned: list[Pruned] = []
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         if not self.config.option.collectonly:
@@ -76,6 +79,9 @@ class _Collector:
 
     def _add_to_plan(self, ids: Iterable[str]) -> None:
         self.plan |= dict.fromkeys(ids)
+
+    def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
+        self.is_narrowed |= bool(items)
 
     def pytest_keyboard_interrupt(self) -> None:
         self.stopped = "the run was interrupted before this cell was judged"
@@ -129,6 +135,20 @@ class _Collector:
             if self.unshown and session.exitstatus == pytest.ExitCode.OK:
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
+        if self.config.getoption("--harness-prune"):
+            self._prune(session, is_reached=all_reached)
+
+    def _prune(self, session: pytest.Session, *, is_reached: bool) -> None:
+        """Delete unused cassettes, or note why not. Then a green run fails, because it did not do
+        what the option requests.
+        """
+        from .pruning import prune
+
+        is_partial = self.is_narrowed or not is_reached or bool(self.unread)
+        self.pruned = prune(session, is_partial=is_partial)
+        if any(line.is_fault for line in self.pruned):
+            session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED
+
     def _write_fills(self) -> None:
         """Write expectations into their files, and correct the results of their cells."""
         from .filling import write_all
@@ -154,6 +174,10 @@ class _Collector:
             unread = [Unread(spec, problem) for problem, spec in self.unread.items()]
             filled = list(self.filled.values())
             write_summary(terminalreporter, encoded, unread, self.unshown, filled)
+        if self.pruned:
+            from .pruning import write_pruned
+
+            write_pruned(terminalreporter, self.pruned)
         selected = self.config.getini("harness_specs") or self.config.getoption("--harness-dialect")
         if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and selected:
             from .summary import explain_nothing

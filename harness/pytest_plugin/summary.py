@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from harness.adapters.clients import CLIENTS
+from harness.cassettes.redaction.secrets import mask
 from harness.judging.facts_cells import fixed_failures, unshown_losses
 from harness.judging.results import VERDICTS, Result, decode, encode
 from harness.project.identity import commit_of, project_name
@@ -18,13 +20,14 @@ from harness.project.project import kind_of, yaml_files
 from harness.project.suite import is_suite, suite_name
 from harness.project.unused import unused_of
 from harness.report import Run, Unread, summary
+from harness.report.document import Judged
 from harness.report.files import read_run, write_report
 from harness.report.header import choose_day, make_header
 from harness.specs import SpecError
 from harness.stream.printable import plural, printable
 
 from .filling import Filled
-from .mask import masked
+from .mask import masked, masked_prints
 from .paths import cassette_folder, named_paths, spec_roots
 from .project import project_of
 
@@ -45,7 +48,10 @@ def unused(config: pytest.Config) -> list[str]:
 def is_whole(session: pytest.Session) -> bool:
     """Return whether a run includes all specs, or with the laws all cassettes."""
     config = session.config
-    narrowing = ("keyword", "markexpr", "deselect", "lf", "--harness-provider")
+    narrowing = (
+        *("keyword", "markexpr", "deselect", "ignore", "ignore_glob", "lf", "stepwise"),
+        "--harness-provider",
+    )
     if session.shouldstop or session.shouldfail:
         return False
     if any(config.getoption(option, None) for option in narrowing):
@@ -111,6 +117,7 @@ def _write_report(
 ) -> None:
     """Write all files of the report into a folder. ``unread`` are the errors of specs."""
     day = choose_day(config.getoption("--harness-date"), os.environ.get("SOURCE_DATE_EPOCH", ""))
+    ran = day or datetime.now(UTC).date().isoformat()
     header = make_header(
         results,
         project_of(config).features,
@@ -118,12 +125,26 @@ def _write_report(
         unread,
         project=project_name(config.rootpath),
         commit=commit_of(config.rootpath),
-        ran=day or datetime.now(UTC).date().isoformat(),
+        ran=ran,
         suite=suite_name() if is_suite(project_of(config).cassettes) else "",
+        judged=_judged(results, config, ran),
     )
     baseline = config.getoption("--harness-baseline")
     base = read_run(config.invocation_params.dir / baseline) if baseline else None
     write_report(Run(header, results), base, target)
+
+
+def _judged(results: Sequence[Result], config: pytest.Config, day: str) -> list[Judged]:
+    """The user's adapters that have results, each with its version. A program is started to read
+    it.
+    """
+    project, used = project_of(config), {result.adapter for result in results}
+    with masked_prints(config):
+        return [
+            mask().value(Judged(name, target=named.target, version=adapter.version(), day=day))
+            for name, named in project.adapters.items()
+            if name in used and name not in CLIENTS and (adapter := project.adapter(name))
+        ]
 
 
 def with_filled(encoded: str, filled: Filled) -> str:

@@ -72,7 +72,7 @@ class Unread(Struct, frozen=True, forbid_unknown_fields=True, order=True):
 
 
 class Judged(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """An adapter that ``harness judge`` judged."""
+    """An adapter that ``harness judge`` judged, or a user's adapter in a run of pytest."""
 
     name: str
     """The name of its column."""
@@ -114,6 +114,11 @@ class Header(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
     """The day of the run, YYYY-MM-DD; "" if it is not known."""
     suite: str = ""
     """The version and the digest of the suite of the package; "" for a project of the user."""
+
+    @property
+    def is_of_pytest(self) -> bool:
+        """Whether a run of pytest made it, not ``harness judge``, which names no tool."""
+        return bool(self.tools)
 
 
 class Plan(Struct, frozen=True, forbid_unknown_fields=True):

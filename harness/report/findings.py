@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
 
+from harness.adapters.adapter import UNKNOWN
 from harness.facts import Finding
 from harness.judging.explain import judge_command
 from harness.judging.results import VERDICTS, LayerView, Result
@@ -172,7 +173,12 @@ class FactsCells:
     @property
     def note(self) -> str:
         """The version of the adapter and the day on which it was judged."""
-        return " · ".join(filter(None, (self.judged.version, self.judged.day)))
+        return " · ".join(filter(None, (self.version, self.judged.day)))
+
+    @property
+    def version(self) -> str:
+        """The version of the adapter, in words if it is not known."""
+        return "version unknown" if self.judged.version == UNKNOWN else self.judged.version
 
     def anchor(self, *names: str) -> str:
         """Return the anchor of the findings, or of those of an aspect."""
@@ -275,7 +281,7 @@ def _group(group: FactsCells) -> Group:
     return Group(
         f"{group.title}: {BLOCKS[group.block].lower()}",
         group.anchor(),
-        judged.version,
+        group.version,
         folder=judged.folder,
         entries=[
             *(_cause(group, cause, cells) for cause in causes_of(group.results)),

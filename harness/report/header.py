@@ -13,7 +13,7 @@ from harness.providers import PROVIDERS
 from harness.specs import Feature
 from harness.stream.printable import shorten
 
-from .document import Header, Named, Unread
+from .document import Header, Judged, Named, Unread
 from .layout import ReportError
 
 PACKAGE: Final = "gemini-conformance"
@@ -39,9 +39,11 @@ def make_header(
     commit: str = "",
     ran: str = "",
     suite: str = "",
+    judged: Sequence[Judged] = (),
 ) -> Header:
     """Return the header of a run. It lists all providers and dialects, selected or not, so that
-    shards of a run agree; a user's adapter has its name as its title.
+    shards of a run agree; a user's adapter has its name as its title. ``judged`` are the user's
+    adapters in the run, with their versions.
     """
     titles = {name: dialect.title for name, dialect in DIALECTS.items()}
     titles |= {
@@ -68,6 +70,7 @@ def make_header(
         ),
         losses=tuple(Named(loss, meaning, order, of=name) for order, name, loss, meaning in losses),
         unread=tuple(unread),
+        judged=tuple(judged),
         project=project,
         commit=commit,
         ran=ran,

@@ -9,10 +9,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from harness.judging.results import Result, ResultsError, encode_item
 
-from .document import Header, Named, Run
+from .document import Header, Judged, Named, Run
 
 
 def merge(runs: Iterable[Run]) -> Run:
@@ -70,13 +71,21 @@ def _merge_headers(headers: Sequence[Header]) -> Header:
         features=_union(header.features for header in headers),
         losses=_union(header.losses for header in headers),
         unread=tuple(sorted({problem for header in headers for problem in header.unread})),
-        judged=tuple(dict.fromkeys(own for header in headers for own in header.judged)),
+        judged=_merge_judged(own for header in headers for own in header.judged),
         skipped=tuple(dict.fromkeys(path for header in headers for path in header.skipped)),
         project=_common({header.project for header in headers}),
         commit=_common({header.commit for header in headers}),
         ran=max((header.ran for header in headers), default=""),
         suite=_common({header.suite for header in headers}),
     )
+
+
+def _merge_judged(adapters: Iterable[Judged]) -> tuple[Judged, ...]:
+    """Return each version of an adapter once, with its latest day, in the order of the names."""
+    latest: dict[Judged, Judged] = {}
+    for adapter in sorted(adapters, key=msgspec.structs.astuple):
+        latest[replace(adapter, day="")] = adapter
+    return tuple(latest.values())
 
 
 def _common(names: set[str]) -> str:

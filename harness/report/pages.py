@@ -133,7 +133,11 @@ def index_page(cells: Sequence[PlacedResult], header: Header, names: Names) -> d
     """
     cases = [cell for cell in cells if cell.page]
     by_facts = cells_by_facts(cells, names.columns, header.judged)
-    own = _of_cases(cases, cells, header, names) if cases or not header.judged else {}
+    own = (
+        _of_cases(cases, cells, header, names)
+        if cases or header.is_of_pytest or not header.judged
+        else {}
+    )
     title = title_of(header)
     suite = f"suite {suite_of(header)}" if suite_of(header) else ""
     return {
@@ -168,7 +172,7 @@ def _of_cases(
     cases: Sequence[PlacedResult], cells: Sequence[PlacedResult], header: Header, names: Names
 ) -> dict[str, Any]:
     """Return the values that only a run with cases has."""
-    shown_losses = [entry for entry in names.losses if any(cell.name == entry[0] for cell in cells)]
+    shown_losses = _shown_losses(cells, names)
     results = [cell.result for cell in cases]
     return {
         "of_cases": True,
@@ -183,9 +187,27 @@ def _of_cases(
         "questions": questions(cases, names.providers),
         "streams": streams(results),
         "losses": [(title, slug(name), losses) for name, title, losses in shown_losses],
-        "loss_meanings": sorted({pair for _, _, losses in shown_losses for pair in losses.items()}),
+        "loss_meanings": sorted(
+            {pair for _, _, losses in shown_losses for pair in losses.items() if pair[1]}
+        ),
         "files": [RESULTS, "junit.xml", "summary.md"],
     }
+
+
+def _shown_losses(
+    cells: Sequence[PlacedResult], names: Names
+) -> list[tuple[str, str, Mapping[str, str]]]:
+    """Return the adapters that have a cell: name, title, and the meaning of each declared loss. The
+    losses of a user's adapter are in its results, and have no meaning.
+    """
+    declared: dict[str, dict[str, str]] = {}
+    for cell in cells:
+        declared.setdefault(cell.name, {}).update(dict.fromkeys(cell.result.declared, ""))
+    return [
+        (name, title, {**losses, **declared[name]})
+        for name, title, losses in names.losses
+        if name in declared
+    ]
 
 
 def _matrix(cells: Sequence[PlacedResult], names: Names) -> dict[str, Any]:
@@ -260,6 +282,7 @@ def provider_page(
         "title": names.providers[name],
         "sources": sources_of(sections),
         "whole": tally(results),
+        "has_losses": bool(_shown_losses(cells, names)),
         "origins_sentence": describe_origins(results),
         "pairs": [pair for name in names.columns for pair in _pairs_of(name, results, names)],
         "groups": [

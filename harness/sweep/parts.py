@@ -61,15 +61,18 @@ class InputPart:
 
 def plan(arguments: Sequence[str], target: Folder) -> list[InputPart]:
     """Return the parts of all arguments. The same files give the same parts with the same names.
-    Files of the output are not read as input. Raises `SweepError` or `OSError`.
+    Files of the output are not read as input. Raises `SweepError` or `OSError`, also if no file has
+    a stream.
     """
     parts: list[InputPart] = []
+    inputs: list[File] = []
     for argument in arguments:
         files, in_folder = list_files(argument)
         recordings: list[File] = []
         for file in files:
             if file.path.startswith(f"{target.path.rstrip('/')}/"):
                 continue
+            inputs.append(file)
             if file.path.endswith(".parquet"):
                 parts += _row_groups(file)
             elif _has_rows(file):
@@ -77,8 +80,13 @@ def plan(arguments: Sequence[str], target: Folder) -> list[InputPart]:
             else:
                 recordings.append(file)
         parts += _recordings(recordings, in_folder)
-    if not parts:
+    if not inputs:
         raise SweepError(f"{' '.join(arguments)}: there is no input, only the output")
+    if not any(part.rows for part in parts) or all(map(_is_empty, inputs)):
+        raise SweepError(
+            f"{' '.join(arguments)}: there is no row and no recording, so nothing was judged; check"
+            " that the capture has written streams, or name another file"
+        )
     return list({part.name: part for part in parts}.values())
 
 
@@ -131,6 +139,14 @@ def _has_rows(file: File) -> bool:
     """Return whether a file has rows as JSON lines: its first line has an id and a body."""
     with open_file(file.path) as lines:
         return _IS_ROW.match(lines.read(_HEAD).removeprefix(b"\xef\xbb\xbf")) is not None
+
+
+def _is_empty(file: File) -> bool:
+    """Return whether a file has only white space."""
+    if file.size > _HEAD:
+        return False
+    with open_file(file.path) as content:
+        return not content.read(_HEAD).strip()
 
 
 def _line_parts(file: File) -> Iterator[InputPart]:

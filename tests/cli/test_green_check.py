@@ -1,4 +1,4 @@
-"""An expectation that accepts every answer is refused. The table is in docs/reports.md."""
+"""An expectation that accepts every answer is refused. The table is in docs/green.md."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """When is a run of ``harness judge`` green? Each test starts a real run. The table is in
-docs/reports.md.
+docs/green.md.
 """
 
 from __future__ import annotations

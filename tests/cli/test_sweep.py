@@ -225,7 +225,33 @@ def test_a_terminal_shows_rate_and_time_left(
     assert "3/3" not in capsys.readouterr().err  # no rate, since no work was done
 
 
-def test_a_sweep_of_a_file_without_a_stream_writes_its_page(here: Path) -> None:
-    Path("day.jsonl").write_text("", encoding="utf-8")
-    assert sweep("--adapter", "art") == 1
+@pytest.mark.parametrize("content", ["", "\n \n"])
+def test_an_empty_file_is_refused_because_nothing_was_judged(
+    capsys: pytest.CaptureFixture[str], content: str
+) -> None:
+    Path("day.jsonl").write_text(content, encoding="utf-8")
+    assert sweep("--adapter", "art") == 2
+    assert capsys.readouterr().err == (
+        "harness: day.jsonl: there is no row and no recording, so nothing was judged; check that"
+        " the capture has written streams, or name another file\n"
+    )
+    assert not Path("out").exists()
+
+
+def test_a_table_without_rows_is_refused(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    schema = pa.schema({"id": pa.string(), "body": pa.string()})
+    parquet.write_table(schema.empty_table(), here / "day.parquet")
+    assert main(["sweep", "day.parquet", "-o", "out", *ALONE]) == 2
+    assert "day.parquet: there is no row and no recording" in capsys.readouterr().err
+
+
+def test_an_empty_file_beside_streams_is_an_error_of_its_own(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Path("lost.jsonl").write_text("", encoding="utf-8")
+    assert main(["sweep", "day.jsonl", "lost.jsonl", "-o", "out", *ALONE]) == 1
+    assert "1 error: the file is empty; restore it" in capsys.readouterr().out
     assert "the file is empty" in Path("out/_report.html").read_text(encoding="utf-8")

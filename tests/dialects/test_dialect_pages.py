@@ -41,9 +41,15 @@ Row = list[str]
 
 
 def text(name: str) -> str:
-    """The page of a dialect, and those beside it."""
-    pages = (f"dialect-{name}", *BESIDE.get(name, ()))
-    return "\n".join((DOCS / f"{page}.md").read_text(encoding="utf-8") for page in pages)
+    """The pages about a dialect: the main one, and those beside it."""
+    beside = [DOCS / f"{page}.md" for page in BESIDE.get(name, ())]
+    pages = [DOCS / f"dialect-{name}.md", *sorted(DOCS.glob(f"dialect-{name}-*.md")), *beside]
+    return "\n".join(page.read_text(encoding="utf-8") for page in pages)
+
+
+def prose(name: str) -> str:
+    """The page with each run of white space as one space, because a sentence may be wrapped."""
+    return " ".join(text(name).split())
 
 
 NAMES = tuple(name for name in DIALECTS if "\n| event |" in text(name))
@@ -278,7 +284,7 @@ def test_ag_ui() -> None:
         kind: ["RUN_FINISHED", outcome] if outcome else ["RUN_ERROR"]
         for kind, outcome in OUTCOMES.items()
     }
-    assert f"under the key `{OWN}`" in text("ag-ui")
+    assert f"under the key `{OWN}`" in prose("ag-ui")
 
 
 def test_art() -> None:
@@ -294,8 +300,8 @@ def test_art() -> None:
         name: loss.meaning for name, loss in SDK_LOSSES.items()
     }
     assert [row[0] for row in TABLES["art"]["refused by the SDK"]] == list(SDK_REFUSALS.values())
-    assert f"`{DEFAULT_MODEL}`" in text("art")
-    assert f"`{FIRST_TURN}`" in text("art")
+    assert f"`{DEFAULT_MODEL}`" in prose("art")
+    assert f"`{FIRST_TURN}`" in prose("art")
 
 
 def test_mind() -> None:
@@ -308,10 +314,10 @@ def test_mind() -> None:
         for name, declared in DECLARATIONS.items()
     }
     for sentence in (ACKNOWLEDGEMENT, MIND_MODEL):
-        assert f"`{sentence}`" in text("mind")
-    assert all(f'"{key}"' in text("mind") for key in ("prompt", "system_prompt", "history"))
-    assert f"time limit ({SHELL_SECONDS:g} s)" in text("mind")
-    assert f"after {MAX_ROUNDS} answers in a row" in text("mind")
+        assert f"`{sentence}`" in prose("mind")
+    assert all(f'"{key}"' in prose("mind") for key in ("prompt", "system_prompt", "history"))
+    assert f"time limit ({SHELL_SECONDS:g} s)" in prose("mind")
+    assert f"after {MAX_ROUNDS} answers in a row" in prose("mind")
 
 
 def listed(todo: Any) -> list[Any]:

@@ -31,10 +31,30 @@ ELSEWHERE = [
     for name in (
         *("plugins", "decisions", "five-words", "faq", "troubleshooting", "versions"),
         "unified-llm-done",
+        *("adapter-faults", "declared-losses", "gateways", "second-turn", "grammars", "oracle"),
+        *(
+            "mutation-testing",
+            "reports",
+            "green",
+            "sweep-figures",
+            "sweep-output",
+            "provider-details",
+        ),
+        *("recording-rules", "dialect-anthropic-requests", "dialect-anthropic-deviations"),
+        *("dialect-art-requests", "other-aspects", "judging-rules"),
     )
 ]
 """Pages without examples, or whose examples another test runs."""
-NEEDS = {"spec-language.md": ["cassette-format.md"]}
+NEEDS = {
+    "spec-language.md": ["cassette-format.md"],
+    "adapter-programs.md": ["your-adapter.md"],
+    "exact-payloads.md": ["your-adapter.md"],
+    "public-wires.md": ["your-adapter.md"],
+    "generated-streams.md": ["laws.md"],
+    "judge-results.md": ["judge.md"],
+    "record-command.md": ["record.md"],
+    "secret-scan.md": ["secrets.md"],
+}
 """Pages that continue the project of another page."""
 
 _BLOCK = re.compile(

@@ -11,12 +11,12 @@ from harness.facts import Entry, Finish, Text, Transcript, finish_class
 from harness.facts.finish import FINISH_WORDS, FinishClass, ends_in_call, names_reason
 from tests.support.wire_answers import answer, frame, red
 
-PAGE = Path(__file__).parents[2] / "docs/what-is-judged.md"
+PAGE = Path(__file__).parents[2] / "docs/judging-rules.md"
 
 
 def test_the_page_has_the_table_of_words() -> None:
-    section = PAGE.read_text(encoding="utf-8").partition("### Words of a finish reason\n")[2]
-    rows = re.findall(r"^\| `(\w+)` \| (.+?) \|$", section.partition("\n### ")[0], re.MULTILINE)
+    section = PAGE.read_text(encoding="utf-8").partition("## Words of a finish reason\n")[2]
+    rows = re.findall(r"^\| `(\w+)` \| (.+?) \|$", section.partition("\n## ")[0], re.MULTILINE)
     words = {kind: {*re.findall("`(\\w+)`", row)} for kind, row in rows}
     assert words == {kind: {word.lower() for word in known} for kind, known in FINISH_WORDS.items()}
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from importlib.metadata import version
+
 import pytest
 
+from harness.report.files import read_run
 from tests.pytest_plugin.project import CASE, run, write
 
 SHIM = """
@@ -229,3 +233,26 @@ def test_a_test_can_replay_a_configured_adapter(configured: pytest.Pytester) -> 
     )
     result = configured.runpytest_inprocess("test_own.py", "-p", "no:cacheprovider")
     result.assert_outcomes(passed=4)
+
+
+def test_a_report_has_the_versions_of_the_adapters(configured: pytest.Pytester) -> None:
+    write(configured, "shim.py", f'VERSION_OF = "msgspec"\n{SHIM}')
+    configure(configured, "replay", "    other: facts = serve: shim:without_text")
+    run(configured, "--harness-report", "out", "--harness-date", "2026-11-28")
+    page = (configured.path / "out/index.html").read_text(encoding="utf-8")
+    _, _, table = page.partition('<h2 id="adapters">Adapters</h2>')
+    rows = re.findall(r'<th scope="row">(.+?)</th><td>(.+?)</td>', table.partition("</table>")[0])
+    assert rows == [("mine", version("msgspec")), ("other", version("msgspec"))]
+    header = read_run(configured.path / "out/results.json").header
+    assert [(own.name, own.version, own.target, own.day) for own in header.judged] == [
+        ("mine", version("msgspec"), "serve: shim:replay", "2026-11-28"),
+        ("other", version("msgspec"), "serve: shim:without_text", "2026-11-28"),
+    ]
+
+
+def test_a_report_has_no_adapter_that_did_not_run(configured: pytest.Pytester) -> None:
+    configure(configured, "replay")
+    run(configured, "--harness-report", "out", "--harness-dialect", "anthropic")
+    assert read_run(configured.path / "out/results.json").header.judged == ()
+    page = (configured.path / "out/index.html").read_text(encoding="utf-8")
+    assert '<h2 id="adapters">' not in page

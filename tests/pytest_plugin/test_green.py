@@ -1,4 +1,4 @@
-"""When is a run of pytest green? Each test starts a real run. The table is in docs/reports.md."""
+"""When is a run of pytest green? Each test starts a real run. The table is in docs/green.md."""
 
 from __future__ import annotations
 

@@ -18,6 +18,7 @@ from harness.judging.results import (
     Stream,
 )
 from harness.report import (
+    Header,
     Named,
     Run,
     Unread,
@@ -25,6 +26,7 @@ from harness.report import (
     pack,
     unpack,
 )
+from harness.report.document import Judged
 from tests.report.document_samples import HEADER, SEVERAL, failing, result
 
 SHARDS = [
@@ -136,3 +138,11 @@ def test_shards_that_share_streams_merge_into_the_whole_run() -> None:
     joined = unpack(pack(merge(chance.sample(files, 2))))
     packed = pack(Run(HEADER, whole))
     assert pack(merge(chance.sample([joined, *files], 5))) == packed == pack(unpack(packed))
+
+
+def test_each_version_of_an_adapter_is_merged_once_with_its_latest_day() -> None:
+    first = Judged("mine", target="shop:replay", version="1.0", day="2026-11-01")
+    later, newer = replace(first, day="2026-11-02"), replace(first, version="2.0")
+    headers = [Header(judged=(later,)), Header(judged=(newer, first)), Header(judged=(first,))]
+    for ordered in (headers, headers[::-1]):
+        assert merge(Run(header) for header in ordered).header.judged == (later, newer)

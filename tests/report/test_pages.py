@@ -506,3 +506,27 @@ def test_the_key_of_the_shapes_has_every_verdict_of_the_run() -> None:
     rendered = pages(result(), result("failed", adapter="unified-llm"))
     (key,) = re.findall(r'<p class="keys">(.*?)</p>', rendered["index.html"], re.DOTALL)
     assert re.findall(r"</svg> ([a-z ]+)</span>", key) == ["failed", "passed", "no case"]
+
+
+OWN = replace(HEADER, adapters=(Named("mine", "mine", 0),))
+
+
+def test_a_page_of_one_feature_counts_it_in_the_singular() -> None:
+    page = pages(result(adapter="mine"), header=OWN)["gemini-api.html"]
+    assert "1 of 1 feature passes for every adapter" in page
+
+
+def test_a_page_of_a_layer_links_to_no_absent_section() -> None:
+    rendered = pages(result(adapter="", layer="events"))
+    assert 'id="losses"' not in rendered["index.html"]
+    assert 'href="index.html#losses"' not in rendered["gemini-api.html"]
+
+
+def test_the_losses_of_a_users_adapter_are_listed() -> None:
+    rendered = pages(result("not-carried", adapter="mine", declared={"usage": True}), header=OWN)
+    assert 'href="index.html#losses"' in rendered["gemini-api.html"]
+    [losses] = re.findall(
+        r'<section aria-labelledby="losses">.*?</section>', rendered["index.html"], re.DOTALL
+    )
+    assert "<b>usage</b>" in losses
+    assert "Meaning of a loss" not in losses

@@ -1,4 +1,4 @@
-"""The page about the anthropic dialect agrees with the code: each of its tables is compared with
+"""The pages about the anthropic dialect agree with the code: each of its tables is compared with
 the table in the code.
 """
 
@@ -20,7 +20,9 @@ from harness.dialects.anthropic.tools import CHOICES, HINTS, MAX_NAME, SILENT
 from harness.providers.gemini import request as gemini
 from harness.stream import events as ev
 
-PAGE = Path(__file__).parents[3] / "docs" / "dialect-anthropic.md"
+DOCS = Path(__file__).parents[3] / "docs"
+TEXT = "\n".join(page.read_text(encoding="utf-8") for page in DOCS.glob("dialect-anthropic*.md"))
+"""The pages about the dialect."""
 _CODE = re.compile(r"`([^`]+)`")
 
 Row = list[str]
@@ -29,9 +31,9 @@ ERROR = "error"
 
 
 def tables() -> dict[str, list[Row]]:
-    """Each table of the page, by the first cell of its head."""
+    """Each table of the pages, by the first cell of its head."""
     by_head: dict[str, list[Row]] = {}
-    for table in re.findall(r"(?:^\|.*\n)+", PAGE.read_text(encoding="utf-8"), re.MULTILINE):
+    for table in re.findall(r"(?:^\|.*\n)+", TEXT, re.MULTILINE):
         head, _, *rows = [
             [cell.strip() for cell in line.strip("|").split(" | ")]
             for line in table.replace(" |\n", "\n").splitlines()
@@ -116,7 +118,7 @@ def test_session_keys_and_levels() -> None:
         == requests.LEVELS
     )
     assert above == ["above", "`HIGH`"]
-    assert f"at most {MAX_NAME} letters" in PAGE.read_text(encoding="utf-8")
+    assert f"at most {MAX_NAME} letters" in TEXT
 
 
 BODY: dict[str, Any] = {
