@@ -80,15 +80,14 @@ scan: $(READY) ## look for secrets in all shipped files except the tests, which 
 test-clients: $(READY) tests/clients/node_modules/.ready ## real clients against harness serve: google-genai, @google/genai, openai, @ag-ui/client and the Gemini CLI (needs Node 20 and npm)
 	HARNESS_REQUIRE=clients $(BIN)/python -m pytest -q tests/clients
 
-peers: $(READY) ## judge the public adapters of examples/adapters, and write reports/peers/index.html and docs/findings.md (needs Node 20 and npm)
+peers: $(READY) ## judge the public adapters of examples/adapters, write the site build/matrix, docs/findings.md and docs/findings (needs Node 20 and npm)
 	$(BIN)/python examples/adapters/run.py
 
-matrix: $(READY) ## judge the public adapters that have no results for this suite yet, and write the site build/matrix; ONLY="NAME NAME" judges only these
+matrix: $(READY) ## the same, but judge only the adapters that have no results for this suite yet; ONLY="NAME NAME" judges only these, and writes only the site
 	$(BIN)/python examples/adapters/run.py --resume $(ONLY)
-	$(BIN)/python examples/adapters/matrix.py
 
-test-peers: $(READY) ## judge three public adapters on 60 exchanges
-	$(BIN)/python examples/adapters/run.py google-genai langchain-google-genai ai-sdk --cassettes $(PEER_SAMPLE) --asked 60
+test-peers: $(READY) ## judge three public adapters on 60 exchanges, and write the site reports/peers
+	$(BIN)/python examples/adapters/run.py google-genai langchain-google-genai ai-sdk --cassettes $(PEER_SAMPLE) --asked 60 --site reports/peers
 
 EXTRAS := clients,codings,genai,hypothesis,openai,scale
 

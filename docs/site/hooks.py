@@ -14,7 +14,8 @@ from reference import pages
 
 from harness.specs.models import json_schema
 
-_OUTSIDE: Final = re.compile(r"\]\((?:\.\./)+([^)\s]+)\)")
+_UP: Final = re.compile(r"\]\(((?:\.\./)+)([^)\s]+)\)")
+"""A link to a folder above that of its page: the steps up, and the rest."""
 
 
 def on_files(files: Files, config: Any) -> Files:
@@ -30,4 +31,8 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
     if page.file.generated_by:
         return markdown
     root = config["repo_url"]
-    return _OUTSIDE.sub(lambda link: f"]({root}/blob/main/{link[1]})", markdown)
+    below = page.file.src_uri.count("/")
+    return _UP.sub(
+        lambda link: f"]({root}/blob/main/{link[2]})" if link[1].count("/") > below else link[0],
+        markdown,
+    )

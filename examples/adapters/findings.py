@@ -1,11 +1,12 @@
-"""Writes docs/findings.md from the results of `run.py`, and lists reds that no finding explains.
+"""Writes the pages of findings from the results of `run.py`, and lists reds without a finding.
 
 usage: findings.py RESULTS.json…
 
+``docs/findings.md`` has a line for each adapter, ``docs/findings`` a page for each. The file
 ``findings.yaml`` has the findings: the first finding that fits explains a red. The script also
 lists findings that fit no red, cells whose adapter could not be judged and that no finding
-explains, and known defects that are not seen and have no reason. The exit status is 1 if anything
-is listed.
+explains, known defects that are not seen and have no reason, and findings without a program and
+without a reason for that. The exit status is 1 if anything is listed.
 """
 
 from __future__ import annotations
@@ -15,50 +16,62 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from functools import cached_property
 from pathlib import Path
 from textwrap import indent
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 import yaml
+from peers import HERE, PEERS, ROOT, newest
 
 from harness.facts import RUN, error_finding
 from harness.facts import Finding as Red
+from harness.judging.aspect_run import Cuts
 from harness.judging.judge_results import AdapterResults, decode_results
 from harness.judging.results import Result
 from harness.report.aspect_counts import command_of
+from harness.stream.printable import plural
 
-HERE: Final = Path(__file__).resolve().parent
-PAGE: Final = HERE.parent.parent / "docs" / "findings.md"
+DOCS: Final = ROOT / "docs"
 PATH: Final = re.compile(r"(?:/[\w.+-]+){3,}/")
 """The folder of a file on the machine that judged."""
 
 HEAD: Final = """\
 # Findings in public adapters
 
-These are findings in public adapters, without changes, each at the version of its lock in
+These are findings in public adapters, without changes, each at the versions of its locks in
 [`examples/adapters`](../examples/adapters/README.md). They are judged on all shipped recordings of
-a documented wire, with three cuts of the reads, and in the second turn.
-[What is judged](what-is-judged.md) has the rules. `make peers` judges the adapters again and
-writes this page.
+a documented wire, and in the second turn. [What is judged](what-is-judged.md) has the rules.
+`make peers` judges the adapters again and writes these pages; `make matrix` judges only those that
+have changed. [Threads](findings/threads.md) has the public threads that were looked for, and the
+differences that are not findings.
 
+"""
+ADAPTER_HEAD: Final = """\
 Each finding has the day on which it was found, the sentence of its first cell, and the command that
-shows it. Run the command in the folder of the adapter. For a gateway, start it first, as its folder
-describes. *Thread* is a public report of the same defect; — means that none is known.
+shows it in the folder `examples/adapters/{folder}`. *Thread* is a public report of the same defect;
+— means that none is known. [Findings](../findings.md) lists all adapters.
+"""
+GATEWAY_HEAD: Final = """\
+Start the gateway first, as [its folder](../../examples/adapters/{folder}/README.md) describes.
+"""
+PROGRAMS_HEAD: Final = """\
+The programs have at most ten lines, and show the findings without this package, in an environment
+with the lock of the adapter. The server needs only Python, and prints the requests that it gets:
 
-A program of at most ten lines, `reproduce.py` or `reproduce.mjs` in the folder of the adapter, is
-at the head of each section. It shows a finding without this package, in an environment with the
-lock of the adapter:
+    python examples/adapters/serve_answer.py {options}ANSWER
 
-    python examples/adapters/serve_answer.py openai-compat/calls:1    # needs only Python
-    python examples/adapters/openai/reproduce.py                      # in another shell
-
-The first command serves a recorded answer, and *answer* names it for each finding. The second
-prints all that the adapter reads in it. Findings in the second request, in unary answers, in cut
-answers, at gateways, and of the Gemini CLI and llm-gemini have no such program.
+The *answer* of a finding is a recorded one, and *prints* is a part of what the program then prints,
+or the server.
 """
 
 SEEN: Final = "seen: "
 """The prefix of a symptom of a finding that shows a known defect."""
+THREADS_HEAD: Final = """\
+# Threads about public adapters
+
+[Findings](../findings.md) has the findings themselves.
+"""
 KNOWN: Final = """\
 ## Defects that were known before
 
@@ -71,6 +84,12 @@ The first prototype of this judge had {number} red pairs of an adapter and an as
 these adapters at their versions of that time. It counted 17 known and 13 new defects, but did not
 list them. Therefore the pairs are compared here.
 """
+KINDS: Final = {
+    "program": "a streamed answer",
+    "unary": "a unary answer",
+    "again": "the second request",
+}
+"""The kinds of programs → the answers that they show."""
 
 
 @dataclass
@@ -83,7 +102,7 @@ class Finding:
     the request after the answer. ``entry``: the function of the adapter, if it is not the one that
     the last document names. ``found``: the day on which it was first seen. ``answer``: the recorded
     answer for the adapter's program, by default the first cell. ``prints``: what the program
-    printed for it.
+    printed for it. ``no_program``: the reason why no program of ten lines shows it.
     """
 
     adapters: list[str]
@@ -99,14 +118,20 @@ class Finding:
     found: str = "2026-11-23"
     answer: str = ""
     prints: str = ""
+    no_program: str = ""
     shown: list[tuple[AdapterResults, Result, Red]] = field(default_factory=list)
+
+    def concerns(self, adapter: str) -> bool:
+        """Whether it is about an adapter: a pattern names it, or its newest version."""
+        names = {adapter, newest(adapter)}
+        return any(fnmatchcase(name, pattern) for name in names for pattern in self.adapters)
 
     def fits(self, adapter: str, cell: Result, red: Red, second_turn: bool) -> bool:
         """Whether the finding explains a red aspect of a cell, or its error."""
         given = [*Red(red.subject, red.verdict, adapter=red.adapter).values(), red.place.adapter]
         return (
             self.second_turn == second_turn
-            and any(fnmatchcase(adapter, pattern) for pattern in self.adapters)
+            and self.concerns(adapter)
             and any(fnmatchcase(cell.place, f"*{pattern}") for pattern in self.cells)
             and any(fnmatchcase(red.subject, pattern) for pattern in self.aspects)
             and (not self.reasons or red.reason in self.reasons)
@@ -123,12 +148,13 @@ def read_findings() -> list[Any]:
 
 
 def main(paths: Sequence[str]) -> int:
-    """Write the page. Returns the exit status."""
-    adapters = [
-        adapter
+    """Write the pages. Returns the exit status."""
+    read = [
+        (adapter, path)
         for path in paths
         for adapter in decode_results(Path(path).read_bytes(), path).adapters
     ]
+    adapters = [adapter for adapter, _ in read]
     findings, threads, accepted, known, prototype, entries = read_findings()
     unexplained = []
     for adapter, cell, red, second_turn in reds(adapters):
@@ -143,7 +169,7 @@ def main(paths: Sequence[str]) -> int:
     unseen = [
         f"not seen: {finding.adapters}: {finding.symptom}"
         for finding in findings
-        if not finding.shown and any(fnmatchcase(n, p) for n in names for p in finding.adapters)
+        if not finding.shown and any(map(finding.concerns, names))
     ]
     shown = [finding.symptom for finding in findings if finding.shown]
     unseen += [
@@ -154,8 +180,10 @@ def main(paths: Sequence[str]) -> int:
     ]
     before = prototype_rows(prototype, adapters)
     unseen += [f"no reason: {aspect}" for aspect, row in before.items() if row.endswith("| ")]
-    page = page_of(adapters, findings, entries)
-    page += [
+    found = [AdapterFindings(adapter, findings, entries, cuts_of(path)) for adapter, path in read]
+    unseen += [line for adapter in found for line in adapter.without_program()]
+    tables = [
+        THREADS_HEAD,
         table("Differences that are not findings", "in a plain comparison", "here", accepted),
         table("Public threads", "thread", "in these versions", threads),
         KNOWN.format(number=sum(threads.count("#") for threads in known)),
@@ -163,9 +191,28 @@ def main(paths: Sequence[str]) -> int:
         PROTOTYPE.format(number=sum(len(row["red"]) for row in prototype.values())),
         rows("aspect", "red then | of these still red | reason for the others", before),
     ]
-    PAGE.write_text("\n".join(page), encoding="utf-8")
-    print("\n".join([*unexplained, *unseen, f"{PAGE}: {len(findings)} findings"]))
+    write_pages({**pages_of(found), "threads": "\n".join(tables)}, index_of(found))
+    print("\n".join([*unexplained, *unseen, f"{DOCS / 'findings.md'}: {len(findings)} findings"]))
     return 1 if unexplained or unseen else 0
+
+
+def cuts_of(path: str) -> str:
+    """The cuts with which an adapter was judged, as `run.py` notes them beside its results."""
+    key = Path(path).with_suffix(".key")
+    lines = key.read_text(encoding="utf-8").splitlines() if key.is_file() else []
+    words = lines[1].split() if len(lines) > 1 else []
+    return "three cuts of the reads" if len(words) == len(get_args(Cuts)) else "the recorded reads"
+
+
+def write_pages(pages: Mapping[str, str], index: str) -> None:
+    """Write the index and the other pages, and remove the pages of adapters that are gone."""
+    folder = DOCS / "findings"
+    folder.mkdir(exist_ok=True)
+    for old in {*folder.glob("*.md")} - {folder / f"{name}.md" for name in pages}:
+        old.unlink()
+    for name, page in pages.items():
+        (folder / f"{name}.md").write_text(page, encoding="utf-8")
+    (DOCS / "findings.md").write_text(index, encoding="utf-8")
 
 
 def prototype_rows(
@@ -203,46 +250,132 @@ def reds(
                         yield adapter, cell, red, second_turn
 
 
-def page_of(
-    adapters: Sequence[AdapterResults],
-    findings: Sequence[Finding],
-    entries: Mapping[str, Mapping[str, str]],
-) -> list[str]:
-    """The head of the page, and a section for each adapter, most frequent findings first."""
-    parts = [HEAD]
-    for adapter in adapters:
+@dataclass
+class AdapterFindings:
+    """The findings that one version of an adapter shows, the most frequent first."""
+
+    results: AdapterResults
+    findings: Sequence[Finding]
+    entries: Mapping[str, Mapping[str, str]]
+    cuts: str
+
+    @property
+    def name(self) -> str:
+        """The name of its newest version."""
+        return newest(self.results.name)
+
+    @property
+    def entry(self) -> Mapping[str, str]:
+        """Its functions, its programs, and the reasons for programs that it does not have."""
+        return self.entries.get(self.results.name) or self.entries.get(self.name, {})
+
+    @cached_property
+    def shown(self) -> list[tuple[Finding, list[tuple[Result, Red]]]]:
+        """Each finding, with the cells and reds that show it."""
         shown = [
-            (finding, [entry for entry in finding.shown if entry[0] is adapter])
-            for finding in findings
+            (finding, [(cell, red) for of, cell, red in finding.shown if of is self.results])
+            for finding in self.findings
         ]
-        shown = sorted((item for item in shown if item[1]), key=lambda item: -len(item[1]))
-        asked, asked_again = (
+        return sorted((item for item in shown if item[1]), key=lambda item: -len(item[1]))
+
+    @property
+    def asked(self) -> tuple[int, int]:
+        """The numbers of answers and of second requests that were judged."""
+        first, again = (
             sum(cell.compared or cell.verdict == "error" for cell in cells)
-            for cells in (adapter.cells, adapter.second_turn)
+            for cells in (self.results.cells, self.results.second_turn)
         )
-        parts.append(
-            f"## {adapter.name} {adapter.version}\n\n"
-            f"{adapter.day}; {len(adapter.cells)} exchanges, {asked} of them judged;"
-            f" {asked_again} second requests; {len(shown)} findings.\n"
-        )
-        entry = entries.get(adapter.name, {})
-        if program := program_of(entry):
-            parts.append(program)
-        for finding, reds_shown in shown:
-            _, cell, red = reds_shown[0]
-            cells = dict.fromkeys(shown_red[1].place for shown_red in reds_shown)
-            others = f" and {len(cells) - 1} more" if len(cells) > 1 else ""
-            sentence = PATH.sub("…/", red.sentence)[:300]
+        return first, again
+
+    def without_program(self) -> Iterator[str]:
+        """A line for each finding that has neither a program nor a reason."""
+        for finding, cells in self.shown:
+            kind, _ = reproduction(finding, [cell for cell, _ in cells])
+            if kind not in self.entry and f"no_{kind}" not in self.entry and not finding.no_program:
+                yield f"no program: {self.results.name}: {KINDS[kind]}: {finding.symptom}"
+
+    def section(self) -> str:
+        """The section of the page."""
+        first, again = self.asked
+        parts = [
+            f"## {self.name} {self.results.version}\n\n"
+            f"{self.results.day}; {first} answers judged, with {self.cuts}; {again} second"
+            f" requests; {plural(len(self.shown), 'finding')}.\n"
+        ]
+        for finding, cells in self.shown:
+            cell, red = cells[0]
+            places = dict.fromkeys(each.place for each, _ in cells)
+            others = f" and {len(places) - 1} more" if len(places) > 1 else ""
+            sentence = " ".join(PATH.sub("…/", red.sentence)[:300].split())
             parts.append(
                 f"**{finding.symptom}** {cell.place}{others}. Thread: {finding.thread or '—'}."
-                f" {seen(finding, adapter, entry)}\n\n"
-                f"    {' '.join(sentence.split())}\n"
-                f"    {command_of(adapter, cell, red)}\n"
+                f" {seen(finding, self.results, self.entry)}\n\n"
+                f"    {sentence}\n"
+                f"    {command_of(self.results, cell, red)}\n"
+                f"{self._program(finding, [each for each, _ in cells])}"
             )
-            if program and (answer := answer_of(finding, [each[1] for each in reds_shown])):
-                prints = f" prints {finding.prints}" if finding.prints else ""
-                parts[-1] += f"    answer {answer}{prints}\n"
-    return parts
+        return "\n".join(parts)
+
+    def _program(self, finding: Finding, cells: Sequence[Result]) -> str:
+        """The line of the program of a finding, or of the reason why there is none."""
+        kind, answer = reproduction(finding, cells)
+        why = finding.no_program or self.entry.get(f"no_{kind}", "")
+        if kind not in self.entry or finding.no_program:
+            return f"\nNo program: {why}\n" if why else ""
+        prints = f" prints {finding.prints}" if finding.prints else ""
+        return f"    {Path(self.entry[kind]).name}, answer {answer}{prints}\n"
+
+
+def reproduction(finding: Finding, cells: Sequence[Result]) -> tuple[str, str]:
+    """The kind of the program that shows a finding, and the recorded answer for it: a whole stream
+    if there is one, else a cut one.
+    """
+    streams = sorted(
+        (cell for cell in cells if not cell.unary), key=lambda cell: cell.end != "complete"
+    )
+    cell = next(iter(streams), cells[0])
+    kind = "again" if finding.second_turn else "unary" if cell.unary else "program"
+    return kind, finding.answer or cell.place
+
+
+def pages_of(adapters: Sequence[AdapterFindings]) -> dict[str, str]:
+    """The page of each adapter by its name, with a section for each version."""
+    pages: dict[str, list[str]] = {}
+    for adapter in sorted(adapters, key=lambda each: each.results.name != each.name):
+        pages.setdefault(adapter.name, [head_of(adapter)]).append(adapter.section())
+    return {name: "\n".join(parts) for name, parts in pages.items()}
+
+
+def head_of(adapter: AdapterFindings) -> str:
+    """The title of a page, and the programs of the adapter."""
+    peer = PEERS.get(adapter.name)
+    folder = peer.folder if peer else adapter.name
+    parts = [f"# {adapter.name}\n", ADAPTER_HEAD.format(folder=folder)]
+    if peer and peer.service:
+        parts.append(GATEWAY_HEAD.format(folder=folder))
+    programs = dict.fromkeys(adapter.entry[kind] for kind in KINDS if kind in adapter.entry)
+    if programs:
+        parts.append(PROGRAMS_HEAD.format(options=adapter.entry.get("options", "")))
+    for program in programs:
+        code = (HERE / program).read_text(encoding="utf-8")
+        parts.append(f"`examples/adapters/{program}`:\n\n{indent(code, '    ')}")
+    return "\n".join(parts)
+
+
+def index_of(adapters: Sequence[AdapterFindings]) -> str:
+    """The page with a line for each version of each adapter, and its most frequent finding."""
+    lines = [
+        "| adapter | judged | answers | second requests | findings | the most frequent one |\n",
+        "|---|---|---|---|---|---|\n",
+    ]
+    for adapter in sorted(adapters, key=lambda each: (each.name, each.results.name != each.name)):
+        first, again = adapter.asked
+        strongest = adapter.shown[0][0].symptom if adapter.shown else "—"
+        lines.append(
+            f"| [{adapter.name} {adapter.results.version}](findings/{adapter.name}.md)"
+            f" | {adapter.results.day} | {first} | {again} | {len(adapter.shown)} | {strongest} |\n"
+        )
+    return HEAD + "".join(lines)
 
 
 def seen(finding: Finding, adapter: AdapterResults, entry: Mapping[str, str]) -> str:
@@ -250,21 +383,6 @@ def seen(finding: Finding, adapter: AdapterResults, entry: Mapping[str, str]) ->
     turn = "converse" if finding.second_turn else "entry"
     name = finding.entry or entry.get(turn, "")
     return f"{f'`{name}`, ' if name else ''}{adapter.version}, {finding.found}."
-
-
-def program_of(entry: Mapping[str, str]) -> str:
-    """The program of an adapter as a block of code; "" if it has none."""
-    if "program" not in entry:
-        return ""
-    code = (HERE / entry["program"]).read_text(encoding="utf-8")
-    return f"`examples/adapters/{entry['program']}`:\n\n{indent(code, '    ')}"
-
-
-def answer_of(finding: Finding, cells: Sequence[Result]) -> str:
-    """The recorded answer that shows a finding in a program; "" if no program shows it."""
-    if finding.answer or finding.second_turn:
-        return finding.answer
-    return next((cell.place for cell in cells if not cell.unary and cell.end == "complete"), "")
 
 
 def table(title: str, left: str, right: str, entries: Mapping[str, str]) -> str:

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import msgspec
 import yaml
-from run import BUILD, HERE, PEERS, ROOT
+from peers import BUILD, HERE, PEERS, ROOT, newest
 
 from harness.cassettes.redaction.secrets import mask
 from harness.judging.judge_results import AdapterResults, decode_results
@@ -53,11 +53,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def read_groups(folder: Path) -> dict[str, list[AdapterResults]]:
     """The results of each adapter, without secrets; its newest version first."""
     groups: dict[str, list[AdapterResults]] = {}
-    for name, peer in sorted(PEERS.items(), key=lambda item: bool(item[1].previous_of)):
+    for name in sorted(PEERS, key=lambda name: newest(name) != name):
         path = folder / f"{name}.json"
         if path.is_file():
             found = decode_results(path.read_bytes(), path.name).adapters
-            groups.setdefault(peer.previous_of or name, []).extend(mask().value(found))
+            groups.setdefault(newest(name), []).extend(mask().value(found))
     return groups
 
 

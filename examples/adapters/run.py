@@ -1,12 +1,13 @@
 """Judges the public adapters of this folder, without changes, each in a separate environment.
 
-usage: run.py [NAME…] [--cassettes PATH…] [--cuts CUTS…] [--asked N] [--report DIR] [--resume]
+usage: run.py [NAME…] [--cassettes PATH…] [--cuts CUTS…] [--asked N] [--site DIR] [--resume]
 
-Environments, results and logs are kept in ``build/peers``, so only one run at a time is possible.
-With ``--resume``, an adapter is not judged again if it has results for this suite, its lock, its
-shim and these options. The report has one page for all adapters. A complete run also writes
-``docs/findings.md``. A loss does not change the exit status: it is 1 only if an adapter could not
-be judged, or if a finding is missing or not seen (`findings.py`).
+Environments, results and logs are kept in ``build/peers``, so only one run at a time is possible;
+the results with ``--cassettes`` in ``build/peers/sample``. With ``--resume``, an adapter is not
+judged again if it has results for this suite, its lock, its shim and these options. Each run writes
+the site of all results (`matrix.py`); a run of all adapters also writes ``docs/findings.md`` and
+``docs/findings`` (`findings.py`). A loss does not change the exit status: it is 1 only if an
+adapter could not be judged, or if a finding is missing or not seen.
 """
 
 from __future__ import annotations
@@ -29,40 +30,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Final, NamedTuple, get_args
 
-from findings import main as write_findings
+import findings
+import matrix
+from peers import BUILD, HERE, PEERS, PORT, ROOT, Peer
 
 from harness.adapters.environment import CERTIFICATE
 from harness.judging.aspect_run import Cuts
 from harness.judging.judge_results import decode_results
 from harness.project.suite import suite_name
 
-HERE: Final = Path(__file__).resolve().parent
-ROOT: Final = HERE.parent.parent
-BUILD: Final = ROOT / "build" / "peers"
-HARNESS: Final = (str(Path(sys.prefix) / "bin" / "harness"), "judge")
-
-
-class Peer(NamedTuple):
-    """A public adapter: the folder of its shim, the lock of its environment, the target.
-
-    ``previous_of``: the name of the newer version.
-
-    ``service``: the command of a gateway, which runs while the gateway is judged; ``package``: the
-    distribution that has the version of the gateway. ``wire``: the public wire that it writes.
-    """
-
-    folder: str
-    lock: str
-    target: str = "serve: shim:replay"
-    service: tuple[str, ...] = ()
-    package: str = ""
-    wire: str = ""
-    previous_of: str = ""
-
-
-NODE: Final = "serve: node shim.mjs"
-PORT: Final = 4000
-PROXY: Final = ("litellm", "--config", "config.yaml", "--host", "127.0.0.1", "--port", str(PORT))
 OFFLINE: Final = {"LITELLM_LOCAL_MODEL_COST_MAP": "True"}  # else it downloads prices
 TRUSTED: Final = {"SSL_CERT_FILE": str(CERTIFICATE)}
 """The setting of `harness judge`, also if the environment names other certificates."""
@@ -72,55 +48,6 @@ STARTS_S: Final = 300.0
 """The time in which a gateway must start to listen."""
 ATTEMPTS: Final = 2
 """A gateway that ends by itself is judged again: litellm's proxy has crashed in native code."""
-PEERS: Final = {
-    "google-genai": Peer("google-genai", "google-genai/requirements.txt"),
-    "google-genai-2": Peer(
-        "google-genai", "google-genai/requirements-2.34.txt", previous_of="google-genai"
-    ),
-    "litellm": Peer("litellm", "litellm/requirements.txt"),
-    "litellm-anthropic": Peer("litellm-anthropic", "litellm/requirements.txt"),
-    "langchain-google-genai": Peer(
-        "langchain-google-genai", "langchain-google-genai/requirements.txt"
-    ),
-    "pydantic-ai": Peer("pydantic-ai", "pydantic-ai/requirements.txt"),
-    "any-llm": Peer("any-llm", "any-llm/requirements.txt"),
-    "google-adk": Peer("google-adk", "google-adk/requirements.txt"),
-    "llm-gemini": Peer("llm-gemini", "llm-gemini/requirements.txt"),
-    "google-genai-js": Peer("google-genai-js", "google-genai-js/package-lock.json", NODE),
-    "ai-sdk": Peer("ai-sdk", "ai-sdk/package-lock.json", NODE),
-    "gemini-cli": Peer("gemini-cli", "gemini-cli/package-lock.json", NODE),
-    "strands-agents": Peer("strands-agents", "strands-agents/requirements.txt"),
-    "llama-index": Peer("llama-index", "llama-index/requirements.txt"),
-    "agno": Peer("agno", "agno/requirements.txt"),
-    "haystack": Peer("haystack", "haystack/requirements.txt"),
-    "semantic-kernel": Peer("semantic-kernel", "semantic-kernel/requirements.txt"),
-    "langchain-google-genai-js": Peer(
-        "langchain-google-genai-js", "langchain-google-genai-js/package-lock.json", NODE
-    ),
-    "genkit": Peer("genkit", "genkit/package-lock.json", NODE),
-    "openai": Peer("openai", "openai/requirements.txt"),
-    "openai-js": Peer("openai-js", "openai-js/package-lock.json", NODE),
-    "langchain-openai": Peer("langchain-openai", "langchain-openai/requirements.txt"),
-    "ai-sdk-openai-compatible": Peer(
-        "ai-sdk-openai-compatible", "ai-sdk-openai-compatible/package-lock.json", NODE
-    ),
-    "openai-agents": Peer("openai-agents", "openai-agents/requirements.txt"),
-    "autogen": Peer("autogen", "autogen/requirements.txt"),
-    **{
-        name: Peer(name, f"{name}/requirements.txt", "serve: shim:events", wire="ag-ui")
-        for name in ("ag-ui-adk", "pydantic-ai-ag-ui")
-    },
-    **{
-        f"litellm-proxy-{wire}": Peer(
-            "litellm-proxy",
-            "litellm/requirements.txt",
-            f"gateway {wire}: http://127.0.0.1:{PORT}",
-            PROXY,
-            "litellm",
-        )
-        for wire in ("gemini", "anthropic", "openai-chat", "openai-responses")
-    },
-}
 
 
 def main() -> int:
@@ -131,7 +58,7 @@ def main() -> int:
     cuts = "as in harness judge (default: all three)"
     parser.add_argument("--cuts", nargs="+", default=get_args(Cuts), metavar="CUTS", help=cuts)
     parser.add_argument("--asked", type=int, default=1, metavar="N", help="minimum of exchanges")
-    parser.add_argument("--report", type=Path, default=ROOT / "reports" / "peers", metavar="DIR")
+    parser.add_argument("--site", type=Path, default=matrix.SITE, metavar="DIR")
     parser.add_argument("--resume", action="store_true", help="keep results that are still valid")
     options = parser.parse_args()
     if unknown := [name for name in options.names if name not in PEERS]:
@@ -147,54 +74,77 @@ def main() -> int:
 
 
 def judge_all(names: list[str], options: argparse.Namespace) -> int:
-    """Install and judge the adapters, and write the report. Returns the exit status."""
+    """Install and judge the adapters, and write the site. Returns the exit status."""
+    folder = BUILD / "sample" if options.cassettes else BUILD
+    folder.mkdir(exist_ok=True)
     arguments = [
         *(["--cassettes", *options.cassettes] if options.cassettes else []),
         *("--cuts", *options.cuts),
     ]
+    places = {name: Results(folder, name) for name in names}
     keys = {name: key_of(PEERS[name], arguments) for name in names}
-    waiting = [name for name in names if not (options.resume and is_judged(name, keys[name]))]
+    waiting = [name for name in names if not (options.resume and places[name].has(keys[name]))]
     install({PEERS[name].lock for name in waiting})
     failed = []
     for name in waiting:
-        key = BUILD / f"{name}.key"
-        key.unlink(missing_ok=True)
-        if judge(name, arguments, options.asked):
-            key.write_text(keys[name])
+        places[name].key.unlink(missing_ok=True)
+        if judge(name, places[name], arguments, options.asked):
+            places[name].key.write_text(f"{keys[name]}\n{' '.join(options.cuts)}\n")
         else:
             failed.append(name)
-    judged = [str(BUILD / f"{name}.json") for name in names if name not in failed]
-    if judged:
-        subprocess.run([*HARNESS, *judged, "--report", str(options.report)], check=False)  # noqa: S603  # our own table of commands
     if failed:
         print(f"could not be judged: {', '.join(failed)}")
-        return 1
-    return 0 if options.names or options.cassettes else write_findings(judged)
+    status = matrix.main(["--results", str(folder), "--output", str(options.site)])
+    if failed or options.names or options.cassettes:
+        return 1 if failed else status
+    return findings.main([str(places[name].file) for name in names]) or status
+
+
+class Results(NamedTuple):
+    """The places of the results of one adapter."""
+
+    folder: Path
+    name: str
+
+    @property
+    def file(self) -> Path:
+        """The results of `harness judge`."""
+        return self.folder / f"{self.name}.json"
+
+    @property
+    def key(self) -> Path:
+        """A line with the digest of all that the results depend on, and a line with their cuts."""
+        return self.folder / f"{self.name}.key"
+
+    @property
+    def log(self) -> Path:
+        """The output of the adapter and of the harness."""
+        return self.folder / f"{self.name}.log"
+
+    def has(self, key: str) -> bool:
+        """Whether there are results of this key, and they are whole."""
+        if not (self.key.is_file() and self.file.is_file()):
+            return False
+        if self.key.read_text().split()[:1] != [key]:
+            return False
+        return not decode_results(self.file.read_bytes(), self.file.name).partial
 
 
 def key_of(peer: Peer, arguments: list[str]) -> str:
     """A digest of all that results depend on: suite, options, lock and shim."""
     whole = hashlib.sha256(json.dumps([suite_name(), arguments, peer]).encode())
     folder = HERE / peer.folder
-    own = (path for path in folder.iterdir() if path.is_file() and path.name != "README.md")
-    for path in (HERE / peer.lock, HERE / "program.mjs", *sorted(own)):
+    own = (*folder.glob("shim.*"), *folder.glob("config.yaml"))
+    for path in (HERE / peer.lock, *sorted(HERE.glob("*_client.py")), HERE / "program.mjs", *own):
         whole.update(hashlib.sha256(path.read_bytes()).digest())
     return whole.hexdigest()
 
 
-def is_judged(name: str, key: str) -> bool:
-    """Whether the results of an adapter have this key, and are whole."""
-    file, results = BUILD / f"{name}.key", BUILD / f"{name}.json"
-    if not (file.is_file() and results.is_file()) or file.read_text() != key:
-        return False
-    return not decode_results(results.read_bytes(), results.name).partial
-
-
-def judge(name: str, options: list[str], asked: int) -> bool:
+def judge(name: str, places: Results, options: list[str], asked: int) -> bool:
     """Judge one adapter, and keep its results. ``options``: arguments for `harness judge`. Returns
     whether it was judged.
     """
-    peer, log, results = PEERS[name], BUILD / f"{name}.log", BUILD / f"{name}.json"
+    peer, log, results = PEERS[name], places.log, places.file
     programs = environment(peer.lock) / "bin"
     command = [
         str(programs / "harness"),
@@ -325,10 +275,11 @@ def install_from(lock: Path) -> None:
     if lock.suffix == ".json":
         run("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", folder=lock.parent)
     else:
-        run(sys.executable, "-m", "venv", str(folder))
-        pip = (str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet")
-        run(*pip, "--no-deps", "--require-hashes", "-r", str(lock))
-        run(*pip, "--no-deps", "-e", str(ROOT))
+        uv = str(Path(sys.prefix) / "bin" / "uv")
+        run(uv, "venv", "--quiet", "--python", sys.executable, str(folder))
+        install = (uv, "pip", "install", "--quiet", "--python", str(folder), "--no-deps")
+        run(*install, "--require-hashes", "-r", str(lock))
+        run(*install, "-e", str(ROOT))
     ready.write_text(digest)
 
 

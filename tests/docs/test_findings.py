@@ -27,6 +27,14 @@ def script() -> ModuleType:
 
 
 def imported(name: str) -> ModuleType:
+    sys.path.insert(0, str(FOLDER))  # a script imports its neighbours
+    try:
+        return imported_from_folder(name)
+    finally:
+        sys.path.remove(str(FOLDER))
+
+
+def imported_from_folder(name: str) -> ModuleType:
     spec = importlib.util.spec_from_file_location(f"{name}_of_peers", FOLDER / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
@@ -135,16 +143,23 @@ def test_the_page_has_each_finding_and_unexplained_reds_are_listed(
     unknown = with_findings(cell(exchange=2), Finding("text", "lost", "text"))
     shop = replace(OTHER, name="shop", cells=(ends, unknown, error("it hung"), SHOP.cells[4]))
     (tmp_path / "shop.json").write_bytes(encode_results(JudgeResults((shop,))))
+    (tmp_path / "shop.key").write_text("0\nrecorded whole 100\n")
+    (tmp_path / "findings").mkdir()
+    (tmp_path / "findings" / "gone.md").write_text("# gone\n")
     entry = script.Finding(["shop"], "It ends as stop.", reasons=["finish"], thread="a/b#1")
-    monkeypatch.setattr(script, "PAGE", tmp_path / "page.md")
+    monkeypatch.setattr(script, "DOCS", tmp_path)
     named = {"shop": {"entry": "shop.sell", "program": "openai/reproduce.py"}}
-    monkeypatch.setattr(script, "read_findings", lambda: [[entry], {}, {}, {}, {}, named])
+    monkeypatch.setattr(script, "read_findings", lambda: [[entry], {"a": "b"}, {}, {}, {}, named])
     assert script.main([str(tmp_path / "shop.json")]) == 1
     listed = capsys.readouterr().out.splitlines()
     assert listed[0].startswith("shop gemini-api/a:2 text lost: at character ")
     assert listed[1] == "shop gemini-api/d:1 error: it hung"
     assert len(listed) == 3
-    page = (tmp_path / "page.md").read_text(encoding="utf-8")
+    assert {path.name for path in (tmp_path / "findings").iterdir()} == {"shop.md", "threads.md"}
+    index = (tmp_path / "findings.md").read_text(encoding="utf-8")
+    assert "| [shop unknown](findings/shop.md) |  | 4 | 0 | 1 | It ends as stop. |" in index
+    assert "| a | b |" in (tmp_path / "findings" / "threads.md").read_text(encoding="utf-8")
+    page = (tmp_path / "findings" / "shop.md").read_text(encoding="utf-8")
     assert "**It ends as stop.** gemini-api/a:1. Thread: a/b#1. `shop.sell`, " in page
     assert ", 2026-11-23.\n" in page
     assert (
@@ -153,7 +168,8 @@ def test_the_page_has_each_finding_and_unexplained_reds_are_listed(
     )
     assert "    finish wrong: the wire ends with BRAND_NEW; the adapter reports stop\n" in page
     assert "    harness judge other:replay --cassettes gemini-api/a:1\n" in page
-    assert "4 exchanges, 4 of them judged; 0 second requests; 1 findings." in page
+    assert "4 answers judged, with three cuts of the reads; 0 second requests; 1 finding." in page
+    assert "    reproduce.py, answer gemini-api/a:1\n" in page
 
 
 def test_an_error_of_a_cell_is_explained_only_by_its_words(script: ModuleType) -> None:
@@ -164,19 +180,43 @@ def test_an_error_of_a_cell_is_explained_only_by_its_words(script: ModuleType) -
     assert not finding.fits("shop", cell(), error_finding("it hung"), True)
 
 
-def test_a_program_shows_findings_of_whole_streams(script: ModuleType) -> None:
+def test_a_program_shows_a_whole_stream_if_there_is_one(script: ModuleType) -> None:
     cut, unary, whole = (
         replace(cell(), exchange=1, end="cut"),
         replace(cell(), exchange=2, end="complete", unary=True),
         replace(cell(), exchange=3, end="complete"),
     )
     finding = script.Finding(["shop"], "It ends.")
-    assert script.answer_of(finding, [cut, unary, whole]) == whole.place
-    assert script.answer_of(finding, [cut, unary]) == ""
+    assert script.reproduction(finding, [cut, unary, whole]) == ("program", whole.place)
+    assert script.reproduction(finding, [unary, cut]) == ("program", cut.place)
+    assert script.reproduction(finding, [unary]) == ("unary", unary.place)
     chosen = script.Finding(["shop"], "It ends.", answer="gemini-api/a:9")
-    assert script.answer_of(chosen, [whole]) == "gemini-api/a:9"
+    assert script.reproduction(chosen, [whole]) == ("program", "gemini-api/a:9")
     again = script.Finding(["shop"], "It ends.", second_turn=True)
-    assert script.answer_of(again, [whole]) == ""
+    assert script.reproduction(again, [whole]) == ("again", whole.place)
+
+
+def test_a_finding_without_a_program_has_a_reason(script: ModuleType) -> None:
+    adapter = replace(OTHER, name="shop", version="1")
+    ends = with_findings(cell(), END)
+
+    def lines(entry: dict[str, str], **fields: str) -> tuple[list[str], str]:
+        finding = script.Finding(["shop"], "It ends.", shown=[(adapter, ends, END)], **fields)
+        found = script.AdapterFindings(adapter, [finding], {"shop": entry}, "three cuts")
+        return [*found.without_program()], found.section()
+
+    assert lines({})[0] == ["no program: shop: a streamed answer: It ends."]
+    assert lines({"program": "shop/reproduce.py"})[0] == []
+    for unlisted, page in (lines({"no_program": "No."}), lines({}, no_program="No.")):
+        assert unlisted == []
+        assert page.endswith("\n\nNo program: No.\n")
+
+
+def test_a_pattern_of_the_newest_version_concerns_the_previous_one(script: ModuleType) -> None:
+    finding = script.Finding(["pydantic-ai"], "It ends.")
+    assert finding.concerns("pydantic-ai-1")
+    assert not finding.concerns("pydantic-ai-ag-ui")
+    assert not script.Finding(["pydantic-ai-1"], "It ends.").concerns("pydantic-ai")
 
 
 def test_each_adapter_has_an_entry_point_and_a_program_of_ten_lines(script: ModuleType) -> None:

@@ -24,6 +24,7 @@ CHANGELOG = ROOT / "CHANGELOG.md"
 PAGES = [ROOT / "README.md", *sorted({*(ROOT / "docs").glob("*.md")} - {INDEX})]
 GUIDES = [page for page in PAGES if "<!-- line: " in page.read_text(encoding="utf-8")]
 """Pages that change the package: `test_guides` follows them in a copy of it."""
+FINDINGS = sorted((ROOT / "docs" / "findings").glob("*.md"))
 GENERATED = [ROOT / "docs" / "threads.md", ROOT / "docs" / "findings.md"]
 """Pages that are generated from data and have no commands or code."""
 ELSEWHERE = [
@@ -203,7 +204,9 @@ def test_the_index_lists_every_page() -> None:
     assert listed == {"../README.md", "../CONTRIBUTING.md", *(page.name for page in PAGES[1:])}
 
 
-@pytest.mark.parametrize("page", [INDEX, CONTRIBUTING, *PAGES], ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page", [INDEX, CONTRIBUTING, *PAGES, *FINDINGS], ids=lambda page: page.name
+)
 def test_links_lead_somewhere(page: Path) -> None:
     for target in _LINK.findall(page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), f"{page.name} links to {target}"

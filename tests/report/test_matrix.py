@@ -126,7 +126,7 @@ def scripts(monkeypatch: pytest.MonkeyPatch) -> dict[str, ModuleType]:
     """The scripts of the adapters' folder."""
     monkeypatch.syspath_prepend(FOLDER)
     modules = {}
-    for name in ("findings", "run", "matrix"):
+    for name in ("peers", "findings", "matrix", "run"):
         spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
         assert spec is not None
         assert spec.loader is not None
@@ -162,22 +162,23 @@ def test_results_are_kept_only_if_they_are_whole_and_nothing_has_changed(
     scripts: dict[str, ModuleType], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = scripts["run"]
-    monkeypatch.setattr(run, "BUILD", tmp_path)
+    places = run.Results(tmp_path, "litellm")
     peer = run.PEERS["litellm"]
     key = run.key_of(peer, ["--cuts", "recorded"])
-    assert not run.is_judged("litellm", key)
+    assert not places.has(key)
     stored(tmp_path, "litellm")
-    (tmp_path / "litellm.key").write_text(key)
-    assert run.is_judged("litellm", key)
+    (tmp_path / "litellm.key").write_text(f"{key}\nrecorded\n")
+    assert places.has(key)
     assert run.key_of(peer, ["--cuts", "whole"]) != key
     assert run.key_of(run.PEERS["agno"], ["--cuts", "recorded"]) != key
-    assert not run.is_judged("litellm", run.key_of(peer, ["--cuts", "whole"]))
+    assert run.key_of(run.PEERS["litellm-1.105"], ["--cuts", "recorded"]) != key
+    assert not places.has(run.key_of(peer, ["--cuts", "whole"]))
     monkeypatch.setattr(run, "suite_name", lambda: "2027.01 (0)")
     assert run.key_of(peer, ["--cuts", "recorded"]) != key
     document = json.loads((tmp_path / "litellm.json").read_bytes())
     document["plan"]["adapters"][0]["second_turn"].append("gemini-api/z:1")
     (tmp_path / "litellm.json").write_text(json.dumps(document))
-    assert not run.is_judged("litellm", key)
+    assert not places.has(key)
 
 
 def test_the_shipped_disputes_are_read(scripts: dict[str, ModuleType], tmp_path: Path) -> None:

@@ -1,53 +1,87 @@
 """ag-ui-adk: an agent of google-adk with the tools of the client, which nobody runs."""
 
+import sys
 from itertools import count
+from pathlib import Path
 
-from ag_ui.core import RunAgentInput, Tool, UserMessage
+from ag_ui.core import RunAgentInput, UserMessage
 from ag_ui.encoder import EventEncoder
 from ag_ui_adk import ADKAgent, AGUIToolset
+from anthropic import AsyncAnthropic
 from google.adk.agents import LlmAgent
 from google.adk.models import Gemini
+from google.adk.models.anthropic_llm import AnthropicLlm
+from google.adk.models.lite_llm import LiteLlm
 from google.adk.planners import BuiltInPlanner
 from google.genai import types
 
-from harness import replay
+sys.path.append(str(Path(__file__).parents[1]))
+
+from ag_ui_client import next_messages, tools_of
 
 VERSION_OF = "ag-ui-adk"
+PROVIDERS = ("gemini-api", "vertex-ai", "interactions", "openai-compat", "openai", "anthropic")
 THREADS = count(1)  # the messages of a thread are answered only once, by all agents of a process
 
 
 async def events(at):
-    if not at.stream:
-        at.skip("an AG-UI adapter only streams")
-    tools = _tools(at)
-    agent = LlmAgent(
-        name="assistant",
-        model=Gemini(model=at.model, base_url=at.base_url),
-        planner=BuiltInPlanner(thinking_config=types.ThinkingConfig(include_thoughts=True)),
-        tools=[AGUIToolset()] if tools else [],
-    )
-    asked = RunAgentInput(
-        thread_id=f"thread-{next(THREADS)}",
-        run_id="run",
-        protocol_version="1.0",
-        state={},
-        messages=[UserMessage(id="user", content=at.prompt or "Go on.")],
-        tools=tools,
-        context=[],
-        forwarded_props={},
-    )
     encoder = EventEncoder()
-    async for event in ADKAgent(agent, app_name="app", user_id="user").run(asked):
+    async for event in _adapter(at).run(_asked(at, f"thread-{next(THREADS)}", _prompt(at))):
         yield encoder.encode(event)
 
 
-def _tools(at):
-    """The declared tools, and those that the answer calls: an agent refuses other calls."""
-    tools = {
-        tool.name: Tool(name=tool.name, description=tool.description, parameters=tool.parameters)
-        for tool in at.tools
-    }
-    for event in replay(at.exchange, layer="events"):
-        if event["kind"] == "call_start" and event["name"]:
-            tools.setdefault(event["name"], Tool(name=event["name"], description="", parameters={}))
-    return [*tools.values()]
+async def converse(at):
+    adapter, thread, sent = _adapter(at), f"thread-{next(THREADS)}", _prompt(at)
+    first = [event async for event in adapter.run(_asked(at, thread, sent))]
+    async for _ in adapter.run(_asked(at, thread, next_messages(sent, first, at))):
+        pass
+
+
+def _prompt(at):
+    if not at.stream:
+        at.skip("an AG-UI adapter only streams")
+    return [UserMessage(id="user", content=at.prompt or "Go on.")]
+
+
+def _asked(at, thread, messages):
+    return RunAgentInput(
+        thread_id=thread,
+        run_id="run",
+        protocol_version="1.0",
+        state={},
+        messages=messages,
+        tools=tools_of(at),
+        context=[],
+        forwarded_props={},
+    )
+
+
+def _adapter(at):
+    agent = LlmAgent(
+        name="assistant",
+        model=_model(at),
+        planner=BuiltInPlanner(thinking_config=types.ThinkingConfig(include_thoughts=True)),
+        tools=[AGUIToolset()] if tools_of(at) else [],
+    )
+    return ADKAgent(agent, app_name="app", user_id="user")
+
+
+def _model(at):
+    """The model for the wire of the recording."""
+    match at.exchange.provider:
+        case "interactions":
+            return Gemini(model=at.model, base_url=at.base_url, use_interactions_api=True)
+        case "openai-compat":
+            return _openai(at, f"{at.base_url}/v1beta/openai")
+        case "openai" if "/responses" in at.exchange.request.url:
+            at.skip("google-adk has no model for the Responses API")
+        case "openai":
+            return _openai(at, f"{at.base_url}/v1")
+        case "anthropic":
+            client = AsyncAnthropic(api_key="none", base_url=at.base_url, max_retries=0)
+            return AnthropicLlm(model=at.model, client=client)
+    return Gemini(model=at.model, base_url=at.base_url)
+
+
+def _openai(at, address):
+    return LiteLlm(f"openai/{at.model}", api_base=address, api_key="none", num_retries=0)

@@ -1,42 +1,84 @@
 """pydantic-ai's AG-UI adapter, with the tools of the client, which nobody runs."""
 
-from ag_ui.core import RunAgentInput, Tool, UserMessage
+import sys
+from pathlib import Path
+
+from ag_ui.core import RunAgentInput, UserMessage
 from pydantic_ai import Agent
+from pydantic_ai.models.anthropic import AnthropicModel, AnthropicModelSettings
 from pydantic_ai.models.google import GoogleModel, GoogleModelSettings
+from pydantic_ai.models.openai import (
+    OpenAIChatModel,
+    OpenAIChatModelSettings,
+    OpenAIResponsesModel,
+    OpenAIResponsesModelSettings,
+)
+from pydantic_ai.providers.anthropic import AnthropicProvider
 from pydantic_ai.providers.google import GoogleProvider
+from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai.ui.ag_ui import AGUIAdapter
 
-from harness import replay
+sys.path.append(str(Path(__file__).parents[1]))
+
+from ag_ui_client import next_messages, tools_of
 
 VERSION_OF = "pydantic-ai-slim"
+PROVIDERS = ("gemini-api", "vertex-ai", "openai-compat", "openai", "anthropic")
+GOOGLE_THOUGHTS = {"extra_body": {"google": {"thinking_config": {"include_thoughts": True}}}}
 
 
 async def events(at):
-    if not at.stream:
-        at.skip("an AG-UI adapter only streams")
-    tools = _tools(at)
-    model = GoogleModel(at.model, provider=GoogleProvider(api_key="none", base_url=at.base_url))
-    settings = GoogleModelSettings(google_thinking_config={"include_thoughts": True})
-    asked = RunAgentInput(
-        thread_id="thread",
-        run_id="run",
-        protocol_version="1.0",
-        messages=[UserMessage(id="user", content=at.prompt or "Go on.")],
-        tools=tools,
-    )
-    agent = Agent(model, model_settings=settings, retries=0)
-    adapter = AGUIAdapter(agent=agent, run_input=asked, include_usage=True)
+    adapter = _adapter(at, _prompt(at))
     async for text in adapter.encode_stream(adapter.run_stream()):
         yield text
 
 
-def _tools(at):
-    """The declared tools, and those that the answer calls: an agent refuses other calls."""
-    tools = {
-        tool.name: Tool(name=tool.name, description=tool.description, parameters=tool.parameters)
-        for tool in at.tools
-    }
-    for event in replay(at.exchange, layer="events"):
-        if event["kind"] == "call_start" and event["name"]:
-            tools.setdefault(event["name"], Tool(name=event["name"], description="", parameters={}))
-    return [*tools.values()]
+async def converse(at):
+    sent = _prompt(at)
+    first = [event async for event in _adapter(at, sent).run_stream()]
+    async for _ in _adapter(at, next_messages(sent, first, at)).run_stream():
+        pass
+
+
+def _prompt(at):
+    if not at.stream:
+        at.skip("an AG-UI adapter only streams")
+    return [UserMessage(id="user", content=at.prompt or "Go on.")]
+
+
+def _adapter(at, messages):
+    asked = RunAgentInput(
+        thread_id="thread",
+        run_id="run",
+        protocol_version="1.0",
+        messages=messages,
+        tools=tools_of(at),
+    )
+    model, settings = _model(at)
+    agent = Agent(model, model_settings=settings, retries=0)
+    return AGUIAdapter(agent=agent, run_input=asked, include_usage=True)
+
+
+def _model(at):
+    """The model for the wire of the recording, and the settings that ask for thoughts."""
+    match at.exchange.provider:
+        case "openai-compat":
+            address = f"{at.base_url}/v1beta/openai"
+            settings = OpenAIChatModelSettings(extra_body=GOOGLE_THOUGHTS)
+            return OpenAIChatModel(at.model, provider=_openai(address)), settings
+        case "openai" if "/responses" in at.exchange.request.url:
+            settings = OpenAIResponsesModelSettings(openai_reasoning_summary="auto")
+            return OpenAIResponsesModel(at.model, provider=_openai(f"{at.base_url}/v1")), settings
+        case "openai":
+            return OpenAIChatModel(at.model, provider=_openai(f"{at.base_url}/v1")), None
+        case "anthropic":
+            settings = AnthropicModelSettings(thinking=True, max_tokens=4096)
+            provider = AnthropicProvider(api_key="none", base_url=at.base_url)
+            return AnthropicModel(at.model, provider=provider), settings
+    settings = GoogleModelSettings(google_thinking_config={"include_thoughts": True})
+    provider = GoogleProvider(api_key="none", base_url=at.base_url)
+    return GoogleModel(at.model, provider=provider), settings
+
+
+def _openai(address):
+    return OpenAIProvider(api_key="none", base_url=address)

@@ -1,0 +1,100 @@
+"""The public adapters of this folder, and the places of their results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final, NamedTuple
+
+HERE: Final = Path(__file__).resolve().parent
+ROOT: Final = HERE.parent.parent
+BUILD: Final = ROOT / "build" / "peers"
+
+
+class Peer(NamedTuple):
+    """A public adapter: the folder of its shim, the lock of its environment, the target.
+
+    ``previous_of``: the name of the newer version.
+
+    ``service``: the command of a gateway, which runs while the gateway is judged; ``package``: the
+    distribution that has the version of the gateway. ``wire``: the public wire that it writes.
+    """
+
+    folder: str
+    lock: str
+    target: str = "serve: shim:replay"
+    service: tuple[str, ...] = ()
+    package: str = ""
+    wire: str = ""
+    previous_of: str = ""
+
+
+NODE: Final = "serve: node shim.mjs"
+PORT: Final = 4000
+PROXY: Final = ("litellm", "--config", "config.yaml", "--host", "127.0.0.1", "--port", str(PORT))
+PREVIOUS: Final = {
+    "google-genai-2": ("google-genai", "2.34"),
+    "google-adk-1": ("google-adk", "1.39"),
+    "langchain-google-genai-3": ("langchain-google-genai", "3.2"),
+    "langchain-openai-0": ("langchain-openai", "0.3"),
+    "litellm-1.105": ("litellm", "1.105"),
+    "llama-index-0.10": ("llama-index", "0.10"),
+    "openai-2": ("openai", "2.54"),
+    "openai-agents-0.23": ("openai-agents", "0.23"),
+    "pydantic-ai-1": ("pydantic-ai", "1.107"),
+}
+"""The previous versions: the last one of the major version before, or else of the minor version."""
+PEERS: Final = {
+    "google-genai": Peer("google-genai", "google-genai/requirements.txt"),
+    "litellm": Peer("litellm", "litellm/requirements.txt"),
+    "litellm-anthropic": Peer("litellm-anthropic", "litellm/requirements.txt"),
+    "langchain-google-genai": Peer(
+        "langchain-google-genai", "langchain-google-genai/requirements.txt"
+    ),
+    "pydantic-ai": Peer("pydantic-ai", "pydantic-ai/requirements.txt"),
+    "any-llm": Peer("any-llm", "any-llm/requirements.txt"),
+    "google-adk": Peer("google-adk", "google-adk/requirements.txt"),
+    "llm-gemini": Peer("llm-gemini", "llm-gemini/requirements.txt"),
+    "google-genai-js": Peer("google-genai-js", "google-genai-js/package-lock.json", NODE),
+    "ai-sdk": Peer("ai-sdk", "ai-sdk/package-lock.json", NODE),
+    "gemini-cli": Peer("gemini-cli", "gemini-cli/package-lock.json", NODE),
+    "strands-agents": Peer("strands-agents", "strands-agents/requirements.txt"),
+    "llama-index": Peer("llama-index", "llama-index/requirements.txt"),
+    "agno": Peer("agno", "agno/requirements.txt"),
+    "haystack": Peer("haystack", "haystack/requirements.txt"),
+    "semantic-kernel": Peer("semantic-kernel", "semantic-kernel/requirements.txt"),
+    "langchain-google-genai-js": Peer(
+        "langchain-google-genai-js", "langchain-google-genai-js/package-lock.json", NODE
+    ),
+    "genkit": Peer("genkit", "genkit/package-lock.json", NODE),
+    "openai": Peer("openai", "openai/requirements.txt"),
+    "openai-js": Peer("openai-js", "openai-js/package-lock.json", NODE),
+    "langchain-openai": Peer("langchain-openai", "langchain-openai/requirements.txt"),
+    "ai-sdk-openai-compatible": Peer(
+        "ai-sdk-openai-compatible", "ai-sdk-openai-compatible/package-lock.json", NODE
+    ),
+    "openai-agents": Peer("openai-agents", "openai-agents/requirements.txt"),
+    "autogen": Peer("autogen", "autogen/requirements.txt"),
+    **{
+        name: Peer(name, f"{name}/requirements.txt", "serve: shim:events", wire="ag-ui")
+        for name in ("ag-ui-adk", "pydantic-ai-ag-ui")
+    },
+    **{
+        f"litellm-proxy-{wire}": Peer(
+            "litellm-proxy",
+            "litellm/requirements.txt",
+            f"gateway {wire}: http://127.0.0.1:{PORT}",
+            PROXY,
+            "litellm",
+        )
+        for wire in ("gemini", "anthropic", "openai-chat", "openai-responses")
+    },
+    **{
+        name: Peer(newest, f"{newest}/requirements-{version}.txt", previous_of=newest)
+        for name, (newest, version) in PREVIOUS.items()
+    },
+}
+
+
+def newest(name: str) -> str:
+    """The name of the newest version of an adapter; a name that is not in the table, unchanged."""
+    return (PEERS[name].previous_of if name in PEERS else "") or name
