@@ -20,8 +20,10 @@ from harness.specs import Case, SpecError
 from .folders import LEFT_OUT
 from .project import SUFFIXES, Project, kind_of, yaml_files
 
-_CONFIGURATIONS: Final = frozenset({"pyproject.toml", "pytest.ini", "tox.ini", "setup.cfg"})
-"""The files that configure another project in a folder below."""
+_CONFIGURATIONS: Final = frozenset(
+    {"pyproject.toml", "pytest.ini", "tox.ini", "setup.cfg", "pyvenv.cfg"}
+)
+"""The files that show another project, or a virtual environment, in a folder below."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -189,6 +189,8 @@ def test_a_spec_outside_of_the_folders_of_specs_is_named(
     write("more/b.yaml", SPEC)
     write("other/c.yaml", SPEC)
     write("other/pyproject.toml", "")
+    write("env/lib/c.yaml", SPEC)
+    write("env/pyvenv.cfg", "")
     main(["check"])
     assert [line for line in capsys.readouterr().out.splitlines() if "not collected" in line] == [
         "not collected: more/b.yaml is a spec outside of the folders of specs"
